@@ -41,7 +41,7 @@ impl Folder {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 (ErrorKind::Unavailable, Some("free some space: the next backup uses what was written"))
             }
-            // Linux and macOS give this number to what the medium cannot read any more.
+            // Linux and macOS use this number for data that the medium cannot read any more.
             _ if error.raw_os_error() == Some(EIO) => (ErrorKind::Corrupt, None),
             _ => (ErrorKind::Unavailable, None),
         };

@@ -30,7 +30,7 @@ pub struct DamagedBackup {
     pub problem: String,
     /// Damaged, of a newer format, or not permitted to this user.
     pub kind: ErrorKind,
-    /// What its name shows. `None` if it is not the name of a manifest.
+    /// The information in its name. `None` if it is not the name of a manifest.
     pub(crate) parts: Option<NameParts>,
 }
 

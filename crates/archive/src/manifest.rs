@@ -119,7 +119,7 @@ struct FormatOnly {
     format: u32,
 }
 
-/// What the name of a manifest shows, which is known even if the manifest is damaged.
+/// The information in the name of a manifest, which is known even if the manifest is damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NameParts {
     pub(crate) number: u64,

@@ -1,5 +1,5 @@
-//! Verification: reads every object that a backup needs and reports what is damaged or missing. It finds everything
-//! that restoring a backup would refuse, as both build the same cut.
+//! Verification: reads every object that a backup needs and reports damaged and missing ones. It finds everything that
+//! restoring a backup would refuse, because both build the same cut.
 
 use crate::archive::Archive;
 use crate::listing::Backups;
@@ -12,14 +12,14 @@ use atsdb_core::{ChunkEntry, Error, ErrorKind, Result};
 use atsdb_engine::{Selection, parallel_map};
 use std::collections::HashMap;
 
-/// What verification checked and found.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ArchiveReport {
     /// Backups checked.
     pub backups: u64,
     /// Objects read and checked.
     pub objects: u64,
-    /// What is damaged or could not be checked. Empty if all is well.
+    /// Damage, and anything that could not be checked. Empty if all is well.
     pub findings: Vec<Finding>,
 }
 
@@ -140,7 +140,7 @@ impl Verifying<'_> {
         Ok(())
     }
 
-    /// Returns what was read, or notes a finding if it is damaged.
+    /// Returns the object, or records a finding if it is damaged.
     fn note<T>(&mut self, name: &str, read: Result<T>) -> Result<Option<T>> {
         match read {
             Ok(read) => Ok(Some(read)),

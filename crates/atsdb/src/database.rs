@@ -33,7 +33,7 @@ impl Database {
         &self.engine
     }
 
-    /// Warnings about conditions that break a promise of the store, such as settings of its server or an unencrypted
+    /// Warnings about conditions that weaken a guarantee of the store, such as settings of its server or an unencrypted
     /// connection.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -68,7 +68,7 @@ impl Database {
 
     fn create_or_find(&self, definition: &TableDefinition) -> Result<Table> {
         match self.engine.create_table(definition) {
-            // Somebody else was first.
+            // Another process created the table first.
             Err(error) if error.kind() == ErrorKind::Exists => self.engine.table(&definition.name),
             table => table,
         }
@@ -79,7 +79,7 @@ impl Database {
         Ok(self.engine.appender(&self.engine.table(table)?))
     }
 
-    /// Begins a batch over any number of tables. A batch with an id counts once, even if it is sent several times.
+    /// Begins a batch over any number of tables. A batch with an id is stored once, even if it is sent several times.
     pub fn batch(&self, id: Option<BatchId>) -> Batch {
         self.engine.batch(id)
     }

@@ -1,4 +1,4 @@
-//! Files into tables of an open store, each import as one batch.
+//! Importing files into tables of an open store. Each import is one batch.
 
 use crate::database::Database;
 use arrow::record_batch::RecordBatch;
@@ -6,19 +6,20 @@ use atsdb_core::{BatchId, CommitOutcome, Error, ErrorKind, Result, Table, TableD
 use atsdb_engine::{Batch, Engine};
 use atsdb_import::{Input, Options, Report};
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportReport {
-    /// What the files held.
+    /// What was read from the files.
     pub report: Report,
-    /// Whether the rows were stored, or a batch of the same id before them.
+    /// Whether the rows were stored, or a batch with the same id had been stored before.
     pub outcome: CommitOutcome,
 }
 
 impl Database {
-    /// Imports files into a table, which is created from what they show if it does not exist. All rows become visible
-    /// at once. `progress` is called with the number of rows so far; if it returns an error, the import ends with that
-    /// error, and nothing is stored. Rows of a table in memory are saved by the same commit.
+    /// Imports files into a table. If the table does not exist, it is created with the columns and types found in the
+    /// files. All rows become visible at once. `progress` is called with the number of rows so far; if it returns an
+    /// error, the import ends with that error, and nothing is stored. Rows of a table in memory are saved by the same
+    /// commit.
     ///
     /// Errors: those of [`atsdb_import::import`], and those of appending.
     ///
@@ -55,7 +56,7 @@ impl Database {
     }
 }
 
-/// One batch of the engine, which begins again whenever the importer changes its mind about the table.
+/// One batch of the engine, which is restarted whenever the importer changes its plan for the table.
 struct BatchSink<'a> {
     engine: &'a Engine,
     existing: Option<Table>,
@@ -83,7 +84,7 @@ impl BatchSink<'_> {
 
 impl atsdb_import::Sink for BatchSink<'_> {
     fn begin(&mut self, definition: &TableDefinition) -> Result<()> {
-        // Dropping the batch gives up what it staged.
+        // Dropping the batch discards its stage.
         self.open = None;
         self.row_count = 0;
         let mut batch = self.engine.batch(self.id.clone());

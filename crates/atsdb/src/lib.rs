@@ -1,7 +1,7 @@
 //! A time-series store over SQL databases.
 //!
-//! You declare a table once; slicing by time, string-to-index mapping, compression, re-compression, streaming,
-//! caching and retention happen by themselves, in one SQLite file that you can copy.
+//! You declare a table once; slicing by time, string-to-index mapping, compression, re-compression, streaming, caching
+//! and retention are automatic, in one SQLite file that you can copy.
 //!
 //! ```
 //! #[derive(atsdb::Record)]
@@ -29,8 +29,8 @@
 //! # }
 //! ```
 //!
-//! Owned here: opening by URL ([`open`], [`OpenOptions`]), the handle ([`Database`]) and typed tables
-//! ([`TypedTable`]). Everything else is re-exported from the crates below, so that users depend on one crate alone.
+//! Owned here: opening by URL ([`open`], [`OpenOptions`]), the handle ([`Database`]) and typed tables ([`TypedTable`]).
+//! Everything else is re-exported from the crates below, so that users depend only on this crate.
 
 #[cfg(feature = "archive")]
 mod backup;
@@ -85,7 +85,7 @@ pub mod sql {
     pub use atsdb_sql::*;
 }
 
-/// Files that [`Database::import`] reads, and what it may know of them.
+/// The files that [`Database::import`] reads, and options for reading them.
 #[cfg(feature = "import")]
 pub mod import_options {
     pub use atsdb_import::{DateOrder, Format, Input, Options, Report, Skipped};

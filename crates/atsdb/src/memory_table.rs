@@ -8,7 +8,7 @@ use atsdb_core::{Error, Result};
 use atsdb_resident::{RowKeys, TableMatches, TableState};
 use std::sync::Arc;
 
-/// A snapshot of a table in memory. Clones are cheap. Later changes do not show in it.
+/// A snapshot of a table in memory. Clones are cheap. Later changes do not affect it.
 #[derive(Debug, Clone)]
 pub struct MemoryTable {
     state: Arc<TableState>,
@@ -87,8 +87,8 @@ impl MemoryTable {
 }
 
 impl MemoryLookup {
-    /// Finds the rows of many keys, given as one array for each column of the index, of the column's type. Some
-    /// thousands of keys at a time are fastest, as their memory accesses overlap.
+    /// Finds the rows of many keys, given as one array for each column of the index, of the column's type. Lookups are
+    /// fastest with some thousands of keys at a time, because their memory accesses overlap.
     pub fn find(&self, keys: &[ArrayRef]) -> Result<TableMatches> {
         let definition = self.state.definition();
         let columns = self.state.indexes()[self.index].positions.iter().map(|position| &definition.columns[*position]);

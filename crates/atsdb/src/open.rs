@@ -18,9 +18,9 @@ use std::time::Duration;
 /// durability.
 ///
 /// A plain path is a SQLite file. `sqlite:PATH` is the same, and with `?split=slice` or `?shards=N` it is a folder of
-/// many files. `memory:` is a store in this process.
-/// `postgresql://user@host/database` and `mariadb://user@host/database` (or `mysql://`) are stores in a database of a
-/// server; `docs/reference/stores.md` describes their options.
+/// many files. `memory:` is a store in the memory of this process. `postgresql://user@host/database` and
+/// `mariadb://user@host/database` (or `mysql://`) are stores in a database of a server; `docs/reference/stores.md`
+/// describes their options.
 pub fn open(url: &str) -> Result<Database> {
     OpenOptions::new().open(url)
 }
@@ -89,7 +89,7 @@ impl OpenOptions {
         self
     }
 
-    /// Whether a background thread seals slices, drops expired ones and gives space back.
+    /// Whether a background thread seals slices, drops expired ones and returns free space.
     pub fn maintenance(mut self, maintenance: bool) -> Self {
         self.maintenance = maintenance;
         self
@@ -109,7 +109,7 @@ impl OpenOptions {
     }
 
     /// The folder for the page cache of stores on servers. The URL's option `cache` takes precedence. Without either it
-    /// is `ATSDB_CACHE_DIR`, else `atsdb` in `XDG_CACHE_HOME` or `~/.cache`.
+    /// is `ATSDB_CACHE_DIR`, or else `atsdb` in `XDG_CACHE_HOME` or `~/.cache`.
     pub fn page_cache(mut self, folder: PageCacheFolder) -> Self {
         self.page_cache.folder = Some(folder);
         self
@@ -123,8 +123,8 @@ impl OpenOptions {
     }
 
     /// A function that is called with warnings, which are full sentences. They concern caches on this machine (a folder
-    /// cannot be written, the disk is full, a page is damaged), without which everything still works, and the opening
-    /// of a store (waiting for its server, a standby answers).
+    /// cannot be written, the disk is full, a page is damaged), without which everything still works, and about opening
+    /// a store (it waits for its server, or a standby answers).
     pub fn on_warning(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.page_cache.on_warning = Some(Arc::new(callback));
         self

@@ -1,4 +1,5 @@
-//! The folder of the page cache for stores on servers: set by the URL, else by the program, else by the environment.
+//! The folder of the page cache for stores on servers. It is set by the URL, or else by the program, or else by the
+//! environment.
 
 use atsdb_core::size::parse_size;
 use atsdb_core::{Error, Result, Store};
@@ -16,7 +17,7 @@ const BYTES_MAX_DEFAULT: u64 = 1 << 30;
 pub enum PageCacheFolder {
     /// No cache: every page is read from the server.
     Off,
-    /// This folder. It is created if it does not exist. Only the user may have write permission.
+    /// The cache is in this folder, which is created if it does not exist. Only the user may have write permission.
     At(PathBuf),
 }
 
@@ -35,7 +36,7 @@ impl fmt::Debug for Choice {
 }
 
 impl Choice {
-    /// Opens the page cache of a store. `of_url` are the options in the store's URL.
+    /// Opens the page cache of a store. `of_url` contains the options in the store's URL.
     pub(crate) fn open(&self, store: &dyn Store, of_url: &BTreeMap<String, String>) -> Result<Option<PageCache>> {
         let from_url = of_url.get("cache").map(|text| folder_of(text)).transpose()?;
         let on_warning = self.on_warning.clone().unwrap_or_else(|| Arc::new(|_: &str| {}));

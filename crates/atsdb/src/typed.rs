@@ -64,7 +64,7 @@ impl TableOptions {
     }
 }
 
-/// A table whose rows are a struct.
+/// A table whose rows are values of a struct.
 pub struct TypedTable<R> {
     engine: Engine,
     table: Table,
@@ -88,7 +88,7 @@ impl<R: Record> TypedTable<R> {
         &self.table
     }
 
-    /// An appender: rows are buffered, `flush` acknowledges them.
+    /// Creates an appender. It buffers rows until `flush` makes them durable.
     pub fn appender(&self) -> Result<TypedAppender<R>> {
         Ok(TypedAppender { inner: self.engine.appender(&self.table), record: PhantomData })
     }
@@ -166,7 +166,7 @@ impl<R: Record> TypedAppender<R> {
         self.inner.flush()
     }
 
-    /// Flushes as a batch with an id: if it is sent again, it counts once.
+    /// Flushes as a batch with an id. If a batch with the same id is sent again, it is stored only once.
     pub fn flush_as(&mut self, id: BatchId) -> Result<CommitOutcome> {
         self.inner.flush_as(id)
     }

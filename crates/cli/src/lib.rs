@@ -1,4 +1,4 @@
-//! The `atsdb` program as a library, which the package for Python ships, too. Results go to stdout, everything else to
+//! The `atsdb` program as a library, which the package for Python also ships. Results go to stdout, everything else to
 //! stderr.
 //!
 //! Rooms, from the top; each imports only rooms below it:
@@ -6,10 +6,10 @@
 //! | room | what it owns |
 //! |---|---|
 //! | `shell` | SQL and dot commands, typed or from stdin |
-//! | `commands` | what each verb does, a file each |
-//! | `session` | opening a store, running scripts on it, the files that statements name |
-//! | `args` | what was typed |
-//! | `output` | results as text and as files, a file each format |
+//! | `commands` | the verbs, one file each |
+//! | `session` | opening a store, running scripts on it, files in statements |
+//! | `args` | the command line |
+//! | `output` | results as text and as files, one source file for each format |
 //! | `console` | messages, Ctrl-C, progress, numbers for people |
 
 // The program's results and messages are its purpose.
@@ -51,13 +51,13 @@ pub fn run(arguments: &[OsString]) -> u8 {
     }
 }
 
-/// Runs the program inside another one, which `command` starts with arguments of its own.
+/// Runs the program inside another one. `command` starts this program again.
 pub fn run_as(arguments: &[OsString], command: Vec<String>) -> u8 {
     console::program::set_command(command);
     run(arguments)
 }
 
-/// The lab measures each contestant in a process of its own, and this is one.
+/// The lab measures each contestant in a separate process, and this is one of them.
 fn lab_child() -> u8 {
     match atsdb_lab::run_child() {
         Ok(()) => 0,

@@ -1,4 +1,4 @@
-//! The `atsdb` program, whose work is the library's.
+//! The `atsdb` program, which only calls the library.
 
 use std::process::ExitCode;
 

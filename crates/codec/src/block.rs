@@ -1,6 +1,6 @@
 //! A block: bytes of a known length, plain or compressed by zstd, whichever is shorter.
 //!
-//! The first byte is the form. The bytes continue to the block's end, which its container knows.
+//! The first byte is the form. The bytes continue to the block's end, which its container defines.
 
 use crate::encoding::Effort;
 use crate::wire::{Damage, DecodeResult, Reader};

@@ -1,4 +1,4 @@
-//! The encoded descriptor of a chunk: what readers must know of a chunk before they read its pages.
+//! The encoded descriptor of a chunk: the information that readers need before they read its pages.
 //!
 //! Integers are varints, signed ones in zigzag form, and values close to others are stored as differences.
 //! `docs/format/chunk.md` shows the bytes.

@@ -43,9 +43,9 @@ pub enum Bound {
 /// The sum of the values of one column in one chunk, NULLs left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sum {
-    /// Of integers, exact.
+    /// The exact sum of integers.
     Int(i128),
-    /// Of floating point numbers, added up as 64-bit ones in an order that is not said.
+    /// The sum of floating point numbers, added as 64-bit numbers in an unspecified order.
     Float(f64),
 }
 
@@ -58,7 +58,7 @@ pub struct ColumnStatistics {
     pub min: Option<Bound>,
     /// An upper bound of all values; `None` if it is unknown or all values are NULL.
     pub max: Option<Bound>,
-    /// Their sum; `None` is unknown or NaN, or the values are no numbers.
+    /// The sum of all values; `None` if it is unknown or NaN, or if the values are not numbers.
     pub sum: Option<Sum>,
 }
 

@@ -97,7 +97,7 @@ pub trait ChunkListReader {
     fn keys(&mut self, slice_start: Option<i64>) -> Result<Vec<ChunkKey>, Self::Error>;
 }
 
-/// The list of a table, while nobody reads it anew.
+/// The list of a table. The lock is held while the list is being read.
 type Slot = Arc<Mutex<Option<Arc<ChunkList>>>>;
 
 /// The lists that were read last, one per table.
@@ -111,7 +111,7 @@ impl ChunkLists {
     pub fn read<R: ChunkListReader>(&self, table: TableId, reader: &mut R) -> Result<Arc<ChunkList>, R::Error> {
         let recorded = reader.recorded()?;
         let slot = Arc::clone(self.lists.lock().entry(table).or_default());
-        // Others wait for what is being read, instead of reading it too.
+        // Other threads wait for a list that is being read, instead of reading it too.
         let mut slot = slot.lock();
         if let Some(list) = slot.as_ref().filter(|list| list.state() == recorded) {
             return Ok(Arc::clone(list));

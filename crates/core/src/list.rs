@@ -1,9 +1,9 @@
 //! Integrity records of the catalogue's lists, by which a reader detects that an entry is missing or was replaced.
 //!
-//! Pages, descriptors, definitions and strings carry checksums of their own. None of these covers the lists: which
-//! tables exist, which chunks a table has, which strings a dictionary contains. For each list the store records the
-//! number of entries and a hash over all of them, in the transaction that changes the list. Every reader of the list
-//! compares. The `list_rows` modules of the stores keep these records.
+//! Pages, descriptors, definitions and strings have their own checksums. None of these covers the lists: which tables
+//! exist, which chunks a table has, which strings a dictionary contains. For each list the store records the number of
+//! entries and a hash over all of them, in the transaction that changes the list. Every reader of the list compares it
+//! with this record. The `list_rows` modules of the stores keep these records.
 //!
 //! The hash of a list is the sum of its entries' hashes modulo the prime 2^61 - 1. So a change adds and subtracts
 //! hashes in any order, and SQL computes the sum without overflow. The hash of a chunk's entry is linear in its fields:

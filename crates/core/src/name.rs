@@ -31,7 +31,8 @@ pub fn check_name(what: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what [`check_name`] refuses, and for tables of users the names of those of the program.
+/// Refuses what [`check_name`] refuses. A user's table is also refused if it has the name of one of the program's own
+/// tables.
 pub(crate) fn check_table_name(name: &str, is_system: bool) -> Result<()> {
     check_name("table", name)?;
     if is_system || !same_name(name, ACCESS_TABLE) {

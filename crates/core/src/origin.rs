@@ -23,7 +23,7 @@ pub struct Origin {
     /// The end of the copied times, exclusive; `None` if the range is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
-    /// The fingerprint of the table after the copy. As long as it is the same, nobody has changed the table since.
+    /// The fingerprint of the table after the copy. As long as it is the same, the table has not been changed since.
     /// `None` while the copy is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<u64>,

@@ -1,7 +1,7 @@
 //! A number with a unit, as [`size`](crate::size) and [`duration`](crate::duration) read it: `1.5 GiB`, `30s`.
 //!
-//! Numbers are decimal and exact: they are never converted to floating point, so that every size and duration comes
-//! back.
+//! Numbers are decimal and exact: they are never converted to floating point, so that every size and duration can be
+//! read back exactly.
 
 /// Splits a text into its number and its unit. White space around both is dropped; either may be empty.
 pub(crate) fn split_number_and_unit(text: &str) -> (&str, &str) {
@@ -11,8 +11,8 @@ pub(crate) fn split_number_and_unit(text: &str) -> (&str, &str) {
     (number, unit.trim_start())
 }
 
-/// A decimal number such as `2` or `1.5`, multiplied by a factor and rounded down. Returns `None` if the text is no
-/// such number, or the product does not fit.
+/// A decimal number such as `2` or `1.5`, multiplied by a factor and rounded down. Returns `None` if the text is not
+/// such a number, or if the product does not fit.
 pub(crate) fn multiply_decimal(number: &str, factor: u128) -> Option<u128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() && fraction.is_empty() {

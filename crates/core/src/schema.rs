@@ -22,7 +22,7 @@ pub struct Column {
     pub id: ColumnId,
     /// Its name, as written.
     pub name: String,
-    /// What it holds.
+    /// The type of its values.
     #[serde(rename = "type")]
     pub column_type: ColumnType,
     /// Whether the column accepts NULL.
@@ -148,7 +148,7 @@ pub struct TimeColumn {
 }
 
 /// The definition of a table, without its number. It is stored as JSON. A program that finds an unknown field refuses
-/// the table, since it could break what the field promises.
+/// the table, since it could violate what the field requires.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableDefinition {
@@ -189,7 +189,7 @@ pub struct TableDefinition {
     /// The source of a rollup's rows. Nothing else adds or changes rows of a rollup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollup: Option<Rollup>,
-    /// For a table with rollups: the change log, a table that records which of its times changed. Whoever removes a
+    /// For a table with rollups: the change log, a table that records which of its times changed. Every removal of a
     /// chunk, except by [`retention`](Self::retention), adds to it in the same commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change_log: Option<TableId>,

@@ -18,9 +18,9 @@ pub enum Durability {
     /// A power cut: acknowledged means on disk.
     #[default]
     Full,
-    /// A crash of the program; a power cut may take the last commits, never the store's consistency.
+    /// A crash of the program. A power cut may lose the last commits, but the store stays consistent.
     Normal,
-    /// A crash of the program; a power cut may take the store.
+    /// A crash of the program. A power cut may destroy the store.
     Off,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Durability {
     }
 }
 
-/// The id of a batch, chosen by the caller: a batch that is sent twice counts once. A store remembers it for
+/// The id of a batch, chosen by the caller: a batch that is sent twice is stored once. A store remembers it for
 /// [`BATCH_ID_RETENTION_MS`](crate::limits::BATCH_ID_RETENTION_MS).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BatchId(String);
@@ -102,8 +102,8 @@ pub struct Change {
     pub based_on: Vec<DefinitionGuard>,
 }
 
-/// A precondition of a change: the table's definition still has this version. Tables in the change's stage are
-/// included.
+/// A precondition of a change: the table's definition still has this version. It also applies to tables in the change's
+/// stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DefinitionGuard {
     /// The table.
@@ -208,10 +208,9 @@ impl Finding {
     }
 }
 
-/// A store of tables, mappings and chunks.
-///
-/// Every method is atomic: after an error nothing of it is stored, except for what the error's message says. `now_ms`
-/// is milliseconds since the Unix epoch. The caller provides it, since it owns the clock.
+/// A store of tables, mappings and chunks. Every method is atomic: after an error nothing of the call is stored, unless
+/// the error's message says otherwise. `now_ms` is milliseconds since the Unix epoch. The caller provides it, because
+/// stores do not read the clock.
 pub trait Store: Send + Sync + fmt::Debug {
     /// Returns the URL that opens the store again, without secrets.
     fn url(&self) -> &str;
@@ -232,10 +231,10 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn drop_table(&self, table: TableId) -> Result<()>;
 
     /// Returns the indices of strings in the dictionary of a mapped column. Unknown strings get consecutive indices in
-    /// the given order, starting at 0. Everybody sees them when this returns. They reach the disk no later than any
-    /// commit that follows, and are never changed or reused. Strings are bytes, and the same for all threads and
-    /// processes. If more than `capacity` strings would be needed, it is a [`Limit`](crate::ErrorKind::Limit) error and
-    /// none is added; the caller adds the column's name.
+    /// the given order, starting at 0. They are visible to all processes when this returns. They reach the disk no
+    /// later than any commit that follows, and are never changed or reused. Strings are bytes, and the same for all
+    /// threads and processes. If more than `capacity` strings would be needed, it is a
+    /// [`Limit`](crate::ErrorKind::Limit) error and none is added; the caller adds the column's name.
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>>;
 
     /// Opens a stage. [`reclaim`](Self::reclaim) discards a stage that is neither committed nor written to for
@@ -270,7 +269,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// [`NotFound`](crate::ErrorKind::NotFound) for a missing table; [`Exists`](crate::ErrorKind::Exists) for a name
     /// that is taken; [`Conflict`](crate::ErrorKind::Conflict) for a chunk to remove or amend, a definition, its
     /// version or a guard that no longer holds. A batch that was committed before is a duplicate, whatever else its
-    /// change contains. Within a change, preconditions are checked first, then tables are dropped, definitions changed,
+    /// change contains. Within a change, preconditions are checked first. Then tables are dropped, definitions changed,
     /// chunks removed and amended, and new chunks are added last. The outer error means that no change was applied.
     fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<CommitOutcome>>>;
 

@@ -11,7 +11,7 @@ use std::io::Write;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Words that readers of CSV take for a missing value.
+/// Words that readers of CSV interpret as a missing value.
 const NULL_WORDS: [&[u8]; 9] = [b"NA", b"N/A", b"NULL", b"null", b"nil", b"NaN", b"nan", b"None", b"-"];
 
 /// Writes rows as fields between delimiters.
@@ -74,7 +74,7 @@ impl<W: Write> ResultWriter for CsvWriter<W> {
     }
 }
 
-/// Quotes the field that starts at `start`, if it cannot stand as it is.
+/// Quotes the field that starts at `start`, if necessary.
 fn quote(buffer: &mut Vec<u8>, start: usize, delimiter: u8) {
     let field = &buffer[start..];
     let is_special = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == delimiter;

@@ -1,8 +1,8 @@
 //! Results in the formats that other programs read: Arrow batches become CSV, JSON, Arrow IPC or Parquet, written to
-//! anything that takes bytes.
+//! anything that accepts bytes.
 //!
-//! Each format has a [`ResultWriter`], which is fed with the batches of one result. How a single value reads as text is
-//! owned by [`value`]. Not owned: which format is asked for, and where the bytes go.
+//! Each format has a [`ResultWriter`], which is fed with the batches of one result. [`value`] owns how a single value
+//! is formatted as text. Not owned: the choice of the format, and the destination of the bytes.
 
 mod arrow_ipc;
 mod csv;

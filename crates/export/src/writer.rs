@@ -1,10 +1,10 @@
-//! What writes a result in a format, and the error when that fails.
+//! The writer of a result in a format, and its error.
 
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{Error, ErrorKind, Result};
 use std::io::Write;
 
-/// Writes one result: its header when it is made, its rows as they come.
+/// Writes one result: the header when the writer is created, and rows as they arrive.
 pub trait ResultWriter {
     /// Writes the rows of a batch of the schema it was made for.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;

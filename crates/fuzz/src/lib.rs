@@ -1,8 +1,8 @@
-//! Whatever atsdb reads, mutated: it answers or refuses, and never panics.
+//! Mutates everything that atsdb reads. It must answer or refuse, and never panic.
 //!
 //! Owned here: the targets, one for each thing that parses bytes ([`targets`]), the mutations, and the loop that runs
-//! them. Everything depends on a seed, so a failure can be repeated. No tool but cargo is needed. Not owned: what an
-//! answer must be, which the tests of each crate check.
+//! them. Everything depends on a seed, so a failure can be repeated. No tool except cargo is needed. Not owned: the
+//! correctness of answers, which the tests of each crate check.
 
 mod mutate;
 mod run;

@@ -41,7 +41,7 @@ const WORDS: [&str; 28] = [
     "$$",
 ];
 
-/// Another input, made of one of the corpus; never the same for another state of `random`.
+/// A new input, derived from one of the corpus; it depends on the state of `random`.
 pub(crate) fn mutated(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut bytes = picked(corpus, random).to_vec();
     for _ in 0..=random.below(4) {
@@ -111,7 +111,7 @@ fn length(bytes: &mut [u8], at: usize, random: &mut Random) {
     bytes.iter_mut().skip(at).zip(part).for_each(|(byte, new)| *byte = *new);
 }
 
-/// Puts another number in the place of one that is written in digits.
+/// Replaces a number in digits by another one.
 fn digits(bytes: &mut Vec<u8>, at: usize, random: &mut Random) {
     let Some(start) = bytes.iter().skip(at).position(u8::is_ascii_digit).map(|found| at + found) else { return };
     let end = start + bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// When to stop.
 #[derive(Debug, Clone, Copy)]
 pub enum Limit {
-    /// After so many inputs.
+    /// After this many inputs.
     Count(u64),
     /// After this time.
     Time(Duration),
@@ -32,7 +32,7 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Runs a target: first the corpus as it is, then mutations of it. Returns how many inputs were read. The first failing
+/// Runs a target: first the unmodified corpus, then mutations of it. Returns the number of inputs. The first failing
 /// input is saved in `folder`.
 ///
 /// # Errors

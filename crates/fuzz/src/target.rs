@@ -1,4 +1,4 @@
-//! What a target is.
+//! The definition of a target.
 
 /// One thing that parses bytes.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Backslash escapes, as PostgreSQL's and ClickHouse's text formats have them.
+//! Backslash escapes, as in the text formats of PostgreSQL and ClickHouse.
 
 /// The text that an escaped text stands for. A backslash before any other character stands for that character.
 pub(crate) fn unescape(raw: &str) -> String {

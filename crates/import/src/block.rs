@@ -10,7 +10,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// The longest record, in bytes.
+/// The maximum length of a record, in bytes.
 pub(crate) const RECORD_BYTES_MAX: usize = 64 << 20;
 
 /// The format of records, which decides where they end.

@@ -40,7 +40,7 @@ impl Cells<'_> {
         Ok(ColumnValues { array, wrong, distinct: None, nulls, inexact: Inexact::default() })
     }
 
-    /// Parses every field. `Err` of `parse` says why the field does not fit.
+    /// Parses every field. The error of `parse` says why the field does not fit.
     #[inline]
     fn gather<T: Copy + Default>(
         &self,
@@ -79,7 +79,7 @@ impl Cells<'_> {
         gathered
     }
 
-    /// Whether a string of JSON may stand in an inferred column.
+    /// Whether a JSON string is allowed in an inferred column.
     fn takes_string(&self, bytes: &[u8]) -> bool {
         match self.column.column.column_type {
             ColumnType::Timestamp(_) | ColumnType::Date => true,
@@ -213,7 +213,7 @@ impl Cells<'_> {
         self.primitive::<T>(position, |bytes| any_u64(bytes).and_then(convert).ok_or_else(|| not_whole(bytes, name)))
     }
 
-    /// An integer time column: counts as they are, or times as text.
+    /// An integer time column: counts unchanged, or times as text.
     fn counted<T: ArrowPrimitiveType>(&self, position: usize, parsing: TimeParsing) -> Result<ColumnValues, ArrowError>
     where
         T::Native: TryFrom<i64>,

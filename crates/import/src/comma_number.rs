@@ -1,8 +1,8 @@
-//! Numbers with a comma, as `1,5` and `1.234,5`.
+//! Numbers with a comma, such as `1,5` and `1.234,5`.
 
 use crate::number_text::plain_f64;
 
-/// What the comma of a number may be.
+/// The possible meanings of the comma in a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommaNumber {
     /// The decimal comma.
@@ -11,7 +11,7 @@ pub(crate) enum CommaNumber {
     Either,
 }
 
-/// What a number with one comma is; `None` if it is none.
+/// The meaning of a number with one comma; `None` if the text is not such a number.
 pub(crate) fn comma_number(bytes: &[u8]) -> Option<CommaNumber> {
     let digits = bytes.strip_prefix(b"-").or_else(|| bytes.strip_prefix(b"+")).unwrap_or(bytes);
     let comma = memchr::memchr(b',', digits).filter(|_| bytes.len() < 64)?;

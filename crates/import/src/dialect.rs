@@ -16,7 +16,7 @@ pub(crate) const LOOK_BYTES: u64 = 256 << 10;
 /// How to read one file of separated values.
 #[derive(Debug, Clone)]
 pub(crate) struct Dialect {
-    /// What is between fields.
+    /// The separator between fields.
     pub(crate) separator: Separator,
     /// Names of the fields; an empty one is not read.
     pub(crate) names: Vec<String>,
@@ -120,7 +120,7 @@ fn name_of(field: Field, text: &[u8]) -> String {
     if field.is_escaped() { name.replace("\"\"", "\"") } else { name.into_owned() }
 }
 
-/// Names that a table takes: trimmed, without control characters, none empty, none twice.
+/// Names that are valid in a table: trimmed, without control characters, not empty, and distinct.
 pub(crate) fn proper_names(raw: &[String]) -> Vec<String> {
     let mut taken = HashSet::new();
     raw.iter()

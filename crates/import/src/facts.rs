@@ -1,5 +1,5 @@
-//! Facts: what is known of the values of one column of one file. They are collected value by value and can be merged in
-//! any order, so that conclusions from them depend on the data alone.
+//! Facts about the values of one column of one file. They are collected value by value and can be merged in any order,
+//! so that conclusions from them depend on the data alone.
 
 use crate::comma_number::{CommaNumber, comma_number};
 use crate::distinct::{Distinct, hash};
@@ -61,7 +61,7 @@ pub(crate) struct Seen {
     pub(crate) value: String,
 }
 
-/// What is known of the values of a column.
+/// Facts about the values of a column.
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
     /// Values that are not NULL.
@@ -88,9 +88,9 @@ pub(crate) struct Facts {
     pub(crate) int_bounds: Option<(i64, i64)>,
     /// The first and the last second of a time.
     pub(crate) second_bounds: Option<(i64, i64)>,
-    /// The most digits of a fraction of a second.
+    /// The maximum number of digits of a fraction of a second.
     pub(crate) second_digits: u8,
-    /// The most digits after the point of a number; 255 when one is not written that way.
+    /// The maximum number of digits after the decimal point; 255 if a number is written in another form.
     pub(crate) number_digits: u8,
     /// The first value that is neither number, nor time, nor boolean.
     pub(crate) first_text: Option<Seen>,

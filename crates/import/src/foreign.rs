@@ -20,7 +20,7 @@ pub(crate) fn is_arrays(head: &[u8]) -> bool {
         || inside.first().is_some_and(is_value) && line.strip_suffix(b",").unwrap_or(line).ends_with(b"]")
 }
 
-/// `measurement,tag=value field=1,other="a" 1700000000`: so are the first lines, as far as they are whole.
+/// Whether the first complete lines have the form `measurement,tag=value field=1,other="a" 1700000000`.
 fn is_line_protocol(head: &[u8]) -> bool {
     let whole = memchr::memrchr(b'\n', head).map_or(head, |end| &head[..end]);
     let lines = whole.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);

@@ -9,7 +9,7 @@ use crate::separator::Separator;
 /// How many records are inspected.
 pub(crate) const LOOK_RECORDS: usize = 1_000;
 
-/// What the first records of a text show of the columns: `width` of them, from the field `offset` on.
+/// Facts about the columns from the first records of a text: `width` columns, from the field `offset` on.
 pub(crate) fn column_facts(
     separator: Separator,
     data: &[u8],
@@ -29,13 +29,13 @@ pub(crate) fn column_facts(
         .collect()
 }
 
-/// Whether the first record names the columns: a text above numbers or times says so; else a number, time or
-/// nothing among its fields says that it does not.
+/// Whether the first record names the columns. It does if there is a text above numbers or times; otherwise it does not
+/// if one of its fields is a number, a time or empty.
 pub(crate) fn is_header(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
     stands_above(text, head, columns, nulls) || kinds_of(text, head, nulls).iter().all(|kinds| *kinds == kind::TEXT)
 }
 
-/// Whether a text stands above numbers, times or booleans.
+/// Whether there is a text above numbers, times or booleans.
 pub(crate) fn stands_above(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
     let typed = kind::NUMBERS | kind::TIMES | kind::BOOL | kind::COMMA;
     let is_above =

@@ -42,7 +42,7 @@ pub(crate) fn column_type(facts: &Facts, options: &Options) -> (ColumnType, Opti
     (ColumnType::Text, why_text(facts))
 }
 
-/// Whether values such as `3/4/05` may be dates or something else: nothing tells the order of day and month.
+/// Whether values such as `3/4/05` are ambiguous because the order of day and month is unknown.
 pub(crate) fn may_be_dates(facts: &Facts, options: &Options) -> bool {
     facts.has_short_years && facts.orders == orders::EITHER && options.date_order.is_none()
 }
@@ -85,7 +85,7 @@ fn why_text(facts: &Facts) -> Option<String> {
     })
 }
 
-/// How the dates of one file are read, from what it shows; `Err` is undecided.
+/// The order of day and month in one file's dates, as far as its values show it; `Err` if it is undecided.
 pub(crate) fn date_order(seen: u8) -> Result<Option<DateOrder>, ()> {
     match (seen & orders::DAY_FIRST != 0, seen & orders::MONTH_FIRST != 0) {
         (true, false) => Ok(Some(DateOrder::DayFirst)),

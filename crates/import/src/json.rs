@@ -13,7 +13,7 @@ const NAMES_DEPTH_MAX: usize = 8;
 /// The deepest nesting that is read.
 const DEPTH_MAX: usize = 128;
 
-/// Where the last whole object ends, lying on the top level or in a top-level array.
+/// The end of the last complete object on the top level or in a top-level array.
 pub(crate) fn last_end(text: &[u8]) -> Cut {
     last_end_of(text, b'{', b'}')
 }
@@ -92,7 +92,7 @@ impl Names {
     }
 }
 
-/// What a block of JSON holds.
+/// The contents of a block of JSON.
 #[derive(Debug)]
 pub(crate) struct JsonBlock {
     /// As wide as `Names`.

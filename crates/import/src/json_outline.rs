@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read};
 /// Lists deeper in objects than this are not looked for.
 const DEPTH_MAX: usize = 4;
 
-/// What a list holds first.
+/// The first item of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Element {
     /// Nothing.
@@ -23,7 +23,7 @@ pub(crate) enum Element {
 pub(crate) struct List {
     /// The names that lead to it, with dots between them; empty for a list that is the whole document.
     pub(crate) path: String,
-    /// What it holds.
+    /// The kind of its items.
     pub(crate) element: Element,
     /// The byte after its opening bracket.
     pub(crate) start: u64,
@@ -33,7 +33,7 @@ pub(crate) struct List {
     pub(crate) line: u64,
 }
 
-/// What was found in a document.
+/// The lists found in a document.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outline {
     /// The lists of its first value, in order.
@@ -117,7 +117,7 @@ pub(crate) fn outline(reader: impl Read) -> io::Result<Outline> {
 }
 
 impl Scanner {
-    /// Notes what the open list holds first.
+    /// Notes the first item of the open list.
     fn element(&mut self, byte: u8) {
         if let Some(list) = self.list.as_mut().filter(|list| list.element == Element::Nothing)
             && self.list_depth == 1

@@ -84,7 +84,7 @@ impl JsonRecords {
     }
 }
 
-/// Whether the document says `"type": "FeatureCollection"` at its beginning.
+/// Whether the document has `"type": "FeatureCollection"` at its beginning.
 fn is_feature_collection(head: &[u8]) -> bool {
     let collection = memchr::memmem::find(head, b"\"FeatureCollection\"");
     let is_type = |at: usize| {

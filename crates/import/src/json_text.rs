@@ -1,6 +1,6 @@
 //! Strings of JSON as text.
 
-/// The text that a JSON string stands for. What is no escape stays as it is; half a surrogate pair becomes U+FFFD.
+/// The text that a JSON string stands for. An invalid escape stays unchanged; half a surrogate pair becomes U+FFFD.
 pub(crate) fn unescape(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;

@@ -1,16 +1,16 @@
-//! Which fields are NULL.
+//! Decides which fields are NULL.
 //!
-//! Some of the texts that mean NULL are words, too: `NA` is a country, `None` a category. A column whose type has no
-//! place for text says what they mean: there they are NULL, and then they are NULL in the whole import. Without such
-//! a column, a text column of repeated words keeps them.
+//! Some of the texts that mean NULL are words, too: `NA` is a country, `None` a category. If one of them occurs in a
+//! column whose type does not allow text, it must be NULL there, and then it is NULL in the whole import. Otherwise a
+//! text column of repeated words keeps it as text.
 
 use crate::map_choice::map_of;
 use crate::record::Field;
 
-/// How many of [`USUAL`], from the first on, are words.
+/// The number of words at the start of [`USUAL`].
 pub(crate) const WORDS: usize = 5;
 
-/// The texts that mean NULL where the caller names none.
+/// The texts that mean NULL by default.
 const USUAL: [&str; 13] =
     ["NA", "None", "Null", "nil", "NIL", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "\\N", "#NULL!"];
 
@@ -101,7 +101,7 @@ impl NullTexts {
     }
 }
 
-/// How often each text that means NULL came in a column.
+/// How often each text that means NULL occurred in a column.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct NullCounts(Vec<u64>);
 
@@ -130,17 +130,17 @@ impl NullCounts {
         (0..WORDS).filter(|word| self.of(*word) > 0).fold(0, |set, word| set | 1 << word)
     }
 
-    /// How many different ones of a set came, and how often together.
+    /// The number of distinct texts of a set that occurred, and the total number of occurrences.
     pub(crate) fn within(&self, set: WordSet) -> (usize, u64) {
         let counts = (0..WORDS).filter(|word| set.has(*word)).map(|word| self.of(word));
         counts.filter(|count| *count > 0).fold((0, 0), |(kinds, sum), count| (kinds + 1, sum + count))
     }
 }
 
-/// What a column shows of the words.
+/// The evidence of a column about the words.
 #[derive(Debug)]
 pub(crate) struct WordUse<'a> {
-    /// How often they came.
+    /// The number of occurrences.
     pub(crate) counts: &'a NullCounts,
     /// For a text column that may keep them: its other distinct texts, as far as they were counted, and how many
     /// values have them. `None` for columns of other types.

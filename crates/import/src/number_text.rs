@@ -1,4 +1,4 @@
-//! Numbers as text. Exact: what a type cannot hold is `None`, never another number.
+//! Numbers as text. Parsing is exact: a number that a type cannot hold is `None`, never another number.
 
 /// A field that looks like a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,7 +58,8 @@ fn signed(negative: bool, magnitude: u64) -> Option<i64> {
     }
 }
 
-/// Whether a plus stands before so many digits that they are rather a telephone number: the plus says something.
+/// Whether a plus precedes so many digits that the text is probably a telephone number, in which the plus has a
+/// meaning.
 fn is_telephone(bytes: &[u8]) -> bool {
     matches!(bytes, [b'+', digits @ ..] if digits.len() >= 7 && digits.iter().all(u8::is_ascii_digit))
 }
@@ -100,8 +101,8 @@ fn whole_digits(digits: &[u8]) -> Option<&[u8]> {
     Some(if zeros == digits.len() { &digits[zeros.saturating_sub(1)..] } else { &digits[zeros..] })
 }
 
-/// A number of 64-bit floating point, rounded to the nearest; what would become infinite or zero by that is none.
-/// The caller must check for leading zeros.
+/// A 64-bit floating point number, rounded to the nearest; `None` if it would become infinite or zero. The caller must
+/// check for leading zeros.
 #[inline]
 pub(crate) fn any_f64(bytes: &[u8]) -> Option<f64> {
     let (negative, digits) = split_sign(bytes);
@@ -143,7 +144,7 @@ fn is_zero(digits: &[u8]) -> bool {
     digits.iter().take_while(|byte| !matches!(byte, b'e' | b'E')).all(|byte| matches!(byte, b'0' | b'.'))
 }
 
-/// Whether a text is written as a number is, of whatever size.
+/// Whether a text has the form of a number of any size.
 pub(crate) fn is_number(bytes: &[u8]) -> bool {
     let (_, digits) = split_sign(bytes);
     let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -200,7 +201,7 @@ pub(crate) fn plain_f64(bytes: &[u8]) -> Option<f64> {
     if has_leading_zero(split_sign(bytes).1) || is_telephone(bytes) { None } else { any_f64(bytes) }
 }
 
-/// What number a field is, if it is one whose text says no more than its value.
+/// The value of a field, if it is a number whose text has no more information than its value.
 pub(crate) fn number(bytes: &[u8]) -> Option<NumberText> {
     if let Some(value) = plain_i64(bytes) {
         return Some(NumberText::Int(value));

@@ -21,7 +21,7 @@ const SAMPLE_BYTES_MAX: usize = 4 << 20;
 /// Maximum number of bytes sampled over all files of an import.
 const SAMPLE_BYTES_TOTAL: usize = 48 << 20;
 
-/// What is known of one file.
+/// The facts about one file.
 #[derive(Debug, Clone)]
 pub(crate) struct FileFacts {
     /// Its parser.
@@ -54,7 +54,7 @@ impl FileFacts {
     }
 }
 
-/// What is known of all files.
+/// The facts about all files.
 #[derive(Debug, Clone)]
 pub(crate) struct Observed {
     /// In the import's order.

@@ -20,7 +20,7 @@ pub enum Format {
     Parquet,
 }
 
-/// How dates such as `03/04/2024` are read.
+/// The order of day and month in dates such as `03/04/2024`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DateOrder {
     /// The day first: the 3rd of April.
@@ -47,11 +47,12 @@ pub struct Options {
     pub delimiter: Option<u8>,
     /// Whether the first record names the columns.
     pub header: Option<bool>,
-    /// How many lines stand before the first record. `None` detects comments and titles.
+    /// The number of lines before the first record. `None` detects comments and titles.
     pub skip: Option<u64>,
     /// Whether quotes are text.
     pub no_quotes: bool,
-    /// Whether numbers such as `1,234` have a decimal comma. Otherwise a column shows by other numbers that it has.
+    /// Whether numbers such as `1,234` have a decimal comma. If this is false, only other numbers of the column can
+    /// show that they have.
     pub decimal_comma: bool,
     /// The zone of times without one; UTC by default.
     pub zone: Option<Zone>,
@@ -79,7 +80,7 @@ pub struct Options {
     pub slice: Option<SliceWidth>,
     /// The key columns of a new table, as for [`declare_key`](crate::declare_key).
     pub key: Vec<String>,
-    /// The texts that mean NULL besides empty fields. If empty, the usual ones.
+    /// The texts that mean NULL besides empty fields. If this is empty, the default ones are used.
     pub null: Vec<String>,
     /// Whether to skip and count bad records instead of refusing the import.
     pub skip_bad: bool,
@@ -118,7 +119,7 @@ pub trait Sink {
     fn begin(&mut self, definition: &TableDefinition) -> Result<()>;
 
     /// The next rows, in the files' order, one array for each column of the definition; at most
-    /// [`CHUNK_ROWS_MAX`](atsdb_core::limits::CHUNK_ROWS_MAX), but for a table in memory. Mapped columns come as
+    /// [`CHUNK_ROWS_MAX`](atsdb_core::limits::CHUNK_ROWS_MAX), except for a table in memory. Mapped columns come as
     /// dictionaries of text.
     fn rows(&mut self, batch: RecordBatch) -> Result<()>;
 }
@@ -145,14 +146,14 @@ pub struct Skipped {
     pub column: Option<String>,
     /// The value, shortened.
     pub value: String,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: String,
 }
 
 /// How many skipped records a [`Report`] describes.
 pub const SKIPPED_SHOWN_MAX: usize = 100;
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// The table of the rows.

@@ -1,5 +1,5 @@
-//! Parquet files. Their columns have types already; what is left to find is the time, the maps and the slices, in a
-//! first pass over what that needs.
+//! Parquet files. Their columns already have types; only the time, the maps and the slices must be determined, in a
+//! first pass over the columns that this needs.
 
 use crate::build::{arrow_type, schema, time_bounds};
 use crate::distinct::hash;
@@ -20,7 +20,7 @@ use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{ColumnType, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
 use std::sync::Arc;
 
-/// Looks at all values that time, maps and slices may follow from.
+/// Reads all values that are needed to determine time, maps and slices.
 fn observe(sources: &[Source], found: &mut [Found]) -> Result<u64> {
     let mut row_count = 0;
     for (number, source) in sources.iter().enumerate() {
@@ -215,7 +215,7 @@ pub(crate) fn run(
     })
 }
 
-/// Where the rows of a pass go that only looks.
+/// The sink for a pass that only collects facts.
 struct Nowhere;
 
 impl Sink for Nowhere {

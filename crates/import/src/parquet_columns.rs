@@ -1,4 +1,4 @@
-//! The columns of Parquet files: their types, and what is said of those that tables lack.
+//! The columns of Parquet files: their types, and notes about types that tables do not have.
 
 use crate::facts::Facts;
 use crate::options::Options;
@@ -61,7 +61,7 @@ pub(crate) struct Found {
     pub(crate) column_type: ColumnType,
 }
 
-/// What the user should know of columns that are read as another type.
+/// Notes for the user about columns that are read as another type.
 pub(crate) fn conversion_notes(sources: &[Source], options: &Options) -> Result<Vec<String>> {
     let mut notes: Vec<String> = Vec::new();
     for source in sources {

@@ -19,7 +19,7 @@ pub(crate) fn damaged(source: &Source, error: impl std::fmt::Display) -> Error {
         .with_hint("fetch or write the file again")
 }
 
-/// What the Parquet reader makes of a file; a panic of it is damage, too.
+/// Runs the Parquet reader on a file. A panic of the reader counts as damage, too.
 pub(crate) fn read<T>(source: &Source, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_panic(work).map_err(|panic| damaged(source, panic))?
 }

@@ -1,5 +1,5 @@
-//! Parquet columns of types that tables lack: decimals of few digits become numbers, everything else text, lists and
-//! structures as JSON.
+//! Parquet columns with types that tables do not have. Decimals of few digits become numbers, and everything else text,
+//! with lists and structures as JSON.
 
 use arrow::array::{Array, ArrayRef, AsArray, StringBuilder};
 use arrow::compute::cast;
@@ -9,10 +9,10 @@ use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::sync::Arc;
 
-/// Decimals of so many digits come back from a DOUBLE digit for digit.
+/// Decimals with up to this many digits survive a conversion to DOUBLE and back.
 const DOUBLE_DIGITS: u8 = 15;
 
-/// The type that a column is read as; `None` for what it is.
+/// The type that a column is read as; `None` if it is unchanged.
 pub(crate) fn read_as(data_type: &DataType) -> Option<DataType> {
     match data_type {
         DataType::Decimal32(precision, scale)
@@ -46,7 +46,7 @@ pub(crate) fn readable_schema(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
 }
 
-/// The batch as it is read.
+/// The batch with converted columns.
 pub(crate) fn readable(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let schema = readable_schema(&batch.schema());
     let column = |column: &ArrayRef| match read_as(column.data_type()) {

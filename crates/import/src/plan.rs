@@ -26,7 +26,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Makes the plan from what was observed.
+    /// Makes the plan from the observed facts.
     pub(crate) fn new(
         name: &str,
         observed: &Observed,
@@ -54,7 +54,7 @@ impl Plan {
     }
 }
 
-/// What the user should know of the files; what holds for several is said once.
+/// Notes for the user about the files. A note that applies to several files is given once.
 fn file_notes(files: &[FileFacts]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for file in files {

@@ -41,7 +41,7 @@ pub(crate) struct PlanColumn {
     pub(crate) bindings: Vec<Binding>,
     /// Whether it is the time.
     pub(crate) is_time: bool,
-    /// What an integer time column counts.
+    /// The unit of an integer time column.
     pub(crate) count_unit: TimeUnit,
     /// Whether its type was inferred: then each value must be of the type by itself, as text like `007` is not.
     pub(crate) is_inferred: bool,
@@ -49,7 +49,7 @@ pub(crate) struct PlanColumn {
     pub(crate) has_decimal_commas: bool,
     /// Whether a value was seen. If not, the first one changes the plan.
     pub(crate) is_known: bool,
-    /// What decides whether and how it is mapped.
+    /// Decides whether and how it is mapped.
     pub(crate) map_rule: MapRule,
     /// Whether it is text that may keep words which are usually NULL.
     pub(crate) may_keep_words: bool,
@@ -57,19 +57,19 @@ pub(crate) struct PlanColumn {
     pub(crate) kept_words: WordSet,
 }
 
-/// What decides whether and how a column is mapped.
+/// Decides whether and how a column is mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MapRule {
-    /// It is given.
+    /// The map is fixed.
     Fixed,
     /// Its values: whether there is one, and its width.
     Free,
-    /// The caller wants one; its values say how wide.
+    /// The caller requests a map; the values determine its width.
     Asked,
 }
 
 impl MapRule {
-    /// The map of a column with so many distinct texts among its values; `Fixed` is not asked.
+    /// The map of a column with this many distinct texts among its values. It is not called for `Fixed`.
     pub(crate) fn map(self, distinct: Option<usize>, value_count: u64) -> Option<MapWidth> {
         match self {
             Self::Asked => Some(map_width(distinct.unwrap_or(usize::MAX).max(17))),

@@ -29,7 +29,7 @@ impl Planner<'_> {
         self.observed.files.iter().map(|file| file.row_count).sum()
     }
 
-    /// Plans a new table from what was observed.
+    /// Plans a new table from the observed facts.
     pub(crate) fn created(&mut self, name: &str) -> Result<(TableDefinition, Vec<PlanColumn>)> {
         let choice = choose(&self.merged, self.row_count(), self.options, &mut self.notes)?;
         let choice = self.with_clock(choice);
@@ -121,7 +121,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The map of a text column by what was seen of it; a part of the values counts for twice as many.
+    /// Sets the map of a text column from its observed values. If only a part was observed, twice as many distinct
+    /// texts are assumed.
     fn set_map(&self, definition: &mut TableDefinition, columns: &mut [PlanColumn], position: usize) {
         let facts = &self.merged[position].facts;
         let Some(last) = columns.last_mut().filter(|last| last.column.column_type == ColumnType::Text) else { return };
@@ -137,7 +138,7 @@ impl Planner<'_> {
             let position = definition.position(name)?;
             let column = &mut columns[position];
             if column.column.column_type != ColumnType::Text {
-                // The caller knows that these numbers are names.
+                // The caller has declared that these numbers are names.
                 if column.is_time {
                     return Err(Error::usage(format!("column {name} is the time and cannot be mapped")));
                 }
@@ -157,7 +158,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A date whose time of day stands in another column becomes the time together with that.
+    /// A date and its time of day in another column together become the time.
     fn with_clock(&mut self, choice: TimeChoice) -> TimeChoice {
         let TimeChoice::Column(date) = choice else { return choice };
         let clock = if self.options.time.is_empty() { clock_of(&self.merged, date, self.row_count()) } else { None };
@@ -220,7 +221,7 @@ impl Planner<'_> {
         Ok(ColumnType::Timestamp(finest.unwrap_or(TimeUnit::Nanosecond)))
     }
 
-    /// What a column's numbers count, the finest where files differ.
+    /// The unit of a column's numbers; the finest one if files differ.
     fn epoch_unit(&self, position: usize) -> Result<Option<TimeUnit>> {
         let units =
             (0..self.observed.files.len()).map(|file| self.epoch_in(position, file)).collect::<Result<Vec<_>>>()?;
@@ -242,7 +243,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Where a column stands in each file, and how its times are read there.
+    /// The position of a column in each file, and the form of its times there.
     pub(crate) fn bindings(&mut self, position: usize, is_stamp: bool) -> Result<Vec<Binding>> {
         let file_count = self.observed.files.len();
         let orders = if is_stamp { self.orders(position)? } else { vec![None; file_count] };
@@ -336,8 +337,8 @@ impl Planner<'_> {
         Ok(combined)
     }
 
-    /// The slice width as far as it can be told before all rows were read: in time order, the beginning of a file is
-    /// as dense as its rest.
+    /// An estimate of the slice width before all rows are read. It assumes that, in time order, the beginning of a file
+    /// is as dense as the rest.
     fn slice_guess(&self, choice: &TimeChoice) -> atsdb_core::SliceWidth {
         let rows: u64 = self.observed.files.iter().map(|file| file.row_count_estimate).sum();
         let seconds = match choice {

@@ -1,4 +1,4 @@
-//! Lines before the first record: comments, titles, notes of the program that wrote the file.
+//! Lines before the first record: comments, titles, remarks of the program that wrote the file.
 
 use crate::header::{LOOK_RECORDS, column_facts, is_header, stands_above};
 use crate::null::NullTexts;
@@ -7,10 +7,10 @@ use crate::record_error::{line_ends, shown};
 use crate::separator::Separator;
 use crate::separators::{most_frequent, separator_for};
 
-/// How many lines may stand before a header that is detected.
+/// The maximum number of lines before a header that is detected.
 const TITLES_MAX: usize = 50;
 
-/// What stands before the first record.
+/// The lines before the first record.
 #[derive(Debug, Default)]
 pub(crate) struct Preamble {
     /// Where it ends.
@@ -21,7 +21,7 @@ pub(crate) struct Preamble {
     pub(crate) note: Option<String>,
 }
 
-/// Finds what stands before the first record: so many lines as `skip` says, else comments and titles.
+/// Finds the lines before the first record: `skip` lines if given, otherwise comments and titles.
 pub(crate) fn preamble(text: &[u8], options: &Options, nulls: &NullTexts) -> Preamble {
     if let Some(count) = options.skip {
         let nth = (count as usize).checked_sub(1).map(|last| memchr::memchr_iter(b'\n', text).nth(last));
@@ -63,7 +63,7 @@ fn titles_end(text: &[u8], options: &Options, nulls: &NullTexts) -> usize {
     best.1
 }
 
-/// Where the header of a table stands, if other lines stand before it; else 0.
+/// The position of a table's header, if there are other lines before it; otherwise 0.
 fn table_start(
     separator: Separator,
     text: &[u8],

@@ -50,7 +50,7 @@ impl Field {
         self.start & HIGH != 0
     }
 
-    /// Whether it is text because its writer said so, even where it looks like a number.
+    /// Whether it is text because its writer marked it so, even if it looks like a number.
     pub(crate) fn is_json_string(self) -> bool {
         self.start & LOW != 0
     }
@@ -64,7 +64,7 @@ impl Field {
         Self { start: start as u32 | HIGH, end: end as u32 | if is_escaped { LOW } else { 0 } }
     }
 
-    /// The text meant, escapes undone.
+    /// The text with escapes decoded.
     pub(crate) fn unescaped(self, text: &str) -> String {
         let raw = &text[self.start()..self.end()];
         if self.end & LOW != 0 && self.is_json_string() {
@@ -95,7 +95,7 @@ impl Records {
         self.starts.len()
     }
 
-    /// Takes the first record out.
+    /// Removes the first record.
     pub(crate) fn remove_first(&mut self) {
         self.starts.remove(0);
         self.fields.drain(..self.width);
@@ -113,7 +113,7 @@ impl Records {
 pub(crate) struct BadRecord {
     /// Where it starts.
     pub(crate) start: usize,
-    /// What is wrong.
+    /// The problem.
     pub(crate) reason: String,
     /// The field at fault, shortened by who shows it.
     pub(crate) value: String,
@@ -122,7 +122,7 @@ pub(crate) struct BadRecord {
 /// Where a text can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// After the last whole record; 0 when there is none.
+    /// The position after the last complete record; 0 if there is none.
     pub(crate) end: usize,
     /// A quote, string or object that opens and is not closed.
     pub(crate) open: Option<usize>,

@@ -26,10 +26,11 @@ const BLOCK_BYTES_MAX: usize = 6 << 20;
 /// Maximum size in bytes of the arrays of a block, estimated from the sample.
 const ARRAY_BYTES_MAX: usize = 16 << 20;
 
-/// Distinct texts counted over all columns together; beyond, the column with the most is given up.
+/// The maximum number of distinct texts that are counted in all columns together. Beyond it, the column with the most
+/// is no longer counted.
 const DISTINCT_TOTAL_MAX: usize = 2_500_000;
 
-/// What is counted while rows are built.
+/// The counters while rows are built.
 struct Tally {
     row_count: u64,
     time_bounds: Option<(i64, i64)>,
@@ -85,11 +86,11 @@ pub(crate) struct Run<'a> {
     pub(crate) name: &'a str,
     /// In order.
     pub(crate) sources: Vec<Source>,
-    /// What the caller asked for.
+    /// The caller's options.
     pub(crate) options: &'a Options,
     /// The existing table, if there is one.
     pub(crate) existing: Option<&'a TableDefinition>,
-    /// Told how far it is.
+    /// Called with the progress.
     pub(crate) progress: &'a dyn Fn(Progress),
     /// Threads that read.
     pub(crate) threads: usize,
@@ -202,7 +203,7 @@ impl Run<'_> {
             if let Some((distinct, value_count)) = counted
                 && column.map_rule != MapRule::Fixed
             {
-                // As it is after the words that come or go.
+                // The state after the words that are added or removed.
                 let (without, with) = (column.kept_words, revised.columns[position].kept_words);
                 let ((kinds_before, before), (kinds_after, after)) =
                     (tally.nulls[position].within(without), tally.nulls[position].within(with));
@@ -279,7 +280,7 @@ fn set_map(plan: &mut Plan, position: usize, map: Option<MapWidth>) {
     plan.definition.columns[position].map = map;
 }
 
-/// How many bytes of a file's text make a block: about a chunk's rows, fewer where they would take much memory.
+/// The size of a block of a file's text in bytes: about the rows of one chunk, fewer if they would take much memory.
 fn block_bytes(row_count: u64, byte_count: u64, plan: &Plan) -> usize {
     let row_bytes = (byte_count / row_count.max(1)).max(1) as usize;
     // Eight bytes for the value, eight for the location of its field.

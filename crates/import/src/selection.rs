@@ -26,8 +26,8 @@ pub(crate) fn check<'a>(options: &Options, names: impl Iterator<Item = &'a str> 
     Ok(())
 }
 
-/// The names of the fields of a file without a header: those that the options list, else those of the table that takes
-/// the rows, else `column1`, `column2` and so on. Also a note for the user.
+/// The names of the fields of a file without a header: those that the options list, or else those of the table that
+/// gets the rows, or else `column1`, `column2` and so on. Also a note for the user.
 pub(crate) fn names_by_position(
     file: &str,
     width: usize,

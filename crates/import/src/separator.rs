@@ -58,7 +58,8 @@ impl Separator {
         position
     }
 
-    /// Reads one field at `from`: the field, where the separator or line end after it is, and what is wrong.
+    /// Reads one field at `from`. Returns the field, the position of the separator or line end after it, and an error
+    /// if there is one.
     #[inline]
     fn field(self, text: &[u8], from: usize) -> (Field, usize, Option<&'static str>) {
         match text.get(from) {
@@ -109,9 +110,9 @@ impl Separator {
         }
     }
 
-    /// The records of a block. With `width`, every record has that many fields, or is bad; without, whatever they
-    /// have, and `width` of the result is the first one's (fields of records of other widths are left out and
-    /// counted as bad). Empty lines are no records.
+    /// The records of a block. With `width`, every record has that many fields, or is bad; without, whatever they have,
+    /// and `width` of the result is the first one's (fields of records of other widths are left out and counted as
+    /// bad). Empty lines are not records.
     pub(crate) fn records(self, text: &[u8], width: Option<usize>) -> (Records, Vec<BadRecord>) {
         self.records_from(text, 0, width)
     }
@@ -272,7 +273,7 @@ fn closing_quote(text: &[u8], quote: usize) -> Option<(usize, bool)> {
     }
 }
 
-/// Takes the `\r` of a `\r\n` off the last field.
+/// Removes the `\r` of a `\r\n` from the last field.
 fn trim_line_end(text: &[u8], fields: &mut [Field]) {
     if let Some(last) = fields.last_mut()
         && !last.is_quoted()

@@ -1,14 +1,14 @@
-//! Which separator a file has, and what quotes and backslashes mean in it.
+//! Detects the separator of a file, and the meaning of quotes and backslashes.
 
 use crate::backslashes::are_escapes;
 use crate::header::LOOK_RECORDS;
 use crate::options::{Format, Options};
 use crate::separator::{Quoting, Separator};
 
-/// A quote that opens so near to the end of what is inspected may be closed behind it.
+/// A quote that opens this near to the end of the inspected text may be closed after it.
 const OPEN_BYTES_MAX: usize = 64 << 10;
 
-/// The separator of the records, by what is asked for, else by the text.
+/// The separator of the records: the requested one, or else the one detected from the text.
 pub(crate) fn separator_for(text: &[u8], options: &Options) -> Separator {
     let asked = options.delimiter.map(Separator::new);
     match options.format {
@@ -25,8 +25,9 @@ pub(crate) fn separator_for(text: &[u8], options: &Options) -> Separator {
     }
 }
 
-/// What quotes and backslashes mean between tabs. `\N` in a field, or nothing but escapes behind backslashes, is how
-/// PostgreSQL and ClickHouse write. Quotes that would not be closed, or have text behind them, are text.
+/// The meaning of quotes and backslashes in a file separated by tabs. `\N` in a field, or backslashes that all begin
+/// escapes, indicate the format of PostgreSQL and ClickHouse. Quotes that would not be closed, or have text after them,
+/// are text.
 fn with_quoting(separator: Separator, text: &[u8]) -> Separator {
     let as_it_is = |quoting: Quoting| Separator { quoting, ..separator };
     let plain = as_it_is(Quoting::Nothing);

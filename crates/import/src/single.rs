@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Bytes of one piece.
+/// The size of one piece in bytes.
 const PIECE_BYTES: usize = 4 << 20;
 /// A longer line is not plain.
 const LINE_BYTES_MAX: usize = 1 << 20;
@@ -30,9 +30,9 @@ const LINE_BYTES_MAX: usize = 1 << 20;
 pub struct SingleColumn<'a> {
     /// The column that each line is a value of.
     pub column: &'a Column,
-    /// The byte that would stand between values: a line with it is not plain.
+    /// The byte that would separate values. A line that contains it is not plain.
     pub delimiter: u8,
-    /// The texts that mean NULL; the usual ones if there are none.
+    /// The texts that mean NULL; the default ones if this is empty.
     pub null: &'a [String],
     /// Maximum size in bytes of all arrays together.
     pub bytes_max: u64,
@@ -50,7 +50,7 @@ pub(crate) fn run(
         return Ok(None);
     };
     let ([source], [column]) = (sources, definition.columns.as_slice()) else { return Ok(None) };
-    // Text may be a header, where nobody says that there is none.
+    // Text may be a header, unless the options say that there is none.
     let has_header = options.header.unwrap_or(column.column_type == ColumnType::Text);
     let renames = options.names.as_ref().is_some_and(|names| names.len() != 1) || options.file_column.is_some();
     let (Some(path), Format::Csv | Format::Text, false, false) =
@@ -59,7 +59,7 @@ pub(crate) fn run(
         return Ok(None);
     };
     if source.format == Format::Text && column.column_type == ColumnType::Text {
-        // Backslashes and the words for NULL mean something else there.
+        // Backslashes and the words for NULL have another meaning there.
         return Ok(None);
     }
     let (delimiter, bytes_max) = (options.delimiter.unwrap_or(b','), memory.bytes_max.unwrap_or(u64::MAX));

@@ -80,7 +80,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Where its bytes lie as they are.
+    /// The path of its uncompressed bytes.
     pub(crate) fn plain_path(&self) -> Option<&Path> {
         match &self.place {
             Place::Path(path) if self.compression == Compression::None => Some(path),
@@ -164,7 +164,7 @@ impl Source {
         name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
     }
 
-    /// The name without the endings that tell format and compression.
+    /// The name without the extensions for format and compression.
     pub(crate) fn stem(&self) -> &str {
         let mut stem = self.name.as_str();
         for endings in

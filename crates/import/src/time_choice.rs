@@ -20,7 +20,7 @@ pub(crate) struct Merged {
 /// The source of the time. Positions are those of the merged columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TimeChoice {
-    /// There is none: a plain table, and the reason.
+    /// No time column: a plain table, and the reason.
     None(Option<String>),
     /// One column.
     Column(usize),
@@ -143,7 +143,7 @@ fn named(columns: &[Merged], options: &Options) -> Result<Option<usize>> {
         if options.time_unit.is_some() || facts.epoch_unit().is_some() {
             return Ok(Some(position));
         }
-        // A column called time that counts something is more likely a time than not: rather ask than guess.
+        // A column named time with integers is probably a time, so it is better to ask than to guess.
         if rank < 3 {
             return Err(unknown_epoch(&columns[position]));
         }

@@ -18,7 +18,7 @@ pub(crate) struct TimeText {
     pub(crate) seconds: i64,
     /// Nanoseconds after that.
     pub(crate) nanoseconds: u32,
-    /// How many digits after the point it takes to write it.
+    /// The number of fractional digits that are needed to write it.
     pub(crate) fraction_digits: u8,
     /// Whether there was no time of day.
     pub(crate) is_date: bool,
@@ -26,14 +26,14 @@ pub(crate) struct TimeText {
     pub(crate) is_zoned: bool,
     /// Whether the year was written with two digits.
     pub(crate) is_short_year: bool,
-    /// What the text says of the order of day and month.
+    /// The evidence of the text about the order of day and month.
     pub(crate) order: OrderSeen,
 }
 
-/// What one date says of the order of day and month.
+/// The evidence of one date about the order of day and month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OrderSeen {
-    /// Nothing: the year comes first, or the month is a word.
+    /// None: the year comes first, or the month is a word.
     Fixed,
     /// The first number is above 12.
     DayFirst,
@@ -119,11 +119,11 @@ fn pair(tens: u8, ones: u8) -> Option<u32> {
     (tens <= 9 && ones <= 9).then_some(u32::from(tens) * 10 + u32::from(ones))
 }
 
-/// A date and, if there is one, the time of day, in any form that is known. `order` is how `a/b/yyyy` is read;
-/// without one, a number above 12 decides, and if neither is above 12, the day comes first.
+/// A date and, if there is one, the time of day, in any known form. `order` decides how `a/b/yyyy` is read; without
+/// one, a number above 12 decides, and if neither is above 12, the day comes first.
 pub(crate) fn parse(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> {
-    // Sorts out most of what is no time: the shortest is `1/1/24`, and every date starts with a digit, a sign or
-    // a month's letter.
+    // This excludes most texts that are not times: the shortest time is `1/1/24`, and every date starts with a digit, a
+    // sign or a month's letter.
     if bytes.len() < 6 || bytes.len() > 64 {
         return None;
     }
@@ -141,7 +141,7 @@ pub(crate) fn parse(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> 
     with_clock(bytes, days, length, seen, false)
 }
 
-/// The time of a text that begins with a date of so many bytes.
+/// The time in a text that begins with a date of this many bytes.
 fn with_clock(bytes: &[u8], days: i64, length: usize, order: OrderSeen, is_short_year: bool) -> Option<TimeText> {
     let midnight = days.checked_mul(DAY_SECONDS)?;
     let date = TimeText {

@@ -12,7 +12,7 @@ pub struct Zone(ZoneRule);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ZoneRule {
-    /// So many seconds ahead of UTC.
+    /// A fixed offset in seconds ahead of UTC.
     Fixed(i64),
     /// By the rules of a place.
     Named(Tz),

@@ -6,11 +6,11 @@ use std::fmt;
 /// Why a measurement has no figure.
 #[derive(Debug)]
 pub enum Failure {
-    /// The contestant cannot do it; the reason is shown as it is.
+    /// The contestant cannot do it; the reason is shown unchanged.
     Cannot(String),
     /// It tried and failed, or gave a wrong answer.
     Failed(Error),
-    /// The caller asked to stop.
+    /// The caller interrupted the run.
     Interrupted,
 }
 

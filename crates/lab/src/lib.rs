@@ -1,29 +1,29 @@
-//! The lab: published experiments, run side by side on the systems that are there, with checked answers.
+//! The lab: published experiments, run side by side on all installed systems, with checked answers.
 //!
 //! Rooms, from the top; each imports only rooms below it:
 //!
 //! | room | what it owns |
 //! |---|---|
-//! | `run` | running workloads on contestants, each pair in a process of its own |
-//! | `report` | what a run gave: as JSON, in a terminal, as a page, beside an earlier run, as advice |
+//! | `run` | running workloads on contestants, each pair in a separate process |
+//! | `report` | the results of a run: as JSON, in a terminal, as a page, beside an earlier run, as advice |
 //! | `workloads` | the published experiments, a file each |
 //! | `contestants` | the systems that run them, a file or folder each |
 //! | `workload` | the contract of a workload, the bench it measures with, the events of a run |
-//! | `advise` | a file of the user's as something to measure |
+//! | `advise` | measuring a file of the user |
 //! | `contestant` | the contract of a contestant, and the dialects of SQL |
 //! | `server` | the servers that contestants run on |
 //! | `generator` | seeded data |
 //! | `measure` | units, figures, latencies, tiers, tuning |
-//! | `data` | rows on their way in, digests and answers on their way out |
-//! | `process` | what the system says of this machine and of processes |
+//! | `data` | input rows, digests and answers |
+//! | `process` | what the system reports about this machine and its processes |
 //! | `failure` | why a measurement has no figure |
 //!
 //! Not owned: the command line, which shows progress, writes files, and calls [`run_child`] when the lab starts the
 //! program as a child.
 //!
-//! A measurement is honest when it can be repeated and could have failed: data comes from a seed, what is read back
-//! is compared with what was written, answers are compared between contestants, every figure carries its durability
-//! tier, and what a contestant cannot do is shown with the reason.
+//! A measurement is honest when it can be repeated and could have failed: data is generated from a seed, rows that are
+//! read back are compared with those that were written, answers are compared between contestants, every figure has its
+//! durability tier, and a measure that a contestant cannot run is shown with the reason.
 
 mod advise;
 pub mod contestant;

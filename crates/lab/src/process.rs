@@ -34,7 +34,7 @@ impl Machine {
     }
 }
 
-/// The most memory that this process has had at once since it started or since [`forget_memory_peak`].
+/// The peak memory of this process since it started or since [`forget_memory_peak`].
 pub(crate) fn memory_peak_bytes() -> Option<u64> {
     kibibytes(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM")
 }
@@ -64,16 +64,16 @@ pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
-/// What several processes took together.
+/// The resources that several processes used together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Usage {
     /// Time on processors.
     pub(crate) cpu_seconds: f64,
-    /// The most memory at once; what they share is counted once.
+    /// The peak memory; shared memory is counted once.
     pub(crate) memory_peak_bytes: u64,
 }
 
-/// What a process has taken so far, with all that it started. `None` if the system does not report it.
+/// The resources that a process and its descendants have used so far. `None` if the system does not report them.
 pub(crate) fn usage_of_tree(process: u32) -> Option<Usage> {
     let members = tree(process)?;
     let (mut ticks, mut own, mut shared) = (0, 0, 0);
@@ -95,7 +95,7 @@ pub(crate) fn cpu_seconds() -> Option<f64> {
     Stat::of(std::process::id()).map(|stat| stat.own_ticks as f64 / TICKS_PER_SECOND)
 }
 
-/// What this process started that still runs, and what that started.
+/// The running descendants of this process.
 pub(crate) fn descendants() -> Vec<u32> {
     let own = std::process::id();
     tree(own).unwrap_or_default().into_iter().filter(|process| *process != own).collect()

@@ -1,4 +1,4 @@
-//! The values of one field, as they are gathered.
+//! Collects the values of one field.
 
 use crate::field_type::FieldType;
 use crate::scan::unescape_text;
@@ -16,7 +16,7 @@ pub(crate) struct FieldColumn {
     pub(crate) is_settled: bool,
     values: Values,
     nulls: NullBufferBuilder,
-    /// The line that set a value last, to find a field that stands twice in a line.
+    /// The line that set a value last, to detect a field that occurs twice in a line.
     pub(crate) last_line: u64,
 }
 

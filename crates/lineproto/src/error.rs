@@ -7,6 +7,6 @@ pub struct LineError {
     pub line: u64,
     /// Its beginning.
     pub text: String,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
 }

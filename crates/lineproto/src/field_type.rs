@@ -1,4 +1,4 @@
-//! What a column accepts: a value is taken if it is the same number in the column's type.
+//! The values that a column accepts: a value is accepted if it is the same number in the column's type.
 
 use crate::value::Value;
 use atsdb_core::ColumnType;

@@ -95,7 +95,7 @@ impl<'a> LineParser<'a> {
     }
 
     /// Reads lines until a block is full, and returns the rows of each table; `None` at the end of the body.
-    /// `definition` returns the definition of an existing table; it is asked once for each table.
+    /// `definition` returns the definition of an existing table; it is called once for each table.
     pub fn next_block(&mut self, definition: &dyn Fn(&str) -> Option<TableDefinition>) -> Option<Vec<TableBlock>> {
         while self.value_count < self.value_count_max && self.next_line(definition) {}
         self.value_count = 0;
@@ -280,7 +280,7 @@ impl<'a> LineParser<'a> {
             let value = read_value(body, &mut at)?;
             let column = &mut table.fields[field as usize];
             match column.last_line == line {
-                // The last value of a field that stands twice counts.
+                // If a field occurs twice, its last value counts.
                 true => self.fields.iter_mut().filter(|(other, _)| *other == field).for_each(|(_, own)| *own = value),
                 false => self.fields.push((field, value)),
             }

@@ -1,7 +1,5 @@
-//! Finding the ends of the parts of a line, and undoing escapes.
-//!
-//! A separator is escaped if the byte before it is a backslash, as InfluxDB reads it. A backslash before any other byte
-//! stands for itself.
+//! Finding the ends of the parts of a line, and undoing escapes. A separator is escaped if the byte before it is a
+//! backslash, as in InfluxDB. A backslash before any other byte is an ordinary character.
 
 use std::borrow::Cow;
 

@@ -1,9 +1,9 @@
-//! The series of a request: measurement and tags as they were written, and what they mean.
+//! The series of a request: measurement and tags as written, and their meaning.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-/// What the head of a line means.
+/// The meaning of a line's head.
 #[derive(Debug)]
 pub(crate) struct Series {
     pub(crate) table: usize,

@@ -1,4 +1,4 @@
-//! The rows of one measurement, as they are gathered, and what its table allows.
+//! Collects the rows of one measurement, within the limits of its table.
 
 use crate::column::FieldColumn;
 use crate::field_type::FieldType;
@@ -17,19 +17,19 @@ use std::sync::Arc;
 /// The name of the time column in a new table.
 pub const TIME_COLUMN: &str = "time";
 
-/// What a name in a line stands for.
+/// The meaning of a name in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
     Tag(u32),
     Field(u32),
-    /// The time, or a column that takes no value of a line.
+    /// The time, or a column that accepts no value from a line.
     Other,
 }
 
 /// The rows of a measurement.
 pub(crate) struct TableRows {
     pub(crate) name: String,
-    /// Why the table takes no lines, if so.
+    /// The reason why the table accepts no lines, if there is one.
     pub(crate) refusal: Option<String>,
     time_name: String,
     unit: TimeUnit,
@@ -49,7 +49,7 @@ pub(crate) struct TableRows {
     pub(crate) active_fields: usize,
 }
 
-/// The rows of one table, with how its columns came to be.
+/// The rows of one table, and the origin of its columns.
 #[derive(Debug)]
 pub struct TableBlock {
     /// The name of the table.
@@ -172,7 +172,7 @@ impl TableRows {
         }
     }
 
-    /// Takes the rows gathered so far; `None` if there are none. `series` gives the tags of each series.
+    /// Takes the rows collected so far; `None` if there are none. `series` has the tags of each series.
     pub(crate) fn take(&mut self, tags_of: impl Fn(u32, usize) -> u32) -> Option<TableBlock> {
         let times = std::mem::take(&mut self.times);
         let series = std::mem::take(&mut self.series);

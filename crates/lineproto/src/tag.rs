@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The number of a series' value in a tag that the series does not have. Values count from 1.
 pub(crate) const NO_VALUE: u32 = 0;
 
-/// A tag's values, in the order in which they came.
+/// A tag's values, in the order of their arrival.
 pub(crate) struct TagColumn {
     pub(crate) name: String,
     values: Vec<Arc<str>>,

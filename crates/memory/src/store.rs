@@ -39,7 +39,7 @@ impl Store for MemoryStore {
         self.uid
     }
 
-    /// A crash takes the store.
+    /// A crash destroys the store.
     fn durability(&self) -> Durability {
         Durability::Off
     }

@@ -27,7 +27,7 @@ pub(crate) struct MysqlConnection {
     statements: HashMap<String, Statement>,
     location: Arc<str>,
     in_cluster: bool,
-    /// The maximum packet size in bytes. With a larger one the server breaks the connection, or takes a statement for
+    /// The maximum packet size in bytes. With a larger one the server breaks the connection, or reads one statement as
     /// two.
     packet_bytes: usize,
     is_standby: bool,

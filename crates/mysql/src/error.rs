@@ -4,7 +4,7 @@ use atsdb_core::{Error, ErrorKind};
 use atsdb_sqlstore::Failure;
 use mysql::{DriverError, MySqlError};
 
-/// The beginning of the client's message about an untrusted server, whatever surrounds it.
+/// The beginning of the client's message about an untrusted server.
 const CERTIFICATE: &str = "invalid peer certificate";
 
 /// Converts an error of the client to a failure. `location` is the URL without secrets.

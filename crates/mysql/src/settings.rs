@@ -13,7 +13,7 @@ pub(crate) struct Settings {
     pub(crate) warnings: Vec<String>,
     pub(crate) packet_bytes: u64,
     pub(crate) is_mariadb: bool,
-    /// What a commit survives. A session cannot choose it here.
+    /// The durability of a commit. A session cannot choose it here.
     pub(crate) durability: Durability,
     /// Whether the server is a node of a Galera cluster.
     pub(crate) is_cluster: bool,
@@ -21,8 +21,8 @@ pub(crate) struct Settings {
     pub(crate) uses_spider: bool,
 }
 
-/// Additional session settings for clusters, whose nodes may lag behind each other: the session waits for what others
-/// have committed before it reads or takes a snapshot.
+/// Additional session settings for clusters, whose nodes may lag behind each other: the session waits until its node
+/// has applied what others have committed before it reads or takes a snapshot.
 pub(crate) const IN_CLUSTER: &str = "; SET SESSION wsrep_sync_wait = 1; SET SESSION wsrep_dirty_reads = OFF";
 
 /// Refuses a server that is not supported. Settings that break a promise become warnings, as sentences.

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The options of a URL.
 const OPTIONS: [&str; 3] = ["sslmode", "sslrootcert", "socket"];
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A peer that answers nothing for this long is gone.
+/// A peer that does not answer for this long counts as lost.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Opens the store in a MariaDB or MySQL database.
@@ -24,10 +24,10 @@ impl MysqlStore {
     /// Opens the store of a URL `mysql://user:password@host:port/database` or `mariadb://...`, and creates its tables
     /// if the options say so. Of several addresses, separated by commas, the first that answers is used; writes to a
     /// cluster use its writer node. A password in the URL takes precedence over `password`. Also returns warnings about
-    /// settings of the server that break the store's promises.
+    /// settings of the server that weaken the store's guarantees.
     ///
     /// Errors: `Usage` (the URL, a server that is too old), `NotFound` (no such database, or no store in it),
-    /// `Unavailable` (no connection, no login), `ReadOnly` (no store, and no permission to make one), `NewerFormat`,
+    /// `Unavailable` (no connection, no login), `ReadOnly` (no store, and no permission to create one), `NewerFormat`,
     /// `Corrupt`.
     pub fn open(url: &str, password: Option<&Secret>, options: &ServerOptions) -> Result<(ServerStore, Vec<String>)> {
         let url = ServerUrl::parse(url, &OPTIONS)?;
@@ -68,7 +68,7 @@ impl MysqlStore {
 /// and the first of several addresses. It connects to `database`, or to none, whatever the URL names, and waits for
 /// answers without a limit.
 ///
-/// Errors: `Usage` (the URL); within, what the client says of the server.
+/// Errors: `Usage` (the URL); the inner error is the client's error about the server.
 pub fn connect(url: &str, database: Option<&str>) -> Result<mysql::Result<Conn>> {
     let url = ServerUrl::parse(url, &OPTIONS)?;
     let tls = Tls::of(&url)?;

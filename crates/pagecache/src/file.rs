@@ -30,7 +30,7 @@ impl PageFile {
     }
 
     /// The file of an index of a chunk. Indexes are added later, under numbers that a store restored from a backup
-    /// assigns again. So `meaning` contains what is indexed and everything else that determines the page's values.
+    /// assigns again. So `meaning` contains the indexed columns and everything else that determines the page's values.
     pub fn of_index(chunk: ChunkUid, meaning: &str) -> Self {
         Self { chunk, meaning: Some(XxHash3_64::oneshot(meaning.as_bytes())) }
     }
@@ -75,8 +75,8 @@ pub(crate) fn read(path: &Path, ranges: &[PageRange]) -> Result<Vec<Option<Vec<u
     Ok(pages)
 }
 
-/// Reads a range while nobody writes to the file: a page that is not intact now is damaged. Returns `None` while
-/// somebody writes, or if that cannot be determined.
+/// Reads a range while no process writes to the file: a page that is not intact now is damaged. Returns `None` while
+/// another process writes, or if that cannot be determined.
 pub(crate) fn read_locked(path: &Path, range: PageRange) -> Option<Option<Vec<u8>>> {
     let mut file = File::open(path).ok()?;
     file.try_lock().ok()?;
@@ -106,8 +106,8 @@ fn read_from(file: &mut File, ranges: &[PageRange]) -> Result<Vec<Option<Vec<u8>
 }
 
 /// Writes pages and returns by how many bytes the file may have grown. Writers share the lock, since all write the same
-/// bytes. The lock tells a reader that finds an incomplete page that it may be in progress. While a reader holds it
-/// nothing is written, so that nobody waits for another process.
+/// bytes. The lock tells a reader that finds an incomplete page that it may be in progress. While a reader holds it,
+/// nothing is written, so that no process waits for another.
 pub(crate) fn write(path: &Path, pages: &[(PageRange, Vec<u8>)]) -> Result<u64> {
     let mut options = File::options();
     options.create(true).write(true).truncate(false);

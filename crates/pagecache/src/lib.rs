@@ -3,11 +3,12 @@
 //!
 //! Owned here: the folder, one file for each chunk ([`file`](self)), and a background thread that writes and evicts.
 //! Not owned: what pages mean and whether they are intact; the reader checks each page, and a damaged one counts as not
-//! cached. Nor which chunks exist: the store is asked each time, so nothing here is ever stale.
+//! cached. Also not owned: the list of existing chunks, for which the store is asked each time, so nothing here is ever
+//! stale.
 //!
 //! A page is in the file named after its chunk's 128-bit name, which no other chunk ever has, at an offset that follows
 //! from the chunk's descriptor. All processes write the same bytes there. So processes need no locks, a file may be
-//! deleted at any time, and what a crash left half written fails its check. `docs/internals/caches.md` lists the
+//! deleted at any time, and a page that a crash left half written fails its check. `docs/internals/caches.md` lists the
 //! rejected designs.
 
 mod counts;
@@ -76,7 +77,7 @@ impl PageCacheStats {
     }
 }
 
-/// One store's part of the cache. Dropping it writes what is queued.
+/// One store's part of the cache. Dropping it writes queued pages.
 pub struct PageCache {
     folder: Arc<StoreFolder>,
     warnings: Arc<Warnings>,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Receives warnings, as sentences, about what the cache cannot do. Readers never get an error from the cache.
+/// Receives warnings, as sentences, about failures of the cache. Readers never get an error from the cache.
 pub type OnWarning = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The kinds of warnings.

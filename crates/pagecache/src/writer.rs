@@ -20,8 +20,8 @@ const QUEUE_BYTES_MAX: u64 = 32 << 20;
 /// After a failed write nothing is written for this long.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// The handle of the thread. The thread starts with the first page. When the handle is dropped, it writes what is
-/// queued and ends.
+/// The handle of the thread. The thread starts with the first page. When the handle is dropped, the thread writes the
+/// queued pages and ends.
 pub(crate) struct Writer {
     queued_bytes: Arc<AtomicU64>,
     state: Mutex<State>,

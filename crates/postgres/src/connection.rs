@@ -1,8 +1,8 @@
 //! One connection. A thread of the store does its I/O; callers block on the answer, on any thread, including tokio's.
 //!
-//! Settings and prepared statements belong to a session, and a pooler in between may give each transaction another one.
-//! So a session is marked when it is set up, and each transaction begins by checking the mark: no transaction runs on a
-//! session of another connection.
+//! Settings and prepared statements belong to a session, and a pooler in between may use a different one for each
+//! transaction. So a session is marked when it is set up, and each transaction begins by checking the mark: no
+//! transaction runs on a session of another connection.
 
 #![expect(clippy::disallowed_methods, reason = "the time limit of an answer from the network")]
 
@@ -73,7 +73,7 @@ impl Wake for ThreadWaker {
 }
 
 /// Waits for an answer, at most `longest`; `None` if there is none in that time. The future does not run as a part of a
-/// tokio task, which may only do so much before it must yield: the answer would never arrive.
+/// tokio task, which may only do a limited amount of work before it must yield: the answer would never arrive.
 fn wait<T>(answer: impl Future<Output = T>, longest: Option<Duration>) -> Option<T> {
     let waker = Waker::from(Arc::new(ThreadWaker(std::thread::current())));
     let mut context = Context::from_waker(&waker);
@@ -160,7 +160,7 @@ impl PostgresConnection {
         Ok(())
     }
 
-    /// Waits for an answer. One that does not come costs the connection, so that nobody waits for what it holds.
+    /// Waits for an answer. If none comes, the connection is dropped, so that others do not wait for its locks.
     fn answer<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Attempt<T> {
         match wait(answer, Some(self.answer_max)) {
             Some(answer) => answer.map_err(|error| translate(error, &self.location)),
@@ -229,7 +229,7 @@ impl Connection for PostgresConnection {
             return self.begin(sql);
         }
         if sql.starts_with("VACUUM") {
-            // That takes what it takes.
+            // This may take any time.
             let done = wait(self.client.batch_execute(sql), None);
             return done.map_or(Ok(()), |done| done.map_err(|error| translate(error, &self.location)));
         }

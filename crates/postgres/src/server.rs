@@ -83,7 +83,7 @@ impl Server for PostgresServer {
     }
 
     fn occupied_bytes_query(&self) -> &'static str {
-        // The server's free space maps are excluded, since they say nothing about the content.
+        // The server's free space maps are excluded, since they do not depend on the content.
         "SELECT (relname IN ('atsdb_fresh', 'atsdb_sealed'))::int, sum(
                        pg_relation_size(oid) + pg_indexes_size(oid)
                        + coalesce(pg_relation_size(nullif(reltoastrelid, 0)), 0)
@@ -102,7 +102,7 @@ impl Server for PostgresServer {
         connection.run("ANALYZE (SKIP_LOCKED) atsdb_map")
     }
 
-    /// What the server can check without an extension it checks when it reads.
+    /// Everything that the server can check without an extension, it already checks when it reads.
     fn check(&self, _: &mut dyn Connection) -> Attempt<Vec<Finding>> {
         Ok(Vec::new())
     }

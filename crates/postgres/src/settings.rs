@@ -10,7 +10,7 @@ const VERSION_MIN: i64 = 140_000;
 /// The result of the check.
 pub(crate) struct Settings {
     pub(crate) warnings: Vec<String>,
-    /// What a commit survives.
+    /// The durability of a commit.
     pub(crate) durability: Durability,
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn check(connection: &mut dyn Connection, location: &str, durability:
 }
 
 /// The settings of a session. A commit waits for the disk, whatever the server's default is. A client whose machine is
-/// gone is detected within half a minute, in which it acknowledges nothing and answers no probe.
+/// lost is detected within half a minute, during which it acknowledges nothing and answers no probe.
 pub(crate) fn setup(busy_timeout: Duration) -> String {
     format!(
         "SET synchronous_commit = on; SET lock_timeout = {}; SET statement_timeout = 0;

@@ -15,7 +15,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// The options of a URL.
 const OPTIONS: [&str; 3] = ["sslmode", "sslrootcert", "host"];
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A peer that answers nothing for this long is gone.
+/// A peer that does not answer for this long counts as lost.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Opens the store in a PostgreSQL database.
@@ -25,10 +25,11 @@ pub struct PostgresStore;
 impl PostgresStore {
     /// Opens the store of a URL `postgresql://user:password@host:port/database`, and creates its tables if the options
     /// say so. Of several addresses, separated by commas, the first that answers is used. A password in the URL takes
-    /// precedence over `password`. Also returns warnings about settings of the server that break the store's promises.
+    /// precedence over `password`. Also returns warnings about settings of the server that weaken the store's
+    /// guarantees.
     ///
     /// Errors: `Usage` (the URL, a server that is too old), `NotFound` (no such database, or no store in it),
-    /// `Unavailable` (no connection, no login), `ReadOnly` (no store, and no permission to make one), `NewerFormat`,
+    /// `Unavailable` (no connection, no login), `ReadOnly` (no store, and no permission to create one), `NewerFormat`,
     /// `Corrupt`.
     pub fn open(url: &str, password: Option<&Secret>, options: &ServerOptions) -> Result<(ServerStore, Vec<String>)> {
         let url = ServerUrl::parse(url, &OPTIONS)?;

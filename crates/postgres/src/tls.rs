@@ -76,7 +76,8 @@ fn connector(root_file: Option<&str>) -> Result<MakeRustlsConnect> {
 mod tests {
     use super::*;
 
-    /// Who goes over a network is who is connected to, not who stands before the database.
+    /// Whether the connection goes over a network depends on the host that is connected to, not on the one that the URL
+    /// has before the database.
     #[test]
     fn another_machine_is_spoken_to_encrypted_however_the_url_names_it() {
         let mode = |url: &str| Tls::of(&ServerUrl::parse(url, &["host", "sslmode"]).unwrap()).unwrap().mode;

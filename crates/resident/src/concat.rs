@@ -1,4 +1,4 @@
-//! Concatenates arrays with several threads: what a load gathered becomes one column.
+//! Concatenates arrays with several threads: the arrays collected by a load become one column.
 
 use crate::error::internal;
 use crate::parallel::for_each_in_parallel;

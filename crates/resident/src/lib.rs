@@ -4,7 +4,7 @@
 //! A table consists of a few immutable *parts*, each with rows in Arrow arrays and an index over each key. The
 //! [`TableState`] lists the parts and their deleted rows. It is immutable too: a change creates another state, and
 //! [`ResidentTables`] replaces the old one. So a reader keeps the state that it started with for as long as it needs,
-//! and nobody waits. Not owned: definitions, SQL, files.
+//! and no one waits. Not owned: definitions, SQL, files.
 
 mod bucket;
 mod build;

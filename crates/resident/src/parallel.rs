@@ -8,7 +8,7 @@ pub(crate) fn split_rows(row_count: usize, threads: usize) -> Vec<Range<usize>> 
     (0..row_count).step_by(share).map(|start| start..(start + share).min(row_count)).collect()
 }
 
-/// Runs each piece of work on a thread of its own, the last one on the current thread. Returns the results in order.
+/// Runs each piece of work on a separate thread, the last one on the current thread. Returns the results in order.
 pub(crate) fn in_parallel<I: Send, T: Send>(mut work: Vec<I>, each: impl Fn(I) -> T + Sync) -> Vec<T> {
     let Some(last) = work.pop() else { return Vec::new() };
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! One process that makes a store available to other programs.
+//! The server: one process that makes a store available to other programs.
 //!
 //! Rooms, from the top; each imports only rooms below it:
 //!
@@ -6,14 +6,14 @@
 //! |---|---|
 //! | `serve` | [`Server`]: listening, readiness, draining; which rooms answer HTTP |
 //! | `pg` | PostgreSQL's protocol, its types and its catalogue |
-//! | `query` | SQL over HTTP, and Arrow batches that are appended |
+//! | `query` | SQL over HTTP, and appending Arrow batches |
 //! | `prom` | Prometheus over HTTP: remote write and read, PromQL |
-//! | `influx` | line protocol over HTTP, as InfluxDB 1, 2 and 3 take it |
+//! | `influx` | line protocol over HTTP, as InfluxDB 1, 2 and 3 accept it |
 //! | `page` | the web page at / |
-//! | `http` | HTTP connections, and the addresses about the server itself: /health, /ready, /metrics, running statements |
-//! | `access` | who may do what: users, roles, passwords, tokens, delays after failed attempts |
-//! | `tls` | the server's certificate, read again when it is asked to |
-//! | `ingest` | how rows enter: bodies within limits, tables and columns created, many requests in one commit |
+//! | `http` | HTTP connections, and the paths about the server itself: /health, /ready, /metrics, running statements |
+//! | `access` | access control: users, roles, passwords, tokens, delays after failed attempts |
+//! | `tls` | the server's certificate, which can be reloaded |
+//! | `ingest` | storing incoming rows: bodies within limits, creating tables and columns, many requests in one commit |
 //! | `shared` | what every room uses: the store, metrics, the phase that the server is in |
 //!
 //! A room that answers HTTP has a function `router(state)`, which `serve::routes` merges with the others.

@@ -1,7 +1,6 @@
-//! What a history is made of. `Debug` prints it as Rust, so that a history can be pasted into a test.
-//!
-//! Actions name tables, rollups, sessions and marks by small numbers. What a number stands for may not be there: then
-//! the action is refused, by the model too. So any step can be left out of a history, and what is left is a history.
+//! The actions of a history. `Debug` prints them as Rust code, so that a history can be pasted into a test. Actions
+//! name tables, rollups, sessions and savepoints by small numbers. If an object with that number does not exist, the
+//! action is refused, by the model too. So any step can be left out, and the rest is still a valid history.
 
 use crate::setting::PROCESSES;
 use crate::subject::{Alteration, Cells, Policy, Rows, Shape, Summary, WhichBackup};
@@ -9,22 +8,22 @@ use crate::subject::{Alteration, Cells, Policy, Rows, Shape, Summary, WhichBacku
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// What goes wrong meanwhile.
+    /// A fault during the action, if there is one.
     pub trouble: Option<Trouble>,
 }
 
-/// What goes wrong at the store's call of this number, counted from 0 within the step.
+/// A fault at one call of the store, numbered from 0 within the step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
-    /// The call. If the step makes fewer, nothing goes wrong.
+    /// The number of the call. If the step makes fewer calls, there is no fault.
     pub call: i64,
-    /// What happens.
+    /// The kind of fault.
     pub kind: TroubleKind,
 }
 
-/// What happens at a call of the store.
+/// A fault at a call of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TroubleKind {
     /// It fails, and nothing of it is done.
@@ -35,11 +34,11 @@ pub enum TroubleKind {
     CrashBefore,
     /// The process ends after it.
     CrashAfter,
-    /// It takes so long that another process does this before.
+    /// The call stalls, so that another process does this before it.
     Stall(Box<Action>),
 }
 
-/// Something that somebody does.
+/// An action of a session or process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Rows are appended, in the session's transaction or by themselves.
@@ -48,7 +47,7 @@ pub enum Action {
         session: usize,
         /// To which table.
         table: usize,
-        /// What becomes of rows whose keys are there, unless the table says it.
+        /// The conflict policy, unless the table's applies.
         policy: Option<Policy>,
         /// The batch's name, outside of a transaction.
         batch: Option<u8>,
@@ -62,11 +61,11 @@ pub enum Action {
         /// The table.
         table: usize,
     },
-    /// Rows are given to an appender.
+    /// Rows are added to an appender.
     Push {
         /// By which session.
         session: usize,
-        /// Whether they are given as a batch, instead of one by one.
+        /// Whether they are added as a batch instead of one by one.
         together: bool,
         /// The rows.
         rows: Vec<Cells>,
@@ -81,7 +80,7 @@ pub enum Action {
         /// In which session.
         session: usize,
     },
-    /// It ends, and what was done in it becomes visible.
+    /// The transaction commits.
     Commit {
         /// In which session.
         session: usize,
@@ -98,7 +97,7 @@ pub enum Action {
         /// Its name.
         mark: u8,
     },
-    /// What was done since a savepoint is taken back.
+    /// Everything since a savepoint is undone.
     ReturnTo {
         /// In which session.
         session: usize,
@@ -141,7 +140,7 @@ pub enum Action {
         /// To what.
         note: Option<i64>,
     },
-    /// All rows of a table go.
+    /// All rows of a table are removed.
     Truncate {
         /// By which session.
         session: usize,
@@ -163,7 +162,7 @@ pub enum Action {
         table: usize,
         /// Of what kind.
         shape: Shape,
-        /// What becomes of rows whose keys are there.
+        /// The conflict policy.
         policy: Policy,
     },
     /// A table is dropped.
@@ -172,7 +171,7 @@ pub enum Action {
         session: usize,
         /// Which one.
         table: usize,
-        /// Whether its rollups go with it: by SQL alone.
+        /// Whether its rollups are dropped with it. Only possible in SQL.
         cascade: bool,
     },
     /// A table's definition changes.
@@ -184,7 +183,7 @@ pub enum Action {
         /// How.
         alteration: Alteration,
     },
-    /// An index over the counts is declared and built, or dropped if it is there.
+    /// An index over the counts is declared and built, or dropped if it exists.
     Index {
         /// By which process.
         process: usize,
@@ -196,22 +195,22 @@ pub enum Action {
         /// By which process.
         process: usize,
     },
-    /// What the background thread does.
+    /// The work of the background thread.
     Look {
         /// In which process.
         process: usize,
     },
-    /// Expired slices go.
+    /// Expired slices are dropped.
     Retain {
         /// By which process.
         process: usize,
     },
-    /// A snapshot is taken, and held until another takes its place.
+    /// A snapshot is taken, and held until another one replaces it.
     Hold {
         /// By which process.
         process: usize,
     },
-    /// Everything is copied to a store of its own.
+    /// Everything is copied to a separate store.
     Copy {
         /// By which process.
         process: usize,
@@ -224,7 +223,7 @@ pub enum Action {
         rollup: usize,
         /// Of which table.
         table: usize,
-        /// What it computes.
+        /// The query of the rollup.
         summary: Summary,
     },
     /// A rollup is dropped.
@@ -234,7 +233,7 @@ pub enum Action {
         /// Which one.
         rollup: usize,
     },
-    /// What is stale of a rollup is computed.
+    /// The stale buckets of a rollup are computed.
     Refresh {
         /// By which session.
         session: usize,
@@ -259,24 +258,24 @@ pub enum Action {
     Backup {
         /// By which process.
         process: usize,
-        /// How many backups are kept, if old ones go.
+        /// The number of backups to keep, if old ones are deleted.
         keep: Option<usize>,
     },
-    /// A backup is restored to a store of its own.
+    /// A backup is restored to a separate store.
     Restore {
         /// By which process.
         process: usize,
         /// Which one.
         which: WhichBackup,
-        /// Whether the store is empty, instead of what the last restoration left.
+        /// Whether the store is empty, instead of having the contents of the last restore.
         afresh: bool,
     },
-    /// Time goes by.
+    /// Time passes.
     Tick {
         /// How many hours.
         hours: i64,
     },
-    /// A process ends without a word, and begins again.
+    /// A process crashes and restarts.
     Crash {
         /// Which one.
         process: usize,
@@ -308,7 +307,7 @@ impl Action {
         }
     }
 
-    /// The session that it is said in.
+    /// The session that executes it.
     pub(crate) fn speaker(&self) -> Option<usize> {
         match self {
             Self::Begin { session } | Self::Commit { session } | Self::Rollback { session } => Some(*session),
@@ -365,7 +364,7 @@ impl Action {
         matches!(self, Self::Index { .. } | Self::CreateRollup { .. })
     }
 
-    /// Whether it can be said in SQL alone.
+    /// Whether it is only possible in SQL.
     pub(crate) fn is_of_sql(&self) -> bool {
         matches!(
             self,
@@ -377,7 +376,7 @@ impl Action {
         )
     }
 
-    /// The process that does it.
+    /// The process that executes it.
     pub(crate) fn process(&self) -> usize {
         match self {
             Self::OpenAppender { session, .. } | Self::Push { session, .. } | Self::Flush { session } => {

@@ -1,4 +1,4 @@
-//! What a process reads of the store, each table in several ways that must agree with each other.
+//! Reads the store as a process sees it, each table in several ways that must agree with each other.
 
 use crate::shape::{Kind, kind, rows_of};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
@@ -6,7 +6,7 @@ use atsdb_core::{Error, Result, Table, TableDefinition, TimeRange, Value};
 use atsdb_engine::{Comparison, Predicate, ReadSnapshot, ScanRequest};
 use std::collections::BTreeMap;
 
-/// A table as it was read.
+/// The contents of a table, as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenTable {
     pub(crate) definition: TableDefinition,
@@ -21,7 +21,7 @@ pub(crate) struct SeenRollup {
     pub(crate) table: String,
     /// Before which time its buckets are closed.
     pub(crate) closed_before: Option<i64>,
-    /// What it answers, where it was asked.
+    /// The answer of a rollup, if it was queried.
     pub(crate) rows: Option<Vec<Vec<Option<i64>>>>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Seen {
     pub(crate) rollups: BTreeMap<String, SeenRollup>,
 }
 
-/// Everything that a snapshot shows. Rollups are only listed: asking them takes SQL.
+/// Everything in a snapshot. Rollups are only listed, because querying them requires SQL.
 pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<Seen> {
     let (mut tables, mut rollups) = (BTreeMap::new(), BTreeMap::new());
     for table in snapshot.tables() {
@@ -67,7 +67,7 @@ pub(crate) fn resident_rows(snapshot: &ReadSnapshot, table: &Table) -> Result<Ve
     }
 }
 
-/// A table that a snapshot shows. Ranges, predicates and counts must agree with what reading all rows gives.
+/// A table in a snapshot. Ranges, predicates and counts must agree with the result of reading all rows.
 pub(crate) fn see_table(snapshot: &ReadSnapshot, table: &Table) -> Result<SeenTable> {
     let definition = &table.definition;
     if definition.is_in_memory() {
@@ -108,7 +108,7 @@ pub(crate) fn see_table(snapshot: &ReadSnapshot, table: &Table) -> Result<SeenTa
         for batch in snapshot.scan(table, &request)?.batches() {
             found.extend(rows_of(batch?.columns()));
         }
-        // Predicates only leave out rows: what is left may hold others.
+        // Predicates only prune rows: the result may contain others.
         found.retain(|row| meant(&row));
         found.sort();
         if !found.iter().eq(rows.iter().filter(meant)) {

@@ -1,16 +1,16 @@
-//! Histories from seeds.
+//! Generates histories from seeds.
 
 use crate::action::{Action, Step, Trouble, TroubleKind};
 use crate::setting::{Language, PROCESSES, SESSIONS};
 use crate::subject::{Alteration, Cells, Policy, ROLLUP_NAMES, Rows, Shape, Summary, TABLE_NAMES, WhichBackup};
 use atsdb_testkit::sample::Random;
 
-/// The most steps of a history, after those that make its tables.
+/// The maximum number of steps of a history, after those that create its tables.
 const STEPS_MAX: u64 = 30;
 /// Sessions of this number and above have no transactions: they act while others stall.
 const VISITORS: usize = 6;
 
-/// What a history is mostly about.
+/// The main theme of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Theme {
     Anything,
@@ -40,7 +40,7 @@ pub fn history(seed: u64, language: Language) -> Vec<Step> {
     if generator.theme == Theme::Rollups {
         steps.push(Step { action: generator.create_rollup(0), trouble: None });
     }
-    // What goes wrong, in a thousandth of the steps: mostly something, sometimes nothing.
+    // The probability of a fault, in thousandths of the steps, which is sometimes zero.
     let trouble = [0, 150, 400][generator.below(3) as usize];
     for _ in 0..8 + generator.below(STEPS_MAX - 8) {
         let action = generator.action();
@@ -52,7 +52,7 @@ pub fn history(seed: u64, language: Language) -> Vec<Step> {
 
 struct Generator {
     random: Random,
-    /// Batches with names, which may come again.
+    /// Batches with ids, which may be sent again.
     batches: Vec<Action>,
     /// Which kinds of actions there are.
     families: u32,
@@ -166,7 +166,7 @@ impl Generator {
         append
     }
 
-    /// What any session may do, in a transaction or by itself.
+    /// The actions of any session, in a transaction or outside.
     fn statement(&mut self, session: usize) -> Action {
         let table = self.table();
         match self.below(26) {
@@ -206,7 +206,7 @@ impl Generator {
         Action::CreateRollup { session, rollup, table, summary }
     }
 
-    /// What the history is mostly about.
+    /// The main theme of the history.
     fn themed(&mut self) -> Action {
         let (session, process) = (self.session(), self.process());
         match self.theme {
@@ -295,7 +295,7 @@ impl Generator {
         Trouble { call, kind }
     }
 
-    /// What a process does while another stalls.
+    /// The actions of a process while another one stalls.
     fn visit(&mut self, process: usize) -> Action {
         match self.below(10) {
             0 if self.theme != Theme::Anything => self.visit_themed(process),
@@ -309,7 +309,7 @@ impl Generator {
     fn visit_themed(&mut self, process: usize) -> Action {
         let session = VISITORS + process;
         match self.theme {
-            // Time goes by between two steps alone.
+            // Time passes only between two steps.
             Theme::Rollups => match self.about_rollups(session) {
                 Action::Tick { .. } => Action::Refresh { session, rollup: 0 },
                 other => other,

@@ -1,12 +1,10 @@
-//! A simulator: processes and sessions share one store, driven by one thread under a schedule that follows from a seed.
-//!
-//! A *history* is a list of steps (`action`), made from a seed before anything runs. A *world* (`world`) does them
-//! on real engines over a real store, with its own clock and random bits; any call of the store may fail, be answered
-//! by nothing, stall while another process acts, or be the last of its process. A *model* (`model`) says after each
-//! step which states are possible, as plain lists of rows, and one of them must be what every process reads. A history
-//! that fails is cut down to the steps that it needs ([`minimise`]).
-//!
-//! Not owned: how a store fails (`testkit`), and that each part keeps its own promises, which its own tests check.
+//! A simulator: processes and sessions share one store, driven by one thread with a schedule that is derived from a
+//! seed. A *history* is a list of steps (`action`), generated from a seed before anything runs. A *world* (`world`)
+//! executes them on real engines over a real store, with its own clock and random bits. Any call of the store may fail,
+//! lose its answer, stall while another process acts, or be the last call of its process. A *model* (`model`)
+//! determines after each step which states are possible, as plain lists of rows, and what every process reads must be
+//! one of them. A failing history is reduced to the steps that it needs ([`minimise`]). Not owned: how a store fails
+//! (`testkit`), and the guarantees of each part, which its own tests check.
 
 pub mod action;
 mod compare;

@@ -53,7 +53,7 @@ pub fn minimised(setting: Setting, steps: Vec<Step>, message: String) -> (Vec<St
     }
 }
 
-/// What tells failures apart: the words before the details.
+/// The identity of a failure: the words before the details.
 fn kind_of(message: &str) -> String {
     let words = message.split_once(": ").map_or(message, |(_, rest)| rest);
     let words: Vec<&str> = words.split_whitespace().take(8).collect();

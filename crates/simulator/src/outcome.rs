@@ -1,10 +1,10 @@
-//! What an action that was done says.
+//! The results of actions.
 
 use crate::compare::{Seen, SeenTable};
 use atsdb_core::{Error, Result};
 use atsdb_testkit::faulty::Fails;
 
-/// What an action that was done says.
+/// The result of a successful action.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Done,
@@ -20,7 +20,7 @@ pub(crate) enum Answer {
     Tables(Seen),
 }
 
-/// What came of one action.
+/// The outcome of one action.
 #[derive(Debug)]
 pub(crate) struct Observed {
     pub(crate) outcome: Result<Answer, Error>,

@@ -10,8 +10,7 @@ use crate::world::{World, keep_crashes_quiet};
 /// Runs a history.
 ///
 /// # Errors
-///
-/// What was promised and is not so, after which step.
+/// The broken guarantee, and the step after which it was found.
 pub fn run_history(setting: Setting, steps: &[Step]) -> Result<(), String> {
     keep_crashes_quiet();
     let mut run = Run::new(setting)?;
@@ -58,13 +57,13 @@ impl Run {
         self.compare_held(number / PROCESSES % PROCESSES)
     }
 
-    /// What a process reads must be a possible state.
+    /// Checks that what a process reads is a possible state.
     fn compare(&mut self, process: usize) -> Result<(), String> {
         let seen = self.world.see(process);
         self.compare_with(process, seen)
     }
 
-    /// The same, and what rollups answer must be what is computed of it.
+    /// The same, and checks that rollups answer what their queries compute.
     fn compare_all(&mut self, process: usize) -> Result<(), String> {
         let seen = self.world.see_all(process);
         self.compare_with(process, seen)
@@ -108,7 +107,7 @@ impl Run {
     }
 }
 
-/// The states after a step: what another process did in its middle came before or after it.
+/// The states after a step. An action of another process in the middle of it counts as before or after it.
 fn after(model: &Model, step: &Step, own: &Observed, visitor: Option<&(Action, Observed)>) -> Vec<Model> {
     let Some((action, nested)) = visitor else { return model.after(&step.action, own, false) };
     let before = model.after(action, nested, false).into_iter();

@@ -16,7 +16,7 @@ pub enum Language {
     Sql,
 }
 
-/// Where a world's rows lie.
+/// The kind of a world's store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreKind {
     /// In memory; processes share the store itself.
@@ -34,7 +34,7 @@ pub enum StoreKind {
 /// Where a history happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
-    /// Where rows lie.
+    /// The kind of store.
     pub store: StoreKind,
     /// What sessions speak.
     pub language: Language,

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 /// The beginning of time: 2024-03-04, a Monday.
 pub(crate) const BEGINNING: i64 = 1_709_510_400;
-/// What a step of a time is, in seconds.
+/// The length of a time step in seconds.
 const STEP: i64 = 1_800;
 
-/// What a column holds: told by the first letter of its name.
+/// The contents of a column, which the first letter of its name determines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Time,
@@ -151,7 +151,7 @@ pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<
     (to != *from).then_some(to)
 }
 
-/// The definition with an index over the counts, or without it if it is there.
+/// The definition with an index over the counts, or without it if it exists.
 pub(crate) fn indexed(from: &TableDefinition) -> TableDefinition {
     let mut to = from.clone();
     match to.indexes.is_empty() {
@@ -164,7 +164,7 @@ pub(crate) fn indexed(from: &TableDefinition) -> TableDefinition {
     to
 }
 
-/// Values of one column, as rows come in.
+/// Collects the values of one column.
 pub(crate) fn array(column: &Column, values: &[Option<i64>]) -> ArrayRef {
     match kind(column) {
         Kind::Time => Arc::new(TimestampSecondArray::from(values.to_vec()).with_timezone("UTC")),
@@ -207,7 +207,7 @@ fn numbers(array: &ArrayRef) -> Vec<Option<i64>> {
         _ => {
             let cast = arrow::compute::cast(array, &DataType::Utf8).expect("text");
             let cast = cast.as_string::<i32>();
-            // What is no text of ours is no number, and equal to none.
+            // A text that was not generated here has no number, and equals no other.
             let number =
                 |row: usize| cast.value(row).strip_prefix('n').and_then(|rest| rest.parse().ok()).unwrap_or(-1);
             (0..cast.len()).map(|row| cast.is_valid(row).then(|| number(row))).collect()

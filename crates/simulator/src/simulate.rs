@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// When to stop.
 #[derive(Debug, Clone, Copy)]
 pub enum Limit {
-    /// After so many histories.
+    /// After this many histories.
     Count(u64),
     /// After this time.
     Time(Duration),
@@ -26,7 +26,7 @@ pub struct Failure {
     pub seed: u64,
     /// Where it happened.
     pub setting: Setting,
-    /// What came instead of what was promised, in the minimised history.
+    /// The broken guarantee, in the minimised history.
     pub message: String,
     /// The steps that it needs.
     pub history: Vec<Step>,
@@ -43,11 +43,10 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs the histories of the seeds from `seed` on. Says how many there were.
+/// Runs the histories of the seeds from `seed` on, and returns their number.
 ///
 /// # Errors
-///
-/// The first that fails.
+/// The first failure.
 pub fn simulate(setting: Setting, seed: u64, limit: Limit) -> Result<u64, Box<Failure>> {
     let begun = Instant::now();
     let is_over = |count: u64| match limit {

@@ -16,7 +16,7 @@ pub(crate) fn session(engine: &Engine) -> Result<Session> {
     Session::new(engine.clone(), SessionOptions { threads: 1, memory_bytes: 64 << 20, ..SessionOptions::default() })
 }
 
-/// Does an action by SQL; `None` if it is none of a session's.
+/// Executes an action in SQL; `None` if it is not an action of a session.
 pub(crate) fn perform(session: &Session, action: &Action) -> Option<Result<Answer>> {
     let is_open = session.in_transaction();
     let done = match action {
@@ -78,7 +78,7 @@ fn columns(session: &Session, table: &str) -> Result<Vec<String>> {
     Ok(described(session, table)?.columns.into_iter().map(|column| column.name).collect())
 }
 
-/// What `DESCRIBE` shows of a table, as a definition, for a statement that changes it.
+/// The columns of a table from `DESCRIBE`, as a definition, for a statement that alters it.
 fn described(session: &Session, table: &str) -> Result<TableDefinition> {
     describe(session, table).inspect_err(|_| {
         // A question that is not answered leaves a transaction as it was, a statement does not.

@@ -1,4 +1,4 @@
-//! Where the rows of a world lie: a store that each process opens, or shares with the others.
+//! The store of a world, which each process opens, or which processes share.
 
 use crate::setting::StoreKind;
 use atsdb_core::{Durability, Error, ErrorKind, Result, Store};
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 /// How long a process waits for another.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where rows lie.
+/// The store.
 pub(crate) enum Rows {
     Memory(Arc<MemoryStore>),
     File(TempDir),
@@ -24,7 +24,7 @@ pub(crate) enum Rows {
     OnServer(Database),
 }
 
-/// A database on a server, which goes with the world.
+/// A database on a server, which is dropped with the world.
 pub(crate) struct Database {
     kind: StoreKind,
     server: &'static TestServer,

@@ -1,6 +1,6 @@
-//! What actions are about: tables, their rows, changes of them, rollups.
+//! The objects of actions: tables, their rows, changes of tables, rollups.
 
-/// Names that tables have.
+/// The names of tables.
 pub const TABLE_NAMES: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
 /// Names that rollups have.
 pub const ROLLUP_NAMES: [&str; 2] = ["hourly", "daily"];
@@ -29,11 +29,11 @@ pub struct Cells {
     pub note: Option<i64>,
     /// A number.
     pub count: Option<i64>,
-    /// What added columns get.
+    /// The values of added columns.
     pub extra: Option<i64>,
 }
 
-/// Which rows are meant.
+/// Selects rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
     /// All.
@@ -48,7 +48,7 @@ pub enum Rows {
     NoNote,
 }
 
-/// What kind of table is created.
+/// The kind of table that is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// No time, no key.
@@ -61,20 +61,20 @@ pub enum Shape {
     Keyed,
     /// The same, and rows older than two days expire.
     Expiring,
-    /// In memory: rows live in the process, without a key.
+    /// A table in memory, without a key.
     Resident,
     /// In memory; no two rows have the same count.
     ResidentCounted,
 }
 
-/// What becomes of rows whose key is there.
+/// The conflict policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     /// They are refused.
     Error,
     /// They replace the others.
     Replace,
-    /// They are left out.
+    /// New rows are left out.
     Keep,
     /// The others get their values that are not NULL. Only a table has this policy, not a statement.
     Merge,
@@ -83,9 +83,9 @@ pub enum Policy {
 /// How a definition changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alteration {
-    /// Another column, with this value in the rows that are there.
+    /// Adds a column, with this value in existing rows.
     AddColumn(Option<i64>),
-    /// The last of the columns that were added goes.
+    /// Drops the last added column.
     DropColumn,
     /// The notes' column gets another name, or its old one.
     RenameNote,
@@ -95,16 +95,16 @@ pub enum Alteration {
     Widen,
     /// Slices are a day wide instead of an hour, or the other way round.
     Slice,
-    /// Rows are kept for so many days; 0 is for ever.
+    /// Rows are kept for this many days; 0 means for ever.
     Retain(u32),
 }
 
-/// What a rollup computes of each bucket: the sum and the number of counts, and how many rows there are.
+/// The values that a rollup computes for each bucket: the sum and the number of counts, and the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     /// Whether buckets are a day wide, instead of an hour.
     pub daily: bool,
-    /// Whether sensors are told apart.
+    /// Whether it groups by sensor.
     pub by_sensor: bool,
     /// Whether notes are counted, too.
     pub notes: bool,
@@ -127,7 +127,7 @@ impl Summary {
 pub enum WhichBackup {
     /// The newest.
     Newest,
-    /// The newest of so many hours ago, but for half an hour.
+    /// The newest one of this many hours ago, minus half an hour.
     HoursAgo(i64),
 }
 

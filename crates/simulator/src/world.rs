@@ -16,16 +16,16 @@ use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a process ends with that crashes.
+/// The panic of a process that crashes.
 struct Crash;
 
 pub(crate) struct World {
     setting: Setting,
     environment: Arc<SimulatedEnvironment>,
     processes: Vec<Arc<Mutex<Process>>>,
-    /// Where copies and backups go.
+    /// The targets of copies and backups.
     places: Arc<Places>,
-    /// The last to go: processes have it open.
+    /// Dropped last, because processes have it open.
     rows: Rows,
 }
 
@@ -51,7 +51,8 @@ impl World {
         Ok(Process::new(number, engine, faults, Arc::clone(&self.places), self.setting.language))
     }
 
-    /// Does one step. What it says is of the step's own action, then of the one that another process did meanwhile.
+    /// Executes one step. Returns the outcome of its own action, and of the one that another process executed during
+    /// it.
     pub(crate) fn step(&mut self, step: &Step) -> Result<(Observed, Option<Observed>)> {
         let number = step.action.process();
         match &step.action {
@@ -82,7 +83,7 @@ impl World {
         faults.disarm();
         let outcome = match caught {
             Ok(outcome) => outcome,
-            // Also when it came through a thread of the process.
+            // Also if it happened on another thread of the process.
             Err(_) if has_crashed => Err(Error::new(ErrorKind::Unavailable, "the process is gone")),
             Err(payload) => {
                 let text = payload.downcast_ref::<String>().map(String::as_str);
@@ -97,8 +98,9 @@ impl World {
         Ok((Observed { outcome, has_crashed, failed }, nested))
     }
 
-    /// An `ALTER` is written by what the definition was: if it changes before it is executed, it means something else.
-    /// One backup at a time is made in an archive.
+    /// Whether another action in the middle would change the meaning of this one. An `ALTER` is generated from the
+    /// present definition: if that changes before it is executed, the statement has another meaning. Only one backup at
+    /// a time can be made in an archive.
     fn is_ambiguous(&self, action: &Action, trouble: &Trouble) -> bool {
         match (&trouble.kind, action) {
             (TroubleKind::Stall(other), Action::Alter { .. }) => {
@@ -133,19 +135,19 @@ impl World {
         }
     }
 
-    /// A process ends and begins again.
+    /// A process ends and restarts.
     fn replace(&mut self, number: usize) -> Result<()> {
         let process = self.open(number)?;
         self.processes[number] = Arc::new(Mutex::new(process));
         Ok(())
     }
 
-    /// All transactions end, and every process begins again.
+    /// All transactions end, and every process restarts.
     pub(crate) fn restart(&mut self) -> Result<()> {
         (0..PROCESSES).try_for_each(|number| self.replace(number))
     }
 
-    /// What a process reads now.
+    /// The state that a process reads now.
     pub(crate) fn see(&self, process: usize) -> Result<Seen> {
         see(&self.lock(process).engine.snapshot()?)
     }
@@ -156,12 +158,12 @@ impl World {
         see_all(&process.engine, self.setting.language)
     }
 
-    /// What the snapshot shows that a process holds, if it holds one.
+    /// The contents of the snapshot that a process holds, if it holds one.
     pub(crate) fn see_held(&self, process: usize) -> Result<Option<Seen>> {
         self.lock(process).held.as_ref().map(see).transpose()
     }
 
-    /// What is damaged.
+    /// Returns damage in the store.
     pub(crate) fn verify(&self) -> Result<Vec<String>> {
         let report = self.lock(0).engine.verify(None)?;
         Ok(report.findings.iter().map(|finding| format!("{finding:?}")).collect())

@@ -1,4 +1,4 @@
-//! What must be in the store at the end, by what the workers had acknowledged.
+//! Checks the store at the end against the journals of acknowledged work.
 
 use crate::journal::{self, JournalEntry};
 use crate::store::{self, ACCOUNTS, BALANCE, Clock, RETENTION_MS, numbers, query};
@@ -9,7 +9,7 @@ use atsdb_sql::Session;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is wrong, in sentences; empty is well.
+/// The problems found, as sentences; empty if all is well.
 pub(crate) fn check(folder: &Path, clock: Clock) -> Result<Vec<String>> {
     let engine = store::open(&store::path(folder), clock, false)?;
     let session = store::session(&engine)?;
@@ -25,7 +25,8 @@ pub(crate) fn check(folder: &Path, clock: Clock) -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Each acknowledged batch that retention keeps is there once, and whole, in both tables; no other one is there.
+/// Each acknowledged batch that retention keeps exists exactly once and completely, in both tables, and no other batch
+/// exists.
 fn check_batches(session: &Session, folder: &Path, clock: Clock, wrong: &mut Vec<String>) -> Result<()> {
     let kept_from_ms = clock.now_ms() - RETENTION_MS;
     for name in NAMES.iter().filter(|name| name.starts_with("writer")) {
@@ -68,7 +69,7 @@ fn check_marks(session: &Session, folder: &Path, wrong: &mut Vec<String>) -> Res
     for (number, name) in NAMES.iter().filter(|name| name.starts_with("changer")).enumerate() {
         let entries = journal::read(folder, name);
         let mut expected = vec![changer::expected(&entries, number as u64)];
-        // What was not acknowledged may be done or not.
+        // Unacknowledged work may or may not have been done.
         if let Some(JournalEntry::Try(..)) = entries.last() {
             expected.push(changer::expected(&entries[..entries.len() - 1], number as u64));
         }

@@ -17,14 +17,14 @@ use std::time::Duration;
 
 /// Between two samples.
 const SAMPLE_SECONDS: u64 = 5;
-/// Between two kills there are up to so many seconds.
+/// The maximum number of seconds between two kills.
 const KILL_SECONDS_MAX: u64 = 12;
-/// For so long workers may take to end.
+/// How long workers may take to end.
 const END: Duration = Duration::from_secs(120);
-/// Operations whose times are shown.
+/// The operations whose durations are shown.
 const TIMED: [&str; 9] = ["append", "change", "transfer", "query", "check", "keep", "backup", "copy", "import"];
 
-/// What the workers reported since the last sample, by the first word of their lines.
+/// The reports of the workers since the last sample, by the first word of their lines.
 type Reports = Arc<Mutex<BTreeMap<String, Vec<u64>>>>;
 
 struct RunningWorker {
@@ -98,7 +98,7 @@ pub(crate) fn compare(folder: &Path) -> ExitCode {
     }
 }
 
-/// Writes the figures and the plot; reports what is not flat.
+/// Writes the figures and the plot, and reports figures that are not flat.
 fn report(folder: &Path, samples: &[Sample]) -> std::io::Result<Vec<String>> {
     let seconds = SAMPLE_SECONDS as f64;
     let title = format!("soak: {} workers, {:.0} minutes", NAMES.len(), samples.len() as f64 * seconds / 60.0);
@@ -117,7 +117,7 @@ fn report(folder: &Path, samples: &[Sample]) -> std::io::Result<Vec<String>> {
 }
 
 impl Driver {
-    /// Runs the workers for so long, and gives the samples.
+    /// Runs the workers for this time, and returns the samples.
     fn drive(&mut self, time: Duration) -> Result<Vec<Sample>, Box<dyn std::error::Error>> {
         for name in NAMES {
             self.start(name)?;
@@ -141,7 +141,7 @@ impl Driver {
                 next_sample += Duration::from_secs(SAMPLE_SECONDS);
                 samples.push(self.sample(begun.elapsed().as_secs_f64(), samples.last()));
                 if samples.len() % 24 == 0 {
-                    // What there is so far, should the run be stopped.
+                    // Written continuously, in case the run is stopped.
                     fs::write(self.folder.join("soak.csv"), sample::to_csv(&samples))?;
                 }
             }

@@ -1,4 +1,4 @@
-//! What a worker tried and what the store acknowledged, in a file beside the store, which does not depend on it.
+//! A journal of a worker's attempts and of the store's acknowledgements, in a separate file beside the store.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::path::Path;
 /// A line of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum JournalEntry {
-    /// Tried next: the number, and what is needed to repeat it.
+    /// The next attempt: its number, and the data needed to repeat it.
     Try(u64, String),
     /// It was acknowledged.
     Done(u64),
@@ -43,7 +43,7 @@ pub(crate) fn read(folder: &Path, worker: &str) -> Vec<JournalEntry> {
     text.lines().filter_map(entry).collect()
 }
 
-/// What a worker begins with after a kill: what it had tried last where that was not acknowledged, and the next number.
+/// The state of a worker after a kill: its last attempt, if that was not acknowledged, and the next number.
 pub(crate) fn unfinished(entries: &[JournalEntry]) -> (Option<(u64, String)>, u64) {
     match entries.last() {
         Some(JournalEntry::Try(number, what)) => (Some((*number, what.clone())), number + 1),

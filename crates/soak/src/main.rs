@@ -1,10 +1,10 @@
 //! `make soak SECONDS=7200 SEED=1`: hours of mixed load on one SQLite store, from several processes, some of which are
-//! killed at random moments and started again. At the end everything that was acknowledged must be there once, and
-//! memory, open files, files on the disk and latencies must be what they were an hour before.
+//! killed at random moments and restarted. At the end everything that was acknowledged must exist exactly once, and
+//! memory, open files, file sizes and latencies must be the same as an hour before.
 //!
 //! Owned here: the driver, which starts this program again for each worker ([`driver`]), the workers ([`workers`]),
-//! what is measured ([`sample`]), compared ([`trend`]), checked ([`check`]) and drawn ([`plot`]). Not owned: what
-//! single operations must do, which the tests of each crate say.
+//! measuring ([`sample`]), comparing ([`trend`]), checking ([`check`]) and drawing ([`plot`]). Not owned: the
+//! correctness of single operations, which the tests of each crate check.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
 mod check;

@@ -10,7 +10,7 @@ const HEIGHT: f64 = 110.0;
 const GAP: f64 = 38.0;
 const COLOURS: [&str; 8] = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#7f7f7f"];
 
-/// Each panel: its title, and with what the names of its figures begin.
+/// The panels, each with its title and the prefix of its figures' names.
 const PANELS: [(&str, &str); 7] = [
     ("memory of the workers, MiB", "memory "),
     ("open files of the workers", "files "),
@@ -21,7 +21,7 @@ const PANELS: [(&str, &str); 7] = [
     ("load of the machine", "load"),
 ];
 
-/// So many points has a line at most.
+/// The maximum number of points of a line.
 const POINTS_MAX: usize = 240;
 
 /// Draws samples; `seconds` is how far they are apart. Of more samples than a line has points, the highest ones are

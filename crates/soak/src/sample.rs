@@ -1,4 +1,4 @@
-//! What is measured: memory and open files of the workers, bytes of the files, and what the workers reported.
+//! Samples: memory and open files of the workers, sizes of the files, and the reports of the workers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ impl Sample {
         self.put(format!("files {worker}"), files as f64);
     }
 
-    /// MiB of the store, its log, all other files beside it, and of what is copied from it.
+    /// Adds the sizes in MiB of the store, its log, all other files beside it, and its copies.
     pub(crate) fn put_folder(&mut self, folder: &Path) {
         let mib =
             |name: &str| fs::metadata(folder.join(name)).map_or(0, |found| found.len()) as f64 / f64::from(1 << 20);
@@ -81,7 +81,7 @@ pub(crate) fn to_csv(samples: &[Sample]) -> String {
     text
 }
 
-/// What [`to_csv`] wrote.
+/// Reads the output of [`to_csv`].
 pub(crate) fn from_csv(text: &str) -> Vec<Sample> {
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();

@@ -10,10 +10,10 @@ use atsdb_sqlite::{SqliteOptions, SqliteStore};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How much faster the store's clock goes: an hour passes in a minute. So slices, retention, leases and abandoned
-/// stages come round many times in a run.
+/// The speed of the store's clock: an hour passes in a minute. So slices end, rows and leases expire and abandoned
+/// stages are reclaimed many times in a run.
 const FACTOR: i64 = 60;
-/// The most memory of queries, so that it does not depend on the machine.
+/// The memory limit for queries, so that it does not depend on the machine.
 const QUERY_BYTES: usize = 256 << 20;
 
 /// How long readings are kept, in milliseconds of the store's clock.
@@ -22,7 +22,7 @@ pub(crate) const RETENTION_MS: i64 = 6 * 3_600_000;
 pub(crate) const ACCOUNTS: i64 = 1_000;
 pub(crate) const BALANCE: i64 = 1_000;
 
-/// What a new store is given.
+/// The statements that set up a new store.
 const TABLES: &str = "
 CREATE TABLE readings (time TIMESTAMP, writer TEXT, batch BIGINT, sensor TEXT, status TEXT, value DOUBLE, note TEXT)
     WITH (time = 'time', slice = 'hour', map = 'writer:u8, sensor:u32, status:u8', retention = '6 hours');
@@ -35,7 +35,7 @@ CREATE ROLLUP summary ON readings EVERY '10 minutes' WITH (slice = 'hour', reten
     SELECT sensor, count(*) AS n, sum(batch) AS batches, max(value) AS top FROM readings GROUP BY sensor;
 INSERT INTO accounts SELECT value, 1000 FROM generate_series(1, 1000);";
 
-/// A clock that began with the run and goes [`FACTOR`] times as fast as the system's.
+/// A clock that started with the run and runs [`FACTOR`] times as fast as the system's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     begun_ms: i64,

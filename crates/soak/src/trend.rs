@@ -1,4 +1,5 @@
-//! What must be flat: medians of the last third of a run beside those of the second. The first is for warming up.
+//! Checks that figures are flat: compares the medians of the last third of a run with those of the second. The first
+//! third is a warm-up.
 
 use crate::sample::Sample;
 use crate::workers::is_killed;

@@ -4,18 +4,18 @@
 //!
 //! | room | what it owns |
 //! |---|---|
-//! | `session` | the facade: a [`Session`], which statement goes where, transactions, definitions, files |
-//! | `write` | rows on their way into a batch of the engine: inserting, changing, `ON CONFLICT`, `RETURNING` |
-//! | `rollup` | which queries can be a rollup's, and computing what is stale of one |
-//! | `run` | DataFusion's context, the threads of queries, their limits, the rows that come out |
+//! | `session` | the facade: a [`Session`], dispatching statements, transactions, definitions, files |
+//! | `write` | writing rows into a batch of the engine: inserting, changing, `ON CONFLICT`, `RETURNING` |
+//! | `rollup` | checking the queries of rollups, and computing their stale buckets |
+//! | `run` | DataFusion's context, the threads of queries, their limits, and their rows |
 //! | `plan` | from a syntax tree to a logical plan over one snapshot: names, views, rollups |
-//! | `dml` | what `INSERT`, `UPDATE`, `DELETE` and `LOAD DATA` say |
+//! | `dml` | the syntax and meaning of `INSERT`, `UPDATE`, `DELETE` and `LOAD DATA` |
 //! | `catalogue` | tables about tables: `atsdb` and `information_schema` |
 //! | `resident` | reading tables in memory |
-//! | `scan` | reading tables of the store: what the engine filters, orders and counts for a plan |
+//! | `scan` | reading tables of the store: filtering, ordering and counting by the engine for a plan |
 //! | `ddl` | declarations between text and definition, both ways |
 //! | `parse` | from a statement's text to its syntax tree |
-//! | `workarounds` | what exists only because DataFusion answers wrongly or has a limit |
+//! | `workarounds` | code that exists only because DataFusion answers wrongly or has a limit |
 //! | `operators` | steps of a plan that DataFusion lacks: joining by time, filling gaps |
 //! | `functions` | functions for time series |
 //! | `text` | scripts, identifiers, parameters, literals, errors |

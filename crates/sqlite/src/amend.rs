@@ -22,7 +22,7 @@ fn contradiction(amendment: &Amendment) -> Error {
 }
 
 /// Adds the pages to those of the chunk, or switches to the block of a page file that contains all of them. It is a
-/// conflict if the chunk is gone or has changed.
+/// conflict if the chunk no longer exists or has changed.
 pub(crate) fn amend(
     connection: &Connection,
     amendment: &Amendment,

@@ -43,7 +43,7 @@ impl Catalogue {
         failure.into_error(&self.path)
     }
 
-    /// Runs work on the writing connection, which nobody else in this process uses at the same time.
+    /// Runs work on the writing connection, which only one thread of this process uses at a time.
     pub(crate) fn try_write<T>(&self, work: impl FnOnce(&mut Writer) -> Attempt<T>) -> Attempt<T> {
         let writer = self.writer.as_ref().ok_or_else(|| {
             Error::new(ErrorKind::ReadOnly, format!("the store {} is open for reading only", self.path.display()))
@@ -111,7 +111,7 @@ impl Catalogue {
     }
 }
 
-/// Whether a change removes more than it adds: rows go, and at most a note of that is added.
+/// Whether a change removes more than it adds: rows are removed, and at most a record of that is added.
 fn frees_space(change: &Change) -> bool {
     const NOTE_BYTES_MAX: u64 = 64 << 10;
     let added = change.add.iter().map(|chunk| chunk.descriptor.byte_count()).sum::<u64>();

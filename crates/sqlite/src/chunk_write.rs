@@ -1,8 +1,9 @@
 //! Writing and removing chunks. `snapshot` reads them.
 //!
-//! A chunk's number tells when it was committed; its payload number, under which its pages are stored, tells when they
-//! were written. They differ for a staged chunk: it gets its number when it becomes visible, and its pages stay where
-//! they are. In a split store the payload number of a larger chunk is the location of its pages in a page file.
+//! A chunk's number follows the order of commits; its payload number, under which its pages are stored, follows the
+//! order in which they were written. They differ for a staged chunk: it gets its number when it becomes visible, and
+//! its pages stay where they are. In a split store the payload number of a larger chunk is the location of its pages in
+//! a page file.
 
 use crate::chunk_numbers;
 use crate::error::Attempt;
@@ -129,7 +130,7 @@ fn check_stage(connection: &Connection, stage: StageId, staged: &[(TableId, Chun
     found.into_iter().try_for_each(|(key, state)| Ok(key.check(state, ListState::default())?))
 }
 
-/// Removes a visible chunk; the caller records the list change. It is a conflict if the chunk is gone.
+/// Removes a visible chunk; the caller records the list change. It is a conflict if the chunk no longer exists.
 pub(crate) fn remove(
     connection: &Connection,
     table: TableId,

@@ -13,8 +13,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 /// read, not all of the table's.
 const NEWER: &str = "SELECT 1 FROM atsdb_chunk NOT INDEXED WHERE id > ?1 AND table_id = ?2 AND stage IS NULL LIMIT 1";
 
-/// Applies each change or refuses it; a failure of SQLite rolls all of them back. `placed` says for each change what
-/// was written to page files; it is empty in a store without page files.
+/// Applies each change or refuses it; a failure of SQLite rolls all of them back. `placed` has the pages that were
+/// written to page files for each change; it is empty in a store without page files.
 pub(crate) fn commit(
     writer: &mut Writer,
     changes: &[Change],

@@ -35,7 +35,7 @@ pub(crate) enum AccessMode {
     /// instead, and a lock on the file excludes all other processes.
     WriteExclusive,
     ReadExclusive,
-    /// Read, where not even SQLite's lock files can be created. Nobody may write at the same time.
+    /// Reading where not even SQLite's lock files can be created. No process may write at the same time.
     Immutable,
 }
 
@@ -300,7 +300,7 @@ pub(crate) fn connect(
 }
 
 fn immutable_uri(path: &Path) -> String {
-    /// All bytes but those that stand for themselves in the path of a URI.
+    /// All bytes except those that need no escape in the path of a URI.
     const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
     format!("file:{}?immutable=1", percent_encode(path.as_os_str().as_encoded_bytes(), ESCAPED))
 }

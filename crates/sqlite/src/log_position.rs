@@ -1,5 +1,5 @@
-//! The progress of SQLite's checkpoints. It shows whether any read transaction, in whatever process, is older than a
-//! commit, and whether the commit is on disk.
+//! The progress of SQLite's checkpoints. It shows whether a read transaction in any process is older than a commit, and
+//! whether the commit is on disk.
 
 use crate::error::{Attempt, primary_code};
 use crate::split::folder::unavailable;
@@ -26,7 +26,7 @@ pub(crate) struct LogPosition {
 }
 
 impl LogPosition {
-    /// Whether everything committed so far is in the file, so that nobody reads an older state.
+    /// Whether everything committed so far is in the file, so that no reader uses an older state.
     pub(crate) fn is_all(&self) -> bool {
         self.frames.is_some() && self.frames == self.carried
     }

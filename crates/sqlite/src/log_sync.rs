@@ -1,8 +1,8 @@
 //! Repairing the log after a failed sync, which leaves a hole in it; `rewrite` explains why.
 //!
 //! SQLite assumes that a failed sync can be retried. But the log contains commits that wait for the sync of a later
-//! one, and losing any of them loses everything behind it: when the log is read after a power cut, it ends at the first
-//! hole. So before anything is added to the log or checkpointed, its valid part is rewritten while nobody else can
+//! one, and losing any of them loses everything after it: when the log is read after a power cut, it ends at the first
+//! hole. So before anything is added to the log or checkpointed, its valid part is rewritten while no other process can
 //! write to it. SQLite holds no locks on the log, so that it may be opened as a plain file.
 //!
 //! In the file itself, SQLite rewrites what a checkpoint could not make durable.
@@ -43,12 +43,12 @@ impl Writer {
             let failed = synced.is_err_and(|error| error.kind() != io::ErrorKind::NotFound);
             self.log_has_hole.set(self.log_has_hole.get() || failed);
         }
-        // There is nobody to report a failure to.
+        // A failure cannot be reported here.
         let _ = self.repair_log();
     }
 }
 
-/// Rewrites the valid part of the log. There is no log if nobody has written.
+/// Rewrites the valid part of the log. There is no log if nothing was written.
 fn rewrite_log(path: &Path, length: u64) -> io::Result<()> {
     match File::options().read(true).write(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

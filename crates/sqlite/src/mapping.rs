@@ -29,7 +29,7 @@ pub(crate) fn map_values(
         writer.read(|connection| check_values(connection, table, column))?;
         writer.set_index_checked(table, column);
     }
-    // The log preserves the order: a commit that uses an index takes it to the disk with it.
+    // The log preserves the order: a commit that uses an index also makes the index durable.
     writer.transaction(SyncMode::Deferred, |connection| {
         table::require_any(connection, table)?;
         let next = "SELECT coalesce(max(id) + 1, 0) FROM atsdb_map WHERE table_id = ?1 AND column_id = ?2";
@@ -85,7 +85,7 @@ fn damaged(table: TableId, column: ColumnId, index: u32) -> Error {
 }
 
 /// Refuses to look for strings by an index that does not lead to all of them: a string that it hides would get a second
-/// index. Entries that are all there are found only if they stand in order.
+/// index. Even if all entries exist, they are found only if they are in order.
 fn check_values(connection: &Connection, table: TableId, column: ColumnId) -> Attempt<()> {
     let sql = "SELECT table_id, column_id, value FROM atsdb_map INDEXED BY atsdb_map_value
                WHERE table_id = ?1 AND column_id = ?2 ORDER BY value";
@@ -110,8 +110,8 @@ fn check_values(connection: &Connection, table: TableId, column: ColumnId) -> At
     list_rows::check(connection, key, ListState::for_strings(count, hashes))
 }
 
-/// Refuses a dictionary that ends elsewhere than was written, when it was read from an index on. One whose table is
-/// gone is being deleted.
+/// Refuses a dictionary that ends elsewhere than was written, when it was read from an index on. A dictionary whose
+/// table no longer exists is being deleted.
 fn check_end(connection: &Connection, (table, column): (TableId, ColumnId), first: u32, read: usize) -> Attempt<()> {
     let key = ListKey::dictionary(table, column);
     let recorded = list_rows::recorded(connection, key)?;

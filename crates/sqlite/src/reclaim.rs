@@ -1,4 +1,5 @@
-//! Reclaiming: deleting what nobody can see any more, and shrinking the file. `split::reclaim` handles page files.
+//! Reclaiming: deleting data that no reader can see any more, and shrinking the file. `split::reclaim` handles page
+//! files.
 
 use crate::error::Attempt;
 use crate::schema::COLUMN_BITS;
@@ -58,7 +59,7 @@ fn reclaim(writer: &mut Writer, byte_budget: u64, now_ms: i64) -> Attempt<Reclai
     }
     let byte_count = shorten(writer, byte_budget)?;
     let more = writer.read(|connection| Ok(is_due(connection, now_ms)? || free_pages(connection)? > 0))?;
-    // The file must not grow for what the next step deletes.
+    // The file must not grow because of data that the next step deletes.
     if !more || !writer.would_grow() {
         writer.checkpoint(false)?;
     }

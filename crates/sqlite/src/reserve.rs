@@ -2,7 +2,7 @@
 //!
 //! A file of random bytes, `FILE-reserve`, is kept beside each store that is large enough to free a significant amount.
 //! When the disk is full, dropping, truncating, retention and reclaiming truncate the log. If that is not enough, they
-//! delete the reserve, do their work, and refill the reserve with what is left. Writing rows never uses it.
+//! delete the reserve, do their work, and refill the reserve from the remaining space. Writing rows never uses it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

@@ -1,8 +1,9 @@
 //! Repairing files after a failed sync.
 //!
 //! Linux reports once that it could not write to the disk, and considers the pages written from then on: the next sync
-//! of the file succeeds, and a power cut loses what was written before the failure (Rebello et al., "Can Applications
-//! Recover from fsync Failures?", 2020). So what is still in memory must be rewritten to become durable.
+//! of the file succeeds, and a power cut loses data that was written before the failure (Rebello et al., "Can
+//! Applications Recover from fsync Failures?", 2020). So data that is still in memory must be rewritten to become
+//! durable.
 
 use std::fs::File;
 use std::io;
@@ -10,8 +11,8 @@ use std::os::unix::fs::FileExt;
 
 const STEP_BYTES: u64 = 1 << 20;
 
-/// Rewrites the first `length` bytes of a file with their own content and syncs the file. Nobody else may write to them
-/// at the same time.
+/// Rewrites the first `length` bytes of a file with their own content and syncs the file. No other process may write to
+/// them at the same time.
 pub(crate) fn rewrite_and_sync(file: &File, length: u64) -> io::Result<()> {
     let end = length.min(file.metadata()?.len());
     let (mut start, mut bytes) = (0, Vec::new());

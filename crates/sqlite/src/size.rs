@@ -8,7 +8,7 @@ use atsdb_core::store::StoreSize;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
-/// Returns the sizes in the connection's read transaction. What is only in the log counts too.
+/// Returns the sizes in the connection's read transaction. Data that is only in the log counts too.
 pub(crate) fn size(connection: &Connection, split: bool) -> Attempt<StoreSize> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let pages = number("PRAGMA page_count")? - number("PRAGMA freelist_count")?;

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The store when the read transaction began. SQLite preserves the pages that it sees, whatever is written, removed or
 /// reclaimed in the meantime.
 pub(crate) struct SqliteSnapshot {
-    // Only `drop` takes it out.
+    // It is `None` only after `drop`.
     connection: Mutex<Option<Connection>>,
     /// Whether the disk failed the connection.
     is_failed: AtomicBool,

@@ -11,7 +11,7 @@ use atsdb_core::list::{ListChanges, ListKey};
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 
-/// The row of `atsdb_lease` that records when idle stages were first observed. It is nobody's lease.
+/// The row of `atsdb_lease` that records when idle stages were first observed. It is not a lease.
 const IDLE_STAGES_ROW: &str = "idle stages";
 
 /// Opens a stage.

@@ -39,8 +39,8 @@ impl SqliteStore {
     /// Opens the store in a file, and creates it if the options say so. A folder with a split store is recognised.
     ///
     /// A file that cannot be written, or is located where no lock files can be created, is opened for reading. Errors:
-    /// `NotFound` (no such file or directory), `NotAStore` (something else is there), `NewerFormat`, `Corrupt`, `Busy`,
-    /// `Unavailable` (no permission, disk full).
+    /// `NotFound` (no such file or directory), `NotAStore` (the path contains something else), `NewerFormat`,
+    /// `Corrupt`, `Busy`, `Unavailable` (no permission, disk full).
     pub fn open(path: &Path, options: &SqliteOptions) -> Result<Self> {
         Self::open_with(path, options, None)
     }
@@ -96,7 +96,7 @@ impl SqliteStore {
         Ok(Self { url, uid: opened.uid, durability: options.durability, catalogue, files })
     }
 
-    /// Whether writing is refused, because the options say so or because the file cannot be written.
+    /// Whether writing is refused, because of the options or because the file cannot be written.
     pub fn is_read_only(&self) -> bool {
         !self.catalogue.can_write()
     }

@@ -38,8 +38,8 @@ pub(crate) enum SyncMode {
     /// In SQLite's log, `synchronous = NORMAL` only omits the fsync of the log at commit (`sqlite3WalFrames` syncs if
     /// `WAL_SYNC_FLAGS`). A later commit with FULL syncs the whole log file, including these frames. A checkpoint in
     /// between syncs the log before and the database after it copied them (`walCheckpoint`, `CKPT_SYNC_FLAGS`, which
-    /// NORMAL sets too), and only then is the log restarted. So whatever a FULL commit makes visible is on disk when it
-    /// returns.
+    /// NORMAL sets too), and only then is the log restarted. So everything that a FULL commit makes visible is on disk
+    /// when it returns.
     Deferred,
 }
 
@@ -167,7 +167,7 @@ impl Writer {
         self.checked_indexes.insert((table, column));
     }
 
-    /// Sets whether commits leave the log as it is, however long.
+    /// Sets whether commits leave the log unchanged, however long it is.
     pub(crate) fn keep_log(&mut self, keeps: bool) {
         self.keeps_log = keeps;
     }
@@ -251,7 +251,7 @@ impl Writer {
         }
     }
 
-    /// Runs the work after each commit, which is done whatever the result.
+    /// Runs the tasks after each commit. Their result does not affect the commit.
     pub(crate) fn after_commit(&mut self) {
         if !self.keeps_log && self.frames.load(Ordering::Relaxed) >= self.checkpoint_pages {
             let _ = self.checkpoint(false);
@@ -260,7 +260,7 @@ impl Writer {
         self.limit_log_growth();
     }
 
-    /// Returns the number of valid frames in the log, whoever wrote them.
+    /// Returns the number of valid frames in the log, including those of other processes.
     pub(crate) fn log_frames(&self) -> rusqlite::Result<i64> {
         self.connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| row.get(1))
     }
@@ -281,7 +281,7 @@ impl Writer {
             self.log_bytes_tried = 0;
         } else if length >= self.log_bytes_tried + self.log_bytes_tried / 2 {
             self.log_bytes_tried = length;
-            // The commit is done whatever the result; the next one retries.
+            // The result does not affect the commit; the next one retries.
             let excess = u32::try_from(length / LOG_BYTES_MAX).unwrap_or(u32::MAX);
             let _ = self.checkpoint_within("TRUNCATE", LOG_WAIT.saturating_mul(excess).min(LOG_WAIT_MAX));
         }

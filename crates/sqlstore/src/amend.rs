@@ -20,7 +20,7 @@ fn contradiction(amendment: &Amendment) -> Error {
     Error::internal(message)
 }
 
-/// Appends the pages to those of the chunk. It is a conflict if the chunk is gone or has changed.
+/// Appends the pages to those of the chunk. It is a conflict if the chunk no longer exists or has changed.
 pub(crate) fn amend(connection: &mut dyn Connection, server: &dyn Server, amendment: &Amendment) -> Attempt<()> {
     let Amendment { table, chunk, from, descriptor, descriptor_bytes, pages } = amendment;
     table::require(connection, *table, None)?;

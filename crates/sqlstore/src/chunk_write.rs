@@ -1,8 +1,8 @@
 //! Writing and removing chunks. `snapshot` reads them.
 //!
-//! A chunk's number tells when it was committed; its payload number, under which its pages are stored, tells when they
-//! were written. They differ, since pages are sent before the lock is taken under which chunk numbers are assigned in
-//! order.
+//! A chunk's number follows the order of commits; its payload number, under which its pages are stored, follows the
+//! order in which they were written. They differ, since pages are sent before the lock is taken under which chunk
+//! numbers are assigned in order.
 
 use crate::connection::{Connection, Server, Value};
 use crate::directory::PageDirectory;
@@ -167,7 +167,7 @@ fn check_stage(connection: &mut dyn Connection, stage: StageId) -> Attempt<usize
     Ok(count as usize)
 }
 
-/// Removes a visible chunk; the caller records the list change. It is a conflict if the chunk is gone.
+/// Removes a visible chunk; the caller records the list change. It is a conflict if the chunk no longer exists.
 pub(crate) fn remove(
     connection: &mut dyn Connection,
     table: TableId,

@@ -96,7 +96,7 @@ pub fn statement_bytes(sql: &str, values: &[Value<'_>]) -> usize {
 
 /// A connection to a server, used by one thread at a time. After a `Lost` failure it is dropped.
 pub trait Connection: Send {
-    /// Whether the server was a standby when the connection was made: it follows another server and takes no writes.
+    /// Whether the server was a standby when the connection was made: it follows another server and accepts no writes.
     fn is_standby(&self) -> bool {
         false
     }
@@ -154,10 +154,9 @@ pub trait Server: Send + Sync + fmt::Debug {
     }
 
     /// The statement that begins a write transaction, in which each statement sees what was committed before it. The
-    /// transaction must be on disk when it is committed, even if nobody sees its changes yet: a server that forgets
-    /// what it has acknowledged would later meet a program that still knows the indices of strings and numbers of
-    /// chunks, and assign them again. The server ends the transaction after a long silence of its client, since others
-    /// wait for its locks.
+    /// transaction must be on disk when it is committed, even if nobody sees its changes yet: otherwise a server that
+    /// forgets acknowledged changes could assign indices of strings and numbers of chunks again that a running program
+    /// still uses. The server ends the transaction after a long silence of its client, since others wait for its locks.
     fn begin_write(&self) -> &str;
 
     /// The statement that commits what `begin_write` began. It fails if that transaction is no longer open.

@@ -1,6 +1,5 @@
 //! The rows of `atsdb_list`: the integrity records of the catalogue's lists. [`list`](atsdb_core::list) defines the
-//! lists and their hashes. Whoever changes a list holds the lock under which that list changes, so its row has no other
-//! writer.
+//! lists and their hashes. A writer that changes a list holds the list's lock, so its row has no other writer.
 
 use crate::connection::{Connection, Row, Value};
 use crate::error::Attempt;

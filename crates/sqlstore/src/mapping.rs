@@ -159,7 +159,7 @@ fn find<'a>(
         );
         for mut row in connection.query(&sql, &asked)? {
             let (index, checksum, value) = (row.number::<u32>(0)?, row.int(1)?, row.bytes(2)?);
-            // This also checks strings that were not asked for: such a hash may be that of the original string.
+            // This also checks strings that were not requested, because such a hash may be that of the original string.
             if checksum != checksum::of_string(table, column, index, &value) {
                 return Err(damaged(table, column, index).into());
             }

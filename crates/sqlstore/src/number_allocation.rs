@@ -32,7 +32,7 @@ fn lost(of: &str) -> Error {
 pub(crate) struct PayloadNumbers(Mutex<Range<i64>>);
 
 impl PayloadNumbers {
-    /// Allocates `count` numbers that nobody else has.
+    /// Allocates `count` unused numbers.
     pub(crate) fn allocate(&self, pool: &Pool, count: usize) -> Attempt<Range<i64>> {
         let count = count as i64;
         let mut left = self.0.lock();

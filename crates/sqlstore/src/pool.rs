@@ -222,7 +222,8 @@ impl Pool {
         Ok((done, receipt))
     }
 
-    /// Adds the connection's row, in a transaction of its own: nobody could wait for a row that does not exist yet.
+    /// Adds the connection's row in a separate transaction, because others could not wait for a row that does not exist
+    /// yet.
     fn new_receipt(&self, connection: &mut dyn Connection) -> Attempt<CommitReceipt> {
         let row = connection.query_first(&format!("SELECT {}", self.server.random_bytes()), &[])?;
         let id = row.ok_or_else(|| Error::internal("the server gave no random bytes"))?.bytes(0)?;
@@ -289,7 +290,7 @@ impl Pool {
     fn try_begin_read(&self, connection: &mut dyn Connection) -> Attempt<()> {
         connection.run(self.server.begin_read())?;
         let Some(waiting) = self.server.reads_pages_later() else { return Ok(()) };
-        // The snapshots of the pages still contain what is deleted from now on.
+        // The snapshots of the pages still contain pages that are deleted from now on.
         if self.has_reclaimed_since(connection, waiting)? {
             return Err(Failure::RolledBack(Error::new(ErrorKind::Busy, PAGES_RECLAIMED)));
         }

@@ -1,4 +1,4 @@
-//! Reclaiming: deleting what nobody can see any more. The server preserves what a snapshot still sees.
+//! Reclaiming: deleting data that no reader can see any more. The server preserves rows that a snapshot still sees.
 
 use crate::connection::{Connection, Server, Value};
 use crate::error::Attempt;
@@ -34,8 +34,8 @@ pub(crate) fn reclaim(pool: &Pool, byte_budget: u64, now_ms: i64) -> Attempt<Rec
     Ok(Reclaimed { byte_count, more })
 }
 
-/// Deletes the rows of connections that were idle for a day, whose transactions nobody waits for. Only these rows are
-/// locked; others can commit in the meantime.
+/// Deletes the rows of connections that were idle for a day. No process waits for their transactions. Only these rows
+/// are locked; others can commit in the meantime.
 fn delete_idle_writers(pool: &Pool, cutoff: i64) -> Attempt<()> {
     let sql = "SELECT id FROM atsdb_writer WHERE touched_ms < $1";
     let idle = pool.read(|connection| connection.query(sql, &[cutoff.into()]))?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// How long a reader waits for an unreachable server, at most.
 pub(crate) const READER_WAIT_MAX: Duration = Duration::from_secs(10);
-/// The first and the longest pause between two attempts.
+/// The shortest and the longest pause between two attempts.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 

@@ -1,10 +1,10 @@
 //! Routing: which of a database's addresses is used, and whether the server there holds the store that was opened.
-//!
-//! Nodes of a cluster know nothing of each other's locks. They detect conflicting changes only at commit, which is too
-//! late for what was read in between, and fails when all change the same rows. So the store records one writer node.
-//! All processes write to it until one of them cannot reach it. That process records another node, and also touches the
-//! rows of `atsdb_writer`, of which every transaction changes the one of its connection. So whatever the former node
-//! has not committed by then conflicts, and what begins there later finds another node recorded.
+//! Nodes of a cluster do not see each other's locks. They detect conflicting changes only at commit. That is too late
+//! for data that was read before, and it fails if all processes change the same rows. So the store records one writer
+//! node. All processes write to it until one of them cannot reach it. That process records another node, and also
+//! touches the rows of `atsdb_writer`, of which every transaction changes the one of its connection. So transactions
+//! that the former node has not committed by then get a conflict, and transactions that begin there later find another
+//! node recorded.
 
 use crate::connection::{ClusterDialect, Connection, Server, Value};
 use crate::error::{Attempt, Failure};
@@ -22,7 +22,7 @@ pub type CreateStore = fn(&mut dyn Connection, &str) -> Attempt<[u8; 16]>;
 /// Which servers of a database are acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerRole {
-    /// A server that takes writes. It is also read from, since a standby may lack acknowledged changes.
+    /// A server that accepts writes. It is also used for reading, because a standby may lack acknowledged changes.
     Primary,
     /// A primary, or a standby if there is none.
     PrimaryOrStandby,
@@ -34,8 +34,8 @@ impl ServerRole {
     }
 }
 
-/// Connects, checks the server with `check_server`, and finds the database's store or creates one, as the options say.
-/// Returns the store's uid and the result of `check_server`. It waits for an unreachable server.
+/// Connects, checks the server with `check_server`, and finds the database's store or creates one, depending on the
+/// options. Returns the store's uid and the result of `check_server`. It waits for an unreachable server.
 pub fn prepare<T>(
     server: &dyn Server,
     options: &ServerOptions,

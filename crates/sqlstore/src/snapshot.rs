@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The store when the transaction began. The server preserves the rows that it sees, whatever is written, removed or
 /// reclaimed in the meantime.
 pub(crate) struct ServerSnapshot {
-    // It is taken out by `drop`, or when the connection breaks.
+    // It is `None` after `drop`, or after the connection breaks.
     session: Mutex<Option<Session>>,
     pool: Arc<Pool>,
     stage: Option<StageId>,
@@ -35,9 +35,9 @@ impl ServerSnapshot {
     }
 
     /// Reads pages that the snapshot lacks although its catalogue lists them. Their server may have committed them just
-    /// after it took its snapshot, that is after the catalogue showed them; so their current state is read. Pages
-    /// never change: if they are there, they are the right ones. If they are not, they were reclaimed in the meantime,
-    /// or they are lost.
+    /// after it took its snapshot, that is after the catalogue showed them; so their current state is read. Pages never
+    /// change, so if they exist, they are correct. If they do not, they were reclaimed in the meantime, or they are
+    /// lost.
     fn wait_for_pages(&self, location: &PageLocation, columns: &[ColumnId], waiting: &str) -> Result<Vec<Vec<u8>>> {
         let server = self.pool.server();
         let read = self

@@ -1,4 +1,4 @@
-//! Stages: chunks and tables that wait for their commit. Whoever changes a stage holds its row.
+//! Stages: chunks and tables that wait for their commit. A writer that changes a stage holds a lock on its row.
 
 use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server, Value};
@@ -10,7 +10,7 @@ use atsdb_core::clock_skew::IdleStages;
 use atsdb_core::list::{ListChanges, ListKey};
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
 
-/// The row of `atsdb_lease` that records when idle stages were first observed. It is nobody's lease.
+/// The row of `atsdb_lease` that records when idle stages were first observed. It is not a lease.
 const IDLE_STAGES_ROW: &[u8] = b"idle stages";
 
 /// Opens a stage.
@@ -58,8 +58,7 @@ pub(crate) fn abandon_idle_stages(connection: &mut dyn Connection, now_ms: i64) 
     Ok(())
 }
 
-/// Records when idle stages were first observed. Returns false if another process was faster, whose clock may be
-/// earlier.
+/// Records when idle stages were first observed. Returns false if another process was faster. Its clock may be behind.
 fn record_idle_since(connection: &mut dyn Connection, before: Option<i64>, since: Option<i64>) -> Attempt<bool> {
     let name = Value::Bytes(IDLE_STAGES_ROW);
     let changed = match (before, since) {

@@ -10,7 +10,7 @@ use atsdb_core::{
     DefinitionGuard, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId,
 };
 
-/// Returns the number of a stage in the tables; 0 is what is visible.
+/// Returns the number of a stage in the tables; 0 means visible.
 pub(crate) fn stage_number(stage: Option<StageId>) -> i64 {
     stage.map_or(0, |stage| stage.0)
 }

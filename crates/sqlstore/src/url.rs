@@ -216,8 +216,8 @@ fn overruled(hosts: &str, written: &[Address]) -> Result<Vec<Address>, &'static 
     Ok(hosts.iter().enumerate().map(address).collect())
 }
 
-/// Decodes percent escapes. Returns `None` where a `%` is not followed by two hexadecimal digits, which
-/// [`percent_decode_str`] would leave as it is, and where the bytes are not UTF-8.
+/// Decodes percent escapes. Returns `None` if a `%` is not followed by two hexadecimal digits, which
+/// [`percent_decode_str`] would leave unchanged, or if the bytes are not UTF-8.
 fn decode(text: &str) -> Option<String> {
     let is_escape = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
     if !text.split('%').skip(1).all(is_escape) {
@@ -227,7 +227,7 @@ fn decode(text: &str) -> Option<String> {
 }
 
 fn encode(text: &str) -> PercentEncode<'_> {
-    /// All bytes but those that stand for themselves in every part of a URL.
+    /// All bytes except those that need no escape in any part of a URL.
     const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'/');
     utf8_percent_encode(text, ESCAPED)
 }

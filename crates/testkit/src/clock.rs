@@ -1,9 +1,9 @@
-//! Time for tests and for programs that test: how long something takes, and waiting for processes.
+//! Time for tests and for programs that test: measuring durations, and waiting for processes.
 #![expect(clippy::disallowed_methods, reason = "the one place in the testkit that owns time")]
 
 use std::time::{Duration, Instant};
 
-/// Now, by a clock that nobody sets.
+/// The current time of the monotonic clock.
 pub fn now() -> Instant {
     Instant::now()
 }

@@ -24,7 +24,7 @@ impl SmallDisk {
         &self.0
     }
 
-    /// Gives it another size.
+    /// Changes its size.
     pub fn resize(&self, byte_count: u64) {
         assert!(mount(&["-o", &format!("remount,size={byte_count}")], &self.0), "the disk cannot be resized");
     }
@@ -41,9 +41,9 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Runs the work of a test in a process of its own, where no other test starts programs. A child that another thread
-/// has just started has all files of its parent open until it becomes a program, and a removed file that is open takes
-/// room: disks would be full, or not, by chance.
+/// Runs the work of a test in a separate process, where no other test starts programs. A child that another thread has
+/// just started has all files of its parent open until it executes a program, and a removed file that is open still
+/// takes space: disks would be full, or not, by chance.
 pub fn alone(test: &str, work: impl FnOnce()) {
     const ALONE: &str = "ATSDB_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {

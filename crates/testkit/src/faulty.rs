@@ -1,5 +1,5 @@
-//! A store any call of which fails once, or before any call of which somebody else does something; its calls are
-//! counted. What stands above it must lose nothing acknowledged, and keep no half of what was not.
+//! A store in which one chosen call fails, or another process acts before one chosen call. Its calls are counted. The
+//! code above it must lose nothing that was acknowledged, and keep no half of anything that was not.
 
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// When the call that fails does so.
+/// When a call fails: before or after it takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fails {
     /// Before it did anything.
@@ -20,7 +20,7 @@ pub enum Fails {
     After,
 }
 
-/// What happens before a call, or after it.
+/// An action before or after a call.
 struct Act(Box<dyn FnOnce() + Send>);
 
 impl fmt::Debug for Act {
@@ -39,11 +39,11 @@ pub struct Faults {
     is_armed: AtomicBool,
     /// Whether the store can be reached no more.
     is_severed: AtomicBool,
-    /// What happens instead of a failure, before the call or after it.
+    /// The action that replaces a failure, before or after the call.
     act: Mutex<Option<Act>>,
     /// How often each method was called.
     calls: Mutex<BTreeMap<&'static str, u64>>,
-    /// A chunk whose pages cannot be read, and how often that was tried.
+    /// A chunk whose pages cannot be read, and the number of attempts.
     unreadable: Mutex<Option<(ChunkId, u64)>>,
 }
 
@@ -56,32 +56,32 @@ impl Faults {
         Arc::new(Self { fails, left, failed, is_armed, is_severed, act, calls, unreadable })
     }
 
-    /// Before the call of this number, counted from 0, somebody else does something; then the call is made as usual.
+    /// Runs an action before the call with this number, counted from 0. Then the call is made as usual.
     pub fn intervene(&self, number: i64, act: impl FnOnce() + Send + 'static) {
         *lock(&self.act) = Some(Act(Box::new(act)));
         self.arm(number);
     }
 
-    /// The same, when it is done as `when` says: an act after the call finds its work done.
+    /// The same, but runs the action before or after the call, depending on `when`. After the call, its effects exist.
     pub fn act(&self, number: i64, when: Fails, act: impl FnOnce() + Send + 'static) {
         *lock(&self.fails) = when;
         self.intervene(number, act);
     }
 
-    /// From now on the call of this number fails as given, counted from 0.
+    /// From now on the call with this number, counted from 0, fails in the given way.
     pub fn fail(&self, number: i64, fails: Fails) {
         *lock(&self.fails) = fails;
         self.arm(number);
     }
 
-    /// Nothing fails from now on, and nobody acts.
+    /// From now on no call fails, and no action runs.
     pub fn disarm(&self) {
         self.is_armed.store(false, Ordering::SeqCst);
         *lock(&self.act) = None;
         *lock(&self.failed) = None;
     }
 
-    /// From now on no call reaches the store: the process that made them is gone.
+    /// From now on no call reaches the store, as if the calling process were dead.
     pub fn sever(&self) {
         self.is_severed.store(true, Ordering::SeqCst);
     }
@@ -163,7 +163,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// While it lives, nothing fails.
+/// While this exists, no call fails.
 pub struct Pause<'a> {
     faults: &'a Faults,
     was_armed: bool,

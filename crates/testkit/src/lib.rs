@@ -1,10 +1,10 @@
-//! What every atsdb store is tested with.
+//! Tests and tools for every atsdb store.
 //!
 //! Owned here: one conformance suite ([`store_conformance`]), with a case for each sentence of the contract
-//! [`atsdb_core::Store`], and the sample data it works on ([`sample`]). Not owned: what only one store promises (its
-//! file, its processes), which its own tests check. Servers that tests need are started here ([`server`]), and what
-//! every store on one promises is tested here too ([`on_server`]); disks that fill up are [`disk`]s, disks that lose
-//! what was not synced [`lying_disk`]s, and stores that fail [`faulty`].
+//! [`atsdb_core::Store`], and the sample data it works on ([`sample`]). Not owned: guarantees of a single store (its
+//! file, its processes), which its own tests check. Servers that tests need are started here ([`server`]), and the
+//! guarantees of all stores on servers are tested here too ([`on_server`]). There are also disks that fill up
+//! ([`disk`]), disks that lose data that was not synced ([`lying_disk`]), and stores that fail ([`faulty`]).
 
 pub mod clock;
 pub mod disk;
@@ -17,12 +17,11 @@ mod store;
 
 pub use store::{Case, OpenStore, cases, one_chunk, store_conformance};
 
-/// The seed of tests that make up their input: `ATSDB_TEST_SEED`, or else 1. It is printed, and shown when a test
+/// The seed of tests that generate their input: `ATSDB_TEST_SEED`, or else 1. It is printed, and shown when a test
 /// fails.
 ///
 /// # Panics
-///
-/// The variable is no number.
+/// The variable is not a number.
 #[allow(clippy::print_stderr, reason = "whoever sees a failure needs the seed")]
 pub fn seed() -> u64 {
     let seed = std::env::var("ATSDB_TEST_SEED").map_or(1, |text| text.parse().expect("ATSDB_TEST_SEED is a number"));
@@ -30,7 +29,7 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// Says that a test, or a part of it, does nothing here.
+/// Reports that a test, or a part of it, is skipped here.
 #[allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
 pub fn skipped(why: &str) {
     eprintln!("skipped: {why}");

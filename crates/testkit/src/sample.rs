@@ -1,6 +1,5 @@
-//! Sample tables and chunks, the same in every run.
-//!
-//! Stores keep pages and descriptors as bytes, so that these are made of random bytes, not by `codec`.
+//! Sample tables and chunks, the same in every run. Stores keep pages and descriptors as bytes, so they consist of
+//! random bytes here, and are not made by `codec`.
 
 use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::{
@@ -58,7 +57,7 @@ pub fn wide_table(name: &str, column_count: usize) -> TableDefinition {
     })
 }
 
-/// What a sample chunk is to look like.
+/// The properties of a sample chunk.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Chunks of different seeds differ in every byte.
@@ -135,7 +134,7 @@ pub fn amended(chunk: &NewChunk, index: u16, page_bytes: usize) -> NewChunk {
     chunk
 }
 
-/// What makes one chunk of the other, once it has this number. The other has the same pages, and then some.
+/// The amendment that turns one chunk, with this number, into another one with the same pages and some more.
 pub fn amendment(id: ChunkId, from: &NewChunk, to: &NewChunk) -> Amendment {
     let columns = to.descriptor.pages.iter().map(|page| page.column);
     Amendment {

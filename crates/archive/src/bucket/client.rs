@@ -1,6 +1,5 @@
-//! The client of a bucket: requests, and the meaning of their errors.
-//!
-//! The client's futures run on a runtime of its own, so that callers may block in any context.
+//! The client of a bucket: requests, and the meaning of their errors. The client's futures run on a separate runtime,
+//! so that callers may block in any context.
 
 use atsdb_core::{Error, ErrorKind, Result};
 use futures::TryStreamExt;
@@ -28,7 +27,7 @@ impl std::fmt::Debug for Bucket {
 }
 
 impl Bucket {
-    /// What stands behind `s3://`.
+    /// The part after `s3://`.
     pub(crate) fn open(rest: &str) -> Result<Self> {
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let prefix = prefix.trim_matches('/');
@@ -82,7 +81,7 @@ impl Bucket {
     ) -> Result<T> {
         let (sender, receiver) = channel();
         self.runtime.spawn(async move {
-            // Nobody listens when the caller is gone.
+            // If the caller has ended, the result is not needed.
             let _ = sender.send(future.await);
         });
         let done = receiver.recv().map_err(|_| Error::internal("a thread of the S3 client has ended"))?;

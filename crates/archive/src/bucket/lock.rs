@@ -1,7 +1,7 @@
 //! The lock object of a bucket: one writer at a time, among machines that do not know each other.
 //!
-//! Every version of the object has another text, so its ETag identifies the version. Every change is a conditional put
-//! on the version that was seen: taking the lock, renewing it, taking it over from a dead writer, releasing it. The
+//! Every version of the object has a different text, so its ETag identifies the version. Every change is a conditional
+//! put on the version that was seen: taking the lock, renewing it, taking it over from a dead writer, releasing it. The
 //! object is never deleted, as deletions cannot be conditional. Between two renewals a holder relies on the last one,
 //! so that time is short, and the lock is renewed before anything is deleted.
 

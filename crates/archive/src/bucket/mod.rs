@@ -12,7 +12,7 @@ use object_store::{ObjectStoreExt, PutMode};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A deletion that takes longer is given up: its writer may have lost the lock by then.
+/// A deletion that takes longer is abandoned, because its writer may have lost the lock by then.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(7);
 
 impl Objects for Bucket {

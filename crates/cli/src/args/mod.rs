@@ -1,5 +1,5 @@
-//! What was typed: the one declaration that the parser, `--help`, the completions, the man page and
-//! `docs/reference/cli.md` come from. What it means is decided by [`settings`](crate::session::settings) and the
+//! The command line: one declaration from which the parser, `--help`, the completions, the man page and
+//! `docs/reference/cli.md` are generated. Its meaning is decided by [`settings`](crate::session::settings) and the
 //! commands.
 
 mod cli;

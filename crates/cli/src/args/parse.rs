@@ -22,7 +22,7 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
             None => report_usage(error),
         }),
         Err(help) => {
-            // Printing fails when the reader has gone: then nobody misses it.
+            // Printing fails if the reader has closed the pipe. Then the output is not needed.
             let _ = help.print();
             Err(0)
         }

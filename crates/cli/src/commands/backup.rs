@@ -1,4 +1,4 @@
-//! `atsdb backup`: a store to a directory, a bucket or another store; and the list of backups.
+//! `atsdb backup`: backs a store up to a directory, a bucket or another store, and lists backups.
 
 use super::copy::{in_words, open_target, watched};
 use super::report;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
     report::write_text(&format!("{}\n", report.id))
 }
 
-/// Whether a target is a store's URL: what is no archive, and has a scheme or the ending of a database's file.
+/// Whether a target is a store's URL: it is not an archive, and has a scheme or the extension of a database file.
 fn is_store(target: &str) -> bool {
     if atsdb::is_archive(target) {
         return false;
@@ -82,7 +82,7 @@ fn describe(report: &BackupReport) -> String {
     text
 }
 
-/// A line of the list. Of a damaged backup only its id is known, and what is wrong.
+/// A line of the list. For a damaged backup it only has the id and the problem.
 #[derive(Serialize)]
 struct BackupJson {
     id: String,

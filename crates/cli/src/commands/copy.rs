@@ -1,4 +1,4 @@
-//! `atsdb copy`: a store to another one.
+//! `atsdb copy`: copies a store to another one.
 
 use crate::args::{CopyArgs, TargetArgs};
 use crate::console::progress::Progress;
@@ -18,7 +18,7 @@ pub(super) fn run(args: &CopyArgs) -> Result<()> {
     Ok(())
 }
 
-/// Opens a store to write to, without a thread that would work on it meanwhile.
+/// Opens the target store for writing, without background maintenance.
 pub(crate) fn open_target(
     url: &str,
     store: &crate::args::StoreArgs,
@@ -48,7 +48,8 @@ pub(crate) fn watched<T>(run: impl FnOnce(CopyOptions) -> Result<T>, into: &Targ
     done
 }
 
-/// `.save`: the open store to another one, or to a directory or bucket of backups. What was done, in a line.
+/// `.save`: copies the open store to another one, or to a directory or bucket of backups. Returns a line that describes
+/// the result.
 pub(crate) fn save(database: &Database, url: &str) -> Result<String> {
     if atsdb::is_archive(url) {
         let report = database.backup(url, &BackupOptions::default())?;
@@ -72,7 +73,7 @@ pub(crate) fn load(database: &Database, url: &str) -> Result<String> {
     source.copy_into(database, &options).map(|report| in_words(&report))
 }
 
-/// What was done, in a line.
+/// A line that describes the result.
 pub(crate) fn in_words(report: &CopyReport) -> String {
     let mut text = format!(
         "{}: {} moved ({}, {})",

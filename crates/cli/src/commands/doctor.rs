@@ -1,6 +1,5 @@
-//! `atsdb doctor`: what in a store is slow, large or risky, and the statement or command that changes it.
-//!
-//! Owned here: the rules. Not owned: the figures, which the catalogue knows.
+//! `atsdb doctor`: finds what is slow, large or risky in a store, and suggests the statement or command that fixes it.
+//! Owned here: the rules. Not owned: the figures, which come from the catalogue.
 
 use super::report;
 use crate::args::{DoctorArgs, ReportFormat};
@@ -11,7 +10,7 @@ use atsdb::sql::{Answer, Session, quoted};
 use atsdb::{Database, Error, MapWidth, Result, SliceWidth, Table, TableStats};
 use serde::Serialize;
 
-/// Slices of fewer rows, if there are many, cost more to open than to read.
+/// If there are many slices with fewer rows, opening them costs more than reading them.
 const ROWS_PER_SLICE_MIN: u64 = 20_000;
 
 /// So few slices are never too many.
@@ -23,7 +22,7 @@ const ROWS_PER_SLICE_WANTED: u64 = 400_000;
 /// Slices of more rows are rewritten as a whole when late rows arrive, and retention drops them only as a whole.
 const ROWS_PER_SLICE_MAX: u64 = 100_000_000;
 
-/// So many chunks that are not sealed are usual while rows arrive.
+/// This number of unsealed chunks is normal while rows arrive.
 const FRESH_CHUNKS_MAX: u64 = 200;
 
 /// Values of a column that are looked at for how many of them differ.
@@ -32,10 +31,10 @@ const SAMPLE_ROWS: usize = 100_000;
 /// Texts that occur so often on average belong into a dictionary.
 const REPEATS_MIN: u64 = 50;
 
-/// Such a part of a dictionary may be full.
+/// The fraction of a dictionary that may be used without a warning.
 const DICTIONARY_PERCENT_MAX: u64 = 80;
 
-/// What was found, and what changes it.
+/// A finding, and its fix.
 #[derive(Debug, Serialize)]
 struct Advice {
     kind: &'static str,
@@ -143,7 +142,7 @@ fn look_at(database: &Database, session: &Session, url: &str, table: &Table, fou
     Ok(())
 }
 
-/// What is wrong with the width of slices, and a better one.
+/// A problem with the width of slices, and a better width.
 fn slice_advice(width: SliceWidth, stats: &TableStats) -> Option<(String, SliceWidth)> {
     let rows = stats.rows / stats.slices.max(1);
     let hours = |width: SliceWidth| match width {
@@ -173,7 +172,7 @@ fn map_advice(count: u64, distinct: u64) -> Option<MapWidth> {
     pays.then_some(if distinct <= 16 { MapWidth::U8 } else { MapWidth::U16 })
 }
 
-/// The statements that give a column a dictionary: a new column takes its place.
+/// The statements that turn a column into a mapped one, by replacing it with a new column.
 fn map_fix(table: &str, column: &str, width: MapWidth) -> String {
     let (new, map) = (format!("{column}_mapped"), width.name());
     let (table, old, fresh) = (quoted(table), quoted(column), quoted(&new));

@@ -29,7 +29,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
                 let query = format!("SELECT * FROM {}", quoted(&table.definition.name));
                 return export_query(&database, args, &query, format, path, destination);
             }
-            // One reading of everything: what it passes is not worth keeping.
+            // Everything is read once, so caching it is not useful.
             let request = ScanRequest { use_cache: false, ..ScanRequest::all(&table) };
             let scan = snapshot.scan(&table, &request)?;
             let schema = scan.schema();
@@ -74,7 +74,7 @@ fn export_query(
     }
 }
 
-/// Says what was written, where it was a file.
+/// Reports what was written, if it was a file.
 fn report(path: Option<&Path>, row_count: u64) {
     let Some(path) = path else { return };
     let bytes = path.metadata().map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 });

@@ -29,7 +29,7 @@ pub(super) fn run(args: &ManArgs) -> Result<()> {
 
 fn write_page(command: clap::Command, mut out: Destination) -> Result<()> {
     let mut page = Vec::new();
-    // The date would make every day's page another one.
+    // With the date, the page would differ every day.
     let man = Man::new(command).date("").source("atsdb").manual("atsdb");
     man.render(&mut page).map_err(|error| Error::internal(format!("cannot make the man page: {error}")))?;
     out.put(&page)?;

@@ -1,4 +1,4 @@
-//! The verbs: one file each, with what it does after its arguments are read.
+//! The verbs: one file each, which executes the verb after its arguments are parsed.
 
 mod backup;
 mod completions;
@@ -31,7 +31,7 @@ pub(crate) use tables::names as table_names;
 use crate::args::Command;
 use atsdb::Result;
 
-/// Does what was typed.
+/// Executes the parsed command line.
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Sql(args) => sql::run(args),

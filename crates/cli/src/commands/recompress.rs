@@ -72,7 +72,7 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
 fn sealing(engine: Engine, tables: Vec<Table>) -> impl Fn() -> String {
     let total = fresh_rows(&engine, &tables).unwrap_or(0);
     move || {
-        // A store that is too busy to answer is asked again at the next tick.
+        // If a store is too busy to answer, the next tick tries again.
         let fresh = fresh_rows(&engine, &tables).unwrap_or(total);
         let sealed = total.saturating_sub(fresh);
         format!("{} {} of {}", bar(sealed, total), show_count(sealed), show_rows(total))

@@ -1,4 +1,4 @@
-//! What the reporting verbs share: the tables that are meant, a table for people, JSON for programs.
+//! Code shared by the reporting verbs: choosing tables, printing a table for people or JSON for programs.
 
 use crate::args::{ReportArgs, ReportFormat};
 use crate::output::destination::Destination;
@@ -7,7 +7,7 @@ use atsdb::time::format_time;
 use atsdb::{Engine, Error, Result, Table, TimeUnit};
 use serde::Serialize;
 
-/// The one table that was named.
+/// The single table that the user named.
 pub(super) fn table_of(engine: &Engine, args: &ReportArgs) -> Result<Option<Table>> {
     args.table.as_deref().map(|name| engine.table(name)).transpose()
 }
@@ -48,7 +48,7 @@ pub(super) fn write_text(text: &str) -> Result<()> {
     out.complete()
 }
 
-/// A time as reports show it, without digits that say nothing.
+/// A time in the form for reports, without trailing zeros.
 pub(super) fn show_time(time: Option<i64>, unit: TimeUnit) -> Option<String> {
     let mut text = format_time(time?, unit);
     for zeros in [".000000000Z", ".000000Z", ".000Z"] {

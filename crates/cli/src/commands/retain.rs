@@ -1,4 +1,4 @@
-//! `atsdb retain`: drops what the tables' retention no longer keeps.
+//! `atsdb retain`: drops slices that the tables' retention no longer keeps.
 
 use super::report;
 use crate::args::{ChangeArgs, ReportFormat};
@@ -17,7 +17,7 @@ struct DroppedJson {
     bytes: u64,
 }
 
-/// Drops it, and reports how much that was.
+/// Drops them, and reports how much was dropped.
 pub(super) fn run(args: &ChangeArgs) -> Result<()> {
     let ChangeArgs { report: args, write } = args;
     let database = settings::open(&args.url, Access::Change, &args.store, Some(write))?;

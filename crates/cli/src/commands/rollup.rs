@@ -1,4 +1,4 @@
-//! `atsdb rollup`: computes what is stale of rollups now.
+//! `atsdb rollup`: computes the stale buckets of rollups now.
 
 use super::report;
 use crate::args::{ReportFormat, RollupArgs};
@@ -20,7 +20,7 @@ struct RefreshedJson {
     seconds: f64,
 }
 
-/// Computes them one after the other, and reports how much that was.
+/// Computes rollups one after the other, and reports how much was computed.
 pub(super) fn run(args: &RollupArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Change, &args.store, Some(&args.write))?;
     let session = settings::session(&database, Access::Change, &args.store, &args.query_limits)?;

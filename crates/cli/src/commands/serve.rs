@@ -1,4 +1,4 @@
-//! `atsdb serve`: a store made available to other programs until the process is asked to end.
+//! `atsdb serve`: makes a store available to other programs until the process is stopped.
 
 use crate::args::ServeArgs;
 use crate::console::{failure, interrupt};
@@ -9,7 +9,7 @@ use atsdb_server::{Drained, Listening, Server, ServerOptions, TlsOptions};
 use std::io::Write;
 use std::sync::mpsc::channel;
 
-/// Serves.
+/// Runs the server.
 pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let drain = parse_duration(&args.drain).map_err(|error: Error| error.context("--drain"))?;
     let address = |text: &String| Some(text.clone()).filter(|address| address != "off");
@@ -27,7 +27,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     // Before a store is created.
     let listening = Listening::open(options)?;
     if listening.is_outside() {
-        // A store that does not exist has no users: none is created to say so.
+        // A store that does not exist has no users. It is not created just to find that out.
         drop(settings::open(&args.url, Access::Read, &args.store, None)?);
     }
     let access = if args.read_only { Access::Read } else { Access::Create };
@@ -52,7 +52,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     Ok(())
 }
 
-/// A line for each address. Nobody may be reading.
+/// Prints a line for each address. Errors are ignored, because nobody may be reading.
 fn announce(server: &Server, has_tls: bool) {
     let mut stdout = std::io::stdout().lock();
     if let Some(address) = server.pg_address() {

@@ -15,7 +15,7 @@ use std::path::Path;
 /// The store of statements that need none.
 const NO_STORE: &str = "memory:";
 
-/// What was typed without a verb.
+/// Arguments that were typed without a verb.
 pub(crate) enum Typed {
     /// Statements, with a store or without.
     Statements(Box<SqlArgs>),
@@ -51,7 +51,7 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
         }
     }
     let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    // What has no ending is written as a table, as what goes to the terminal.
+    // A file without an extension is written as a table, like output to the terminal.
     let has_ending = path.is_some_and(|path| path.extension().is_some() && !is_special(path));
     let (format, compression) = match path.filter(|_| has_ending) {
         Some(path) => format_of(Some(path), args.format)?,

@@ -192,7 +192,7 @@ fn for_people(tables: &[TableJson], with_columns: bool) -> String {
     text
 }
 
-/// `the store: 2 tables, 26,115 rows, 1.23 MB`: more than the tables' bytes by what is everybody's.
+/// `the store: 2 tables, 26,115 rows, 1.23 MB`. The size exceeds the sum of the tables' by the shared parts.
 fn total(tables: &[TableJson], bytes: u64) -> String {
     let rows = tables.iter().map(|table| table.rows).sum();
     format!("\nthe store: {}, {}, {}\n", show_many(tables.len() as u64, "table"), show_rows(rows), show_bytes(bytes))

@@ -15,7 +15,7 @@ use std::path::Path;
 const VARIABLE: &str = "ATSDB_USER_PASSWORD";
 const FILE_VARIABLE: &str = "ATSDB_USER_PASSWORD_FILE";
 
-/// Does it.
+/// Runs the command.
 pub(super) fn run(args: &UserArgs) -> Result<()> {
     match &args.command {
         UserCommand::Add(args) => {
@@ -96,7 +96,8 @@ fn row(user: &UserJson) -> Vec<String> {
     ]
 }
 
-/// A password from where the flags and the environment say; never from an argument, which every process could read.
+/// Reads a password from the source that the flags or the environment name, but never from an argument, which every
+/// process could read.
 fn new_password(args: &NewPasswordArgs) -> Result<String> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(path) = &args.password_file {

@@ -4,7 +4,7 @@ use crate::console::stdout::is_closed;
 use atsdb::{Error, ErrorKind};
 use std::io::IsTerminal;
 
-/// Writes an error for people and gives its exit code.
+/// Prints an error for people and returns its exit code.
 pub(crate) fn report(error: &Error) -> u8 {
     if is_closed() {
         return 0;
@@ -16,7 +16,8 @@ pub(crate) fn report(error: &Error) -> u8 {
 /// The exit code of a check that could not be made: nothing is known of the store.
 const UNCHECKED: u8 = 4;
 
-/// The same for `verify`: that something was short, and so the store could not be checked, has a code of its own.
+/// The same for `verify`, which has a separate exit code if the store could not be checked because a resource was
+/// unavailable.
 pub(crate) fn report_check(error: &Error) -> u8 {
     let code = report(error);
     match error.kind() {
@@ -42,7 +43,7 @@ pub(crate) fn print(error: &Error) {
     }
 }
 
-/// Writes what is no error but ought to be known.
+/// Prints a warning.
 pub(crate) fn warn(text: &str) {
     let (bold, plain) = if is_coloured() { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
     eprintln!("{bold}warning:{plain} {text}");

@@ -1,8 +1,6 @@
-//! Ctrl-C: the first one stops the work at its next safe place, the second one ends the process. The same of SIGTERM
-//! and SIGHUP.
-//!
-//! Work that has no safe place of its own ends at the first one: the store is then as a crash leaves it, which is
-//! as if the work had not begun.
+//! Ctrl-C: the first one stops the work at its next safe place, the second one ends the process. SIGTERM and SIGHUP do
+//! the same. Work that has no safe place ends at the first one. For the store this is like a crash, which is as if the
+//! work had not begun.
 
 use atsdb::{Error, ErrorKind, Result};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
@@ -67,7 +65,7 @@ fn end() -> ! {
     std::process::exit(EXIT_CODE);
 }
 
-/// While this lives, the first Ctrl-C calls the function it was made with and makes [`check`] fail.
+/// While this exists, the first Ctrl-C calls its function and makes [`check`] fail.
 pub(crate) struct Watch(());
 
 impl Watch {
@@ -85,7 +83,7 @@ impl Drop for Watch {
     }
 }
 
-/// While this lives, SIGHUP calls the function it was made with, and ends nothing.
+/// While this exists, SIGHUP calls its function, and ends nothing.
 pub(crate) struct OnHangup(());
 
 impl OnHangup {

@@ -12,10 +12,10 @@ use rustyline::{ColorMode, Editor, Helper};
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr;
 
-/// Terminals on which typed text cannot be hidden, as the line editor knows them.
+/// Terminals on which typed text cannot be hidden, according to the line editor.
 const PLAIN_TERMINALS: [&str; 3] = ["dumb", "cons25", "emacs"];
 
-/// Shows stars in the place of what is typed.
+/// Shows stars instead of the typed text.
 struct Stars;
 
 impl Completer for Stars {
@@ -40,7 +40,7 @@ impl Highlighter for Stars {
     }
 }
 
-/// Asks for a password.
+/// Prompts for a password.
 pub(crate) fn ask(prompt: &str) -> Result<String> {
     let terminal = std::env::var("TERM").unwrap_or_default();
     if PLAIN_TERMINALS.iter().any(|plain| plain.eq_ignore_ascii_case(&terminal)) {

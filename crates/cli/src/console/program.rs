@@ -1,10 +1,10 @@
-//! How this program is started, where that is not by its own file.
+//! The command that starts this program, if it is not its own executable.
 
 use std::sync::OnceLock;
 
 static COMMAND: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Says which command starts this program, before it does anything.
+/// Sets the command that starts this program. Call this before anything else.
 pub(crate) fn set_command(command: Vec<String>) {
     COMMAND.get_or_init(|| command);
 }

@@ -14,17 +14,17 @@ const INTERVAL: Duration = Duration::from_millis(100);
 const TICK: Duration = Duration::from_millis(500);
 const BAR_WIDTH: usize = 24;
 
-/// Whether a line stands on the terminal now.
+/// Whether a line is on the terminal now.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 
 fn show(line: &str) {
     IS_SHOWN.store(true, Ordering::SeqCst);
     eprint!("\r\x1b[K{line}");
-    // A terminal that is gone needs no progress.
+    // If the terminal is closed, no progress is needed.
     let _ = std::io::stderr().flush();
 }
 
-/// Takes the line away, if there is one, so that a message can stand in its place.
+/// Removes the line, if there is one, so that a message can replace it.
 pub(crate) fn clear() {
     if IS_SHOWN.swap(false, Ordering::SeqCst) {
         eprint!("\r\x1b[K");

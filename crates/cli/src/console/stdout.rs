@@ -1,10 +1,10 @@
-//! Whether anybody still reads what goes to stdout.
+//! Detects whether stdout still has a reader.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static IS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the reader of stdout has gone, as `| head` does: then the program ends quietly.
+/// Whether the reader of stdout has closed it, as `| head` does. The program then ends quietly.
 pub(crate) fn is_closed() -> bool {
     IS_CLOSED.load(Ordering::Relaxed)
 }

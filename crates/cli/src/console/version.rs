@@ -1,4 +1,4 @@
-//! The text of `--version`: the program's version, the SQLite inside, the newest page format it knows.
+//! The text of `--version`: the versions of the program and of its SQLite, and the newest page format that it knows.
 
 use atsdb::PAGE_FORMAT_MAX;
 use std::sync::LazyLock;

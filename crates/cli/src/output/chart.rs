@@ -12,10 +12,10 @@ use unicode_width::UnicodeWidthStr;
 /// Lines of dots.
 const LINES: usize = 16;
 
-/// Columns where the terminal does not say.
+/// The width in columns if the terminal does not report it.
 const WIDTH_DEFAULT: usize = 80;
 
-/// The most bars.
+/// The maximum number of bars.
 const BARS_MAX: usize = 200;
 
 pub(super) struct ChartWriter<'a> {
@@ -40,7 +40,7 @@ impl ResultWriter for ChartWriter<'_> {
     }
 }
 
-/// The chart, at most so many columns wide.
+/// The chart, at most `width` columns wide.
 fn draw(plot: &Plot, width: usize) -> String {
     if plot.x.is_empty() {
         return "no rows to draw\n".to_owned();

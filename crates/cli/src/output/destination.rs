@@ -62,8 +62,7 @@ impl Destination {
         Ok(Self { may_replace: is_special, ..Self::file(path, compression)? })
     }
 
-    /// A file, written beside its place and renamed when complete. What is no plain file (a pipe, a device) is
-    /// written as it is.
+    /// A file, written under a temporary name and renamed when complete. A pipe or device is written directly.
     pub(crate) fn file(path: &Path, compression: Compression) -> Result<Self> {
         let place = path.display().to_string();
         let refuse = |error: io::Error| write_error(&place, error);
@@ -91,7 +90,7 @@ impl Destination {
         Ok(Self { encoder, place, file, may_replace: true, is_stdout: false })
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     pub(crate) fn place(&self) -> &str {
         &self.place
     }
@@ -106,12 +105,12 @@ impl Destination {
         self.write_all(bytes).map_err(|error| write_error(&self.place, error))
     }
 
-    /// Hands on what is buffered.
+    /// Writes buffered data.
     pub(crate) fn hand_on(&mut self) -> Result<()> {
         self.flush().map_err(|error| write_error(&self.place, error))
     }
 
-    /// Ends the output: what was written is there, under its name.
+    /// Ends the output. The file then exists under its name.
     pub(crate) fn complete(self) -> Result<()> {
         let place = self.place;
         let refuse = |error: io::Error| write_error(&place, error);
@@ -155,7 +154,7 @@ impl Write for Destination {
     }
 }
 
-/// Stdout that remembers when its reader has gone.
+/// Stdout that remembers whether its reader has closed it.
 struct Stdout;
 
 impl Stdout {

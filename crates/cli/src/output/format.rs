@@ -65,7 +65,7 @@ impl Format {
         !matches!(self, Self::Parquet | Self::Arrow | Self::Svg | Self::Html)
     }
 
-    /// The name that `--format` takes.
+    /// The name in `--format`.
     pub(crate) fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
@@ -79,7 +79,7 @@ impl Format {
     }
 }
 
-/// How a file is written, by what was asked, else by its ending.
+/// The format of a file: the one requested, or else the one of its extension.
 pub(crate) fn format_of(path: Option<&Path>, asked: Option<Format>) -> Result<(Format, Compression)> {
     let by_ending = path.and_then(Format::of_path);
     let (format, compression) = match (asked, by_ending, path) {

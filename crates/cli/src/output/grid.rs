@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 pub(crate) struct Heading {
     /// The text.
     pub(crate) text: String,
-    /// Whether values stand at the right: numbers.
+    /// Whether values are right-aligned, as numbers are.
     pub(crate) is_right: bool,
 }
 

@@ -1,8 +1,7 @@
 //! Results as text and as files: one [`ResultWriter`] for each [`Format`], fed with Arrow batches. Those that other
-//! programs read are in crates/export; those for people are here.
-//!
-//! Owned here: which formats there are, which one a file's ending means, and how one is opened. Not owned: how a
-//! single value reads ([`atsdb_export::value`]), where the bytes go ([`destination`]).
+//! programs read are in crates/export; those for people are here. Owned here: the list of formats, the format for a
+//! file's extension, and opening a writer. Not owned: formatting a single value ([`atsdb_export::value`]), the
+//! destination of the bytes ([`destination`]).
 
 mod chart;
 pub(crate) mod destination;

@@ -1,4 +1,4 @@
-//! What a chart of a result shows: the first column against the columns of numbers.
+//! The data of a chart: the numeric columns of a result over its first column.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
@@ -7,17 +7,17 @@ use arrow::record_batch::RecordBatch;
 use atsdb::{Error, Result};
 use atsdb_export::value::Cells;
 
-/// The most rows of a chart.
+/// The maximum number of rows in a chart.
 const ROWS_MAX: usize = 1_000_000;
 
-/// What the first column is.
+/// The kind of the first column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum XKind {
     /// Times, in seconds since the epoch.
     Time,
     /// Numbers.
     Number,
-    /// Anything else: each row has a place of its own.
+    /// Anything else: each row has its own position.
     Name,
 }
 
@@ -25,7 +25,7 @@ pub(crate) enum XKind {
 #[derive(Debug, Clone)]
 pub(crate) struct PlotSeries {
     pub(crate) name: String,
-    /// One for each row; NaN where there is none.
+    /// One value for each row; NaN if it has none.
     pub(crate) values: Vec<f64>,
 }
 
@@ -34,9 +34,9 @@ pub(crate) struct PlotSeries {
 pub(crate) struct Plot {
     pub(crate) x_name: String,
     pub(crate) x_kind: XKind,
-    /// Where each row stands; for names its number.
+    /// The position of each row; for names its number.
     pub(crate) x: Vec<f64>,
-    /// What each row is called.
+    /// The name of each row.
     pub(crate) labels: Vec<String>,
     pub(crate) series: Vec<PlotSeries>,
 }

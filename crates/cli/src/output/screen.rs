@@ -1,4 +1,5 @@
-//! Results for a person at a terminal: so many rows, as a table or, where a row is too wide, a value a line.
+//! Results for a terminal: a limited number of rows, as a table or, if a row is too wide, with each value on its own
+//! line.
 
 use super::grid::{self, Heading};
 use super::table;
@@ -19,7 +20,7 @@ pub(crate) enum Expanded {
 }
 
 impl Expanded {
-    /// The word that `.expanded` takes.
+    /// The argument of `.expanded`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -34,7 +35,7 @@ impl Expanded {
 pub(crate) struct Screen {
     /// When each value has a line of its own.
     pub(crate) expanded: Expanded,
-    /// The most rows that are shown.
+    /// The maximum number of rows that are shown.
     pub(crate) row_limit: Option<usize>,
     /// Columns of the terminal.
     pub(crate) width: usize,
@@ -52,7 +53,7 @@ pub(crate) struct ScreenText {
 }
 
 impl Screen {
-    /// A result as text. No more rows are asked for than are shown.
+    /// A result as text. Only the rows that are shown are read.
     pub(crate) fn text(
         &self,
         schema: &SchemaRef,
@@ -82,7 +83,7 @@ impl Screen {
     }
 }
 
-/// Each value on a line of its own, behind its column's name.
+/// Each value on its own line, after its column's name.
 fn expanded(headings: &[Heading], rows: &[Vec<String>]) -> String {
     let name_width = headings.iter().map(|heading| heading.text.width()).max().unwrap_or(0);
     let mut out = String::new();

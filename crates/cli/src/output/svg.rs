@@ -18,7 +18,7 @@ const BOTTOM: f64 = 50.0;
 /// Lines of the scale at the left.
 const STEPS: usize = 5;
 
-/// Colours that people with every kind of sight tell apart (Okabe and Ito).
+/// Colours that people with any kind of colour vision can distinguish (Okabe and Ito).
 const COLOURS: [&str; 7] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#000000"];
 
 pub(super) struct SvgWriter<'a> {

@@ -1,4 +1,4 @@
-//! Aligned columns for people: as wide as the first rows need, later rows as they come.
+//! Aligned columns for people. The widths come from the first rows; later rows may be wider.
 
 use super::destination::Destination;
 use super::grid::{self, Heading};
@@ -9,7 +9,7 @@ use atsdb_export::ResultWriter;
 use atsdb_export::value::{Cells, TextKind, kind_of};
 use std::sync::Arc;
 
-/// How many rows, and how many bytes of text, are held back to find the widths.
+/// The number of rows, and of bytes of text, that are buffered to determine the widths.
 const ROWS_HELD: usize = 10_000;
 const BYTES_HELD: usize = 16 << 20;
 

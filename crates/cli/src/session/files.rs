@@ -52,7 +52,7 @@ impl FileReader for HostFiles {
             atsdb_import::import("file", inputs, options, None, &mut sink, &|_| ())
         };
         let report = import(&options).or_else(|error| match error.kind() {
-            // A table has one time, and none is NULL; a query asks for neither.
+            // A table must have one time column without NULL. A query does not need one.
             ErrorKind::Usage | ErrorKind::InvalidValue => {
                 import(&Options { time: vec!["none".to_owned()], ..options.clone() })
             }
@@ -67,7 +67,7 @@ impl FileReader for HostFiles {
     }
 }
 
-/// What a query says of a file, as the importer's options.
+/// Translates a query's options for a file to the importer's.
 fn file_options(request: &FileTableRequest) -> Result<Options> {
     let format = match request.format {
         Some("parquet") => Some(Format::Parquet),

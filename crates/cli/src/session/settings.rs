@@ -1,6 +1,5 @@
-//! What the flags and the environment mean: how a store is opened, how a session works.
-//!
-//! A flag goes before its environment variable, which goes before the default.
+//! Translates flags and the environment to the settings for opening a store and for a session. A flag takes precedence
+//! over its environment variable, which takes precedence over the default.
 
 use crate::args::sql_text::is_sql;
 use crate::args::{QueryArgs, StoreArgs, WriteArgs};
@@ -12,7 +11,7 @@ use atsdb::sql::{Session, SessionOptions};
 use atsdb::{Database, Durability, Error, OpenOptions, Result};
 use std::sync::Arc;
 
-/// The memory of queries by default.
+/// The default memory for queries.
 const MEMORY_BYTES_DEFAULT: usize = 1 << 30;
 
 /// How long a program keeps its store open.
@@ -39,7 +38,7 @@ pub(crate) enum Access {
     CreateQuietly,
 }
 
-/// The durability that was asked for.
+/// The requested durability.
 pub(crate) fn durability(write: &WriteArgs) -> Result<Durability> {
     match write.durability.as_deref() {
         Some(text) => Durability::parse(text),

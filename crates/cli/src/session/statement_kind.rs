@@ -9,7 +9,7 @@ pub(crate) fn may_write(text: &str) -> bool {
         let word = first_word(statement.text()).to_ascii_uppercase();
         let is_reading = VERBS[..READING].contains(&word.as_str()) || word.is_empty();
         match word.as_str() {
-            // Its query is one, but the rows go into a table.
+            // It contains a query, but the rows are stored in a table.
             "WITH" | "FROM" => ["INSERT", "UPDATE", "DELETE"].iter().any(|verb| has_word(statement.text(), verb)),
             "COPY" => !has_word(statement.text(), "TO"),
             word => !is_reading && VERBS.contains(&word),

@@ -49,7 +49,7 @@ pub(super) const NAMES: [&str; 18] = [
     ".exit",
 ];
 
-/// One of them, with what it was given.
+/// A command with its arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DotCommand {
     Help,

@@ -1,4 +1,4 @@
-//! What a person's line editor asks: completion, colours, suggestions from the history; and `.edit`.
+//! Support for the line editor: completion, colours, suggestions from the history; and `.edit`.
 
 use super::highlight::highlight;
 use super::words::Words;
@@ -32,7 +32,7 @@ impl LineHelper {
     }
 }
 
-/// The functions there are; made when they are first asked for.
+/// The names of all functions, computed on first use.
 fn functions() -> &'static [String] {
     static FUNCTIONS: OnceLock<Vec<String>> = OnceLock::new();
     FUNCTIONS.get_or_init(|| atsdb::sql::function_names().unwrap_or_default())
@@ -55,7 +55,7 @@ impl Hinter for LineHelper {
     type Hint = String;
 
     fn hint(&self, line: &str, position: usize, context: &Context<'_>) -> Option<String> {
-        // Only where it can be told from what was typed.
+        // Only if it can be distinguished from the typed text.
         if self.is_coloured { self.history.hint(line, position, context) } else { None }
     }
 }

@@ -1,4 +1,4 @@
-//! Colours of what is typed: keywords, strings, numbers, comments.
+//! Colours for the typed text: keywords, strings, numbers, comments.
 
 use super::words::is_keyword;
 

@@ -3,7 +3,7 @@
 use std::env::var_os;
 use std::path::PathBuf;
 
-/// The file, whose folder is created; `None` if that is not possible, which does not stop the shell.
+/// The file. Its folder is created; `None` if that is not possible, which does not prevent the shell from running.
 pub(super) fn file() -> Option<PathBuf> {
     let absolute = |variable: &str| var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;

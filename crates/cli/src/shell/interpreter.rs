@@ -1,4 +1,4 @@
-//! What is done with a line of the shell.
+//! Executes the lines of the shell.
 
 use super::dot::{self, DotCommand};
 use crate::commands;
@@ -11,13 +11,13 @@ use atsdb::{Database, Error, ErrorKind, Result};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
-/// How deep `.read` may go in files that read files.
+/// The maximum nesting depth of `.read`.
 const READ_DEPTH_MAX: usize = 16;
 
 /// A longer text is not kept for `.chart`.
 const LAST_BYTES_MAX: usize = 64 << 10;
 
-/// Whether to go on after a line.
+/// Whether to continue after a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterLine {
     Line,

@@ -1,7 +1,6 @@
-//! `atsdb [URL]`: SQL and dot commands, from a person or from stdin.
-//!
-//! Owned here: what is done with a line ([`interpreter`]), reading lines from a person ([`prompt`]), what a dot command
-//! is called ([`dot`]). Not owned: running SQL ([`script`](crate::session::script)).
+//! `atsdb [URL]`: SQL and dot commands, from a person or from stdin. Owned here: executing a line ([`interpreter`]),
+//! reading lines from a person ([`prompt`]), the names of dot commands ([`dot`]). Not owned: running SQL
+//! ([`script`](crate::session::script)).
 
 mod dot;
 mod editor;
@@ -22,10 +21,10 @@ use crate::session::settings::{self, Access, OpenTime};
 use atsdb::Result;
 use std::io::IsTerminal;
 
-/// So many rows of a result are shown at a terminal.
+/// The default number of rows of a result that are shown at a terminal.
 const ROWS_SHOWN: usize = 1_000;
 
-/// Runs the shell, or what comes from stdin when that is no terminal.
+/// Runs the shell, or the script on stdin if that is not a terminal.
 pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
     let variable = std::env::var("ATSDB_URL").ok().filter(|url| !url.is_empty());
     let url = url.or(variable.as_deref()).unwrap_or("memory:");

@@ -1,7 +1,7 @@
-//! Where in a statement an error is: its line, with a mark below.
+//! Shows the position of an error in a statement: its line, with a mark below.
 
-/// The lines to show below a message: the line of the statement, and a mark at the place that the message names by line
-/// and column, or at the name that it says is unknown.
+/// The lines to show below a message: the line of the statement, and a mark at the line and column in the message, or
+/// at the unknown name.
 pub(super) fn marked(text: &str, message: &str) -> Option<String> {
     let (line, column) = by_number(message).or_else(|| by_name(text, message))?;
     let shown = text.lines().nth(line - 1)?;
@@ -18,7 +18,7 @@ fn by_number(message: &str) -> Option<(usize, usize)> {
     (line > 0 && column > 0).then_some((line, column))
 }
 
-/// `no column named sensr`: where the word first stands.
+/// For `no column named sensr`: the first occurrence of the word.
 fn by_name(text: &str, message: &str) -> Option<(usize, usize)> {
     let rest = message.split_once(" named ")?.1;
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';

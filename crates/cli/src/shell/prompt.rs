@@ -95,7 +95,7 @@ fn refresh(shell: &mut Shell, editor: &mut Editor<LineHelper, DefaultHistory>, t
     }
     if let Some(helper) = editor.helper_mut() {
         typed.clone_into(&mut helper.typed);
-        // A store that cannot be asked now only completes fewer names.
+        // If the store cannot be read now, fewer names are completed.
         if typed.is_empty()
             && let Ok(tables) = shell.database.engine().tables()
         {

@@ -1,9 +1,9 @@
-//! What Tab completes: keywords, tables, columns, functions, commands.
+//! Completion with Tab: keywords, tables, columns, functions, commands.
 
 use super::dot;
 use atsdb::Table;
 
-/// Keywords, in capitals.
+/// Keywords, in upper case.
 const KEYWORDS: [&str; 97] = [
     "ADD",
     "ALL",
@@ -104,7 +104,7 @@ const KEYWORDS: [&str; 97] = [
     "WITH",
 ];
 
-/// The most suggestions.
+/// The maximum number of suggestions.
 const SUGGESTIONS_MAX: usize = 200;
 
 /// Whether a word is a keyword, in any case.
@@ -126,7 +126,7 @@ impl Words {
         Self { tables: tables.iter().map(|table| (table.definition.name.clone(), columns(table))).collect() }
     }
 
-    /// Where the word before the cursor starts, and what it may become. `functions` are asked for only if needed.
+    /// The start of the word before the cursor, and its possible completions. `functions` is called only if needed.
     pub(super) fn complete(
         &self,
         before: &str,

@@ -3,10 +3,10 @@
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::DataType;
 
-/// What kind of text a column's values give, which decides quotes and alignment.
+/// The kind of text of a column's values, which decides quotes and alignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextKind {
-    /// A number that JSON takes as it is.
+    /// A number that is valid in JSON.
     Number,
     /// A number, or one of the three texts that JSON has no number for.
     Float,
@@ -28,7 +28,7 @@ pub struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// What kind of text the values give.
+    /// The kind of text of the values.
     pub fn kind(&self) -> TextKind {
         self.kind
     }

@@ -1,4 +1,4 @@
-//! How one value reads, in every format: [`Cells`] renders the values of one column of a batch.
+//! Formats one value as text, the same in every format: [`Cells`] renders the values of one column of a batch.
 //!
 //! Times are ISO 8601 with as many digits of a second as they need (0, 3, 6 or 9) and `Z` where the type says UTC;
 //! floats are the shortest text that reads back to the same value, `NaN`, `inf` and `-inf`; binary is `\x` and

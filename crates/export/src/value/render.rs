@@ -1,4 +1,4 @@
-//! How the values of each type read. Lists and structs are made of the cells of their children.
+//! Formats the values of each type. Lists and structs are built from the cells of their children.
 
 use super::cells::{Cells, Render, TextKind, kind_of, write_json_text};
 use super::{calendar, number};
@@ -96,7 +96,7 @@ fn dictionary<'a, K: ArrowDictionaryKeyType>(array: &'a dyn Array) -> Result<Ren
     }))
 }
 
-/// What has no text of its own here: intervals, times of day, decimals, other zones.
+/// Types without a special format here: intervals, times of day, decimals, other zones.
 fn other<'a>(array: &'a dyn Array) -> Result<Render<'a>> {
     let options = FormatOptions::new().with_display_error(true);
     let formatter = ArrayFormatter::try_new(array, &options).map_err(unreadable)?;

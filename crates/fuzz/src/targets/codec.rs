@@ -122,7 +122,7 @@ fn reseal_descriptor(bytes: &mut [u8]) {
     }
 }
 
-/// What is understood is written the same way again.
+/// Decoded input is encoded in the same way again.
 fn read_descriptor(bytes: &[u8]) {
     if let Ok(descriptor) = decode_descriptor(bytes) {
         let again = decode_descriptor(&encode_descriptor(&descriptor)).expect("what was written is read");

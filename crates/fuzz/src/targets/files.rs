@@ -105,7 +105,7 @@ fn lines() -> Vec<Vec<u8>> {
     ]
 }
 
-/// The same lines come out as when the file is split one by one, or it is left to the importer.
+/// The result has the same lines as when the file is split one by one, or the file is left to the importer.
 fn read_lines(bytes: &[u8]) {
     use std::io::Write;
     let mut file = tempfile::NamedTempFile::new().expect("a file");

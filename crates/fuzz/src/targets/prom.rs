@@ -118,7 +118,7 @@ fn queries() -> Vec<Vec<u8>> {
     texts.map(|text| text.as_bytes().to_vec()).to_vec()
 }
 
-/// Two series whatever is asked for.
+/// Returns two series for any request.
 struct Two;
 
 impl SeriesSource for Two {

@@ -179,7 +179,7 @@ fn read_manifest(bytes: &[u8]) {
     for old in files(&folder.path().join("backups")) {
         std::fs::remove_file(old).expect("the old one");
     }
-    // Under the name that the bytes ask for.
+    // Under the name that the bytes require.
     let name = format!("backups/000001-20261122T081019929Z-01070707-{:016x}.json", XxHash3_64::oneshot(bytes));
     std::fs::write(folder.path().join(name), bytes).expect("a manifest");
     read_archive(folder.path());
@@ -190,7 +190,7 @@ fn objects() -> Vec<Vec<u8>> {
     all.iter().map(|file| std::fs::read(file).expect("an object")).collect()
 }
 
-/// In the place of each object in turn would be too slow: of the one whose length is nearest.
+/// Replaces the object with the most similar length. Replacing each object in turn would be too slow.
 fn read_object(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     copy(&archive(), folder.path());

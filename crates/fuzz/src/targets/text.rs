@@ -50,7 +50,7 @@ fn session() -> &'static Session {
     })
 }
 
-/// The statements are cut and planned, and not run: a mutation may ask for more than anybody waits for.
+/// The statements are split and planned, but not run, because a mutation may take too long.
 fn read_sql(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let _ = (is_complete(&text), parse_create_table(&text));
@@ -87,7 +87,7 @@ fn read_lines(bytes: &[u8]) {
     assert!(parser.accepted_lines() + parser.refused_lines() <= line_count, "no line is read twice");
 }
 
-/// What is shown of a URL never has the password.
+/// The displayed form of a URL never contains the password.
 fn read_url(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let known = ["sslmode", "host", "socket", "sslrootcert"];

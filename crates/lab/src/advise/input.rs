@@ -1,10 +1,10 @@
-//! The file that advice is asked for, and what one pass over it found.
+//! The file that the user wants advice for, and the result of one pass over it.
 
 use atsdb::TableDefinition;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The file that advice is asked for, and what one pass over it found.
+/// The file that the user wants advice for, and the result of one pass over it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdviseInput {
     /// The file.

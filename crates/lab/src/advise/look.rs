@@ -19,8 +19,7 @@ impl AdviseInput {
     /// Looks at a file: separated values, JSON or Parquet, plain or compressed.
     ///
     /// # Errors
-    ///
-    /// What the importer says of the file; a file without rows.
+    /// The importer's errors about the file; a file without rows.
     pub fn look(file: &Path, options: &Options) -> Result<Self> {
         let mut name: String = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         name = name.split('.').next().unwrap_or_default().to_owned();
@@ -38,7 +37,7 @@ impl AdviseInput {
     }
 }
 
-/// Hands a file's rows to `take`, as [`AdviseInput::look`] saw them.
+/// Passes a file's rows to `take`, as [`AdviseInput::look`] read them.
 pub(crate) fn read(
     input: &AdviseInput,
     take: &mut dyn FnMut(&RecordBatch) -> Result<(), Failure>,
@@ -74,7 +73,7 @@ impl Sink for RowsOfFile<'_> {
 
 #[derive(Default)]
 struct FileSurvey {
-    /// Of each text column its values and how often they come; none once there are too many.
+    /// The values of each text column with their frequencies; none once there are too many.
     texts: Vec<Option<HashMap<String, u64>>>,
     time: Option<usize>,
     times: Option<(i64, i64)>,

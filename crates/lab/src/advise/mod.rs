@@ -1,8 +1,8 @@
-//! A file of one's own, as something to measure: which contestant suits it?
+//! Measuring the user's own file: which contestant suits it?
 //!
 //! Owned here: the pass over the file that finds its times, series and values ([`AdviseInput::look`]), and the
-//! questions that its columns suggest. Not owned: measuring, which the workload `advise` does, what the figures say
-//! (`report`), and reading files, which the importer does.
+//! questions that its columns suggest. Not owned: measuring (the workload `advise`), interpreting the figures
+//! (`report`), and reading files (the importer).
 
 mod input;
 mod look;

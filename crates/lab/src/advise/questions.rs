@@ -19,7 +19,7 @@ pub(crate) fn all(input: &AdviseInput, dialect: Dialect) -> Vec<(&'static str, Q
 }
 
 impl AdviseInput {
-    /// What was chosen, for people.
+    /// A description of the choice, for people.
     pub fn notes(&self) -> Vec<String> {
         let mut notes =
             vec![format!("{}: {} rows, {} columns", self.file.display(), self.rows, self.table.columns.len())];

@@ -1,8 +1,8 @@
 //! The contract of a contestant: a system that runs workloads.
 //!
-//! A contestant is one file under `contestants`. What it cannot do it refuses with [`Failure::Cannot`] and the
-//! reason, which the report shows in place of a figure. Workloads speak to it in rows, batches and SQL text; where
-//! dialects differ, [`Dialect`] gives the spelling.
+//! A contestant is one file under `contestants`. It refuses what it cannot do with [`Failure::Cannot`] and the reason,
+//! which the report shows in place of a figure. Workloads pass it rows, batches and SQL text; where dialects differ,
+//! [`Dialect`] has the spelling.
 
 use crate::contestant::dialect::Dialect;
 use crate::data::answer::Answer;
@@ -15,14 +15,14 @@ use arrow::array::RecordBatch;
 use atsdb::{Durability, TableDefinition};
 use std::path::{Path, PathBuf};
 
-/// What a contestant works in: a folder, a database, and the settings to run with.
+/// The workspace of a contestant: a folder, a database, and the settings to run with.
 #[derive(Debug, Clone)]
 pub struct Workspace {
-    /// A folder of its own, which exists.
+    /// The contestant's own folder, which exists.
     pub directory: PathBuf,
-    /// What an acknowledged commit survives.
+    /// The requested durability tier.
     pub durability: Durability,
-    /// Whose settings it runs with.
+    /// Tuned or default settings.
     pub tuning: Tuning,
     /// The name of its database, if it is on a server.
     pub database: String,
@@ -46,7 +46,7 @@ pub trait Contestant: Sync {
     /// Its name in results and on the command line.
     fn name(&self) -> &'static str;
 
-    /// What it is, in a line.
+    /// A description in one line.
     fn summary(&self) -> &'static str;
 
     /// The server it runs on, which the lab starts before and stops after.
@@ -78,11 +78,10 @@ pub trait Contestant: Sync {
         folder_bytes(&workspace.directory)
     }
 
-    /// Whether the system is a program of its own, whose start can be timed.
+    /// Checks that the system is a separate program, whose start can be timed.
     ///
     /// # Errors
-    ///
-    /// [`Failure::Cannot`] where it is part of another program.
+    /// [`Failure::Cannot`] if it is part of another program.
     fn has_program(&self) -> Result<(), Failure>;
 }
 
@@ -139,7 +138,7 @@ pub trait Session {
     /// What the system reports.
     fn query(&mut self, sql: &str) -> Result<Answer, Failure>;
 
-    /// Runs statements one by one, each a transaction of its own.
+    /// Runs statements one by one, each in its own transaction.
     ///
     /// # Errors
     ///
@@ -153,7 +152,8 @@ pub trait Session {
     /// As [`execute`](Self::execute).
     fn transaction(&mut self, statements: &[String]) -> Result<(), Failure>;
 
-    /// Loads a file of one value a line into a table of one column, by the system's own way of loading files.
+    /// Loads a file with one value in each line into a table of one column, with the system's own command for loading
+    /// files.
     ///
     /// # Errors
     ///

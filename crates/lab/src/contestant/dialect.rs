@@ -48,7 +48,7 @@ impl Dialect {
         }
     }
 
-    /// A column or table name as it stands in a statement, whatever its letters.
+    /// A column or table name in quotes, with any characters.
     pub fn quote(self, name: &str) -> String {
         match self {
             Self::Mysql | Self::MysqlEpoch => format!("`{}`", name.replace('`', "``")),

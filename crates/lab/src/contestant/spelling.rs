@@ -27,7 +27,7 @@ impl Dialect {
         }
     }
 
-    /// Begins a transaction that nobody else writes beside.
+    /// Begins a transaction that excludes other writers.
     pub fn begin_exclusive(self) -> &'static str {
         match self.family() {
             Family::Sqlite => "begin exclusive transaction",
@@ -45,7 +45,7 @@ impl Dialect {
         }
     }
 
-    /// A table of one column with a hash index on it, or with the index that comes nearest.
+    /// A table of one column with a hash index, or with the most similar index.
     pub fn hash_table(self, table: &str, column: &str, column_type: &str) -> Vec<String> {
         match self.family() {
             Family::Sqlite | Family::Duckdb => vec![
@@ -66,8 +66,8 @@ impl Dialect {
         }
     }
 
-    /// PingER's two tables, as they were published for this family: with keys within the declarations, as MySQL takes
-    /// them, or with indexes of their own, as SQLite does.
+    /// PingER's two tables, as they were published for this family: with keys within the declarations, as in MySQL, or
+    /// with separate indexes, as in SQLite.
     pub fn pinger_tables(self) -> Vec<String> {
         let integer = |name: &str| format!("{name} smallint(6) default NULL");
         let meta = [
@@ -107,7 +107,7 @@ impl Dialect {
             format!("CREATE TABLE data_200112 ({})", data.join(", ")),
         ];
         statements.extend(own_index);
-        // Where widths of integers and tinyint are not known, the next wider plain type stands for them.
+        // If widths of integers and tinyint are not supported, the next wider plain type is used.
         statements.into_iter().map(|statement| self.plain_types(statement)).collect()
     }
 
@@ -136,7 +136,7 @@ impl Dialect {
         }
     }
 
-    /// Takes an index away.
+    /// Drops an index.
     pub fn drop_index(self, index: &str, table: &str) -> String {
         match self.family() {
             Family::Mysql => format!("DROP INDEX {index} ON {table}"),
@@ -172,7 +172,7 @@ impl Dialect {
         }
     }
 
-    /// Gives the space of what is gone back and packs the rest; `None` where sealing does that.
+    /// Frees the space of deleted rows and compacts the rest; `None` if sealing does that.
     pub fn vacuum(self, table: &str) -> Option<String> {
         match self.family() {
             Family::Sqlite => Some("VACUUM".to_owned()),

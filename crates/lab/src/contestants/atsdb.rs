@@ -1,7 +1,5 @@
-//! atsdb on each of its stores, through the facade, as an application uses it.
-//!
-//! Background maintenance is off, so that it does not run into what is measured; sealing is asked for and timed on
-//! its own.
+//! atsdb on each of its stores, through the facade, as an application uses it. Background maintenance is off, so that
+//! it does not disturb the measurement; sealing is run explicitly and timed separately.
 
 use crate::contestant::{Contestant, Dialect, Loader, Session, Workspace, folder_bytes};
 use crate::data::answer::Answer;
@@ -229,7 +227,7 @@ impl Session for AtsdbSession {
     }
 }
 
-/// The contestant that keeps rows on this server. What it knows of databases holds for the store in one, too.
+/// The contestant for plain tables on this server, which also handles the databases for a store.
 fn rows_on(kind: ServerKind) -> &'static dyn Contestant {
     match kind {
         ServerKind::Postgres => &super::postgres::VARIANTS[0],
@@ -237,7 +235,7 @@ fn rows_on(kind: ServerKind) -> &'static dyn Contestant {
     }
 }
 
-/// Makes the database of a new workspace, and says what rows in the server's own tables survive there.
+/// Creates the database of a new workspace, and returns the durability of the server's own tables there.
 fn prepare_database(kind: ServerKind, workspace: &Workspace) -> Result<Tier, Failure> {
     let mark = workspace.directory.join("database");
     if let Some(tier) = std::fs::read(&mark).ok().and_then(|known| serde_json::from_slice(&known).ok()) {

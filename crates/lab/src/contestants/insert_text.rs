@@ -22,7 +22,7 @@ pub(super) struct InsertText {
 }
 
 impl InsertText {
-    /// For rows of `table`; `verb` is `INSERT INTO`, or what stands for it.
+    /// Creates statements for rows of `table`; `verb` is `INSERT INTO`, or its equivalent.
     pub(super) fn new(dialect: Dialect, verb: &str, table: &TableDefinition, bytes_max: usize) -> Self {
         let begin = format!("{verb} {} VALUES ", dialect.quote(&table.name));
         let statement = String::with_capacity(bytes_max + 4_096);
@@ -35,12 +35,12 @@ impl InsertText {
         self
     }
 
-    /// Takes rows, and hands each statement that is long enough to `send`.
+    /// Adds rows, and passes each statement that is long enough to `send`.
     pub(super) fn sink<F: FnMut(&str) -> Result<(), Failure>>(&mut self, send: F) -> InsertSink<'_, F> {
         InsertSink { text: self, send }
     }
 
-    /// Hands what is left to `send`.
+    /// Passes the rest to `send`.
     pub(super) fn finish(&mut self, mut send: impl FnMut(&str) -> Result<(), Failure>) -> Result<(), Failure> {
         if self.statement.pop().is_some() {
             send(&self.statement)?;

@@ -55,8 +55,8 @@ pub(super) fn is_in_memory(database: &Database, table: &str) -> Result<bool, Fai
     Ok(database.engine().table(table)?.definition.is_in_memory())
 }
 
-/// Looks values up in a table in memory, one after another, though the handle would take thousands at a time: so do
-/// the others.
+/// Looks up values in a table in memory one after another, like the other contestants, although the handle could look
+/// up thousands at a time.
 pub(super) fn find(database: &Database, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
     let column_type = database.engine().table(table)?.definition.column(column)?.column_type;
     let lookup = database.memory_table(table)?.lookup(&[column])?;

@@ -1,8 +1,7 @@
-//! Sliced rows: the published layout of ATSDB, built by hand on a database that holds rows. A table a day, the time
-//! as an epoch of 4 bytes, texts replaced by integers whose texts are in a table of their own.
-//!
-//! It is what a user can do without atsdb, and what it costs: reading goes through a view over all slices, and the
-//! view takes neither INSERT nor UPDATE. A batch is inserted slice by slice, each a transaction.
+//! Sliced rows: the published layout of ATSDB, built by hand on a row database: one table for each day, the time as an
+//! epoch of 4 bytes, and texts replaced by integers, with the texts in a separate table. This shows what a user can do
+//! without atsdb, and what it costs: queries read a view over all slices, and the view supports neither INSERT nor
+//! UPDATE. A batch is inserted slice by slice, each in its own transaction.
 
 use crate::contestant::{Contestant, Dialect, Loader, Session, Workspace};
 use crate::data::answer::{Answer, Cell};
@@ -18,9 +17,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 const DAY_SECONDS: i64 = 86_400;
-/// Where the texts are, for all columns together.
+/// The table of texts, for all columns together.
 const TEXTS: &str = "texts";
-/// A view is made of at most this many SELECTs; SQLite takes 500.
+/// The maximum number of SELECTs in a view; SQLite allows 500.
 const UNION_MAX: usize = 400;
 
 /// Sliced rows on another contestant.
@@ -116,7 +115,7 @@ fn integers(name: &str, columns: impl Iterator<Item = String>) -> TableDefinitio
 }
 
 impl SlicedSession {
-    /// Looks what is there: the texts, and the slices of each table.
+    /// Reads the existing texts, and the slices of each table.
     fn find(&mut self) -> Result<(), Failure> {
         let (table, own) = match self.dialect {
             Dialect::Sqlite => ("sqlite_master", "type = 'table'"),
@@ -205,7 +204,7 @@ impl SlicedSession {
             quote(&table.name),
             columns.join(", ")
         ));
-        // A view over others goes before them.
+        // A view over other views is dropped before them.
         let all = std::iter::once(quote(&table.name)).chain(parts.iter().rev().cloned());
         let drops = all.map(|view| format!("DROP VIEW IF EXISTS {view}"));
         let statements: Vec<String> = drops.chain(statements).collect();

@@ -26,11 +26,11 @@ pub enum Cell {
 /// The rows of a query.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
-    /// In the order in which they came.
+    /// The rows in their original order.
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// What a report keeps of an answer.
+/// The part of an answer that a report keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerHash {
     /// How many rows there are.

@@ -1,7 +1,8 @@
 //! A number for a set of rows that does not depend on their order: equal rows have equal numbers.
 //!
-//! A row's cells are folded into one number; the numbers, mixed, are added. It is made for comparing what two
-//! databases hold, not against forgery, and costs a nanosecond or two a row, so that reading is what is measured.
+//! A row's cells are folded into one number; the numbers, mixed, are added. It is meant for comparing the contents of
+//! two databases, not against forgery, and costs only a nanosecond or two per row, so that it does not affect the
+//! measurement of reading.
 
 use crate::failure::Failure;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};

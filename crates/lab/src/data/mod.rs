@@ -1,4 +1,4 @@
-//! Data on its way to a contestant and back: rows one by one and in batches, digests of what was read, answers.
+//! Data that is passed to contestants and back: single rows and batches, digests of rows that were read, answers.
 
 pub(crate) mod answer;
 pub(crate) mod columns;

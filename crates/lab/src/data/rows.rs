@@ -51,13 +51,13 @@ pub struct CounterReading {
 
 /// A row type of the lab: a record for atsdb, and values for everybody else.
 pub trait LabRow: Record + 'static {
-    /// Gives the columns apart from the time to `binder`, in order.
+    /// Passes the columns except the time to `binder`, in order.
     fn bind<B: Binder>(&self, binder: &mut B) -> Result<(), B::Error>;
 }
 
 /// Takes the values of one row.
 pub trait Binder {
-    /// What can go wrong.
+    /// The type of errors.
     type Error;
     /// An integer column's value.
     fn integer(&mut self, value: i64) -> Result<(), Self::Error>;

@@ -8,7 +8,7 @@ use std::path::Path;
 /// Letters of a string.
 pub const TEXT_LETTERS: usize = 20;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
     /// Integers below the number of rows.
@@ -35,7 +35,7 @@ impl Keys {
         }
     }
 
-    /// A value like this one, of a file of so many rows, that no such file has.
+    /// A value of the same form that no file with this number of rows contains.
     pub fn missing(self, value: &str, rows: u64) -> String {
         match self {
             Self::Integers => value.parse::<u64>().unwrap_or(0).saturating_add(rows).to_string(),

@@ -1,7 +1,7 @@
 //! Seeded data: the same rows from the same seed, on every machine.
 //!
-//! Owned here: the random numbers, the rows, and how much information they hold. Not owned: what is measured on
-//! them (`workloads`), how a contestant stores them (`contestants`).
+//! Owned here: the random numbers, the rows, and how much information they hold. Not owned: the measurements
+//! (`workloads`), how a contestant stores the rows (`contestants`).
 
 pub mod entropy;
 pub mod keys;

@@ -1,5 +1,5 @@
-//! Random numbers that are the same on every machine and in every version: xoshiro256++ (Blackman and Vigna,
-//! 2019), its state filled by SplitMix64. Only integers come out; nothing depends on floating point.
+//! Random numbers that are the same on every machine and in every version: xoshiro256++ (Blackman and Vigna, 2019),
+//! with its state initialised by SplitMix64. It yields only integers; nothing depends on floating point.
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]

@@ -1,10 +1,10 @@
 //! The rows of the `series` workload: a plant of 5,000 sensors, each read once a minute.
 //!
-//! Time counts seconds. A sensor has its place in the minute, drawn once (second 1 to 58); each reading comes a
-//! second early, on time, or a second late, equally likely. Rows come in the order in which the sensors stand in
-//! the minute, minute after minute, as a collector would see them. A status is `ok` but for one reading in 200,
-//! then one of four others, equally likely. Six counters start at 0 to 999 and walk by -4 to 4 from reading to
-//! reading, each step equally likely.
+//! Time counts seconds. A sensor has a fixed second in the minute, drawn once (1 to 58); each reading is a second
+//! early, on time, or a second late, with equal probability. Rows come in the order of the sensors' seconds, minute
+//! after minute, as a collector would see them. The status is `ok` except for one reading in 200, which has one of four
+//! others with equal probability. Six counters start at 0 to 999 and walk by -4 to 4 from reading to reading, each step
+//! equally likely.
 //!
 //! The narrow table is (time, sensor, status), the wide one has the six counters as well; both hold the same
 //! readings.
@@ -24,11 +24,11 @@ use arrow::array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArr
 use arrow::datatypes::{DataType, Field, Schema, TimeUnit, UInt8Type, UInt32Type};
 use std::sync::Arc;
 
-/// How many sensors there are.
+/// The number of sensors.
 pub const SENSORS: usize = 5_000;
 /// How many counters the wide table has.
 pub const COUNTERS: usize = 6;
-/// What a status can be; the first is the usual one.
+/// The possible statuses; the first is the usual one.
 pub const STATUSES: [&str; 5] = ["ok", "late", "out of range", "calibrating", "offline"];
 /// The first minute: 2024-01-01T00:00:00Z, in seconds since the epoch.
 pub const START_SECONDS: i64 = 1_704_067_200;
@@ -44,7 +44,7 @@ pub fn sensor_name(sensor: usize) -> String {
     format!("sensor-{sensor:04}")
 }
 
-/// Bytes that a row must take on the average, with `rows` rows of the narrow or the wide table.
+/// The minimum average size of a row in bytes, with `rows` rows of the narrow or the wide table.
 pub fn entropy_bytes_per_row(rows: u64, wide: bool) -> f64 {
     let outcomes = |(first, last): (i64, i64)| (last - first + 1) as f64;
     let (unusual, of) = (UNUSUAL.0 as f64, UNUSUAL.1 as f64);

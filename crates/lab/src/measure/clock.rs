@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Now, by a clock that nobody sets.
+/// The current time of the monotonic clock.
 pub(crate) fn now() -> Instant {
     Instant::now()
 }

@@ -4,7 +4,7 @@ use crate::data::answer::AnswerHash;
 use crate::measure::latency::Latencies;
 use serde::{Deserialize, Serialize};
 
-/// The unit of a measure. It says which way is better.
+/// The unit of a measure. It determines whether higher or lower is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -60,9 +60,9 @@ fn scaled(figure: f64) -> String {
 pub struct Measure {
     /// Its name in results.
     pub name: &'static str,
-    /// What it is, for people.
+    /// Its title, for people.
     pub title: &'static str,
-    /// What its figures count.
+    /// The unit of its figures.
     pub unit: Unit,
 }
 
@@ -74,13 +74,13 @@ pub struct Figure {
     /// The first run, when caches were cold, where several were made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<f64>,
-    /// What was answered, where it is a query.
+    /// The answer, if it is a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerHash>,
     /// The peak memory of the process meanwhile, in bytes, if the system reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_peak_bytes: Option<u64>,
-    /// How long each of many operations took, where that is what was measured; `value` is then the median.
+    /// The durations of many operations, if those were measured; `value` is then the median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latencies: Option<Latencies>,
     /// How the figure changed as the table grew.

@@ -1,5 +1,4 @@
-//! What is measured: units and figures, how long single operations took, what commits survive, whose settings were
-//! used.
+//! Measurements: units and figures, latencies of single operations, durability tiers, tuned or default settings.
 
 pub(crate) mod clock;
 mod figure;

@@ -1,4 +1,4 @@
-//! What the commits of a contestant really survive, which need not be what was asked for.
+//! Durability tiers: what the commits of a contestant really survive, which may differ from the requested tier.
 
 use atsdb::Durability;
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,9 @@ use std::fmt;
 pub enum Tier {
     /// A power cut.
     Full,
-    /// A crash of the program; a power cut may take the last commits, never the consistency.
+    /// A crash of the program. A power cut may lose the last commits, but the data stays consistent.
     Normal,
-    /// A crash of the program; a power cut may take everything.
+    /// A crash of the program. A power cut may lose everything.
     Off,
     /// Nothing: the data is in memory and ends with the process that holds it.
     None,

@@ -1,14 +1,14 @@
-//! Whose settings a contestant runs with.
+//! Tuned or default settings of a contestant.
 
 use serde::{Deserialize, Serialize};
 
-/// Whose settings a contestant runs with, apart from those that durability decides.
+/// The settings of a contestant, apart from those that durability determines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tuning {
     /// The system's defaults.
     Defaults,
-    /// What an experienced user would set on this machine.
+    /// The settings that an experienced user would choose on this machine.
     #[default]
     Tuned,
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Advice {
     /// The best contestant of each measure.
     pub winners: Vec<Winner>,
-    /// What would change the answer.
+    /// Changes that would lead to another answer.
     pub but: Vec<String>,
     /// The commands that repeat the measurement.
     pub commands: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Winner {
     pub last: Option<(String, f64)>,
     /// Whether every run of the winner was better than every run of the second. False of single runs.
     pub is_sure: bool,
-    /// What the winner's commits survive.
+    /// The durability of the winner's commits.
     pub durability: String,
 }
 

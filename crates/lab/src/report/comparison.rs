@@ -21,11 +21,11 @@ pub struct ComparedFigure {
     pub after: Spread,
     /// The factor by which the later figure is better.
     pub advantage: f64,
-    /// What the difference says.
+    /// The meaning of the difference.
     pub verdict: Verdict,
 }
 
-/// What a difference says.
+/// The meaning of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Every later run was better than every earlier one.
@@ -81,7 +81,7 @@ impl Report {
         all
     }
 
-    /// What limits the comparison, for people.
+    /// Limitations of the comparison, for people.
     pub fn not_compared(&self, after: &Self) -> Vec<String> {
         let mut reasons = Vec::new();
         for (workload, later) in self.shared(after).filter(|(workload, later)| workload.rows != later.rows) {

@@ -1,4 +1,4 @@
-//! Figures in rows and columns of text, and how factors and counts are written.
+//! Figures in rows and columns of text, and formatting factors and counts.
 
 use std::fmt::Write;
 

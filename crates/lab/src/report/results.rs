@@ -5,12 +5,12 @@ use crate::process::Machine;
 use crate::workload::{Event, Fact, PublishedRatio, Workload};
 use serde::{Deserialize, Serialize};
 
-/// The version of the JSON's shape.
+/// The version of the JSON format.
 ///
 /// | version | change |
 /// |---|---|
 /// | 1 | the first |
-/// | 2 | latencies, curves and published ratios; what reads 2 reads 1 |
+/// | 2 | latencies, curves and published ratios; readers of 2 also read 1 |
 pub const REPORT_FORMAT: u32 = 2;
 
 /// The results of a run.
@@ -41,9 +41,9 @@ pub struct Settings {
     pub seed: u64,
     /// How often each contestant ran.
     pub repeat: u32,
-    /// `full`, `normal` or `off`: what was asked for.
+    /// The requested durability: `full`, `normal` or `off`.
     pub durability: String,
-    /// `tuned` or `defaults`: whose settings.
+    /// The settings: `tuned` or `defaults`.
     #[serde(default)]
     pub tuning: Tuning,
 }
@@ -57,8 +57,8 @@ pub struct ContestantReport {
     pub summary: String,
     /// Its version, when it is present.
     pub version: Option<String>,
-    /// What its commits really survive, once it ran; where that is another tier than was asked for, its figures
-    /// stand apart.
+    /// The real durability of its commits, known once it has run. If that is not the requested tier, its figures are
+    /// shown separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<Tier>,
     /// Every setting that bears on speed or safety.
@@ -77,9 +77,9 @@ pub struct WorkloadReport {
     pub summary: String,
     /// How many rows.
     pub rows: u64,
-    /// What is known of its data.
+    /// Facts about its data.
     pub facts: Vec<Fact>,
-    /// What its authors measured.
+    /// The measurements of its authors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<PublishedRatio>,
     /// Notes for readers: choices made, statements run.
@@ -105,9 +105,9 @@ pub struct BrokenRun {
 pub struct MeasureReport {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its title.
     pub title: String,
-    /// What its figures count.
+    /// The unit of its figures.
     pub unit: Unit,
     /// The results of the contestants that reached it.
     pub results: Vec<MeasureResult>,
@@ -166,7 +166,7 @@ impl Report {
         });
     }
 
-    /// Takes an event of a contestant's run of the workload at `position`.
+    /// Records an event of a contestant's run of the workload at `position`.
     pub(crate) fn take(&mut self, position: usize, contestant: &str, event: Event) {
         match event {
             Event::Measured { measure, figure } => self.result(position, contestant, &measure).runs.push(*figure),

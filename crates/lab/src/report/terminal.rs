@@ -10,12 +10,12 @@ struct ReasonNote {
     contestants: Vec<String>,
 }
 
-/// With more contestants than this, factors stand in the page and in the JSON, not in the terminal.
+/// With more contestants than this, factors are shown only in the page and in the JSON, not in the terminal.
 const FACTORS_MAX: usize = 3;
 
 impl Report {
     /// The report as text for a terminal. A figure is the median of the runs, with half their range in percent; a
-    /// factor above 1 says that atsdb is better.
+    /// factor above 1 means that atsdb is better.
     pub fn to_table(&self) -> String {
         let mut text = String::new();
         let memory = self.machine.memory_bytes.map(|bytes| format!(", {} GiB", bytes >> 30)).unwrap_or_default();
@@ -143,7 +143,7 @@ fn cell(result: Option<&MeasureResult>, unit: Unit, notes: &mut Vec<ReasonNote>)
     }
 }
 
-/// The tails of what was timed one by one.
+/// The tails of latencies of single operations.
 fn latencies(result: &MeasureResult) -> Option<String> {
     let latencies = result.runs.iter().find_map(|run| run.latencies.as_ref())?;
     result.spread?;

@@ -1,4 +1,5 @@
-//! The process that runs one contestant. Each run has one of its own, so that memory, caches and crashes stay apart.
+//! The process that runs one contestant. Each run has a separate process, so that memory, caches and crashes do not
+//! affect each other.
 
 use crate::failure::Failure;
 use crate::run::names::{any_workload_named, contestant_named};
@@ -28,8 +29,8 @@ pub fn run_child() -> Result<()> {
     })
 }
 
-/// The lab holds this process's input open as long as it lives. Without the lab nobody waits for this process, or
-/// removes what it wrote: it ends too.
+/// Ends this process when the lab ends, which keeps this process's input open as long as it runs. Without the lab,
+/// nobody would wait for this process or remove its files.
 fn end_with_the_lab() {
     let mut rest = Vec::new();
     if std::io::stdin().lock().read_to_end(&mut rest).is_ok() {

@@ -1,4 +1,4 @@
-//! What the system refused to the lab.
+//! Errors of the operating system.
 
 use atsdb::{Error, ErrorKind};
 

@@ -17,8 +17,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Runs what `options` says. A contestant that fails is in the report with its reason; the others go on. When
-/// [`RunOptions::stop`] is set, the report holds what was measured until then and says that it was interrupted.
+/// Runs the lab with these options. A contestant that fails is in the report with the reason; the others continue. When
+/// [`RunOptions::stop`] is set, the report contains the measurements until then and says that it was interrupted.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ struct LabRun<'a> {
     /// Where jobs have their folders.
     folder: &'a Path,
     workloads: Vec<&'static dyn Workload>,
-    /// The most that each workload may take of a contestant.
+    /// The resource limits of each workload for a contestant.
     bounds: Vec<RunBound>,
     /// The contestants that can run here.
     present: Vec<&'static dyn Contestant>,
@@ -110,7 +110,7 @@ impl<'a> LabRun<'a> {
         Self { options, folder, workloads, bounds, present, repeat, servers, report, steps_begun: 0 }
     }
 
-    /// The most that all of it takes.
+    /// The resource limits of the whole run.
     fn bound(&self) -> Progress<'static> {
         let disk_bytes = self.bounds.iter().map(|bound| bound.disk_bytes).max().unwrap_or(0);
         let once: Duration = self.bounds.iter().map(|bound| bound.time).sum();
@@ -156,7 +156,7 @@ impl<'a> LabRun<'a> {
         self.keep()
     }
 
-    /// Writes the results so far where they outlive this process.
+    /// Writes the results so far to a file, so that they outlive this process.
     fn keep(&self) -> Result<()> {
         let Some(path) = &self.options.keep else { return Ok(()) };
         let until_now = Report { interrupted: true, ..self.report.clone() }.concluded().to_json()?;
@@ -180,7 +180,7 @@ fn job(options: &RunOptions, workload: &dyn Workload, contestant: &dyn Contestan
     }
 }
 
-/// Gives a job the server that its contestant asks for.
+/// Assigns a job the server that its contestant needs.
 fn give_server(
     job: &mut Job,
     contestant: &dyn Contestant,

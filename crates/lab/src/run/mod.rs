@@ -1,4 +1,4 @@
-//! Running workloads on contestants: each pair in a process of its own, as often as asked, in rotating order.
+//! Running workloads on contestants: each pair in a separate process, as often as requested, in rotating order.
 
 mod child;
 mod failed;

@@ -14,7 +14,7 @@ pub struct Listing {
     pub kind: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A description in one line.
     pub summary: &'static str,
     /// A contestant's version; or why it cannot run here, and what installs it.
     pub presence: std::result::Result<String, String>,
@@ -40,7 +40,7 @@ pub fn list(urls: &ServerUrls) -> Vec<Listing> {
     workloads.chain(contestants).collect()
 }
 
-/// The workloads of these names; all, where no names are given.
+/// The workloads with these names, or all without names.
 pub(super) fn workloads_named(names: &[String]) -> Result<Vec<&'static dyn Workload>> {
     if names.is_empty() {
         return Ok(workloads::all().to_vec());
@@ -53,8 +53,8 @@ pub(super) fn any_workload_named(name: &str) -> Result<&'static dyn Workload> {
     find("workload", name, workloads::all_and_advise(), |workload| workload.name())
 }
 
-/// The contestants of these names; all, where no names are given. The name of a family, as `mariadb`, stands for all of
-/// its members.
+/// The contestants with these names, or all without names. The name of a family, such as `mariadb`, means all of its
+/// members.
 pub(super) fn contestants_named(names: &[String]) -> Result<Vec<&'static dyn Contestant>> {
     if names.is_empty() {
         return Ok(contestants::all().to_vec());

@@ -1,4 +1,4 @@
-//! What to run and how, and the progress that is reported.
+//! The options of a run, and the progress that it reports.
 
 use crate::advise::AdviseInput;
 use crate::measure::Tuning;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What to run, and how.
+/// The options of a run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
     /// Names of workloads; empty means all.
@@ -29,15 +29,15 @@ pub struct RunOptions {
     pub seed: u64,
     /// How often each contestant runs each workload, at least once.
     pub repeat: u32,
-    /// What commits survive.
+    /// The requested durability.
     pub durability: Durability,
-    /// Whose settings contestants run with.
+    /// Tuned or default settings.
     pub tuning: Tuning,
     /// Servers that run already.
     pub urls: ServerUrls,
     /// Whether databases that such a server has from an earlier run may be dropped.
     pub overwrite_databases: bool,
-    /// The folder for scratch data. The run has a folder of its own in it, which it removes.
+    /// The folder for scratch data. The run creates its own folder in it and removes that at the end.
     pub directory: PathBuf,
     /// The date for the report; the caller owns the clock.
     pub date: String,
@@ -47,9 +47,9 @@ pub struct RunOptions {
     pub start_command: Vec<String>,
     /// The file for the results so far, so that they survive a run that is killed.
     pub keep: Option<PathBuf>,
-    /// The file that advice is asked for: then only the workload `advise` is run.
+    /// The file for advice. If it is set, only the workload `advise` runs.
     pub input: Option<AdviseInput>,
-    /// Set it to stop the run, which then returns what it has measured.
+    /// Set this to stop the run, which then returns its measurements so far.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -102,7 +102,7 @@ pub enum Progress<'a> {
         /// Which.
         folder: &'a Path,
     },
-    /// Before anything starts: the most that all of it takes.
+    /// Before anything starts: the resource limits of the whole run.
     Bound {
         /// Bytes on disk at once.
         disk_bytes: u64,
@@ -119,7 +119,7 @@ pub enum Progress<'a> {
         workload: &'a str,
         /// The contestant.
         contestant: &'a str,
-        /// What it is doing.
+        /// The present activity.
         doing: &'a str,
     },
 }

@@ -1,4 +1,4 @@
-//! The process that a pair runs in, seen from the lab: its job, its events, its bound, its end.
+//! The child process of a pair, as the lab sees it: its job, its events, its limits, its end.
 
 use crate::measure::clock;
 use crate::run::failed::unavailable;
@@ -13,8 +13,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-/// Runs a job in a child. Its events go to `sink`; when it ends without saying so, the reason does. Returns whether it
-/// was stopped in the middle.
+/// Runs a job in a child. Its events are passed to `sink`; if it ends unexpectedly, so is the reason. Returns whether
+/// it was stopped in the middle.
 pub(super) fn run_one(
     options: &RunOptions,
     job: &Job,
@@ -31,7 +31,7 @@ pub(super) fn run_one(
         Event::Ended { reason } => last = Some(reason),
         other => sink(other),
     })?;
-    // Of a server that died the client only knows that it is gone.
+    // If a server dies, the client only sees a lost connection.
     let words = job.server.as_ref().and_then(|server| servers.last_words(server.kind));
     let because = |reason: String| words.as_ref().map_or(reason.clone(), |words| format!("{reason}; {words}"));
     if let Some(reason) = last {
@@ -45,7 +45,7 @@ pub(super) fn run_one(
     Ok(was_stopped)
 }
 
-/// Why a child did not come to its end.
+/// Why a child did not finish.
 enum EarlyEnd {
     /// The lab stopped it.
     Stopped(String),
@@ -72,9 +72,9 @@ fn in_child(
         .spawn()
         .map_err(|error| unavailable("cannot start the lab's child process", error))?;
     let text = serde_json::to_string(job).map_err(|error| Error::internal(format!("a job as JSON: {error}")))?;
-    // Held until its end: a child whose input ends has lost its lab, and ends as well.
+    // Kept open until its end: a child whose input is closed has lost its lab, and ends as well.
     let mut input = child.stdin.take();
-    // One that ends before it has read its job says why on its standard error.
+    // A child that ends before it has read its job reports the reason on its standard error.
     let _ = input.as_mut().map(|input| writeln!(input, "{text}"));
     let (lines, complaints) = (lines_of(&mut child), complaints_of(&mut child));
 
@@ -97,7 +97,7 @@ fn in_child(
             stopped = Some(format!("stopped after {} s, the bound for this many rows", time_max.as_secs()));
         }
         if stopped.is_some() {
-            // It may be gone already.
+            // It may have ended already.
             let _ = child.kill();
             break;
         }
@@ -128,7 +128,7 @@ fn complaints_of(child: &mut Child) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut errors) = errors {
-            // What cannot be read is not shown.
+            // Unreadable output is not shown.
             let _ = errors.read_to_end(&mut bytes);
         }
         String::from_utf8_lossy(&bytes).into_owned()

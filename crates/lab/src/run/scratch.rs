@@ -1,8 +1,8 @@
 //! The folder that a run works in, and the folders that killed labs have left.
 //!
 //! A living lab holds a lock on a file in its folder. The system releases the lock when the process ends, however that
-//! happens, so a folder whose lock is free belongs to nobody: the next lab removes it. A process number would not do,
-//! since numbers are reused, and containers have their own.
+//! happens, so a folder whose lock is free is abandoned: the next lab removes it. A process number would not do, since
+//! numbers are reused, and containers have their own.
 
 use crate::measure::clock;
 use atsdb::{Error, ErrorKind, Result};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const NAME: &str = "atsdb-lab-";
-/// A folder of this ending has no lock yet.
+/// A folder with this suffix is not locked yet.
 const NEW: &str = ".new";
 const LOCK: &str = "lock";
 /// Folders of one process number, living in several containers.
@@ -45,9 +45,9 @@ impl Scratch {
         Err(Error::new(ErrorKind::Unavailable, format!("{} is full of folders of labs", directory.display())))
     }
 
-    /// It is locked before it has its name, so that nobody takes it for a dead one's.
+    /// It is locked before it gets its final name, so that no other lab takes it for abandoned.
     fn lock(new: &Path, folder: &Path) -> io::Result<Self> {
-        // The users that servers run as pass through it; nobody reads what is in it.
+        // The users of servers must be able to enter it, but not to list it.
         fs::DirBuilder::new().mode(0o711).create(new)?;
         let lock = File::create(new.join(LOCK))?;
         lock.lock()?;
@@ -69,8 +69,8 @@ fn refused(folder: &Path, error: io::Error) -> Error {
         .with_hint("choose another with --dir")
 }
 
-/// Removes the folders in `directory` of labs that were killed, and says which. Those of labs that run, and those of
-/// other users, stay.
+/// Removes the folders of killed labs in `directory`, and returns them. Folders of running labs and of other users are
+/// kept.
 pub fn remove_abandoned(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut abandoned: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_abandoned(path)).collect();

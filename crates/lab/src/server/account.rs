@@ -43,7 +43,7 @@ impl Account {
         }
     }
 
-    /// Gives it a file or folder.
+    /// Makes it the owner of a file or folder.
     pub(super) fn own(&self, path: &Path) -> Result<(), Failure> {
         match &self.user {
             Some(user) => chown(path, Some(user.user), Some(user.group)).map_err(Failure::broken),

@@ -45,11 +45,10 @@ impl ServerKind {
         }
     }
 
-    /// The kind of this name.
+    /// The kind with this name.
     ///
     /// # Errors
-    ///
-    /// There is none; the nearest is named.
+    /// It does not exist; the message has the nearest name.
     pub fn parse(name: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| {
@@ -72,11 +71,10 @@ impl ServerUrls {
         Self { urls: ServerKind::ALL.into_iter().filter_map(|kind| Some((kind, url(kind)?))).collect() }
     }
 
-    /// Takes `SERVER=URL`.
+    /// Parses `SERVER=URL`.
     ///
     /// # Errors
-    ///
-    /// It is not of this form, or there is no such server.
+    /// It does not have this form, or the server does not exist.
     pub fn add(&mut self, text: &str) -> Result<()> {
         let form =
             || Error::usage("a server's URL is given as SERVER=URL").with_hint("mysql=mysql://user@host/database");
@@ -98,7 +96,7 @@ impl fmt::Debug for ServerUrls {
     }
 }
 
-/// How to reach a server, and what is known of it.
+/// The address of a server, and its properties.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerAddress {
     /// Which.
@@ -109,9 +107,9 @@ pub struct ServerAddress {
     pub process: Option<u32>,
     /// The folder of its data, when the lab started it.
     pub data: Option<PathBuf>,
-    /// Whose settings it runs with, when the lab started it.
+    /// Tuned or default settings, if the lab started it.
     pub tuning: Option<Tuning>,
-    /// What it was started with, as `name = value`.
+    /// The settings that it was started with, as `name = value`.
     pub settings: Vec<String>,
 }
 

@@ -1,9 +1,9 @@
-//! Starting a server, and stopping it whatever becomes of the lab.
+//! Starting a server, and stopping it however the lab ends.
 //!
-//! Between the lab and the server stands a shell that waits for the end of a pipe from the lab. The pipe ends when
-//! the lab closes it, panics or is killed; the shell then stops the server and removes its folder. Where the
-//! system has `setpriv`, the server also ends when the shell is killed. Both are in a group of their own, so that a
-//! Ctrl-C reaches the lab alone.
+//! Between the lab and the server stands a shell that waits for the end of a pipe from the lab. The pipe ends when the
+//! lab closes it, panics or is killed; the shell then stops the server and removes its folder. If the system has
+//! `setpriv`, the server also ends when the shell is killed. Both are in a separate process group, so that Ctrl-C
+//! reaches only the lab.
 
 use super::account::Account;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ use std::time::Duration;
 const START_TIME_MAX: Duration = Duration::from_secs(60);
 /// How many of a log's last lines are shown.
 const LOG_LINES: usize = 8;
-/// How many lines before them that say why.
+/// The number of lines before them that explain the reason.
 const REASON_LINES: usize = 4;
 
 const SUPERVISOR: &str = r#"
@@ -43,7 +43,7 @@ pub(super) struct Running {
     pub(super) process: u32,
 }
 
-/// What to start.
+/// The program to start.
 pub(super) struct Launch<'a> {
     /// Its name, for messages.
     pub(super) name: &'static str,
@@ -53,7 +53,7 @@ pub(super) struct Launch<'a> {
     pub(super) account: &'a Account,
     /// Its folder, which is removed in the end.
     pub(super) folder: &'a Path,
-    /// What ends it at once. Its data is scratch: nothing is lost.
+    /// The signal that ends it at once. Its data is scratch, so nothing is lost.
     pub(super) signal: &'static str,
 }
 
@@ -79,7 +79,7 @@ impl Launch<'_> {
             .map_err(Failure::broken)?;
         let mut line = String::new();
         if let Some(output) = supervisor.stdout.take() {
-            // A shell that says nothing has no server, which the next lines find out.
+            // If the shell prints nothing, there is no server, which the next lines detect.
             let _ = BufReader::new(output).read_line(&mut line);
         }
         let process = line.trim().parse().unwrap_or(0);
@@ -148,7 +148,7 @@ fn last_lines(log: &[u8]) -> String {
     let text = String::from_utf8_lossy(log);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let (before, last) = lines.split_at(lines.len().saturating_sub(LOG_LINES));
-    // After a crash the reason stands before pages of addresses.
+    // After a crash, the reason comes before pages of addresses.
     let is_reason = |line: &&&str| ["[ERROR]", "FATAL", "PANIC"].iter().any(|word| line.contains(word));
     let reasons: Vec<&str> = before.iter().filter(is_reason).copied().collect();
     [&reasons[reasons.len().saturating_sub(REASON_LINES)..], last].concat().join("\n")

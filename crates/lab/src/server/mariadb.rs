@@ -1,4 +1,4 @@
-//! MariaDB: started with settings that keep a tier's promise. MySQL speaks the same protocol and comes by URL.
+//! MariaDB, started with settings that satisfy a tier. MySQL uses the same protocol and is named by a URL.
 
 use super::account::Account;
 use super::address::{ServerAddress, ServerKind};
@@ -12,7 +12,7 @@ use mysql::prelude::Queryable;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What installs it.
+/// The command that installs it.
 pub(super) const INSTALL: &str = "apt-get install mariadb-server";
 
 const PROGRAMS: [&str; 4] =
@@ -97,8 +97,8 @@ pub(super) fn start(
     Ok((running, address))
 }
 
-/// The settings that decide the tier, and those that an experienced user changes. The binary log is off: nobody reads
-/// it here, and the other contestants have none.
+/// The settings that decide the tier, and those that an experienced user changes. The binary log is off, because it is
+/// not needed here, and the other contestants have none.
 fn settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String)> {
     let mut settings: Vec<(&str, String)> = match durability {
         Durability::Full => vec![("innodb-flush-log-at-trx-commit", "1".to_owned())],
@@ -126,7 +126,7 @@ fn settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String
     settings
 }
 
-/// What the RocksDB engine has of its own. A load is one transaction, which holds a lock a row.
+/// Settings of the RocksDB engine. A load is one transaction, which holds a lock a row.
 fn rocksdb_settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String)> {
     let flush = match durability {
         Durability::Full => "1",
@@ -152,15 +152,15 @@ fn rocksdb_settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str
 ///
 /// The URL is not understood; what the server reports.
 pub(crate) fn mysql_client(address: &ServerAddress, database: Option<&str>) -> Result<Conn, Failure> {
-    // A URL names a database, even where none is meant.
+    // A URL always names a database, even if none is needed.
     let url = address.url_of(database.unwrap_or("mysql"));
     atsdb_mysql::connect(&url, database)?.map_err(server_failure)
 }
 
-/// What an engine has no way to do: an option of a table, keys, TEXT columns, columns that take NULL.
+/// Features that an engine lacks: an option of a table, keys, TEXT columns, nullable columns.
 const ENGINE_CANNOT: [u16; 6] = [1031, 1069, 1163, 1164, 1178, 1214];
 
-/// What the server reports, in its own words.
+/// The server's own error message.
 pub(crate) fn server_failure(error: mysql::Error) -> Failure {
     let (message, code) = match &error {
         mysql::Error::MySqlError(reported) => (format!("{} ({})", reported.message, reported.code), reported.code),
@@ -181,7 +181,7 @@ pub(super) fn connect(address: &ServerAddress) -> Result<Conn, Failure> {
     mysql_client(address, None)
 }
 
-/// The version of a running server, as it says it.
+/// The version that a running server reports.
 pub(super) fn running_version(address: &ServerAddress) -> Result<String, Failure> {
     let version: Option<String> = connect(address)?.query_first("SELECT VERSION()").map_err(server_failure)?;
     let version = version.unwrap_or_default();
@@ -198,7 +198,7 @@ pub(super) fn databases(address: &ServerAddress, database: &str) -> Result<(Vec<
     Ok((names, tables.unwrap_or(0)))
 }
 
-/// Drops a database. A statement whose client is gone may still run there; it is not waited for long.
+/// Drops a database. A statement of a disconnected client may still be running there; this does not wait long for it.
 pub(super) fn drop_database(address: &ServerAddress, name: &str) -> Result<(), Failure> {
     let mut connection = connect(address)?;
     connection.query_drop("SET SESSION lock_wait_timeout = 10").map_err(server_failure)?;

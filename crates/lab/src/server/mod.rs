@@ -1,5 +1,5 @@
-//! The servers that contestants run on: started by the lab on this machine, in a scratch folder that only a local
-//! socket leads to, or named by a URL.
+//! The servers that contestants run on: started by the lab on this machine, in a scratch folder and reachable only over
+//! a local socket, or named by a URL.
 //!
 //! Owned here: which servers there are ([`ServerKind`]), how to reach one ([`ServerAddress`]), starting and stopping
 //! ([`Servers`]) and what the system reports of their processes. Not owned: what contestants do with them.

@@ -15,10 +15,10 @@ use std::process::Command;
 /// What installs it.
 pub(super) const INSTALL: &str = "apt-get install postgresql";
 
-/// The database that is there in every server.
+/// The database that exists in every server.
 const ALWAYS: &str = "postgres";
 
-/// The program, where it is installed: the newest of Debian's folders, else what the path leads to.
+/// The installed program: the newest one in Debian's folders, or else the one on the path.
 pub(super) fn program(name: &str) -> Result<PathBuf, Failure> {
     let folders = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut versions: Vec<(u32, PathBuf)> = folders
@@ -79,7 +79,7 @@ pub(super) fn start(
 }
 
 /// The settings that decide the tier, and those that an experienced user changes. Tier `normal` has no exact setting:
-/// commits that are not waited for are written within 0.6 s, so that a crash of the server may take those too.
+/// commits that do not wait are written within 0.6 s, so a crash of the server may lose those, too.
 fn settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String)> {
     let on_off = |on: bool| if on { "on" } else { "off" }.to_owned();
     let mut settings = vec![
@@ -136,7 +136,7 @@ pub(crate) fn postgres_session(address: &ServerAddress, database: &str) -> Resul
     }
 }
 
-/// What the server reports, in its own words.
+/// The server's own error message.
 pub(crate) fn postgres_failure(error: postgres::Error) -> Failure {
     let message = match error.as_db_error() {
         Some(reported) => format!("{} ({})", reported.message(), reported.code().code()),
@@ -145,7 +145,7 @@ pub(crate) fn postgres_failure(error: postgres::Error) -> Failure {
     Failure::Failed(Error::new(ErrorKind::Unavailable, message).with_source(error))
 }
 
-/// The version of a running server, as it says it.
+/// The version that a running server reports.
 pub(super) fn running_version(address: &ServerAddress) -> Result<String, Failure> {
     let mut client = postgres_client(address, ALWAYS)?;
     let row = client.query_one("SHOW server_version", &[]).map_err(postgres_failure)?;

@@ -1,5 +1,5 @@
-//! The servers of a run: each is started when its first contestant comes, once, and stopped when this is dropped.
-//! A server that died is restarted, so that the contestants after it can run.
+//! The servers of a run: each is started once, for its first contestant, and stopped when this is dropped. A server
+//! that died is restarted, so that the contestants after it can run.
 
 use super::address::{ServerAddress, ServerKind, ServerUrls};
 use super::launch::Running;
@@ -30,14 +30,14 @@ struct Server {
 }
 
 impl Servers {
-    /// None yet. Those that are started live below `folder`; of those that `urls` names only an empty database is
-    /// taken, unless `overwrite`.
+    /// Creates an empty set. Servers that are started get folders below `folder`. For those that `urls` names, the
+    /// database must be empty, unless `overwrite` is set.
     pub fn new(folder: &Path, durability: Durability, tuning: Tuning, urls: &ServerUrls, overwrite: bool) -> Self {
         let (folder, urls) = (folder.to_owned(), urls.clone());
         Self { folder, durability, tuning, urls, overwrite, known: BTreeMap::new(), started: 0 }
     }
 
-    /// How to reach a server, started if need be.
+    /// The address of a server, which is started if necessary.
     ///
     /// # Errors
     ///
@@ -65,16 +65,16 @@ impl Servers {
         own.map_or(format!("lab_{step}"), |database| format!("{database}_lab_{step}"))
     }
 
-    /// Drops the databases of a step that ended. Says what became of the server if that cannot be done.
+    /// Drops the databases of a finished step. If that fails, the error describes the state of the server.
     pub fn forget(&mut self, kind: ServerKind, step: u32) {
         let Some(server) = self.known.get(&kind) else { return };
         let prefix = format!("{}_", Self::database_prefix(&server.address, step));
-        // What cannot be dropped is in a scratch folder, or is refused by name when the next run comes.
+        // A database that cannot be dropped is in a scratch folder, or the next run will refuse it by name.
         let _ = drop_all(&server.address, &prefix);
     }
 
     /// The same of a step whose client was stopped in the middle of a statement, which the server may be busy with for
-    /// long: one that the lab started ends, and the next contestant has one of its own.
+    /// long: a server that the lab started is stopped, and the next contestant gets a new one.
     pub fn abandon(&mut self, kind: ServerKind, step: u32) {
         if self.known.get(&kind).is_some_and(|server| server.running.is_some()) {
             self.known.remove(&kind);
@@ -82,7 +82,7 @@ impl Servers {
         self.forget(kind, step);
     }
 
-    /// Why a contestant on this server may have failed: it died, and what it said last.
+    /// A possible reason why a contestant on this server failed: the server died, with its last messages.
     pub fn last_words(&self, kind: ServerKind) -> Option<String> {
         let running = self.known.get(&kind)?.running.as_ref().filter(|running| !running.is_alive())?;
         Some(format!("{} ended meanwhile; its last lines:\n{}", kind.name(), running.log()))
@@ -102,7 +102,7 @@ impl Servers {
         Ok(Server { address, running: Some(running) })
     }
 
-    /// A server that runs already, once it is sure that nothing of its owner's is touched.
+    /// An already running server, after checking that none of its owner's data is touched.
     fn checked(&self, kind: ServerKind, url: &str) -> Result<ServerAddress, Failure> {
         let address = ServerAddress::of_url(kind, url);
         let usage = |message: String, hint: &str| Failure::Failed(Error::usage(message).with_hint(hint.to_owned()));

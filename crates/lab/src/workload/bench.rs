@@ -1,4 +1,4 @@
-//! What a workload measures with: time, memory, and a sink for figures.
+//! The bench with which a workload measures: time, memory, and a sink for figures.
 
 use crate::advise::AdviseInput;
 use crate::contestant::{Session, Workspace};
@@ -17,7 +17,7 @@ const WARM_RUNS: usize = 5;
 /// A query is not run again once it has taken this long altogether.
 const QUERY_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// What a workload measures with, for one contestant.
+/// The bench of a workload, for one contestant.
 pub struct Bench<'a> {
     /// How many rows.
     pub rows: u64,
@@ -29,20 +29,20 @@ pub struct Bench<'a> {
     pub tuning: Tuning,
     /// An empty folder.
     pub directory: PathBuf,
-    /// What the names of its databases on the server begin with.
+    /// The prefix of the names of its databases on the server.
     pub database_prefix: String,
     /// The server, if the contestant asks for one.
     pub server: Option<ServerAddress>,
-    /// The file that advice is asked for.
+    /// The file for advice.
     pub input: Option<AdviseInput>,
     /// The command that starts this program and ends it at once.
     pub start_command: Vec<String>,
-    /// Takes the events; returns `false` to stop.
+    /// Receives the events; returns `false` to stop.
     pub sink: &'a mut dyn FnMut(Event) -> bool,
 }
 
 impl Bench<'_> {
-    /// A workspace of its own, with a folder within the run's.
+    /// Creates a separate workspace, with a folder within the run's.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl Bench<'_> {
         self.tell(Event::Opened { settings: session.settings(), tier: session.tier() })
     }
 
-    /// Reports what the contestant is doing.
+    /// Reports the contestant's present activity.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl Bench<'_> {
     }
 }
 
-/// The processes that do a contestant's work outside this one: its server, or what it started.
+/// The processes that work for a contestant outside of this one: its server, or its children.
 struct HelperProcesses {
     before: Vec<(u32, f64)>,
 }

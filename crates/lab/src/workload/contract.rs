@@ -13,7 +13,7 @@ pub trait Workload: Sync {
     /// Its name in results and on the command line.
     fn name(&self) -> &'static str;
 
-    /// What it is, in a line.
+    /// A description in one line.
     fn summary(&self) -> &'static str;
 
     /// How many rows it takes by default.
@@ -29,7 +29,7 @@ pub trait Workload: Sync {
         Vec::new()
     }
 
-    /// What a reader must know to judge its figures.
+    /// Information that a reader needs to judge its figures.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -37,10 +37,10 @@ pub trait Workload: Sync {
     /// Everything it measures, in the order of reports.
     fn measures(&self) -> &'static [Measure];
 
-    /// What is known of its data without any contestant. The report shows it beside their figures.
+    /// Facts about its data that are independent of contestants. The report shows them beside the figures.
     fn facts(&self, rows: u64) -> Vec<Fact>;
 
-    /// The most that one contestant may take for this many rows.
+    /// The resource limits of one contestant for this many rows.
     fn bound(&self, rows: u64) -> RunBound;
 
     /// Runs it on a contestant. Each figure goes to `bench` at once; an error ends the run and keeps the figures until
@@ -57,17 +57,17 @@ pub trait Workload: Sync {
 pub struct Fact {
     /// Its name in results.
     pub name: String,
-    /// What it is, for people.
+    /// Its title, for people.
     pub title: String,
     /// In `unit`.
     pub value: f64,
-    /// What the value counts.
+    /// The unit of the value.
     pub unit: Unit,
-    /// The measures that it stands beside.
+    /// The measures beside which it is shown.
     pub measures: Vec<String>,
 }
 
-/// The most that one contestant may take, stated before it starts. A contestant that takes longer is stopped.
+/// The resource limits of one contestant, printed before it starts. A contestant that takes longer is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunBound {
     /// Bytes on disk.

@@ -1,5 +1,6 @@
-//! What passes between the process that runs the lab and the one that runs a contestant: a [`Job`] on the child's
-//! standard input, an [`Event`] a line on its standard output. Both are JSON; a line that is not an event is skipped.
+//! The messages between the process that runs the lab and the one that runs a contestant: a [`Job`] on the child's
+//! standard input, and one [`Event`] in each line of its standard output. Both are JSON; a line that is not an event is
+//! skipped.
 
 use crate::advise::AdviseInput;
 use crate::failure::Failure;
@@ -34,18 +35,18 @@ pub struct Job {
     pub tuning: Tuning,
     /// An empty folder.
     pub directory: PathBuf,
-    /// What the names of its databases on the server begin with.
+    /// The prefix of the names of its databases on the server.
     pub database_prefix: String,
     /// The server, if the contestant asks for one.
     pub server: Option<ServerAddress>,
-    /// The file that advice is asked for.
+    /// The file for advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<AdviseInput>,
     /// The command that starts this program and ends it at once.
     pub start_command: Vec<String>,
 }
 
-/// What happens in a run.
+/// An event of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -53,12 +54,12 @@ pub enum Event {
     Opened {
         /// As `name = value`.
         settings: Vec<String>,
-        /// What its commits really survive.
+        /// The real durability of its commits.
         tier: Tier,
     },
     /// Something to show while waiting.
     Progress {
-        /// What the contestant is doing.
+        /// The contestant's present activity.
         text: String,
     },
     /// A measure has a figure.
@@ -79,7 +80,7 @@ pub enum Event {
     Failed {
         /// Which measure.
         measure: String,
-        /// What went wrong.
+        /// The failure.
         reason: String,
     },
     /// The run ended; with a reason if it ended early.

@@ -1,4 +1,4 @@
-//! The contract of a workload: the trait it implements, the bench it measures with, and what it says while it runs.
+//! The contract of a workload: the trait that it implements, the bench with which it measures, and its events.
 
 pub(crate) mod bench;
 mod contract;

@@ -1,5 +1,5 @@
-//! What an experiment's authors measured: the ratio of two systems with its source, to be compared with the ratio of a
-//! run.
+//! Published measurements of an experiment's authors: the ratio of two systems with its source, to compare with the
+//! ratio of a run.
 
 use crate::measure::Unit;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A published ratio of two systems.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublishedRatio {
-    /// The measure it stands beside.
+    /// The measure beside which it is shown.
     pub measure: String,
     /// The better system: a contestant's name, or a part of it.
     pub better: String,
@@ -15,7 +15,7 @@ pub struct PublishedRatio {
     pub worse: String,
     /// The factor by which `better` was better; below 1 it was worse.
     pub ratio: f64,
-    /// The figures that the ratio is made of, and the systems as they were called.
+    /// The figures from which the ratio is computed, and the published names of the systems.
     pub figures: String,
     /// Where it was published.
     pub source: String,

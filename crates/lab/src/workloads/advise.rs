@@ -1,5 +1,5 @@
-//! `advise`: a file of one's own, loaded and asked as its columns suggest. It is run by `atsdb lab advise` and is in no
-//! list, as it needs the file.
+//! `advise`: a file of the user, which is loaded and queried in ways that its columns suggest. It is run by
+//! `atsdb lab advise` and is not listed, because it needs the file.
 
 use crate::advise::{AdviseInput, questions};
 use crate::contestant::Contestant;

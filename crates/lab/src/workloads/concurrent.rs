@@ -1,4 +1,4 @@
-//! Readers and writers at once, each a session of its own in a thread of its own, for a time.
+//! Runs readers and writers at the same time for a while, each with its own session and thread.
 
 use crate::contestant::{Contestant, Workspace};
 use crate::failure::Failure;
@@ -7,15 +7,15 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Who does what.
+/// The readers and writers.
 pub(super) struct Mixed<'a> {
-    /// How many ask.
+    /// The number of readers.
     pub(super) readers: usize,
     /// How many insert.
     pub(super) writers: usize,
     /// For how long.
     pub(super) time: Duration,
-    /// What readers ask, one after another.
+    /// The queries of readers, one after another.
     pub(super) queries: &'a [String],
     /// Where writers insert.
     pub(super) table: &'a str,
@@ -25,7 +25,7 @@ pub(super) struct Mixed<'a> {
     pub(super) first: u64,
 }
 
-/// What one side did.
+/// The operations of one side.
 pub(super) struct Side {
     /// How long each operation took; or why none succeeded.
     pub(super) latencies: Result<Latencies, String>,
@@ -33,7 +33,7 @@ pub(super) struct Side {
     pub(super) attempted: u64,
 }
 
-/// Lets readers and writers work. Returns what the readers did and what the writers did.
+/// Runs readers and writers. Returns the operations of each side.
 ///
 /// # Errors
 ///

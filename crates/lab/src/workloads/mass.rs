@@ -1,9 +1,9 @@
 //! `mass`: the PHP test of mass inserts and updates: 200,000 rows (i, 2i) as single INSERT statements, committed every
 //! 100,000 rows (SQLite) or 30,000 (servers), a sum, an UPDATE of every row, the size; with and without NOT NULL; and
-//! by 1, 2 and 4 writers at once, each with a database of its own.
+//! with 1, 2 and 4 writers at once, each with its own database.
 //!
 //! The test's processes are threads of the lab's child process here: no two of them share a connection, a file or a
-//! cache, so that what they share is the machine, as processes do. Statements are made before the clock starts.
+//! cache, so like processes they only share the machine. Statements are prepared before the clock starts.
 
 use crate::contestant::{Contestant, Session, Workspace};
 use crate::failure::Failure;
@@ -119,7 +119,7 @@ fn single(contestant: &dyn Contestant, bench: &mut Bench<'_>, suffix: &str, null
     Ok(())
 }
 
-/// What one of several writers did, and how long each step took.
+/// The work of one of several writers, and the duration of each step.
 struct Done {
     insert: Duration,
     sum: Duration,

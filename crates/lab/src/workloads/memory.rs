@@ -1,9 +1,7 @@
 //! `memory`: MariaDB's test of MEMORY tables: a file of N random integers below N, and one of N random strings of 20
-//! letters, each loaded into a table of one column with a hash index, five times; and what the index is for: look-ups
-//! of values that are there and of values that are not.
-//!
-//! A contestant loads by its own way of loading files, into what it has: the ones whose data is in memory are
-//! contestants of their own. Where it has no hash index, it makes the one that comes nearest.
+//! letters, each loaded into a table of one column with a hash index, five times; and lookups of values that exist and
+//! of values that do not. Each contestant uses its own command for loading files. Variants with data in memory are
+//! separate contestants. A contestant without hash indexes creates the most similar index.
 
 use crate::contestant::{Contestant, Session};
 use crate::failure::Failure;
@@ -143,7 +141,7 @@ fn kind(keys: Keys, measures: [&str; 4], contestant: &dyn Contestant, bench: &mu
     Ok(())
 }
 
-/// Looks values up until the time is over, and checks what was found against the file.
+/// Looks up values until the time is up, and checks the results against the file.
 fn lookups(
     session: &mut dyn Session,
     keys: Keys,

@@ -1,8 +1,9 @@
-//! The part of `series` that is bounded by time, as the published comparison was: insert for a minute, and see how many
-//! rows there are, how fast they come back, and how many bytes an entry takes beyond its own.
+//! The part of `series` that is limited by time, like the published comparison: insert for a minute, then measure how
+//! many rows were inserted, how fast they are read back, and how many bytes an entry takes beyond its own.
 //!
 //! An entry's own bytes are 9 (a time and a sensor of 4 bytes, a status of 1) and, with what the publication counted
-//! for six counters, 35. Sixty seconds belong to 12 million rows of the workload; fewer rows take fewer seconds.
+//! for six counters, 35. Sixty seconds correspond to 12 million rows of the workload; with fewer rows it runs for fewer
+//! seconds.
 
 use crate::contestant::Contestant;
 use crate::data::digest::RowDigest;

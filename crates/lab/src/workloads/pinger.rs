@@ -1,9 +1,9 @@
 //! `pinger`: the comparison of MySQL 4.1 and SQLite 3.3 on a month of PingER: the tables as they were declared, every
-//! row an INSERT statement (in autocommit, as a timed sample, and all in one exclusive transaction), three questions;
-//! and what the authors left open, readers and writers at once.
+//! row an INSERT statement (in autocommit, as a timed sample, and all in one exclusive transaction), three queries;
+//! and, in addition to the publication, readers and writers at the same time.
 //!
-//! Some contestants hold `float` in four bytes, so that six digits of a number count when answers are compared. What
-//! writers were told is in the table is counted afterwards: a row that is missing fails the contestant.
+//! Some contestants hold `float` in four bytes, so that six digits of a number count when answers are compared.
+//! Acknowledged rows are counted afterwards: a missing row fails the contestant.
 
 use crate::contestant::{Contestant, Session, Workspace};
 use crate::data::answer::Cell;
@@ -14,7 +14,7 @@ use crate::workload::{Bench, Fact, RunBound, Workload, milliseconds, per_second}
 use crate::workloads::concurrent::{Mixed, run_mixed};
 use std::time::Duration;
 
-/// How many rows are inserted in autocommit, at most; it waits for the disk each time.
+/// The maximum number of rows that are inserted in autocommit, each of which waits for the disk.
 const ALONE_ROWS: u64 = 2_000;
 /// Rows are made in runs of this many, outside the time.
 const RUN_ROWS: usize = 20_000;
@@ -149,7 +149,7 @@ fn meta_statements(month: &pinger::Pinger) -> Vec<String> {
     month.meta_rows().iter().map(|row| format!("INSERT INTO metaData VALUES {}", meta_values(row))).collect()
 }
 
-/// A sample of the month in autocommit, in a workspace of its own.
+/// Inserts a sample of the month in autocommit, in a separate workspace.
 fn alone(contestant: &dyn Contestant, month: &pinger::Pinger, bench: &mut Bench<'_>) -> Result<(), Failure> {
     bench.progress("data in autocommit, a sample")?;
     let workspace = bench.workspace("alone")?;
@@ -187,7 +187,7 @@ fn exclusively(session: &mut dyn Session, month: &pinger::Pinger, rows: u64) -> 
         there += statements.len().max(1) as u64;
         let begin = clock::now();
         if let Err(failure) = session.execute(&statements) {
-            // The failure is what is reported; the session ends the transaction in any case.
+            // Only the first failure is reported; the session ends the transaction in any case.
             let _ = session.execute(&["ROLLBACK".to_owned()]);
             return Err(failure);
         }
@@ -206,7 +206,7 @@ fn mixes(contestant: &dyn Contestant, workspace: &Workspace, bench: &mut Bench<'
     let share = rows_of(bench.rows) as f64 / DATA_ROWS as f64;
     let time = MIXED_TIME.mul_f64(share.max(0.05));
     let queries: Vec<String> = QUERIES.iter().map(|(_, text)| (*text).to_owned()).collect();
-    // What writers add is of later months, so that every row's key is new and the questions' answers stay.
+    // Writers add rows of later months, so that every row's key is new and the answers of queries do not change.
     let row = |number: u64| {
         format!("({},1.5,2.5,2.25,4.5,{},{})", number % 210 + 1, 1_050_000_000 + number, "NULL,".repeat(9) + "NULL")
     };

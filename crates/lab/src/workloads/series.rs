@@ -2,10 +2,10 @@
 //! sensors, (time, sensor, status) and the same with six counters; see [`generator::series`](crate::generator::series)
 //! for the rows and how much information they hold.
 //!
-//! The narrow table is appended row by row from structs, the wide one in Arrow batches. What each contestant holds
-//! is checked against the generator when it is read back; answers of queries are compared between contestants. Scans
-//! run before a contestant makes its indexes, look-ups after. Every query's first run is told apart; the figure is
-//! the median of those after it.
+//! The narrow table is appended row by row from structs, the wide one in Arrow batches. The rows that each contestant
+//! returns are checked against the generator; answers of queries are compared between contestants. Scans run before a
+//! contestant creates its indexes, lookups after. Every query's first run is reported separately; the figure is the
+//! median of the later runs.
 
 use crate::contestant::{Contestant, Dialect, Session, Workspace};
 use crate::data::digest::RowDigest;
@@ -21,7 +21,7 @@ use atsdb::{ColumnType, MapWidth, TableDefinition, TimeUnit};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Rows are made and handed over in runs of this many, so that the generator's memory stays small.
+/// Rows are generated and passed on in runs of this many, so that the generator's memory stays small.
 const CHUNK_ROWS: u64 = 100_000;
 /// How many `INSERT` statements are timed: together, and each alone, which waits for the disk.
 const STATEMENTS: (u64, usize) = (20_000, 200);
@@ -233,7 +233,7 @@ enum LoadForm {
 }
 
 /// Loads the generator's rows as one commit. Returns the time that the contestant took, without the generator's, and
-/// what it must hold.
+/// the digest of the rows.
 fn load(
     session: &mut dyn Session,
     table: &TableDefinition,
@@ -290,7 +290,7 @@ fn bytes(
     bench.attempt(measure, || Ok((Figure::of(contestant.bytes(workspace)? as f64 / rows.max(1) as f64), ()))).map(drop)
 }
 
-/// The peak of what was just measured, as a figure of its own.
+/// Reports the memory peak of the last measurement as a separate figure.
 fn memory(measure: &str, bench: &mut Bench<'_>) -> Result<(), Failure> {
     match crate::process::memory_peak_bytes() {
         Some(bytes) => bench.record(measure, Figure::of(bytes as f64)),

@@ -17,7 +17,7 @@ use std::time::Duration;
 const ROWS_PUBLISHED: u64 = 7_700_000;
 /// Rows of a bundle: one statement, one commit.
 const BUNDLE_ROWS: usize = 1_000;
-/// Of 154 parts of the rows, those after which it is asked: 0.5, 1 and 7.7 million of the published size.
+/// The stages at which queries run, in 154ths of the rows: 0.5, 1 and 7.7 million of the published size.
 const STAGES: [(u64, &str); 3] = [(10, "small"), (20, "middle"), (154, "large")];
 const PARTS: u64 = 154;
 const FILES: u64 = 10;

@@ -112,7 +112,7 @@ impl Evaluator<'_> {
         let (many, one) = if swapped { (right, left) } else { (left, right) };
         let (many_groups, one_groups) =
             if swapped { (&groups.right, &groups.left) } else { (&groups.left, &groups.right) };
-        // As in Prometheus, `fill_left` is the value of the many side also where that stands on the right.
+        // As in Prometheus, `fill_left` is the value for the many side, even if that is the right side.
         let (fill_many, fill_one) = (matching.fill_left, matching.fill_right);
         let mut results = Results { places: HashMap::new(), columns: Vec::new(), pairs: HashMap::new() };
         let mut of_group: Vec<Option<usize>> = vec![None; groups.count];
@@ -250,7 +250,7 @@ fn with_scalar(binary: &Binary, mut columns: Vec<Column>, number: &[f64], scalar
             *value = match (op.is_comparison(), binary.bool, holds) {
                 (false, ..) => result,
                 (true, true, _) => truth(holds),
-                // A comparison keeps the value of the series, on whichever side it stands.
+                // A comparison keeps the value of the series, whether it is the left or the right side.
                 (true, false, true) => own,
                 (true, false, false) => GAP,
             };

@@ -50,7 +50,7 @@ pub(super) fn rfc3339(milliseconds: i64) -> String {
     )
 }
 
-/// The function of a name that takes a part of a moment.
+/// The function with this name that returns a part of a time.
 pub(super) fn part(name: &str) -> Option<fn(Moment) -> i64> {
     Some(match name {
         "day_of_month" => |moment| moment.day,

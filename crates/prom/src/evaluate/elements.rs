@@ -1,6 +1,6 @@
 //! Functions of one number.
 
-/// The function of a name that takes the values of an instant vector.
+/// The function with this name, which is applied to each value of an instant vector.
 pub(super) fn element_function(name: &str) -> Option<fn(f64) -> f64> {
     Some(match name {
         "abs" => f64::abs,

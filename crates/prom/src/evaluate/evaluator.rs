@@ -1,4 +1,4 @@
-//! What the evaluation of a query shares, and the expressions that consist of others.
+//! The shared state of a query's evaluation, and the evaluation of composite expressions.
 
 use super::columns::{Column, GAP, Grid, is_gap, scalar};
 use super::limits::Limits;
@@ -38,7 +38,7 @@ pub(super) fn fail<T>(message: impl Into<String>) -> Result<T> {
 }
 
 impl Query<'_> {
-    /// Counts samples against the limit, and asks whether to stop.
+    /// Counts samples against the limit, and checks for interrupts.
     pub(super) fn charge(&self, samples: usize) -> Result<()> {
         let total = self.samples.get().saturating_add(samples);
         self.samples.set(total);

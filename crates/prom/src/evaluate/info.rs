@@ -8,7 +8,7 @@ use crate::labels::{Labels, METRIC_NAME, MatchOp, Matcher};
 use crate::promql::{Expr, ExprKind};
 use std::collections::{BTreeMap, HashMap};
 
-/// The labels that say which thing a series is about.
+/// The labels that identify the target of a series.
 const IDENTIFYING: [&str; 2] = ["instance", "job"];
 
 /// The info metric if none is named.

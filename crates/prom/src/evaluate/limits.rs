@@ -1,9 +1,9 @@
-//! What a query may use.
+//! The limits of a query.
 
 /// How long a sample counts if none follows, in milliseconds.
 pub const LOOKBACK_MS: i64 = 300_000;
 
-/// What a query may use.
+/// The limits of a query.
 pub struct Limits<'a> {
     /// How long a sample counts if none follows, in milliseconds.
     pub lookback_ms: i64,

@@ -44,7 +44,7 @@ impl Notes {
         }
     }
 
-    /// Warnings and informations as they are shown, with line and column.
+    /// Warnings and infos in the form in which they are shown, with line and column.
     pub(super) fn shown(self, place: impl Fn(usize) -> (usize, usize)) -> (Vec<String>, Vec<String>) {
         let show = |kind: &str, notes: BTreeMap<String, (usize, Detail)>| {
             let shown = notes.into_iter().map(|(message, (start, detail))| {

@@ -1,16 +1,16 @@
-//! What a query yields.
+//! The result of a query.
 
 use crate::labels::Labels;
 use std::fmt;
 
-/// Why a query yields nothing.
+/// Why a query has no result.
 #[derive(Debug)]
 pub enum EvaluateError {
     /// The expression cannot be evaluated for this data: a duplicate in a match, a parameter out of range.
     Execution(String),
     /// It would load more samples than are allowed.
     TooManySamples,
-    /// The caller asked to stop.
+    /// The caller interrupted the query.
     Stopped,
     /// The source failed.
     Source(atsdb_core::Error),
@@ -42,9 +42,9 @@ impl From<atsdb_core::Error> for EvaluateError {
 pub struct Outcome {
     /// The result.
     pub value: ResultValue,
-    /// What is probably wrong with the query or the data.
+    /// Probable errors in the query or the data.
     pub warnings: Vec<String>,
-    /// What may be wrong.
+    /// Possible errors.
     pub infos: Vec<String>,
 }
 

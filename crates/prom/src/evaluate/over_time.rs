@@ -40,7 +40,7 @@ pub(super) fn time_of_last(window: &Window<'_>) -> Option<f64> {
     window.times.last().map(|time| *time as f64 / 1000.0)
 }
 
-/// The place of the value that no other beats. A NaN is beaten by every value.
+/// The position of the best value. Every value is better than a NaN.
 fn best(window: &Window<'_>, beats: impl Fn(f64, f64) -> bool) -> Option<usize> {
     let mut best = 0;
     for (place, value) in window.values.iter().enumerate() {

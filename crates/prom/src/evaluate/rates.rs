@@ -25,8 +25,8 @@ pub(super) fn idelta(window: &Window<'_>) -> Option<f64> {
 }
 
 /// The difference between the last and the first sample, extrapolated to the edges of the range if the samples come
-/// close to them, by half the distance between samples otherwise. A counter is not extrapolated below 0, and what its
-/// resets lost is added.
+/// close to them, by half the distance between samples otherwise. A counter is not extrapolated below 0, and the
+/// amounts lost by its resets are added.
 fn extrapolated(window: &Window<'_>, counter: bool, per_second: bool) -> Option<f64> {
     let (times, values) = (window.times, window.values);
     if window.edge != Edge::Inside {

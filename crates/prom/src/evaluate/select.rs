@@ -7,7 +7,7 @@ use super::source::RawSeries;
 use crate::labels::{Labels, Matcher};
 use crate::promql::{At, Edge, Expr, ExprKind, Selector, Shift};
 
-/// Milliseconds between the evaluations of a subquery that does not say it.
+/// The default step of a subquery in milliseconds.
 const SUBQUERY_STEP_MS: i64 = 60_000;
 
 /// The modifiers `@` and `offset` in milliseconds.
@@ -40,7 +40,7 @@ pub(super) struct Sampled {
     pub(super) values: Vec<f64>,
 }
 
-/// A range in an expression: its series, and where each window lies.
+/// A range in an expression: its series, and the position of each window.
 pub(super) struct Ranged {
     pub(super) series: Vec<Sampled>,
     pub(super) moved: Moved,
@@ -66,7 +66,7 @@ impl Evaluator<'_> {
     fn select(&self, matchers: &[Matcher], from: i64, to: i64) -> Result<Vec<RawSeries>> {
         let left = self.query.limits.samples_max.saturating_sub(self.query.samples.get());
         let series = self.query.source.select(matchers, from, to, left)?;
-        // The samples, and the values that are made of them.
+        // The samples, and the values that are computed from them.
         let samples: usize = series.iter().map(|one| one.times.len()).sum();
         self.query.charge(samples.saturating_add(series.len().saturating_mul(self.grid.count)))?;
         Ok(series)

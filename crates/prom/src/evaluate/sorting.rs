@@ -65,7 +65,7 @@ fn natural(one: &str, other: &str) -> Ordering {
     one.len().cmp(&other.len())
 }
 
-/// The digits, or what is none, at the front.
+/// The digits at the start of a text, or the non-digits.
 fn chunk(text: &str) -> (&str, &str) {
     let digits = text.starts_with(|letter: char| letter.is_ascii_digit());
     let end = text.find(|letter: char| letter.is_ascii_digit() != digits).unwrap_or(text.len());

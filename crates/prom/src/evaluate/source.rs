@@ -1,9 +1,9 @@
-//! Where the samples come from.
+//! The source of samples.
 
 use super::outcome::EvaluateError;
 use crate::labels::{Labels, Matcher};
 
-/// The bits of the value that says: from here on this series has no value. A NaN that arithmetic never yields.
+/// The bits of the stale marker: from here on the series has no value. It is a NaN that arithmetic never yields.
 pub const STALE_BITS: u64 = 0x7ff0_0000_0000_0002;
 
 /// The samples of one series.
@@ -17,7 +17,7 @@ pub struct RawSeries {
     pub values: Vec<f64>,
 }
 
-/// Yields the series that a query asks for.
+/// Returns the series that a query needs.
 pub trait SeriesSource {
     /// All series that satisfy every condition, sorted by labels, with their samples from one time to another in
     /// milliseconds, both included. Series without such samples may be left out.

@@ -25,7 +25,7 @@ impl Sum {
     }
 }
 
-/// A mean. It turns to an incremental calculation only when the sum would overflow.
+/// A mean. It switches to an incremental calculation only when the sum would overflow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mean {
     sum: Sum,

@@ -104,14 +104,14 @@ impl Evaluator<'_> {
     }
 }
 
-/// Where a series lies between 0 and 1, always the same for the same labels.
+/// A number between 0 and 1 for a series, always the same for the same labels.
 fn offset(labels: &Labels) -> f64 {
     let mut hasher = DefaultHasher::new();
     labels.hash(&mut hasher);
     hasher.finish() as f64 / u64::MAX as f64
 }
 
-/// Whether a ratio includes a series. A negative ratio includes what the positive rest leaves out.
+/// Whether a ratio includes a series. A negative ratio includes the series that its positive complement leaves out.
 fn is_in_ratio(ratio: f64, offset: f64) -> bool {
     if ratio >= 0.0 { offset < ratio } else { offset >= 1.0 + ratio }
 }

@@ -42,7 +42,7 @@ pub fn read_series(text: &str) -> Option<Labels> {
     Some(Labels::from_sorted(labels))
 }
 
-/// Takes a quoted text from the front.
+/// Removes a quoted text from the front and returns it.
 fn unquote(rest: &mut &str) -> Option<String> {
     let body = rest.strip_prefix('"')?;
     let mut text = String::new();

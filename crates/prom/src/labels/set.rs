@@ -4,7 +4,7 @@ use super::text::{METRIC_NAME, write_series};
 use std::fmt;
 use std::sync::Arc;
 
-/// The labels that say what a metric is: an operation that changes its meaning drops them.
+/// The labels that describe a metric. An operation that changes its meaning drops them.
 const METADATA: [&str; 3] = [METRIC_NAME, "__type__", "__unit__"];
 
 /// A name and its value.
@@ -36,12 +36,12 @@ impl Labels {
         Self(all.into())
     }
 
-    /// Takes pairs that are sorted by name, each name once, without empty values.
+    /// Creates a set from pairs that are sorted by name, with distinct names and without empty values.
     pub(crate) fn from_sorted(pairs: Vec<Label>) -> Self {
         Self(pairs.into())
     }
 
-    /// The value of a label; empty if there is none.
+    /// The value of a label; empty if the set does not have it.
     pub fn get(&self, name: &str) -> &str {
         self.0.iter().find(|label| &*label.0 == name).map_or("", |label| &*label.1)
     }

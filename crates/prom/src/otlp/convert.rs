@@ -1,4 +1,4 @@
-//! Points to samples.
+//! Converts points to samples.
 
 use super::naming::{label_name, metric_name, unit_name};
 use super::points::{
@@ -9,19 +9,19 @@ use crate::labels::METRIC_NAME;
 use crate::remote::{Metadata, MetricKind, RemoteError, WriteRequest};
 use std::collections::BTreeMap;
 
-/// The attributes of a resource that say which target it is.
+/// The attributes of a resource that identify the target.
 const IDENTIFYING: [&str; 3] = ["service.namespace", "service.name", "service.instance.id"];
 
 /// Milliseconds between the samples of `target_info` while a resource has points: half of the lookback.
 const TARGET_STEP_MS: i64 = 150_000;
 
-/// The most samples of `target_info` that one resource gets.
+/// The maximum number of `target_info` samples for one resource.
 const TARGET_SAMPLES_MAX: i64 = 1_000;
 
 /// A request of OTLP, decoded.
 #[derive(Debug)]
 pub struct OtlpRequest {
-    /// What is stored.
+    /// The request with the samples to store.
     pub write: WriteRequest,
     /// How many points cannot be stored.
     pub rejected_points: usize,
@@ -43,7 +43,7 @@ pub(super) struct Converter {
     metric: Option<Metric>,
 }
 
-/// The metric whose points come.
+/// The metric whose points are being converted.
 struct Metric {
     name: String,
     refused: Option<String>,
@@ -78,7 +78,7 @@ impl Converter {
         self.request.rejected_points += count;
     }
 
-    /// Begins a resource: its attributes say which target the points are of.
+    /// Begins a resource, whose attributes identify the target of the points.
     pub(super) fn begin_resource(&mut self, attributes: Attributes) {
         let of = |name: &str| attributes.iter().find(|pair| pair.0 == name).map(|pair| pair.1.clone());
         self.target.clear();
@@ -205,8 +205,8 @@ impl Converter {
         (self.labels(head.attributes), time, head.is_empty)
     }
 
-    /// Attributes as labels, sorted by their own names; values of names that become the same are joined. The target's
-    /// labels go before.
+    /// Attributes as labels, sorted by their own names. Values of names that become the same are joined. The target's
+    /// labels come first.
     fn labels(&self, mut attributes: Attributes) -> LabelMap {
         attributes.sort();
         let mut labels = LabelMap::new();

@@ -5,9 +5,9 @@
 //!                                +--> convert: names, labels, series     naming
 //! JSON                json ------+
 //! ```
-//!
-//! Names, labels and `target_info` are those that Prometheus makes of OTLP by default: suffixes for units and counters,
-//! underscores for what a name cannot have. Points are converted one by one, so that what is held stays bounded.
+//! Names, labels and `target_info` are those that Prometheus derives from OTLP by default: suffixes for units and
+//! counters, underscores for characters that a name cannot have. Points are converted one by one, so that memory stays
+//! bounded.
 
 mod answer;
 mod convert;

@@ -52,7 +52,7 @@ fn unit_suffixes(unit: &str) -> (String, String) {
     (main, if per.is_empty() { per } else { format!("per_{per}") })
 }
 
-/// A unit with underscores for what a name cannot have, not two in a row and none at the front.
+/// A unit with underscores for characters that a name cannot have, without double or leading underscores.
 fn clean(unit: &str) -> String {
     let parts: Vec<&str> = unit.split(|letter| !is_plain(letter)).collect();
     let mut cleaned = String::new();
@@ -65,7 +65,7 @@ fn clean(unit: &str) -> String {
     cleaned
 }
 
-/// The unit as it is said of a metric.
+/// The unit in the metadata of a metric.
 pub(super) fn unit_name(unit: &str) -> String {
     let (main, per) = unit_suffixes(unit);
     let parts = [clean(&main), clean(&per)];

@@ -1,4 +1,4 @@
-//! What a request is made of.
+//! The parts of a request.
 
 /// Attributes with their values as texts.
 pub(super) type Attributes = Vec<(String, String)>;
@@ -22,7 +22,7 @@ impl Temporality {
     }
 }
 
-/// What kind of points a metric has.
+/// The kind of a metric's points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PointKind {
     Gauge,
@@ -41,12 +41,12 @@ pub(super) struct MetricHead {
     pub(super) kind: PointKind,
 }
 
-/// What all points have.
+/// The fields that all points have.
 #[derive(Debug, Default)]
 pub(super) struct PointHead {
     pub(super) attributes: Attributes,
     pub(super) time_ns: u64,
-    /// Whether the point says that there is no value.
+    /// Whether the point is marked as having no value.
     pub(super) is_empty: bool,
 }
 

@@ -143,7 +143,8 @@ fn push_fixed(value: FieldValue<'_>, mut push: impl FnMut(u64)) {
     }
 }
 
-/// A field that points of all kinds have: the time, and attributes and flags under numbers of their own.
+/// Reads a field that points of all kinds have: the time, and attributes and flags, whose field numbers differ between
+/// kinds.
 fn head(head: &mut PointHead, number: u32, value: FieldValue<'_>, attributes: u32, flags: u32) -> Result<()> {
     match value {
         FieldValue::Fixed64(time) if number == 3 => head.time_ns = time,

@@ -103,7 +103,7 @@ fn number(value: f64) -> Value {
     json!(value).as_f64().map_or_else(|| value.to_string().into(), Value::from)
 }
 
-/// A text as it is, everything else as JSON; nothing is empty.
+/// A text unchanged, everything else as JSON; empty if there is no value.
 fn shown(value: Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -7,11 +7,11 @@ use crate::labels::Matcher;
 /// An expression and where it begins, in bytes.
 #[derive(Debug, Clone)]
 pub struct Expr {
-    /// The place of its first letter.
+    /// The position of its first character.
     pub start: usize,
-    /// What it is.
+    /// The kind of expression.
     pub kind: ExprKind,
-    /// How many expressions stand one inside the other, this one included.
+    /// The nesting depth, including this expression.
     pub depth: usize,
 }
 
@@ -56,11 +56,11 @@ pub enum ExprKind {
     },
     /// `expr[1h:5m]`
     Subquery {
-        /// What is evaluated repeatedly.
+        /// The expression that is evaluated repeatedly.
         expr: Box<Expr>,
         /// How far back.
         range: Span,
-        /// The distance between evaluations; a minute if there is none.
+        /// The step between evaluations; a minute if not given.
         step: Option<Span>,
         /// `@` and `offset`
         shift: Shift,
@@ -90,7 +90,7 @@ pub enum ExprKind {
 /// Which series, and when.
 #[derive(Debug, Clone)]
 pub struct Selector {
-    /// The metric's name, if it stands before the braces. It is also among the matchers.
+    /// The metric's name, if it is written before the braces. It is also among the matchers.
     pub name: Option<String>,
     /// All conditions.
     pub matchers: Vec<Matcher>,
@@ -179,7 +179,7 @@ impl BinaryOp {
         matches!(self, Self::Add | Self::Sub | Self::Mul | Self::Div | Self::Mod | Self::Pow | Self::Atan2)
     }
 
-    /// As it is written.
+    /// The text as written.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Add => "+",
@@ -209,9 +209,9 @@ impl BinaryOp {
 pub struct Binary {
     /// The operator.
     pub op: BinaryOp,
-    /// What stands before it.
+    /// The left operand.
     pub left: Expr,
-    /// What stands after it.
+    /// The right operand.
     pub right: Expr,
     /// Whether a comparison yields 0 and 1 instead of filtering.
     pub bool: bool,
@@ -306,7 +306,7 @@ impl AggregateOp {
 pub struct Aggregate {
     /// The operator.
     pub op: AggregateOp,
-    /// What is aggregated.
+    /// The expression that is aggregated.
     pub expr: Expr,
     /// `k`, the quantile, the ratio or the label.
     pub param: Option<Expr>,

@@ -1,11 +1,11 @@
-//! Whether the types of an expression fit together.
+//! Checks the types of an expression.
 
 use super::ast::{AggregateOp, Binary, Cardinality, Expr, ExprKind, Selector};
 use super::functions::Function;
 use super::lex::SyntaxError;
 use super::value_type::ValueType;
 
-/// What is wrong, and where in bytes.
+/// The error, and its position in bytes.
 pub(super) struct Misfit {
     pub(super) place: usize,
     pub(super) message: String,
@@ -21,7 +21,7 @@ impl Misfit {
     }
 }
 
-/// What an expression yields.
+/// The type of an expression.
 pub fn type_of(expr: &Expr) -> ValueType {
     match &expr.kind {
         ExprKind::Number(_) => ValueType::Scalar,

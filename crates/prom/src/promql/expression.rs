@@ -134,7 +134,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// An expression whose operators bind at least this tightly.
+    /// Parses an expression whose operators bind at least this tightly.
     pub(super) fn expression(&mut self, precedence: u8) -> Result<Expr, SyntaxError> {
         self.depth += 1;
         self.check_depth(self.depth)?;
@@ -329,7 +329,7 @@ impl<'a> Parser<'a> {
         Ok(At::Time(milliseconds as i64))
     }
 
-    /// What stands after `[`.
+    /// Parses the text after `[`.
     fn range(&mut self, expr: Expr) -> Result<Expr, SyntaxError> {
         let start = expr.start;
         let range = self.bracket_span()?;

@@ -7,13 +7,13 @@ use super::value_type::ValueType::{self, Matrix, Scalar, Text, Vector};
 pub struct Function {
     /// Its name.
     pub name: &'static str,
-    /// The types of its arguments. The last stands for all that follow.
+    /// The types of its arguments. The last one also applies to all further arguments.
     pub args: &'static [ValueType],
     /// How few arguments are enough.
     pub args_min: usize,
     /// How many arguments are allowed.
     pub args_max: usize,
-    /// What it yields.
+    /// The type of its result.
     pub result: ValueType,
 }
 

@@ -10,7 +10,7 @@ pub struct SyntaxError {
     pub line: usize,
     /// In characters from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
 }
 
@@ -35,10 +35,10 @@ pub(crate) fn line_and_column(text: &str, place: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// What a word is.
+/// The kind of a word.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
-    /// A name or a keyword, as it is written.
+    /// A name or a keyword, as written.
     Word(String),
     Number(f64),
     /// A duration, in seconds.
@@ -87,7 +87,7 @@ struct Lexer<'a> {
     place: usize,
     /// Inside `{}` a name holds no colon, and `inf` and keywords are names.
     braces: bool,
-    /// Inside `[]` a colon stands alone.
+    /// Whether this is inside `[]`, where a colon is a separate word.
     brackets: bool,
 }
 
@@ -134,7 +134,7 @@ impl<'a> Lexer<'a> {
                 let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) else {
                     return Err(self.error(start, format!("unexpected character: {first:?}")));
                 };
-                // Inside brackets and after a comparison, a slash is a division of its own.
+                // Inside brackets and after a comparison, a slash is a separate division operator.
                 self.place += symbol.len();
                 Token::Symbol(symbol)
             }
@@ -210,7 +210,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// A number as Go writes it: decimal, hexadecimal, octal with a leading zero, underscores between digits.
+/// A number in Go's syntax: decimal, hexadecimal, octal with a leading zero, underscores between digits.
 pub(crate) fn parse_number(word: &str) -> Option<f64> {
     if word.contains('_') {
         let spaced = word.bytes().zip(word.bytes().skip(1)).all(|(one, next)| {
@@ -232,7 +232,7 @@ pub(crate) fn parse_number(word: &str) -> Option<f64> {
     if plain && !word.is_empty() { word.parse().ok() } else { None }
 }
 
-/// A duration like `1h30m` in seconds. Units stand in descending order, each once.
+/// A duration like `1h30m` in seconds. Units are in descending order, each at most once.
 pub(crate) fn parse_duration(word: &str) -> Option<f64> {
     const UNITS: [(&str, u64); 7] = [
         ("y", 365 * 86_400_000),

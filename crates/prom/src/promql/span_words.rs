@@ -18,7 +18,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The duration after `offset`: arithmetic stands in parentheses.
+    /// The duration after `offset`. Arithmetic must be in parentheses.
     pub(super) fn offset_span(&mut self) -> Result<Span, SyntaxError> {
         if self.takes("-") {
             return Ok(minus(self.span_operand(" in offset")?));

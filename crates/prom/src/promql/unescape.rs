@@ -1,6 +1,6 @@
-//! The escapes of a quoted text, as Go has them.
+//! The escapes of a quoted text, as in Go.
 
-/// The text without its escapes.
+/// The text with its escapes decoded.
 pub(super) fn unescape(body: &str, quote: char) -> Result<String, String> {
     if !body.contains('\\') {
         return Ok(body.to_owned());

@@ -1,8 +1,8 @@
-//! Bounds what a request holds once it is decoded: a small body may name a long text many times.
+//! Limits the memory of a decoded request, because a small body may name a long text many times.
 
 use super::error::RemoteError;
 
-/// A series has at most this many labels.
+/// The maximum number of labels of a series.
 const LABELS_MAX: usize = 10_000;
 
 /// The bytes that a decoded request may hold, and those that it holds.
@@ -17,7 +17,7 @@ impl Budget {
         Self { bytes_max, spent: 0 }
     }
 
-    /// Fails if so many bytes more are too many.
+    /// Fails if this many further bytes would exceed the limit.
     pub(crate) fn check(&self, bytes: usize) -> Result<(), RemoteError> {
         if bytes > self.bytes_max - self.spent {
             let limit = self.bytes_max;

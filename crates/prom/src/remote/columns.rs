@@ -82,8 +82,8 @@ impl Samples {
         self.series.byte_count() + self.metrics.byte_count()
     }
 
-    /// The number of a series. The labels may come in any order; empty values are left out. An error says why there can
-    /// be no such series.
+    /// The number of a series. The labels may be in any order; empty values are left out. The error says why the series
+    /// is invalid.
     pub fn series_number(&mut self, labels: &mut Vec<(&str, &str)>) -> Result<u32, String> {
         labels.retain(|label| !label.1.is_empty());
         if !labels.is_sorted() {

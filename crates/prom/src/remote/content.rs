@@ -11,7 +11,7 @@ pub enum WriteVersion {
     V2,
 }
 
-/// What the body of a request is.
+/// The content of a request's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentKind {
     /// The message.

@@ -1,7 +1,6 @@
-//! Remote write 1.0 and 2.0 and remote read: protocol buffers to columns and back.
-//!
-//! The messages are read by hand, straight into columns: nothing is copied but what a store keeps. A length is believed
-//! only if the bytes are there, and a body is decompressed only if it says that it stays below the limit.
+//! Remote write 1.0 and 2.0 and remote read: protocol buffers to columns and back. The messages are decoded by hand,
+//! directly into columns, so that only data to be stored is copied. A length is trusted only if its bytes exist, and a
+//! body is decompressed only if its stated length is below the limit.
 
 mod budget;
 mod columns;

@@ -21,7 +21,7 @@ pub struct ReadQuery {
 pub fn decode_read(body: &[u8]) -> Result<Vec<ReadQuery>, RemoteError> {
     let mut fields = Fields::new(body);
     let mut queries = Vec::new();
-    // Which kinds of answer the reader takes; none: samples.
+    // The kinds of answers that the reader accepts. An empty list means samples.
     let (mut samples, mut others) = (false, false);
     while let Some(field) = fields.next()? {
         match field {

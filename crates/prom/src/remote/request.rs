@@ -7,11 +7,11 @@ use super::error::RemoteError;
 /// The bytes of a sample in columns.
 const SAMPLE_BYTES: usize = 20;
 
-/// The bytes of a series beside its text, and of what is said about a metric beside its texts.
+/// The size of a series in bytes without its text, and of a metric's metadata without its texts.
 const SERIES_BYTES: usize = 32;
 const METADATA_BYTES: usize = 96;
 
-/// What a metric is.
+/// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum MetricKind {
@@ -55,20 +55,20 @@ impl MetricKind {
     }
 }
 
-/// What a sender says about a metric.
+/// The metadata that a sender gives for a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Metadata {
     /// The metric's name.
     pub metric: String,
-    /// What it is.
+    /// The kind of the metric.
     pub kind: MetricKind,
-    /// What it means.
+    /// The description of the metric.
     pub help: String,
     /// Its unit.
     pub unit: String,
 }
 
-/// What of a request can never be stored.
+/// The parts of a request that can never be stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refused {
     /// How many series.
@@ -82,7 +82,7 @@ pub struct Refused {
 pub struct WriteRequest {
     /// The samples in columns.
     pub samples: Samples,
-    /// What was said about metrics.
+    /// The metadata of metrics.
     pub metadata: Vec<Metadata>,
     /// How many native histograms were sent. They are not stored.
     pub histograms: usize,
@@ -94,7 +94,7 @@ pub struct WriteRequest {
 }
 
 impl WriteRequest {
-    /// An empty request that may come to hold so many bytes.
+    /// An empty request that may grow to this many bytes.
     pub fn new(bytes_max: usize) -> Self {
         Self {
             samples: Samples::default(),
@@ -148,7 +148,7 @@ impl WriteRequest {
         Ok(())
     }
 
-    /// Adds what is said about a metric, unless it says nothing or says again what was said last.
+    /// Adds the metadata of a metric, unless it is empty or repeats the previous metadata.
     pub(crate) fn push_metadata(&mut self, metadata: Metadata) -> Result<(), RemoteError> {
         let says = metadata.kind != MetricKind::Unknown || !metadata.help.is_empty() || !metadata.unit.is_empty();
         if says && !metadata.metric.is_empty() && self.metadata.last() != Some(&metadata) {

@@ -14,7 +14,7 @@ pub fn claimed_length(body: &[u8], length_max: usize) -> Result<usize, RemoteErr
             "the body is {length} bytes after decompression, the limit is {length_max}"
         )));
     }
-    // A byte becomes at most 64: a longer claim is a lie, refused before it is allocated.
+    // A byte decompresses to at most 64. A larger stated length is false, and is refused before it is allocated.
     if length / 64 > body.len() {
         return Err(RemoteError::malformed("snappy: the claimed length is longer than the body can hold"));
     }

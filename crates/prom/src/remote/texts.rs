@@ -6,7 +6,7 @@ use arrow::error::ArrowError;
 use hashbrown::HashTable;
 use twox_hash::XxHash3_64;
 
-/// Texts, each once, numbered from 0 in the order in which they came. They stand one after the other in one buffer.
+/// Distinct texts, numbered from 0 in the order of their arrival. They are stored one after the other in one buffer.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     all: String,

@@ -1,4 +1,4 @@
-//! Remote write 2.0: `io.prometheus.write.v2.Request`. Texts stand once, in a table of symbols.
+//! Remote write 2.0: `io.prometheus.write.v2.Request`. Each text occurs once, in a table of symbols.
 
 use super::budget::check_label_count;
 use super::error::RemoteError;
@@ -92,7 +92,7 @@ impl<'a> Series<'a> {
         Ok(())
     }
 
-    /// What a metric is, what it means, and its unit.
+    /// The kind of a metric, its description, and its unit.
     fn about(&self, message: &[u8]) -> Result<(MetricKind, &'a str, &'a str), RemoteError> {
         let mut fields = Fields::new(message);
         let (mut kind, mut help, mut unit) = (MetricKind::Unknown, "", "");

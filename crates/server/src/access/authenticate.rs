@@ -1,7 +1,6 @@
-//! Whether credentials are right.
-//!
-//! A wrong password takes as long as an unknown user, as both are stretched. Attempts are delayed by
-//! [`Throttle`](super::throttle::Throttle). Tokens have too many bits to be guessed: one that is right is not delayed.
+//! Checks credentials. A wrong password takes as long as an unknown user, because both are stretched. Attempts are
+//! delayed by [`Throttle`](super::throttle::Throttle). Tokens have too many bits to be guessed, so a correct one is not
+//! delayed.
 
 use super::caller::{Caller, Peer};
 use super::crypto::{hmac, sha256};
@@ -14,10 +13,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// So many right passwords are remembered.
+/// The maximum number of correct passwords that are remembered.
 const RIGHT_MAX: usize = 1_000;
 
-/// What a request says of who sends it.
+/// The credentials of a request.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Credentials {
     Password { user: String, password: String },
@@ -30,24 +29,24 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Why somebody is not let in.
+/// Why access is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// There are no credentials.
     Missing,
     /// They are wrong.
     Wrong,
-    /// There were too many failures: nothing is checked before this time is over.
+    /// There were too many failures: no attempt is checked before this time has passed.
     TooMany(Duration),
 }
 
 impl Access {
-    /// Anybody, if the server has no users and the address is of this machine alone.
+    /// Returns an anonymous caller, if the server has no users and the address is reachable only from this machine.
     pub(crate) fn anybody(&self, peer: Peer) -> Option<Caller> {
         (peer.is_local && !self.has_users()).then_some(Caller::ANYBODY)
     }
 
-    /// Who sends a request.
+    /// Returns the caller that sends a request.
     pub(crate) async fn authenticate(&self, credentials: Option<Credentials>, peer: Peer) -> Result<Caller, Refusal> {
         if let Some(anybody) = self.anybody(peer) {
             return Ok(anybody);
@@ -55,7 +54,7 @@ impl Access {
         match credentials {
             None => Err(Refusal::Missing),
             Some(Credentials::Token(token)) => self.by_token("", &token, peer).await,
-            // Programs that know passwords alone send a token as one.
+            // Programs that only support passwords send a token as the password.
             Some(Credentials::Password { user, password }) if password.starts_with(TOKEN_PREFIX) => {
                 self.by_token(&user, &password, peer).await
             }
@@ -89,7 +88,7 @@ impl Access {
         self.note(Some(&name), peer, found.is_some());
         let found = found.ok_or(Refusal::Wrong)?;
         let mut right = self.right().lock();
-        // The users may have changed in the meantime: then nothing is remembered.
+        // If the users have changed in the meantime, nothing is remembered.
         if Arc::ptr_eq(&users, &self.users()) {
             if right.len() >= RIGHT_MAX {
                 right.clear();
@@ -99,12 +98,12 @@ impl Access {
         Ok(found)
     }
 
-    /// What an exchange of SCRAM works with: the user's verifier, or for others one that no password fits.
+    /// Returns the verifier for a SCRAM exchange: the user's, or for an unknown user one that no password matches.
     pub(crate) fn verifier(&self, user: &str) -> Verifier {
         self.users().verifier(user).0
     }
 
-    /// Waits as long as failures of late demand.
+    /// Waits for as long as recent failures require.
     pub(crate) async fn hold(&self, user: Option<&str>, peer: Peer) -> Result<(), Refusal> {
         let wait = self.throttle().wait(peer, user, clock::now()).map_err(Refusal::TooMany)?;
         if !wait.is_zero() {
@@ -113,7 +112,7 @@ impl Access {
         Ok(())
     }
 
-    /// Notes the end of an attempt.
+    /// Records the result of an attempt.
     pub(crate) fn note(&self, user: Option<&str>, peer: Peer, is_right: bool) {
         match user {
             Some(user) if is_right => self.throttle().succeeded(peer, user, clock::now()),

@@ -1,26 +1,26 @@
-//! Who asks, and from where.
+//! The caller of a request, and the peer that it comes from.
 
 use super::role::Role;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Who asks.
+/// The caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// The user; `None` where the server has no users.
+    /// The user; `None` if the server has no users.
     pub(crate) user: Option<Arc<str>>,
     pub(crate) role: Role,
 }
 
 impl Caller {
-    /// Anybody, where the server has no users.
+    /// The caller on a server without users.
     pub(crate) const ANYBODY: Self = Self { user: None, role: Role::Admin };
 }
 
-/// Where a connection comes from.
+/// The remote end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peer {
     pub(crate) address: IpAddr,
-    /// Whether the address that it has reached is one of this machine alone.
+    /// Whether it connected to an address that is reachable only from this machine.
     pub(crate) is_local: bool,
 }

@@ -5,7 +5,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// What SHA-256 gives.
+/// A SHA-256 hash.
 pub(super) type Hash = [u8; 32];
 
 pub(super) fn sha256(bytes: &[u8]) -> Hash {
@@ -39,7 +39,7 @@ pub(super) fn stretched(password: &[u8], salt: &[u8], iterations: u32) -> Hash {
     all
 }
 
-/// Whether two secrets are the same, in a time that does not show where they differ.
+/// Whether two secrets are equal. The time it takes does not reveal where they differ.
 pub(super) fn same_secret(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && std::hint::black_box(difference(one, other)) == 0
 }

@@ -1,11 +1,11 @@
-//! Who may do what: users, their passwords and tokens, what their roles allow, and how often somebody may guess.
+//! Access control: users, their passwords and tokens, the rights of their roles, and protection against guessing.
 //!
 //! Users are kept in the store that is served, in a table that statements cannot name: docs/access.md, and
-//! docs/format/access.md for its rows. A server keeps them in memory and looks for changes every
+//! docs/format/access.md for its rows. A server keeps them in memory and checks for changes every
 //! [`RELOAD_EVERY`](state::RELOAD_EVERY).
 //!
-//! Owned here: that table, verifiers of passwords, SCRAM-SHA-256 without its messages' frames, tokens, and delays after
-//! failed attempts. Not owned: how each protocol carries credentials (`pg`, `http`).
+//! Owned here: that table, verifiers of passwords, SCRAM-SHA-256 without the frames of its messages, tokens, and delays
+//! after failed attempts. Not owned: how each protocol carries credentials (`pg`, `http`).
 
 pub(crate) mod authenticate;
 pub(crate) mod caller;

@@ -1,11 +1,12 @@
-//! Passwords as people type them.
+//! Passwords as users type them.
 
 use atsdb::{Error, Result};
 
 /// The longest password.
 const PASSWORD_BYTES_MAX: usize = 1_024;
 
-/// The form of a password that is hashed, as in PostgreSQL: SASLprep where it applies, else the bytes themselves.
+/// Returns the form of a password that is hashed, as in PostgreSQL: SASLprep if it applies, or else the bytes
+/// themselves.
 pub(super) fn prepared(password: &str) -> Vec<u8> {
     match stringprep::saslprep(password) {
         Ok(prepared) => prepared.into_owned().into_bytes(),
@@ -13,7 +14,7 @@ pub(super) fn prepared(password: &str) -> Vec<u8> {
     }
 }
 
-/// Refuses what is no password.
+/// Refuses an invalid password.
 pub(super) fn check(password: &str) -> Result<()> {
     match password.len() {
         0 => Err(Error::usage("the password is empty")),

@@ -4,14 +4,14 @@ use atsdb::sql::Permission;
 use atsdb::{Error, Result};
 use std::fmt;
 
-/// What a user may do. Each role may do what those before it may.
+/// The rights of a user. Each role also has the rights of those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// Ask, and copy rows out.
+    /// Query, and copy rows out.
     Read,
     /// Add, change and remove rows; create the tables and columns that rows over line protocol need.
     Write,
-    /// Declare: create, alter and drop tables, views, indexes and rollups.
+    /// Create, alter and drop tables, views, indexes and rollups.
     Admin,
 }
 
@@ -34,7 +34,7 @@ impl Role {
         found.ok_or_else(|| Error::usage(format!("unknown role {text}")).with_hint("use read, write or admin"))
     }
 
-    /// What statements of such a user may do.
+    /// What statements of a user with this role may do.
     pub(crate) fn permission(self) -> Permission {
         match self {
             Self::Read => Permission::Read,
@@ -43,7 +43,7 @@ impl Role {
         }
     }
 
-    /// Why a statement is refused that such a user may not execute.
+    /// The message for a statement that a user with this role may not execute.
     pub(crate) fn refusal(self) -> String {
         match self {
             Self::Read => format!("{PERMISSION_DENIED}: the role read may not change anything"),
@@ -52,7 +52,7 @@ impl Role {
     }
 }
 
-/// What the message begins with when a role is not enough.
+/// The start of the message if a role is not sufficient.
 pub(crate) const PERMISSION_DENIED: &str = "permission denied";
 
 impl fmt::Display for Role {

@@ -16,11 +16,11 @@ const MESSAGE_BYTES_MAX: usize = 8_192;
 /// Why an exchange has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScramError {
-    /// It is no message of SCRAM.
+    /// It is not a SCRAM message.
     Malformed(&'static str),
-    /// It asks for what the server does not do.
+    /// It requests something that the server does not support.
     NotSupported(&'static str),
-    /// Somebody is in between, or the client is mistaken.
+    /// The channel binding is wrong: there is a man in the middle, or the client is mistaken.
     Binding(&'static str),
     /// The password is wrong.
     Wrong,
@@ -29,7 +29,7 @@ pub(crate) enum ScramError {
 /// An exchange whose first message has been answered.
 pub(crate) struct Exchange {
     verifier: Verifier,
-    /// What the client must repeat of its first message, and of the channel.
+    /// The part of its first message and of the channel that the client must repeat.
     binding: Vec<u8>,
     nonce: String,
     client_first: String,
@@ -104,7 +104,7 @@ impl Exchange {
         &self.server_first
     }
 
-    /// Reads the client's last message, and gives the answer, which proves to the client that the server knows the
+    /// Reads the client's last message, and returns the answer, which proves to the client that the server knows the
     /// verifier.
     pub(crate) fn finish(self, message: &[u8]) -> std::result::Result<String, ScramError> {
         let message = text_of(message)?;
@@ -139,7 +139,7 @@ impl Exchange {
 fn check_flag(flag: &str, has_plus: bool, is_plus_offered: bool) -> std::result::Result<(), ScramError> {
     match (flag, has_plus) {
         ("p=tls-server-end-point", true) | ("n", false) => Ok(()),
-        // Somebody in between has taken the offer out.
+        // A man in the middle has removed the offer.
         ("y", false) if is_plus_offered => Err(ScramError::Binding(
             "the client supports SCRAM channel binding but thinks the server does not: this server does",
         )),
@@ -205,7 +205,7 @@ mod tests {
         let first = |flag: &str| format!("{flag},,n=,r=abc").into_bytes();
         assert!(begin(PLAIN, &first("n"), hash).is_ok() && begin(PLAIN, &first("y"), None).is_ok());
         assert!(begin(PLUS, &first("p=tls-server-end-point"), hash).is_ok());
-        // The client could bind, and somebody told it that the server cannot.
+        // The client supports binding, and a man in the middle told it that the server does not.
         assert!(matches!(begin(PLAIN, &first("y"), hash), Err(ScramError::Binding(_))));
         assert!(matches!(begin(PLUS, &first("p=tls-unique"), hash), Err(ScramError::Binding(_))));
         for (mechanism, flag, end_point) in

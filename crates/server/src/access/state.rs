@@ -1,4 +1,4 @@
-//! The users that a server knows at present.
+//! The users that a server currently knows.
 
 use super::crypto::{Hash, random_32};
 use super::role::Role;
@@ -16,21 +16,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often a server looks whether users were changed.
+/// How often a server checks whether users have changed.
 pub(crate) const RELOAD_EVERY: Duration = Duration::from_secs(2);
 
-/// Who may do what. Clones are the same one.
+/// The access control of a server. Clones share the same state.
 #[derive(Clone)]
 pub(crate) struct Access(Arc<Inner>);
 
 struct Inner {
     database: Database,
     users: Mutex<(Arc<Users>, Revision)>,
-    /// One more with each change.
+    /// Incremented by each change.
     generation: AtomicU64,
     throttle: Throttle,
-    /// Pairs of users and passwords that were right, hashed under [`key`](Self::key): a program that sends its password
-    /// with each request need not wait for it to be stretched.
+    /// Pairs of users and passwords that were correct, hashed with [`key`](Self::key), so that a program that sends its
+    /// password with each request need not wait for it to be stretched.
     right: Mutex<BTreeSet<Hash>>,
     key: Hash,
     failures: Counter,
@@ -62,7 +62,7 @@ impl Access {
         Ok(access)
     }
 
-    /// Reads the users again if they have changed. After an error those that were known stay.
+    /// Reads the users again if they have changed. After an error, the known users stay.
     pub(crate) fn reload(&self) -> Result<()> {
         let there = AccessTable::of(self.0.database.snapshot()?);
         let revision = there.revision()?;
@@ -76,7 +76,7 @@ impl Access {
         Ok(())
     }
 
-    /// Looks for changes as long as the server lives.
+    /// Checks for changes as long as the server runs.
     pub(crate) async fn follow(self, state: State) {
         let mut phase = state.phase();
         loop {
@@ -96,12 +96,12 @@ impl Access {
         !self.users().is_empty()
     }
 
-    /// A number that is another one after each change of users.
+    /// A number that changes with each change of users.
     pub(crate) fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::SeqCst)
     }
 
-    /// The present role of a user; `None` if there is no such user any more.
+    /// The present role of a user; `None` if the user no longer exists.
     pub(crate) fn role_of(&self, user: &str) -> Option<Role> {
         self.users().get(user).map(|(_, user)| user.role)
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The format of the rows.
 pub(super) const FORMAT: &str = "1";
 
-/// How often a change is done again while others change users.
+/// How often a change is retried while others change users.
 const ATTEMPTS_MAX: usize = 50;
 
 const COLUMNS: [&str; 5] = ["user", "kind", "label", "value", "created"];
@@ -22,18 +22,18 @@ const COLUMNS: [&str; 5] = ["user", "kind", "label", "value", "created"];
 pub(super) struct AccessRow {
     pub(super) user: String,
     pub(super) kind: String,
-    /// The name of a token, else empty.
+    /// The name of a token; otherwise empty.
     pub(super) label: String,
     pub(super) value: String,
     pub(super) created_ms: i64,
 }
 
-/// What a row says.
+/// The kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowKind {
-    /// The format of all rows. There is always one such row, so that changes at the same time meet.
+    /// The format of all rows. There is always one such row, so that concurrent changes conflict.
     Format,
-    /// 32 random bytes, from which the verifiers of users are made that do not exist.
+    /// 32 random bytes, from which the verifiers of users that do not exist are derived.
     Nobody,
     Role,
     Password,
@@ -69,13 +69,13 @@ impl AccessRow {
     }
 }
 
-/// What is there, and by which it can be told whether it has changed.
+/// The contents of the table, and its revision, which shows whether it has changed.
 pub(super) struct AccessTable {
     snapshot: ReadSnapshot,
     table: Option<Table>,
 }
 
-/// Which rows are there: another value after each change.
+/// The revision of the rows, which differs after each change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Revision(Vec<i64>);
 
@@ -101,7 +101,7 @@ impl AccessTable {
     }
 }
 
-/// Changes the rows, in one commit. `change` is called again, with the rows as they are then, if others were faster.
+/// Changes the rows in one commit. If another writer was faster, `change` is called again with the new rows.
 pub(super) fn change<T>(
     database: &Database,
     mut change: impl FnMut(&mut Vec<AccessRow>, i64) -> Result<T>,
@@ -121,7 +121,7 @@ pub(super) fn change<T>(
     }
 }
 
-/// The inner error is that of `change`.
+/// One attempt. The inner error is that of `change`.
 fn change_once<T>(
     database: &Database,
     change: &mut impl FnMut(&mut Vec<AccessRow>, i64) -> Result<T>,

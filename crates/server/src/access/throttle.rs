@@ -1,8 +1,7 @@
-//! Delays after failed attempts to log in, by address and by user.
-//!
-//! Each key has a time before which nothing is checked for it. An attempt takes the next time that is free, so that
-//! attempts at once are checked one after the other. A user who has logged in from an address lately is slowed by
-//! failures of the same user from the same address alone: nobody can lock others out.
+//! Delays after failed attempts to log in, by address and by user. Each key has a time before which no attempt is
+//! checked for it. An attempt takes the next free time, so that simultaneous attempts are checked one after the other.
+//! A user who has recently logged in from an address is slowed only by failures of the same user from the same address,
+//! so that nobody can lock others out.
 
 use super::caller::Peer;
 use parking_lot::Mutex;
@@ -10,24 +9,24 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// So many failures cost nothing: people mistype.
+/// This many failures are not delayed, because people mistype.
 const FREE_FAILURES: u32 = 3;
 /// The first delay, which doubles with each failure.
 const DELAY_FIRST: Duration = Duration::from_millis(250);
 const DELAY_MAX: Duration = Duration::from_secs(10);
-/// Whoever would have to wait for longer is refused at once.
+/// An attempt that would have to wait for longer is refused at once.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Failures are forgotten after this time without another one.
 const MEMORY: Duration = Duration::from_secs(15 * 60);
-/// For how long somebody who has logged in is known at that address.
+/// For how long a user who has logged in is known at that address.
 const KNOWN_TIME: Duration = Duration::from_secs(3_600);
-/// The most keys that are remembered, of failures and of those who are known.
+/// The maximum number of remembered keys, for failures and for known users.
 const KEYS_MAX: usize = 10_000;
 
-/// The part of an address that counts: of IPv6 the network, since one machine has many addresses in it.
+/// The part of an address that is used. For IPv6 it is the network, since one machine has many addresses in it.
 type Network = [u8; 8];
 
-/// What failures are counted by.
+/// The keys by which failures are counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Address(Network),
@@ -42,7 +41,7 @@ struct Failures {
     next: Instant,
 }
 
-/// The failures of late.
+/// The recent failures.
 #[derive(Debug, Default)]
 pub(super) struct Throttle(Mutex<State>);
 
@@ -53,7 +52,7 @@ struct State {
 }
 
 impl Throttle {
-    /// How long an attempt must wait until it is checked. An error is for how long nothing is checked.
+    /// Returns how long an attempt must wait until it is checked. The error is how long no attempt is checked.
     pub(super) fn wait(&self, peer: Peer, user: Option<&str>, now: Instant) -> Result<Duration, Duration> {
         let mut state = self.0.lock();
         let keys = state.keys(peer, user, now);
@@ -131,7 +130,7 @@ fn both(peer: Peer, user: &str) -> Key {
     Key::Both(network(peer), short(user))
 }
 
-/// As much of a name as users have at most: clients send names of any length.
+/// A name cut to the maximum length of user names, because clients send names of any length.
 fn short(user: &str) -> String {
     user.chars().take(64).collect()
 }
@@ -175,7 +174,7 @@ mod tests {
             throttle.failed(peer, Some("me"), at);
         }
         assert_eq!(waited, [0, 0, 0, 250, 500, 1_000, 2_000, 4_000]);
-        // The right password, once it is known, takes the delay of its user away here, and no other one.
+        // A successful login resets the delay of this user at this address, and no other delay.
         throttle.succeeded(peer, "me", at);
         assert_eq!(throttle.wait(peer, Some("me"), at), Ok(Duration::ZERO));
         assert!(throttle.wait(peer, Some("you"), at).unwrap() > Duration::ZERO, "the address is slow");

@@ -1,4 +1,4 @@
-//! Users of a store, changed by the program `atsdb user`.
+//! The users of a store, managed by `atsdb user`.
 
 use super::crypto::{hexadecimal, random_32, sha256};
 use super::password;
@@ -7,7 +7,7 @@ use super::table::{AccessRow, AccessTable, RowKind, change};
 use super::verifier::Verifier;
 use atsdb::{Database, Error, ErrorKind, Result};
 
-/// What a token begins with, by which programs that look for leaked secrets find it.
+/// The prefix of a token, by which scanners for leaked secrets can recognise it.
 pub(crate) const TOKEN_PREFIX: &str = "atsdb_";
 
 /// The longest name of a user, as in PostgreSQL.
@@ -16,7 +16,7 @@ const NAME_BYTES_MAX: usize = 63;
 /// The longest name of a token.
 const LABEL_BYTES_MAX: usize = 200;
 
-/// The users of a store. Changes are committed at once; a server that runs follows within two seconds.
+/// The users of a store. Changes are committed at once; a running server notices them within two seconds.
 #[derive(Debug, Clone)]
 pub struct UserStore {
     database: Database,
@@ -25,11 +25,11 @@ pub struct UserStore {
 /// A user, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserEntry {
-    /// The name, in which case counts.
+    /// The name, which is case-sensitive.
     pub name: String,
-    /// What the user may do.
+    /// The rights of the user.
     pub role: Role,
-    /// Whether the user has a password, or tokens alone.
+    /// Whether the user has a password, or only tokens.
     pub has_password: bool,
     /// The user's tokens, by name.
     pub tokens: Vec<TokenEntry>,
@@ -42,7 +42,7 @@ pub struct UserEntry {
 pub struct TokenEntry {
     /// The name.
     pub label: String,
-    /// When it was made, in milliseconds since the Unix epoch.
+    /// When it was created, in milliseconds since the Unix epoch.
     pub created_ms: i64,
 }
 
@@ -73,9 +73,8 @@ impl UserStore {
         Ok(users)
     }
 
-    /// Adds a user; without a password the user has tokens alone.
-    ///
-    /// Errors: [`ErrorKind::Exists`]; [`ErrorKind::Usage`] for a name or a password that cannot be one.
+    /// Adds a user; without a password the user can only log in with tokens. Errors: [`ErrorKind::Exists`];
+    /// [`ErrorKind::Usage`] for an invalid name or password.
     pub fn add(&self, name: &str, role: Role, password: Option<&str>) -> Result<()> {
         check_name(name)?;
         let verifier = password.map(verifier_of).transpose()?;
@@ -101,9 +100,8 @@ impl UserStore {
         })
     }
 
-    /// Gives a user another password. Sessions that have begun go on.
-    ///
-    /// Errors: as of [`add`](Self::add), and [`ErrorKind::NotFound`].
+    /// Changes a user's password. Open sessions continue. Errors: those of [`add`](Self::add), and
+    /// [`ErrorKind::NotFound`].
     pub fn set_password(&self, name: &str, password: &str) -> Result<()> {
         let verifier = verifier_of(password)?;
         change(&self.database, |rows, now_ms| {
@@ -114,7 +112,7 @@ impl UserStore {
         })
     }
 
-    /// Gives a user another role.
+    /// Changes a user's role.
     ///
     /// Errors: [`ErrorKind::NotFound`].
     pub fn set_role(&self, name: &str, role: Role) -> Result<()> {
@@ -124,7 +122,8 @@ impl UserStore {
         })
     }
 
-    /// Makes a token for a user, of 256 random bits. It is stored as its SHA-256, so this is the only time it is seen.
+    /// Creates a token of 256 random bits for a user and returns it. Only its SHA-256 is stored, so it cannot be shown
+    /// again.
     ///
     /// Errors: [`ErrorKind::NotFound`] for the user, [`ErrorKind::Exists`] for the token's name.
     pub fn add_token(&self, name: &str, label: &str) -> Result<String> {

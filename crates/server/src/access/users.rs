@@ -1,4 +1,4 @@
-//! Users as a server has them in memory.
+//! Users as a server holds them in memory.
 
 use super::crypto::{Hash, hash_of_hexadecimal, hmac, random_32};
 use super::role::Role;
@@ -13,10 +13,11 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(super) struct Users {
     users: BTreeMap<Arc<str>, User>,
-    /// Who has a token, by the token's hash under [`key`](Self::key): how long a look-up takes says nothing.
+    /// The owner of each token, by the token's hash with [`key`](Self::key), so that the time of a lookup reveals
+    /// nothing.
     tokens: BTreeMap<Hash, Arc<str>>,
     key: Hash,
-    /// From which the verifiers of users are made that do not exist.
+    /// The secret from which the verifiers of users that do not exist are derived.
     nobody: Hash,
 }
 
@@ -24,7 +25,7 @@ pub(super) struct Users {
 #[derive(Debug, Clone)]
 pub(super) struct User {
     pub(super) role: Role,
-    /// `None` for a user that has tokens alone.
+    /// `None` for a user that has only tokens.
     pub(super) verifier: Option<Verifier>,
 }
 
@@ -35,9 +36,8 @@ impl fmt::Debug for Users {
 }
 
 impl Users {
-    /// Reads the rows of the table.
-    ///
-    /// Errors: [`ErrorKind::Corrupt`] for rows that are none of this format, [`ErrorKind::NewerFormat`].
+    /// Reads the rows of the table. Errors: [`ErrorKind::Corrupt`] for rows that do not have this format,
+    /// [`ErrorKind::NewerFormat`].
     pub(super) fn of_rows(rows: &[AccessRow]) -> Result<Self> {
         let mut users = Self { key: random_32()?, ..Self::default() };
         let is_known = |row: &AccessRow| row.kind == RowKind::Format.name() && row.value == FORMAT;
@@ -76,12 +76,13 @@ impl Users {
         self.users.get_key_value(name)
     }
 
-    /// Whose token has this SHA-256.
+    /// Returns the user whose token has this SHA-256.
     pub(super) fn owner(&self, token: &Hash) -> Option<(&Arc<str>, &User)> {
         self.get(self.tokens.get(&hmac(&self.key, &[token]))?)
     }
 
-    /// The verifier of a user, and whether a password can fit it: a name without a password gets one that none fits.
+    /// Returns the verifier of a user, and whether a password can match it. A name without a password gets one that no
+    /// password matches.
     pub(super) fn verifier(&self, name: &str) -> (Verifier, bool) {
         match self.users.get(name).and_then(|user| user.verifier.clone()) {
             Some(verifier) => (verifier, true),

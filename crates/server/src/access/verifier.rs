@@ -1,4 +1,4 @@
-//! Verifiers: what is stored of a password, in PostgreSQL's own form.
+//! Verifiers: the stored form of a password, which is PostgreSQL's.
 //!
 //! ```text
 //! SCRAM-SHA-256$4096:salt$StoredKey:ServerKey        salt and keys in base64
@@ -11,13 +11,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::fmt;
 
-/// As many as PostgreSQL makes.
+/// The number of iterations, as in PostgreSQL.
 const ITERATIONS: u32 = 4_096;
 
-/// The most that a stored verifier may ask for.
+/// The maximum number of iterations that a stored verifier may require.
 const ITERATIONS_MAX: u32 = 1_000_000;
 
-/// What is stored of a password.
+/// The stored form of a password.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Verifier {
     pub(super) iterations: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
-    /// Makes one of a password, with a salt of its own.
+    /// Creates a verifier for a password, with a new salt.
     pub(super) fn of_password(password: &str) -> Result<Self> {
         Ok(Self::with_salt(password, &random_16()?, ITERATIONS))
     }
@@ -38,15 +38,15 @@ impl Verifier {
         Self { iterations, salt: salt.to_vec(), stored_key, server_key: hmac(&salted, &[b"Server Key"]) }
     }
 
-    /// One that no password fits, for a user that does not exist: always the same for a name, so that it looks like a
-    /// user's.
+    /// A verifier that no password matches, for a user that does not exist. It is always the same for a name, so that
+    /// it looks like an existing user's.
     pub(super) fn of_nobody(user: &str, secret: &Hash) -> Self {
         let salt = hmac(secret, &[b"salt", user.as_bytes()])[..16].to_vec();
         let key = |what: &[u8]| hmac(secret, &[what, user.as_bytes()]);
         Self { iterations: ITERATIONS, salt, stored_key: key(b"stored key"), server_key: key(b"server key") }
     }
 
-    /// Whether it is of this password.
+    /// Whether it is the verifier of this password.
     pub(super) fn fits(&self, password: &str) -> bool {
         let found = Self::with_salt(password, &self.salt, self.iterations);
         same_secret(&found.stored_key, &self.stored_key)
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn passwords_are_prepared_as_clients_prepare_them() {
-        // RFC 4013: a soft hyphen is nothing, a non-breaking space is a space, a ligature is its letters.
+        // RFC 4013: a soft hyphen is removed, a non-breaking space becomes a space, a ligature becomes its letters.
         assert_eq!(prepared("I\u{ad}X"), b"IX");
         assert_eq!(prepared("a\u{a0}b"), b"a b");
         assert_eq!(prepared("\u{2168}"), b"IX");

@@ -1,4 +1,4 @@
-//! HTTP connections: accepted, read within limits, ended when the server drains.
+//! HTTP connections: accepting them, reading within limits, and ending them when the server drains.
 
 use crate::access::caller::Peer;
 use crate::shared::phase::Phase;
@@ -18,13 +18,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-/// How long a client may take to send the head of a request, also the next one on a connection.
+/// How long a client may take to send the head of a request, including each further request on a connection.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// How long a client may take to agree on a key.
+/// How long a client may take for the TLS handshake.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// Waits after an error of accepting, such as having no file handles left.
+/// The pause after an error when accepting, such as having no file handles left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Accepts connections until the server drains.
@@ -41,7 +41,7 @@ pub(crate) async fn serve(
     let places = Arc::new(Semaphore::new(connections_max));
     let mut phase = state.phase();
     loop {
-        // Whoever comes beyond the limit waits in the listener's queue.
+        // Connections beyond the limit wait in the listener's queue.
         let place = tokio::select! {
             () = phase.reach(Phase::Draining) => return,
             Ok(place) = Arc::clone(&places).acquire_owned() => place,
@@ -95,7 +95,7 @@ async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, peer: Peer, rou
     loop {
         let next = if draining { Phase::Stopping } else { Phase::Draining };
         tokio::select! {
-            // What is wrong with a connection concerns its client alone.
+            // An error of a connection concerns only its client.
             _ = served.as_mut() => return,
             () = phase.reach(next) => {
                 if draining {

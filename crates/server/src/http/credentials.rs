@@ -1,4 +1,4 @@
-//! Where a request carries its credentials.
+//! Finds the credentials in a request.
 //!
 //! | where | who sends it |
 //! |---|---|
@@ -14,10 +14,10 @@ use axum::http::{HeaderMap, Uri};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// The addresses of InfluxDB 1. Nothing else takes a secret in the address: those are written to logs.
+/// The paths of InfluxDB 1. No other path accepts a secret in the URL, because URLs are written to logs.
 const WITH_PARAMETERS: [&str; 3] = ["/write", "/query", "/ping"];
 
-/// The credentials of a request, if it has any. What cannot be read is nobody's.
+/// The credentials of a request, if it has any. Unreadable credentials match no user.
 pub(super) fn of_request(headers: &HeaderMap, uri: &Uri) -> Option<Credentials> {
     if let Some(header) = headers.get(AUTHORIZATION) {
         let nobodys = Credentials::Token(String::new());
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(read(Some("Basic bWU6c2U6Y3JldA=="), "/api/sql"), password("me", "se:cret"));
         assert_eq!(read(None, "/write?db=d&u=me&p=se%3Acret"), password("me", "se:cret"));
         assert_eq!(read(None, "/write?p=atsdb_1"), password("", "atsdb_1"));
-        // A header goes before.
+        // A header takes precedence.
         assert_eq!(read(Some("Bearer abc"), "/write?u=me&p=x"), token("abc"));
     }
 

@@ -1,6 +1,5 @@
-//! The one layer that every request passes: who sends it, and whether the address is for them.
-//!
-//! An address that states no role answers nobody, so that a new one cannot be forgotten.
+//! The layer that every request passes. It finds out who sends the request, and whether they may use the path. A path
+//! that declares no role is refused to everybody, so that a new path cannot be left unprotected by mistake.
 
 use super::credentials;
 use super::needs::{Needs, RouteNeeds, of_rooms};
@@ -17,7 +16,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the layer knows.
+/// The state of the layer.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
     access: Access,
@@ -30,7 +29,7 @@ impl Guard {
     }
 }
 
-/// Lets a request through, which then has a [`Caller`], or refuses it.
+/// Lets a request through and adds a [`Caller`] to it, or refuses it.
 pub(crate) async fn guard(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().map(|path| guard.needs.get(path.as_str()).copied());
     let needed = match path {
@@ -39,7 +38,7 @@ pub(crate) async fn guard(State(guard): State<Guard>, mut request: Request, next
         Some(None) => {
             return refuse(StatusCode::FORBIDDEN, "forbidden", "this address states no role: it answers nobody");
         }
-        // There is no such address, which only users are told.
+        // The path does not exist. Only users may learn that.
         None => None,
     };
     let Some(peer) = request.extensions().get::<Peer>().copied() else {
@@ -83,7 +82,7 @@ fn refused(refusal: Refusal) -> Response {
     response
 }
 
-/// A refusal in a form in which clients of each protocol find its message.
+/// A refusal in a form in which the clients of each protocol find its message.
 fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
     let body = json!({ "kind": code, "code": code, "message": message, "error": message });
     (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response()

@@ -1,9 +1,8 @@
-//! HTTP: connections, and what the server says of itself.
+//! HTTP: connections, and paths about the server itself.
 //!
 //! Owned here: reading requests within limits, ending connections when the server drains, /health, /ready and /metrics,
-//! the running statements, refusing requests of other people's pages, the layer that finds out who sends a request and
-//! whether the address is for them, and what protocols answer alike.
-//! Not owned: addresses of other rooms, which have routers of their own.
+//! the running statements, refusing requests from pages of other origins, the layer that authenticates and authorises
+//! requests, and answers that all protocols share. Not owned: paths of other rooms, which have their own routers.
 
 pub(crate) mod connections;
 mod credentials;

@@ -1,22 +1,22 @@
-//! What the addresses of the server ask of those who use them.
+//! The rights that the paths of the server require.
 
 use crate::access::role::Role;
 use std::collections::BTreeMap;
 
-/// What an address asks of those who use it.
+/// The right that a path requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// It answers anybody.
+    /// The path needs no role.
     Nothing,
-    /// The user has this role, or one that may do more.
+    /// The user must have this role, or one with more rights.
     Role(Role),
 }
 
-/// The addresses of a room and what they need, each as its route is written. An address that is missing here answers
-/// nobody.
+/// The paths of a room, written as in their routes, and the rights that they require. A path that is missing here is
+/// refused to everybody.
 pub(crate) type RouteNeeds = &'static [(&'static str, Needs)];
 
-/// What all addresses need.
+/// The requirements of all paths.
 pub(crate) fn of_rooms(rooms: &[RouteNeeds]) -> BTreeMap<&'static str, Needs> {
     rooms.iter().flat_map(|room| room.iter().copied()).collect()
 }

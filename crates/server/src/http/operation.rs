@@ -1,4 +1,4 @@
-//! What the server says of itself: /health, /ready, /metrics.
+//! The paths about the server itself: /health, /ready, /metrics.
 
 use super::needs::{Needs, RouteNeeds};
 use crate::access::role::Role;
@@ -12,11 +12,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use std::fmt::Write;
 
-/// Whether the server lives is no secret; what it does is one.
+/// It is no secret that the server runs, but its activity is.
 pub(crate) const NEEDS: RouteNeeds =
     &[("/health", Needs::Nothing), ("/ready", Needs::Nothing), ("/metrics", Needs::Role(Role::Read))];
 
-/// The addresses about the server itself.
+/// The paths about the server itself.
 pub(crate) fn router(state: State) -> Router {
     Router::new()
         .route("/health", get(health))
@@ -30,7 +30,7 @@ async fn health() -> Response {
     answer(StatusCode::OK, "ok\n")
 }
 
-/// 200 when every address is open and requests are welcome, 503 before that and while the server drains.
+/// 200 when every address is open and requests are accepted; 503 before that, and while the server drains.
 async fn ready(Extract(state): Extract<State>) -> Response {
     match state.phase().now() {
         Phase::Ready => answer(StatusCode::OK, "ready\n"),

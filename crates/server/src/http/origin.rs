@@ -1,6 +1,6 @@
-//! Requests that a browser sends for a page of somebody else. It sends a password with them that it remembers, so such
-//! a page must not get through. Without users it must not get through under a name of its own either, which it lets
-//! resolve to this machine; with users, a browser has no password for that name.
+//! Refuses requests that a browser sends for a page of another origin. The browser adds a saved password to them, so
+//! such a page must not get through. Without users, it must not get through under its own host name either, which it
+//! could let resolve to this machine; with users, the browser has no password for that name.
 
 use crate::access::state::Access;
 use axum::extract::{Request, State};
@@ -10,7 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
 
-/// Answers 403 to requests of pages that this server did not send.
+/// Answers 403 to requests from pages that this server did not send.
 pub(crate) async fn refuse_foreign(State(access): State<Access>, request: Request, next: Next) -> Response {
     let host = request.uri().authority().map(|authority| authority.as_str().to_owned());
     match problem(host.as_deref(), request.headers(), access.has_users()) {
@@ -21,7 +21,7 @@ pub(crate) async fn refuse_foreign(State(access): State<Access>, request: Reques
 
 fn problem(authority: Option<&str>, headers: &HeaderMap, has_users: bool) -> Option<&'static str> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-    // A request without a host is not a browser's.
+    // A request without a host does not come from a browser.
     let host = authority.or_else(|| text(HOST))?;
     if !has_users && !is_of_this_machine(host) {
         return Some("the server answers to localhost and to addresses only: name it so");
@@ -31,7 +31,7 @@ fn problem(authority: Option<&str>, headers: &HeaderMap, has_users: bool) -> Opt
     (!is_own).then_some("the request comes from a page of another origin")
 }
 
-/// Whether a host is an address or `localhost`, which nobody else can let resolve to this machine.
+/// Whether a host is an IP address or `localhost`. No one else can make these resolve to this machine.
 fn is_of_this_machine(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -58,11 +58,11 @@ mod tests {
         assert!(get("localhost:8086", Some("http://localhost:8086")) && get("[::1]:80", Some("http://[::1]:80")));
         assert!(!get("localhost:8086", Some("http://evil.example")) && !get("localhost:8086", Some("null")));
         assert!(!get("localhost:8086", Some("http://localhost:3000")), "another port is another origin");
-        // A name that its owner lets resolve to 127.0.0.1 has the page's own origin.
+        // A name that its owner lets resolve to 127.0.0.1 is the page's own origin.
         assert!(!get("evil.example:8086", Some("http://evil.example:8086")) && !get("evil.example:8086", None));
         assert!(!get("localhost.evil.example", None) && !get("", None));
         assert_eq!(problem(None, &HeaderMap::new(), false), None);
-        // With users any name will do, as there are passwords; the page must still be the server's own.
+        // With users any name is accepted, because passwords are needed; the page must still be the server's own.
         let get = |host, origin| problem(None, &request(host, origin), true).is_none();
         assert!(get("air.example:8086", None) && get("air.example", Some("https://air.example")));
         assert!(!get("air.example:8086", Some("https://evil.example")) && !get("air.example", Some("null")));

@@ -1,4 +1,4 @@
-//! What protocols answer alike: to bodies that were not taken, and to requests that are welcome later.
+//! Answers that all protocols share: to refused bodies, and to requests that should be retried later.
 
 use crate::ingest::body::BodyError;
 use axum::http::header::RETRY_AFTER;
@@ -8,7 +8,7 @@ use axum::response::Response;
 /// After how many seconds a client may retry.
 const RETRY_SECONDS: u32 = 5;
 
-/// The status and the words for a body that was not taken.
+/// The status and the message for a refused body.
 pub(crate) fn of_body(refused: &BodyError) -> (StatusCode, String) {
     match refused {
         BodyError::TooLarge(bytes_max) => {
@@ -26,7 +26,7 @@ pub(crate) fn of_body(refused: &BodyError) -> (StatusCode, String) {
     }
 }
 
-/// Says when to retry, if the answer is that the server has no room or cannot do it now.
+/// Adds the time to retry, if the answer is that the server has no room or is temporarily unable.
 pub(crate) fn with_retry(mut response: Response) -> Response {
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));

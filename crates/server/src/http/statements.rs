@@ -12,16 +12,16 @@ use axum::routing::{delete, get};
 use axum::{Extension, Router};
 use serde_json::{Value, json};
 
-/// Who may not declare sees and cancels only statements of their own.
+/// Users without the role `admin` see and cancel only their own statements.
 pub(crate) const NEEDS: RouteNeeds =
     &[("/api/statements", Needs::Role(Role::Read)), ("/api/statements/{id}", Needs::Role(Role::Read))];
 
-/// The addresses of running statements.
+/// The paths for running statements.
 pub(crate) fn router(running: Running) -> Router {
     Router::new().route("/api/statements", get(list)).route("/api/statements/{id}", delete(cancel)).with_state(running)
 }
 
-/// The statements that run at present, the oldest first.
+/// The running statements, the oldest first.
 async fn list(Extract(running): Extract<Running>, Extension(caller): Extension<Caller>) -> Response {
     let statements = running.list().into_iter().filter(|statement| may_see(&caller, statement.user.as_deref()));
     let statements = statements.map(|statement| {
@@ -36,7 +36,7 @@ async fn list(Extract(running): Extract<Running>, Extension(caller): Extension<C
     answer(StatusCode::OK, &statements.collect::<Value>())
 }
 
-/// 204 when the statement was told to end, 404 when it does not run.
+/// 204 if the statement was interrupted, 404 if it is not running.
 async fn cancel(
     Extract(running): Extract<Running>,
     Extension(caller): Extension<Caller>,

@@ -1,4 +1,4 @@
-//! Answers to writes, as the versions of InfluxDB word them.
+//! Answers to writes, in the form of each version of InfluxDB.
 
 use super::dialect::Dialect;
 use crate::http::refusal;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// The header in which InfluxDB 1 repeats an error.
 const ERROR_HEADER: HeaderName = HeaderName::from_static("x-influxdb-error");
 
-/// The answer to lines that were read.
+/// The answer to lines that were parsed.
 pub(crate) fn report(dialect: Dialect, report: &LineReport) -> Response {
     let Some(first) = report.errors.first() else {
         return StatusCode::NO_CONTENT.into_response();
@@ -41,7 +41,7 @@ fn v3_line(error: &LineError) -> Value {
     json!({ "original_line": error.text, "line_number": error.line, "error_message": error.message })
 }
 
-/// The answer to a body that was not taken.
+/// The answer to a refused body.
 pub(crate) fn refused_body(dialect: Dialect, refused: &BodyError) -> Response {
     let (status, message) = refusal::of_body(refused);
     error(dialect, status, &message)
@@ -61,7 +61,7 @@ pub(crate) fn failed(dialect: Dialect, failed: &SharedError) -> Response {
     }
 }
 
-/// An error in the version's own shape.
+/// An error in the form of this version.
 pub(crate) fn error(dialect: Dialect, status: StatusCode, message: &str) -> Response {
     let body = match dialect {
         Dialect::V1 | Dialect::V3 => json!({ "error": message }),
@@ -84,7 +84,7 @@ fn v2_code(status: StatusCode) -> &'static str {
 
 fn with_json(status: StatusCode, message: &str, body: &Value) -> Response {
     let mut response = (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response();
-    // Only what may stand in a header.
+    // Only characters that are allowed in a header.
     let shown: String =
         message.chars().map(|character| if (' '..='~').contains(&character) { character } else { '?' }).collect();
     if let Ok(value) = HeaderValue::from_str(&shown) {

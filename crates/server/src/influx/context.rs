@@ -1,4 +1,4 @@
-//! What answering needs.
+//! The context in which requests are answered.
 
 use crate::ingest::gate::Gate;
 use crate::ingest::group::LineQueue;
@@ -7,7 +7,7 @@ use crate::shared::clock;
 use crate::shared::metrics::Counter;
 use std::sync::Arc;
 
-/// What answering needs.
+/// The context in which requests are answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Influx {
     pub(crate) queue: LineQueue,
@@ -25,7 +25,7 @@ pub(crate) struct InfluxMetrics {
 }
 
 impl Influx {
-    /// The present in nanoseconds since the epoch.
+    /// The current time in nanoseconds since the epoch.
     pub(crate) fn now_ns(&self) -> i64 {
         clock::wall_ns()
     }

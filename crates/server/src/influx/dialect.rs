@@ -1,9 +1,9 @@
-//! The three versions of writing: their parameters and what they default to.
+//! The three versions of the write API: their parameters and defaults.
 
 use atsdb_lineproto::Precision;
 use std::collections::HashMap;
 
-/// The version of InfluxDB whose address was used.
+/// The version of InfluxDB whose path was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// `/write?db=D&precision=P`

@@ -1,7 +1,5 @@
-//! The addresses of InfluxDB 1, 2 and 3 by which programs write: line protocol over HTTP.
-//!
-//! Owned here: their parameters, and answers as InfluxDB words them. Not owned: reading bodies and storing lines
-//! (`ingest`), the lines themselves (crates/lineproto).
+//! The paths of InfluxDB 1, 2 and 3 for writing: line protocol over HTTP. Owned here: their parameters, and answers in
+//! InfluxDB's form. Not owned: reading bodies and storing lines (`ingest`), the lines themselves (crates/lineproto).
 
 mod answer;
 mod context;

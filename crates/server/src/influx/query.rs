@@ -1,4 +1,4 @@
-//! The few statements of InfluxQL by which writing programs prepare: `SHOW DATABASES` and `CREATE DATABASE`.
+//! The few statements of InfluxQL that clients send before they write: `SHOW DATABASES` and `CREATE DATABASE`.
 
 use super::answer::error;
 use super::dialect::Dialect;
@@ -8,10 +8,10 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::collections::HashMap;
 
-/// The name under which the store is listed. Every other name stands for it as well.
+/// The name under which the store is listed. Every other name is accepted for it as well.
 const DATABASE: &str = "atsdb";
 
-/// Answers `/query`. `form` are the parameters in the body of a POST.
+/// Answers `/query`. `form` contains the parameters in the body of a POST.
 pub(crate) fn query(query: &HashMap<String, String>, form: &HashMap<String, String>) -> Response {
     let Some(statement) = form.get("q").or_else(|| query.get("q")) else {
         return error(Dialect::V1, StatusCode::BAD_REQUEST, "missing required parameter \"q\"");

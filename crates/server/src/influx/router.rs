@@ -1,4 +1,4 @@
-//! The addresses.
+//! The paths.
 
 use super::context::{Influx, InfluxMetrics};
 use super::dialect::Dialect;
@@ -20,7 +20,7 @@ use axum::routing::{get, post};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A statement of InfluxQL has at most this many bytes.
+/// The maximum length of an InfluxQL statement in bytes.
 const STATEMENT_BYTES_MAX: usize = 64 << 10;
 
 /// Writing creates tables and columns; the statements of InfluxQL that are answered do nothing.
@@ -32,7 +32,7 @@ pub(crate) const NEEDS: RouteNeeds = &[
     ("/query", Needs::Role(Role::Read)),
 ];
 
-/// The addresses by which lines are written.
+/// The paths for writing lines.
 pub(crate) fn router(state: &State, gate: Gate, options: Arc<IngestOptions>) -> Router {
     let counter = |name, help| state.metrics().counter(name, help);
     let metrics = InfluxMetrics {
@@ -63,7 +63,7 @@ async fn write_v3(influx: Extract<Influx>, uri: Uri, headers: HeaderMap, body: B
     write(influx.0, Dialect::V3, parameters(&uri), headers, body).await
 }
 
-/// 204, as a client of InfluxDB 1 expects it.
+/// Answers 204, as clients of InfluxDB 1 expect.
 async fn ping() -> Response {
     let version = concat!("atsdb-", env!("CARGO_PKG_VERSION"));
     (StatusCode::NO_CONTENT, [("x-influxdb-version", version), ("x-influxdb-build", "atsdb")]).into_response()

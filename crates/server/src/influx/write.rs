@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use std::collections::HashMap;
 
-/// The header that names a batch: a request that is sent again with the same name counts once.
+/// The header that names a batch: a request that is sent again with the same name is stored once.
 const BATCH_HEADER: &str = "x-atsdb-batch";
 
 /// Reads and stores the lines of a request. The answer is sent when they are durable.

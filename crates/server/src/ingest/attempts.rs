@@ -1,8 +1,8 @@
-//! Doing again what other processes have crossed.
+//! Retrying after a conflict with other processes.
 
 use atsdb::{ErrorKind, Result};
 
-/// How often something is tried while other writers change the same tables.
+/// The maximum number of attempts while other writers change the same tables.
 const ATTEMPTS_MAX: usize = 20;
 
 /// Repeats an attempt to store rows while others change a definition, create a table, or add rows of the same keys.

@@ -13,7 +13,7 @@ use std::pin::Pin;
 /// Decompressed bytes are counted in steps of this size.
 const STEP_BYTES: usize = 1 << 20;
 
-/// A body, with its share of the room for all bodies.
+/// A body, with its share of the memory for all bodies.
 #[derive(Debug)]
 pub(crate) struct HeldBody {
     pub(crate) bytes: Vec<u8>,
@@ -29,22 +29,22 @@ pub(crate) enum Compression {
     Snappy,
 }
 
-/// Why a body was not taken.
+/// Why a body was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BodyError {
     /// It is larger than allowed, as it was sent or after decompression.
     TooLarge(usize),
-    /// It is encoded in another way than gzip.
+    /// Its encoding is not gzip.
     Encoding(String),
-    /// It is not what it claims to be.
+    /// It does not have the form that it claims to have.
     Malformed(String),
     /// The client sent nothing for too long.
     Slow,
-    /// There was no room.
+    /// There was no memory for it.
     Full,
 }
 
-/// Reads a body that may be compressed by gzip, as its headers say.
+/// Reads a body that may be compressed by gzip, according to its headers.
 pub(crate) async fn read_body(
     headers: &HeaderMap,
     body: Body,
@@ -84,7 +84,7 @@ pub(crate) async fn read_compressed(
     }
 }
 
-/// Reads the bytes as they are sent. Room is taken as they arrive, not as they are announced.
+/// Reads the bytes as sent. Room is taken as bytes arrive, not for the announced length.
 async fn read_sent(
     mut body: Body,
     bytes_max: usize,
@@ -106,7 +106,7 @@ async fn read_sent(
     }
 }
 
-/// Decompresses step by step: no step is taken before there is room for it.
+/// Decompresses step by step. No step begins before there is room for it.
 async fn decompress(sent: Vec<u8>, mut room: Room, options: &IngestOptions) -> Result<HeldBody, BodyError> {
     let sent_bytes = sent.len();
     let mut reader = MultiGzDecoder::new(BufReader::new(Cursor::new(sent)));
@@ -130,7 +130,7 @@ async fn decompress(sent: Vec<u8>, mut room: Room, options: &IngestOptions) -> R
     }
 }
 
-/// Decompresses in one step: the body says how long it becomes.
+/// Decompresses in one step, because the body states its decompressed length.
 async fn decompress_snappy(sent: Vec<u8>, mut room: Room, options: &IngestOptions) -> Result<HeldBody, BodyError> {
     let plain_bytes_max = options.plain_bytes_max;
     let refused = move |error: RemoteError| match error {

@@ -1,4 +1,4 @@
-//! Bounds the bytes of all requests that are under way.
+//! Limits the total memory of all requests in progress.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Room is counted in units of this many bytes.
 const UNIT: usize = 1 << 10;
 
-/// The room that requests share.
+/// The memory that requests share, called room.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     room: Arc<Semaphore>,
@@ -22,7 +22,7 @@ pub(crate) struct Room {
     byte_count: usize,
 }
 
-/// There was no room for as long as a request is held.
+/// There was no room for as long as a request may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Full;
 
@@ -31,14 +31,14 @@ impl Gate {
         Self { room: Arc::new(Semaphore::new(byte_count.div_ceil(UNIT).max(1))), hold_time }
     }
 
-    /// Begins a request, which has no room yet.
+    /// Registers a request, which has no room yet.
     pub(crate) fn enter(&self) -> Room {
         Room { gate: self.clone(), held: None, byte_count: 0 }
     }
 }
 
 impl Room {
-    /// Enlarges the room to this many bytes, and waits for it if need be.
+    /// Enlarges the room to this many bytes, and waits for it if necessary.
     pub(crate) async fn grow(&mut self, byte_count: usize) -> Result<(), Full> {
         self.byte_count = self.byte_count.max(byte_count);
         let wanted = self.byte_count.div_ceil(UNIT);

@@ -7,7 +7,7 @@ use super::request::{LineReport, LineRequest};
 use atsdb::{Database, Result};
 use atsdb_lineproto::{LineParser, TableBlock};
 
-/// The requests with lines that wait.
+/// The waiting requests with lines.
 pub(crate) type LineQueue = GroupQueue<LineWriter>;
 
 /// Stores lines.

@@ -1,4 +1,4 @@
-//! How rows enter, whatever protocol brings them.
+//! Storing rows that arrive over any protocol.
 //!
 //! ```text
 //! body of a request   read within limits, gzip undone            body, gate
@@ -9,12 +9,10 @@
 //!        |
 //!   one batch         tables, columns and rows in one commit     group
 //! ```
-//!
-//! Samples of Prometheus and OpenTelemetry take the same way through bodies and a queue of their own; the room `prom`
-//! stores them.
-//!
-//! A request is answered when its rows are durable. The bytes of all requests are bounded: a request that finds no room
-//! is held, and then refused with the advice to retry. Not owned: how a protocol words its answers.
+//! Samples of Prometheus and OpenTelemetry use the same code for bodies, and have their own queue; the room `prom`
+//! stores them. A request is answered when its rows are durable. The memory of all requests is limited: a request for
+//! which there is no room waits, and is then refused with the advice to retry. Not owned: the form of a protocol's
+//! answers.
 
 pub(crate) mod attempts;
 pub(crate) mod body;

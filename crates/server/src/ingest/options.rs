@@ -5,13 +5,13 @@ use std::time::Duration;
 /// The limits of requests that bring rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IngestOptions {
-    /// The most bytes of a request's body as it is sent.
+    /// The maximum size of a request's body as sent, in bytes.
     pub body_bytes_max: usize,
-    /// The most bytes of a request's body after decompression.
+    /// The maximum size of a request's body after decompression, in bytes.
     pub plain_bytes_max: usize,
-    /// The most bytes that all requests together hold.
+    /// The maximum memory of all requests together, in bytes.
     pub bytes_in_flight_max: usize,
-    /// How long a request is held that finds no room.
+    /// How long a request waits if there is no room for it.
     pub hold_time: Duration,
     /// How long a client may take to send the next bytes of a body.
     pub read_time_max: Duration,

@@ -1,4 +1,4 @@
-//! The tables and columns that rows need: what exists, and what must be added.
+//! The tables and columns that rows need: those that exist, and those that must be added.
 //!
 //! ```text
 //! CREATE TABLE measurement (
@@ -31,7 +31,7 @@ struct PlannedTable {
 }
 
 impl Plan {
-    /// Begins with the tables of a snapshot.
+    /// Creates a plan from the tables of a snapshot.
     pub(crate) fn new(snapshot: ReadSnapshot) -> Self {
         Self { snapshot, tables: BTreeMap::new() }
     }
@@ -105,8 +105,8 @@ fn new_table(name: &str) -> Result<TableDefinition> {
     Ok(definition)
 }
 
-/// Adds a tag. It becomes part of the key if the key is one that rows of this kind have: then the rows that exist have
-/// NULL in it, which equals the NULL of new rows without the tag.
+/// Adds a tag. It becomes part of the key if the key has the form that line protocol uses: existing rows then have NULL
+/// in it, which equals the NULL of new rows without the tag.
 fn with_tag(definition: TableDefinition, name: &str) -> TableDefinition {
     let mut definition = definition.with_column(name, ColumnType::Text, Some(MapWidth::U32));
     if definition.is_in_memory() {

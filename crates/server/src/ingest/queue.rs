@@ -1,4 +1,4 @@
-//! Requests that wait to be stored. Those that wait together are stored together, so that many small requests share one
+//! Requests that wait to be stored. All that are waiting are stored together, so that many small requests share one
 //! commit.
 
 use atsdb::{Error, ErrorKind, Result};
@@ -8,10 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// A group of requests has at most this many bytes, unless it is a single one.
+/// The maximum size of a group of requests in bytes, unless it is a single request.
 const GROUP_BYTES_MAX: usize = 8 << 20;
 
-/// An error that several requests share: its kind, and its message with hint.
+/// An error that several requests share: its kind, and its message with the hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SharedError {
     pub(crate) kind: ErrorKind,
@@ -20,18 +20,18 @@ pub(crate) struct SharedError {
 
 /// Stores groups of requests.
 pub(crate) trait GroupWriter: Send + Sync + 'static {
-    /// What waits.
+    /// A waiting request.
     type Request: Send + 'static;
-    /// What became of a request.
+    /// The result of a request.
     type Report: Send + 'static;
 
     /// How many threads may store at the same time.
     fn worker_count_max(&self) -> usize;
 
-    /// How large a request is.
+    /// The size of a request in bytes.
     fn byte_count(request: &Self::Request) -> usize;
 
-    /// Whether a request shares no commit with others.
+    /// Whether a request must have its own commit.
     fn stands_alone(request: &Self::Request) -> bool;
 
     /// Stores the rows of requests in one commit, and reports on each of them. All are durable when this returns; after
@@ -42,7 +42,7 @@ pub(crate) trait GroupWriter: Send + Sync + 'static {
 type Reply<W> = oneshot::Sender<Result<<W as GroupWriter>::Report, SharedError>>;
 type Waiter<W> = (<W as GroupWriter>::Request, Reply<W>);
 
-/// The requests that wait. Clones are the same queue.
+/// The waiting requests. Clones share the same queue.
 pub(crate) struct GroupQueue<W: GroupWriter>(Arc<Inner<W>>);
 
 struct Inner<W: GroupWriter> {
@@ -93,7 +93,7 @@ impl<W: GroupWriter> fmt::Debug for GroupQueue<W> {
     }
 }
 
-/// A thread that stores requests until none waits.
+/// A thread that stores requests until none is waiting.
 struct Worker<W: GroupWriter> {
     queue: Arc<Inner<W>>,
     /// Whether the queue counts this worker.
@@ -112,7 +112,7 @@ impl<W: GroupWriter> Worker<W> {
                 Err(error) if requests.len() == 1 => {
                     replies.into_iter().for_each(|reply| drop(reply.send(Err(shared(&error)))));
                 }
-                // One of them may be at fault: the others are stored without it.
+                // One of them may have caused the error: the others are stored without it.
                 Err(_) => {
                     for (request, reply) in requests.into_iter().zip(replies) {
                         let stored = self.queue.writer.store(std::slice::from_ref(&request));
@@ -128,7 +128,7 @@ impl<W: GroupWriter> Worker<W> {
     fn next_group(&mut self) -> Option<Vec<Waiter<W>>> {
         let mut waiting = self.queue.waiting.lock();
         let Some(first) = waiting.requests.pop_front() else {
-            // In one step with the look, so that a request that comes now has a worker.
+            // Under the same lock as the check, so that a request that arrives now gets a worker.
             waiting.worker_count -= 1;
             self.is_counted = false;
             return None;

@@ -1,4 +1,4 @@
-//! A request with lines, and what became of it.
+//! A request with lines, and its result.
 
 use super::body::HeldBody;
 use atsdb::BatchId;
@@ -11,11 +11,11 @@ pub(crate) struct LineRequest {
     pub(crate) options: LineOptions,
     /// Whether the other lines are stored if one is refused.
     pub(crate) accept_partial: bool,
-    /// A request with an id is stored on its own, and once.
+    /// A request with an id is stored in its own commit, and only once.
     pub(crate) batch: Option<BatchId>,
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LineReport {
     pub(crate) accepted: u64,

@@ -6,13 +6,13 @@ use std::io::Write;
 use std::sync::LazyLock;
 use twox_hash::XxHash3_64;
 
-/// A file as it is sent.
+/// A file of the page, in the form in which it is sent.
 #[derive(Debug)]
 pub(super) struct PageFile {
     name: &'static str,
     pub(super) media_type: &'static str,
     pub(super) bytes: &'static [u8],
-    /// The same, by gzip.
+    /// The content compressed by gzip.
     pub(super) compressed: Vec<u8>,
     /// Changes with the file: the value of its `ETag`.
     pub(super) tag: String,

@@ -1,8 +1,9 @@
-//! The web page at `/`: an SQL editor, results as a table and as a chart, the tables, and what the server does.
+//! The web page at `/`: an SQL editor, results as a table and as a chart, the tables, and the server's activity.
 //!
 //! Owned here: the page's files, which are part of the program, and how they are sent. They are plain HTML, CSS and
 //! JavaScript modules below `web`, written by hand and sent as they are: nothing is built, and nothing is loaded from
-//! elsewhere. Not owned: what the page asks for, which is other rooms' (`/api/sql`, `/api/statements`, `/metrics`).
+//! elsewhere. Not owned: the paths that the page requests, which belong to other rooms (`/api/sql`, `/api/statements`,
+//! `/metrics`).
 
 mod files;
 
@@ -19,14 +20,14 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use files::{PageFile, file};
 
-/// Nothing but the page's own files and addresses, and nobody else's frame.
+/// Allows only the page's own files and paths, and forbids framing by other pages.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// A browser that opens the page asks its user for the password.
 pub(crate) const NEEDS: RouteNeeds = &[("/", Needs::Role(Role::Read)), ("/page/{name}", Needs::Role(Role::Read))];
 
-/// The addresses of the page: `/`, and its files below `/page`.
+/// The paths of the page: `/`, and its files below `/page`.
 pub(crate) fn router() -> Router {
     Router::new().route("/", get(index)).route("/page/{name}", get(named))
 }
@@ -46,7 +47,7 @@ fn answer(name: &str, headers: &HeaderMap) -> Response {
     }
 }
 
-/// A browser keeps a file, and asks each time whether it is still the same.
+/// Sends a file. Browsers cache it, and ask each time whether it is still the same.
 fn send(file: &'static PageFile, headers: &HeaderMap) -> Response {
     let common = [
         (CONTENT_SECURITY_POLICY, POLICY),

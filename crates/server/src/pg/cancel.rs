@@ -1,4 +1,4 @@
-//! Cancel requests: a connection of their own that names another one and its secret.
+//! Cancel requests. Each is a separate connection that names another connection and its secret.
 
 use atsdb::sql::InterruptHandle;
 use parking_lot::Mutex;
@@ -7,7 +7,7 @@ use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Numbers of processes follow each other: nothing that an attacker chooses is hashed.
+/// Process numbers are consecutive, so an attacker cannot choose the hashed values.
 type ByProcess = HashMap<i32, Cancellable, BuildHasherDefault<std::hash::DefaultHasher>>;
 
 /// The connections that can be cancelled.
@@ -35,14 +35,14 @@ pub(crate) struct CancelKey {
 }
 
 impl Cancellations {
-    /// Registers a connection with a secret that nobody else knows.
+    /// Registers a connection with its secret.
     pub(crate) fn register(&self, secret: i32, handle: InterruptHandle) -> CancelKey {
         let process = self.0.last.fetch_add(1, Ordering::Relaxed) + 1;
         self.0.processes.lock().insert(process, Cancellable { secret, handle });
         CancelKey { process, secret, registry: self.clone() }
     }
 
-    /// Stops what a connection does, if the secret is its own. Whoever asks is told nothing either way.
+    /// Interrupts a connection if the secret is correct. The requester gets no answer either way.
     pub(crate) fn cancel(&self, process: i32, secret: i32) {
         if let Some(found) = self.0.processes.lock().get(&process)
             && found.secret == secret
@@ -51,7 +51,7 @@ impl Cancellations {
         }
     }
 
-    /// Stops what every connection does.
+    /// Interrupts every connection.
     pub(crate) fn cancel_all(&self) {
         self.0.processes.lock().values().for_each(|found| found.handle.interrupt());
     }

@@ -1,10 +1,10 @@
-//! Errors and notices as PostgreSQL words them: a severity, an SQLSTATE, a message.
+//! Errors and notices in PostgreSQL's form: a severity, an SQLSTATE, a message.
 
 use crate::access::role::PERMISSION_DENIED;
 use atsdb::{Error, ErrorKind};
 use std::borrow::Cow;
 
-/// How grave something is.
+/// The severity of an error or notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::pg) enum Severity {
     Notice,
@@ -38,7 +38,7 @@ pub(in crate::pg) struct PgError {
     pub(in crate::pg) message: Cow<'static, str>,
     pub(in crate::pg) detail: Option<String>,
     pub(in crate::pg) hint: Option<String>,
-    /// Where in the text of the query, in characters from 1.
+    /// The position in the text of the query, in characters from 1.
     pub(in crate::pg) position: Option<usize>,
 }
 
@@ -55,7 +55,7 @@ impl PgError {
         Self::new(Severity::Fatal, code, message)
     }
 
-    /// The client breaks the protocol: nothing it says can be trusted any more.
+    /// The client violates the protocol: no further message can be trusted.
     pub(in crate::pg) fn protocol(message: impl Into<Cow<'static, str>>) -> Self {
         Self::fatal("08P01", message)
     }
@@ -90,7 +90,7 @@ impl PgError {
         self
     }
 
-    /// Finds the place that the message names (`at line 1, column 8`) in the text of the query.
+    /// Finds the position that the message names (`at line 1, column 8`) in the text of the query.
     pub(in crate::pg) fn placed_in(mut self, query: &str) -> Self {
         if self.position.is_none() {
             self.position = place_of(&self.message).and_then(|(line, column)| position(query, line, column));
@@ -99,12 +99,12 @@ impl PgError {
     }
 }
 
-/// Why something was not done.
+/// Why an operation failed.
 #[derive(Debug)]
 pub(in crate::pg) enum Failure {
-    /// The client is told.
+    /// An error that is sent to the client.
     Error(PgError),
-    /// The client has gone, or does not read.
+    /// The client has disconnected, or does not read.
     Gone,
 }
 
@@ -143,7 +143,7 @@ impl From<Error> for PgError {
     }
 }
 
-/// The SQLSTATE of an error: by its kind, and for errors of SQL and of values by what is wrong.
+/// The SQLSTATE of an error. It depends on the kind, and for errors of SQL and of values also on the message.
 fn code_of(error: &Error) -> &'static str {
     let message = error.message();
     let has = |part: &str| message.contains(part);

@@ -1,10 +1,9 @@
 //! PostgreSQL's protocol, version 3.
 //!
 //! Owned here: frames and messages, types on the wire, sessions with their settings, prepared statements, portals and
-//! cursors, COPY, cancel requests. Not owned: SQL, which `atsdb::sql` executes.
-//!
-//! From the top: `connection` speaks, `copy` and `rows` move rows, `store` executes, `statement` reads what a statement
-//! is about, `types` and `wire` know the bytes.
+//! cursors, COPY, cancel requests. Not owned: SQL, which `atsdb::sql` executes. From the top: `connection` handles
+//! clients, `copy` and `rows` transfer rows, `store` executes, `statement` classifies statements, `types` and `wire`
+//! encode and decode bytes.
 
 pub(crate) mod cancel;
 mod catalogue;

@@ -1,4 +1,4 @@
-//! Rows on their way to a client, wherever they come from.
+//! Rows that are sent to a client, from any source.
 
 use super::catalogue::value::Value;
 use super::connection::io::Io;
@@ -11,7 +11,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb::sql::Rows;
 
-/// Rows that are read one after the other, and no further than they are asked for.
+/// Rows that are read one after the other, and only as far as requested.
 pub(in crate::pg) struct RowSource {
     columns: Vec<ResultColumn>,
     source: Source,
@@ -73,7 +73,7 @@ impl RowSource {
         &self.columns
     }
 
-    /// Visits up to `row_max` rows; says how many there were, and whether they were the last ones.
+    /// Visits up to `row_max` rows. Returns their number, and whether they were the last ones.
     pub(in crate::pg) fn visit(
         &mut self,
         row_max: usize,
@@ -116,7 +116,7 @@ impl RowSource {
         }
     }
 
-    /// Sends up to `row_max` rows; says how many there were, and whether they were the last ones.
+    /// Sends up to `row_max` rows. Returns their number, and whether they were the last ones.
     pub(in crate::pg) fn send(
         &mut self,
         io: &mut Io,

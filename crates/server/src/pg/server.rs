@@ -13,10 +13,10 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-/// Waits after an error of accepting, such as having no file handles left.
+/// The pause after an error when accepting, such as having no file handles left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How often what runs is cancelled while the server stops: a statement may begin in between.
+/// How often running statements are cancelled while the server stops, because new ones may begin in between.
 const CANCEL_EVERY: Duration = Duration::from_millis(100);
 
 /// Accepts connections until the server drains.
@@ -46,7 +46,7 @@ pub(crate) async fn serve(
             continue;
         };
         accepted.increment();
-        // Answers are sent when they are whole.
+        // Answers are sent only when they are complete, so Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
         let (shared, held, place) = (Arc::clone(&shared), open.hold(), Arc::clone(&places).try_acquire_owned());
         let peer = Peer { address: from.ip(), is_local };

@@ -1,12 +1,12 @@
-//! The settings of a session: what SET, RESET and SHOW work on.
+//! The settings of a session, for SET, RESET and SHOW.
 
 use super::error::{PgError, Severity};
 use std::collections::BTreeMap;
 
-/// The version that clients adapt themselves to.
+/// The PostgreSQL version that is reported to clients.
 pub(in crate::pg) const SERVER_VERSION: &str = "15.0";
 
-/// Settings that are told to the client when it connects, and when they change.
+/// Settings that are reported to the client when it connects, and when they change.
 const REPORTED: [&str; 13] = [
     "application_name",
     "client_encoding",
@@ -23,7 +23,7 @@ const REPORTED: [&str; 13] = [
     "TimeZone",
 ];
 
-/// Settings that nobody changes.
+/// Settings that cannot be changed.
 const FIXED: [&str; 16] = [
     "block_size",
     "in_hot_standby",
@@ -99,16 +99,16 @@ const DEFAULTS: [(&str, &str); 50] = [
 /// The settings of one session.
 #[derive(Debug, Clone)]
 pub(in crate::pg) struct Settings {
-    /// By name in lower case.
+    /// The values, by name in lower case.
     values: BTreeMap<String, String>,
-    /// What RESET goes back to: the defaults, and what the client connected with.
+    /// The values that RESET restores: the defaults, and those with which the client connected.
     at_start: BTreeMap<String, String>,
 }
 
-/// What a change of a setting brings with it.
+/// The messages that result from a change of a setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::pg) struct Changed {
-    /// Told to the client as a parameter of the connection.
+    /// Reported to the client as a parameter of the connection.
     pub(in crate::pg) report: Option<(&'static str, String)>,
     pub(in crate::pg) notice: Option<PgError>,
 }
@@ -122,13 +122,13 @@ impl Settings {
         Self { at_start: values.clone(), values }
     }
 
-    /// Sets what the client cannot change, now and for RESET.
+    /// Sets a value that the client cannot change, now and for RESET.
     pub(in crate::pg) fn fix(&mut self, name: &str, value: &str) {
         self.fix_now(name, value);
         self.at_start.insert(name.to_owned(), value.to_owned());
     }
 
-    /// Sets a value that RESET does not go back to.
+    /// Sets a value that RESET does not restore.
     pub(in crate::pg) fn fix_now(&mut self, name: &str, value: &str) {
         match self.values.get_mut(name) {
             Some(present) if present == value => {}
@@ -137,7 +137,7 @@ impl Settings {
         }
     }
 
-    /// What the client asks for when it connects: RESET goes back to it.
+    /// Sets a value that the client requests when it connects. RESET restores it.
     pub(in crate::pg) fn begin_with(&mut self, name: &str, value: &str) -> Result<(), PgError> {
         self.set(name, Some(value))?;
         self.at_start = self.values.clone();
@@ -157,24 +157,24 @@ impl Settings {
         self.values.iter().map(|(name, value)| (spelled(name), value.as_str()))
     }
 
-    /// The parameters that a connection begins with.
+    /// The parameters that are reported at the start of a connection.
     pub(in crate::pg) fn reported(&self) -> impl Iterator<Item = (&'static str, &str)> {
         REPORTED.into_iter().map(|name| (name, self.get(name).unwrap_or_default()))
     }
 
-    /// Milliseconds of a setting that is a time; `None` is without limit.
+    /// A duration setting in milliseconds; `None` means no limit.
     pub(in crate::pg) fn milliseconds(&self, name: &str) -> Option<u64> {
         self.get(name).and_then(parse_milliseconds).filter(|limit| *limit > 0)
     }
 
-    /// Changes a setting; without a value it gets back the one at the start.
+    /// Changes a setting; without a value the initial one is restored.
     pub(in crate::pg) fn set(&mut self, name: &str, value: Option<&str>) -> Result<Changed, PgError> {
         let key = name.to_lowercase();
         let value = match value {
             Some(value) => value.to_owned(),
             None => self.at_start.get(&key).cloned().unwrap_or_default(),
         };
-        // Names with a point belong to the client.
+        // Names with a dot are the client's own settings.
         if !self.values.contains_key(&key) && !key.contains('.') {
             return Err(unknown(name));
         }
@@ -188,10 +188,10 @@ impl Settings {
         Ok(Changed { report: reported.filter(|_| !is_same).map(|reported| (reported, value)), notice })
     }
 
-    /// Gives every setting back the value of the start.
+    /// Restores the initial value of every setting.
     pub(in crate::pg) fn reset_all(&mut self) -> Vec<(&'static str, String)> {
         let before = std::mem::replace(&mut self.values, self.at_start.clone());
-        // A transaction stays what it is.
+        // The mode of the current transaction stays.
         if let Some(value) = before.get("transaction_read_only") {
             self.values.insert("transaction_read_only".to_owned(), value.clone());
         }
@@ -201,7 +201,7 @@ impl Settings {
     }
 }
 
-/// A value as it is kept, if the server can do what it says.
+/// Returns the value in its stored form, if the server supports it.
 fn checked(key: &str, value: String) -> Result<(String, Option<PgError>), PgError> {
     let lower = value.to_lowercase();
     let only = |supported: bool| match supported {
@@ -241,7 +241,7 @@ fn checked(key: &str, value: String) -> Result<(String, Option<PgError>), PgErro
             if !known.contains(&lower.as_str()) {
                 return Err(PgError::error("22023", format!("invalid value for parameter \"{key}\": \"{value}\"")));
             }
-            // There is one: a snapshot.
+            // There is only one isolation level: a snapshot.
             Ok(("repeatable read".to_owned(), None))
         }
         "statement_timeout" | "idle_in_transaction_session_timeout" | "idle_session_timeout" | "lock_timeout" => {
@@ -254,7 +254,7 @@ fn checked(key: &str, value: String) -> Result<(String, Option<PgError>), PgErro
     }
 }
 
-/// A switch as people write it.
+/// Parses a boolean setting.
 pub(in crate::pg) fn parse_boolean(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "on" | "true" | "t" | "yes" | "y" | "1" => Some(true),

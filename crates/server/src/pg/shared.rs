@@ -1,11 +1,11 @@
-//! What the connections of PostgreSQL clients share.
+//! The state that the connections of PostgreSQL clients share.
 
 use super::cancel::Cancellations;
 use crate::access::state::Access;
 use crate::shared::state::State;
 use crate::tls::identity::Tls;
 
-/// What the connections share.
+/// The state that the connections share.
 pub(in crate::pg) struct PgShared {
     pub(in crate::pg) state: State,
     pub(in crate::pg) access: Access,

@@ -1,4 +1,4 @@
-//! The store as a connection uses it: one session of `atsdb::sql`, which knows nothing of the protocol.
+//! The store as a connection uses it: one session of `atsdb::sql`, which is independent of the protocol.
 
 use super::error::PgError;
 use super::statement::words::{Word, Words};
@@ -17,10 +17,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-/// The name of the one file that a connection's session may read: rows that the client sends.
+/// The name of the only file that a connection's session may read: the rows that the client sends.
 const STDIN: &str = "rows that the client sends";
 
-/// Pieces of a COPY on their way into the store.
+/// The batches of a COPY, on their way into the store.
 pub(in crate::pg) type CopyPieces = Receiver<std::result::Result<RecordBatch, Error>>;
 
 /// The store as one connection uses it.
@@ -42,12 +42,12 @@ impl StoreSession {
         self.session.interrupt_handle()
     }
 
-    /// Sets what statements may do, from the next one on. Others are refused with the reason.
+    /// Sets the rights of the following statements. Other statements are refused with the reason.
     pub(in crate::pg) fn restrict(&self, permission: Permission, reason: String) {
         self.session.restrict(permission, reason);
     }
 
-    /// Refuses what statements may not do.
+    /// Refuses a statement that the session's rights do not allow.
     pub(in crate::pg) fn require(&self, permission: Permission) -> Result<()> {
         self.session.require(permission)
     }
@@ -58,7 +58,8 @@ impl StoreSession {
         statements.map(|statement| Ok(statement?.text().to_owned())).collect()
     }
 
-    /// Finds the types of a statement's parameters and answer. `types` are those that the client declares, by number.
+    /// Determines the types of a statement's parameters and result. `types` are those that the client declares, by
+    /// number.
     pub(in crate::pg) fn prepare(&self, text: &str, types: &[u32]) -> Result<Prepared> {
         let mut types = types.to_vec();
         self.find_array_types(text, &mut types)?;
@@ -98,7 +99,7 @@ impl StoreSession {
         self.session.execute_prepared(prepared, &values.collect::<Result<Vec<_>>>()?)
     }
 
-    /// Executes the one statement of a text without parameters.
+    /// Executes the single statement of a text, without parameters.
     pub(in crate::pg) fn execute(&self, text: &str) -> Result<Answer> {
         match self.session.statements(text).next() {
             Some(statement) => self.session.execute(&statement?, &[]),
@@ -146,7 +147,7 @@ impl StoreSession {
     }
 }
 
-/// Reads what the client sends, while it does, and nothing else.
+/// A file reader that only reads the rows that the client is sending.
 #[derive(Default)]
 struct Stdin {
     pieces: Mutex<Option<CopyPieces>>,

@@ -1,4 +1,4 @@
-//! Answers: JSON as Prometheus' API wraps it, and plain text of the remote protocols.
+//! Answers: JSON in the form of Prometheus' API, and plain text for the remote protocols.
 
 use super::json::quoted;
 use crate::http::refusal;
@@ -72,7 +72,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// A success. `data` is JSON; remarks are left out where there are none.
+/// A successful answer. `data` is JSON; empty lists of warnings and infos are left out.
 pub(crate) fn success(data: &str, warnings: &[String], infos: &[String]) -> Response {
     let mut text = format!("{{\"status\":\"success\",\"data\":{data}");
     for (name, remarks) in [("warnings", warnings), ("infos", infos)] {
@@ -85,7 +85,7 @@ pub(crate) fn success(data: &str, warnings: &[String], infos: &[String]) -> Resp
     ([(CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-/// Why a request that brings samples is refused.
+/// Why a request with samples is refused.
 #[derive(Debug, Clone)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
@@ -99,7 +99,7 @@ impl Refusal {
 }
 
 impl From<&BodyError> for Refusal {
-    /// A body that did not arrive in time is welcome later.
+    /// A body that did not arrive in time can be sent again later.
     fn from(refused: &BodyError) -> Self {
         let (status, message) = refusal::of_body(refused);
         match refused {
@@ -117,7 +117,7 @@ impl From<&RemoteError> for Refusal {
 }
 
 impl From<&SharedError> for Refusal {
-    /// Trouble that may pass is never a 4xx: Prometheus would drop the samples.
+    /// A temporary problem is never a 4xx, because Prometheus would drop the samples.
     fn from(error: &SharedError) -> Self {
         let status = match error.kind {
             ErrorKind::InvalidValue => StatusCode::BAD_REQUEST,
@@ -130,7 +130,7 @@ impl From<&SharedError> for Refusal {
 }
 
 impl IntoResponse for Refusal {
-    /// In plain text.
+    /// The refusal as plain text.
     fn into_response(self) -> Response {
         let text = format!("{}\n", self.message);
         let response = (self.status, [(CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response();

@@ -1,4 +1,4 @@
-//! What answering needs.
+//! The context in which requests are answered.
 
 use super::source::LabelCache;
 use super::writer::{SampleQueue, SampleWriter};
@@ -11,24 +11,24 @@ use axum::response::Response;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// So many requests of the API are answered at a time; others wait.
+/// The number of API requests that are answered at a time; others wait.
 const REQUESTS_AT_ONCE: usize = 8;
 
-/// What answering needs.
+/// The context in which requests are answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Prom {
     pub(crate) database: Database,
     pub(crate) queue: SampleQueue,
     pub(crate) gate: Gate,
     pub(crate) ingest: Arc<IngestOptions>,
-    /// The most bytes of samples that a query holds.
+    /// The maximum size of the samples that a query holds, in bytes.
     pub(crate) memory_bytes: usize,
     pub(crate) labels: LabelCache,
     pub(crate) places: Arc<Semaphore>,
     pub(crate) metrics: PromMetrics,
 }
 
-/// What is counted.
+/// The metrics of this room.
 #[derive(Debug, Clone)]
 pub(crate) struct PromMetrics {
     pub(crate) samples: Counter,

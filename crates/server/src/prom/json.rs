@@ -1,4 +1,4 @@
-//! JSON, as Prometheus' API writes it.
+//! JSON in the form of Prometheus' API.
 
 use atsdb_prom::evaluate::{Outcome, ResultValue};
 use atsdb_prom::labels::Labels;
@@ -49,7 +49,7 @@ pub(crate) fn push_labels(json: &mut String, labels: &Labels) {
     json.push('}');
 }
 
-/// Milliseconds as seconds with as many decimals as there are.
+/// Milliseconds as seconds, with as many decimals as necessary.
 fn push_time(json: &mut String, milliseconds: i64) {
     let (seconds, rest) = (milliseconds / 1000, milliseconds % 1000);
     if rest == 0 {
@@ -61,7 +61,7 @@ fn push_time(json: &mut String, milliseconds: i64) {
     let _ = write!(json, "{sign}{}.{}", seconds.abs(), digits.trim_end_matches('0'));
 }
 
-/// A number in quotes, which holds infinities and NaN, too.
+/// A number in quotes, so that infinities and NaN are possible, too.
 fn push_value(json: &mut String, value: f64) {
     let size = value.abs();
     if value.is_nan() {
@@ -86,7 +86,7 @@ fn push_point(json: &mut String, (time, value): (i64, f64)) {
     json.push(']');
 }
 
-/// The result of a query. `series_max` bounds the series, 0 does not.
+/// The result of a query. `series_max` limits the number of series; 0 means no limit.
 pub(crate) fn result(outcome: &Outcome, series_max: usize) -> String {
     let mut json = String::new();
     let shown = |count: usize| if series_max == 0 { count } else { count.min(series_max) };

@@ -1,4 +1,4 @@
-//! What is there: series, names and values of labels, metadata.
+//! Lists of series, names and values of labels, and metadata.
 
 use super::answer::{ApiError, success};
 use super::context::Prom;
@@ -14,7 +14,7 @@ use atsdb_prom::promql::parse_selector;
 use axum::response::Response;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The selectors of `match[]`; one that takes everything if there is none.
+/// The selectors of `match[]`, or one that selects everything if there are none.
 fn selectors(params: &Params) -> Result<Vec<Vec<Matcher>>, ApiError> {
     let mut selectors = Vec::new();
     for text in params.all("match[]") {
@@ -42,7 +42,7 @@ async fn found(prom: &Prom, params: &Params) -> Result<Vec<Labels>, ApiError> {
     blocking(prom, move |stop| Ok(StoreSource::new(&database, labels, stop)?.labels(&selectors, range)?)).await
 }
 
-/// As many as are asked for; 0 asks for all.
+/// The number of items to show; a limit of 0 means all.
 fn shown(count: usize, limit: usize) -> usize {
     if limit == 0 { count } else { count.min(limit) }
 }

@@ -1,4 +1,4 @@
-//! Prometheus over HTTP: remote write and read, the API that Grafana's data source asks, and OpenTelemetry's metrics.
+//! Prometheus over HTTP: remote write and read, the API that Grafana's data source uses, and OpenTelemetry's metrics.
 //!
 //! ```text
 //! remote write    body within limits -> columns -> many requests in one commit    write, writer, tables
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Samples are rows of `prom_samples(time, metric, series, value)`, labels rows of `prom_labels(series, name, value)`.
-//! Not owned: reading bodies and joining requests (`ingest`), the formats and PromQL itself (crates/prom).
+//! Not owned: reading bodies and grouping requests (`ingest`), the formats and PromQL itself (crates/prom).
 
 mod answer;
 mod context;

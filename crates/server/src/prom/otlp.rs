@@ -15,10 +15,10 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-/// A body of JSON has at most this many bytes: what is parsed takes many times as much.
+/// The maximum size of a JSON body in bytes. Parsed JSON takes many times as much memory.
 const JSON_BYTES_MAX: usize = 16 << 20;
 
-/// How a request is written, and its answer.
+/// The format of a request and of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Protobuf,
@@ -48,7 +48,8 @@ impl Format {
     }
 }
 
-/// Stores the points of a request. The answer is sent when they are durable, and says how many were left out.
+/// Stores the points of a request. The answer is sent when they are durable, and has the number of points that were
+/// left out.
 pub(crate) async fn metrics(prom: Prom, headers: HeaderMap, body: Body) -> Response {
     let Some(format) = Format::of(&headers) else {
         let message = "the content type is neither application/x-protobuf nor application/json";
@@ -65,7 +66,7 @@ pub(crate) async fn metrics(prom: Prom, headers: HeaderMap, body: Body) -> Respo
     }
 }
 
-/// How many points were left out, and why the first.
+/// Returns how many points were left out, and the reason for the first.
 async fn stored(prom: &Prom, format: Format, headers: HeaderMap, body: Body) -> Result<(usize, String), Refusal> {
     let mut limits: IngestOptions = (*prom.ingest).clone();
     if format == Format::Json {

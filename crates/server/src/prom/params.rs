@@ -1,4 +1,4 @@
-//! The parameters of a request, from its address and its form.
+//! The parameters of a request, from its URL and its form.
 
 use super::answer::{ApiError, Refusal};
 use super::context::Prom;
@@ -11,7 +11,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 
-/// A form has at most this many bytes.
+/// The maximum size of a form in bytes.
 const FORM_BYTES_MAX: usize = 10 << 20;
 
 /// Names and values in the order in which they were given.
@@ -19,7 +19,7 @@ const FORM_BYTES_MAX: usize = 10 << 20;
 pub(crate) struct Params(Vec<(String, String)>);
 
 impl Params {
-    /// Reads the address, and the body if it is a form.
+    /// Reads the parameters in the URL, and those in the body if it is a form.
     pub(crate) async fn read(prom: &Prom, uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Self, Response> {
         let mut params = Self::default();
         let is_form = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -58,7 +58,7 @@ impl Params {
         self.parsed(name, times::duration, "duration")
     }
 
-    /// A number; 0 if it is not given.
+    /// The parameter `limit`; 0 if there is none.
     pub(crate) fn limit(&self) -> Result<usize, ApiError> {
         let number = self.parsed("limit", |text| text.parse::<usize>().ok(), "limit")?;
         Ok(number.unwrap_or_default())
@@ -71,7 +71,7 @@ impl Params {
         parse(text).map(Some).ok_or_else(wrong)
     }
 
-    /// A parameter that must be there.
+    /// A required parameter.
     pub(crate) fn required<T>(&self, name: &str, value: Option<T>) -> Result<T, ApiError> {
         value.ok_or_else(|| ApiError::bad_data(format!("invalid parameter {name:?}: it is missing")))
     }

@@ -11,16 +11,16 @@ use atsdb_prom::promql::{Expr, parse};
 use axum::response::Response;
 use std::time::Duration;
 
-/// A range query has at most this many steps, as in Prometheus.
+/// The maximum number of steps of a range query, as in Prometheus.
 const STEPS_MAX: i64 = 11_000;
 
-/// The bytes of a sample: its time and its value.
+/// The size of a sample in bytes: its time and its value.
 const SAMPLE_BYTES: usize = 16;
 
-/// A query takes at most this long, as Prometheus' default.
+/// The maximum duration of a query, which is Prometheus' default.
 const TIME_MAX: Duration = Duration::from_secs(120);
 
-/// When an expression is evaluated.
+/// The times at which an expression is evaluated.
 #[derive(Clone, Copy)]
 enum Times {
     Instant(i64),

@@ -13,10 +13,10 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-/// The bytes of a sample: as it is read, as it is encoded, and compressed.
+/// The memory of a sample in bytes: as read, encoded, and compressed.
 const SAMPLE_BYTES: usize = 48;
 
-/// Answers with the samples of the series that are asked for.
+/// Answers with the samples of the requested series.
 pub(crate) async fn read(prom: Prom, headers: HeaderMap, body: Body) -> Response {
     let body = match read_compressed(Compression::Snappy, &headers, body, &prom.gate, &prom.ingest).await {
         Ok(body) => body,

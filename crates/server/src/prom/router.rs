@@ -1,4 +1,4 @@
-//! The addresses.
+//! The paths.
 
 use super::answer::{ApiError, success};
 use super::context::Prom;
@@ -19,7 +19,7 @@ use axum::routing::{get, post};
 use std::future::Future;
 use std::sync::Arc;
 
-/// Samples create their tables.
+/// Writing samples creates their tables.
 pub(crate) const NEEDS: RouteNeeds = &[
     ("/api/v1/write", Needs::Role(Role::Write)),
     ("/v1/metrics", Needs::Role(Role::Write)),
@@ -37,7 +37,7 @@ pub(crate) const NEEDS: RouteNeeds = &[
     ("/api/v1/status/buildinfo", Needs::Role(Role::Read)),
 ];
 
-/// The addresses of Prometheus and OpenTelemetry. A query holds at most `memory_bytes` of samples.
+/// The paths of Prometheus and OpenTelemetry. A query holds at most `memory_bytes` bytes of samples.
 pub(crate) fn router(state: &State, gate: Gate, ingest: Arc<IngestOptions>, memory_bytes: usize) -> Router {
     Router::new()
         .route("/api/v1/write", post(remote_write))
@@ -69,7 +69,7 @@ async fn remote_read(Extract(prom): Extract<Prom>, headers: HeaderMap, body: Bod
     read::read(prom, headers, body).await
 }
 
-/// Reads the parameters and answers by them.
+/// Reads the parameters and answers the request.
 async fn answered<F>(
     prom: Prom,
     uri: Uri,
@@ -117,7 +117,7 @@ async fn metadata(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, bo
     answered(prom, uri, headers, body, lookup::metadata).await
 }
 
-/// There are no exemplars.
+/// Answers with an empty list.
 async fn nothing() -> Response {
     success("[]", &[], &[])
 }
@@ -130,7 +130,7 @@ async fn no_alerts() -> Response {
     success("{\"alerts\":[]}", &[], &[])
 }
 
-/// The version of Prometheus whose API this is: Grafana decides by it what it may ask.
+/// The version of Prometheus whose API is supported. Grafana uses it to decide which requests it can make.
 async fn build_info() -> Response {
     let revision = quoted(concat!("atsdb ", env!("CARGO_PKG_VERSION")));
     let data = format!(

@@ -11,11 +11,10 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The labels of how many series are remembered, by the bytes of their texts.
+/// The maximum size of remembered labels, by the bytes of their texts.
 const CACHED_BYTES_MAX: usize = 64 << 20;
 
-/// The labels of series by their numbers in the dictionary. A number never changes its meaning, as long as the table is
-/// the same.
+/// The labels of series by their numbers in the dictionary. A number keeps its meaning as long as the table exists.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LabelCache(Arc<Mutex<Cached>>);
 
@@ -26,14 +25,14 @@ struct Cached {
     text_bytes: usize,
 }
 
-/// The samples at one moment.
+/// The samples in one snapshot.
 pub(crate) struct StoreSource<'a> {
     snapshot: ReadSnapshot,
     cache: LabelCache,
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Whether the series of each number is asked for, and its labels.
+/// For each series number, whether the series is selected, and its labels.
 struct Chosen<'a> {
     source: &'a StoreSource<'a>,
     table: &'a Table,
@@ -116,7 +115,7 @@ fn predicates(matchers: &[Matcher]) -> Vec<Predicate> {
 }
 
 impl Chosen<'_> {
-    /// Finds out about the series that occur for the first time.
+    /// Looks up the series that occur for the first time.
     fn learn(&mut self, numbers: &UInt32Array) -> Result<()> {
         let mut new: Vec<u32> = Vec::new();
         let mut last = None;
@@ -135,7 +134,7 @@ impl Chosen<'_> {
         Ok(())
     }
 
-    /// Adds the samples of the series that are asked for. Rows of one series stand together in sealed chunks.
+    /// Adds the samples of the selected series. Rows of one series are adjacent in sealed chunks.
     fn add(&mut self, numbers: &[u32], times: &[i64], values: &[f64]) -> usize {
         let mut count = 0;
         let mut from = 0;

@@ -1,4 +1,4 @@
-//! The tables that hold what Prometheus sends.
+//! The tables for the data that Prometheus sends.
 //!
 //! ```text
 //! CREATE TABLE prom_samples (time TIMESTAMP(3), metric TEXT, series TEXT, value DOUBLE, UNIQUE (series, time))
@@ -60,7 +60,7 @@ fn metadata() -> TableDefinition {
     keyed(definition, &[0])
 }
 
-/// The tables, as they are now or created by a batch.
+/// The tables, which exist or are created by a batch.
 pub(crate) struct PromTables {
     pub(crate) samples: Table,
     pub(crate) labels: Table,
@@ -81,7 +81,7 @@ impl PromTables {
     }
 }
 
-/// Fails if somebody has made a table of that name for something else.
+/// Fails if a table with that name exists that has another form.
 pub(crate) fn check(table: &Table, wanted: &TableDefinition) -> Result<()> {
     let own = |definition: &TableDefinition| -> Vec<(String, ColumnType, bool)> {
         let columns = definition.columns.iter().take(wanted.columns.len());
@@ -95,7 +95,7 @@ pub(crate) fn check(table: &Table, wanted: &TableDefinition) -> Result<()> {
         .with_hint(format!("rename it: what Prometheus sends is stored in {SAMPLES}, {LABELS} and {METADATA}")))
 }
 
-/// Checks a table of samples that is read.
+/// Checks a table of samples before it is read.
 pub(crate) fn check_samples(table: &Table) -> Result<()> {
     check(table, &samples()?)
 }

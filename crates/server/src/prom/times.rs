@@ -2,7 +2,7 @@
 
 use atsdb_prom::promql::{ExprKind, parse};
 
-/// Milliseconds of seconds since 1970 or of an RFC 3339 time.
+/// Parses seconds since 1970 or an RFC 3339 time. Returns milliseconds.
 pub(crate) fn time(text: &str) -> Option<i64> {
     if let Ok(seconds) = text.parse::<f64>() {
         return milliseconds(seconds);
@@ -10,7 +10,7 @@ pub(crate) fn time(text: &str) -> Option<i64> {
     rfc3339(text)
 }
 
-/// Milliseconds of a number of seconds or of a duration like `5m`.
+/// Parses a number of seconds or a duration like `5m`. Returns milliseconds.
 pub(crate) fn duration(text: &str) -> Option<i64> {
     if let Ok(seconds) = text.parse::<f64>() {
         return milliseconds(seconds);
@@ -23,7 +23,7 @@ pub(crate) fn duration(text: &str) -> Option<i64> {
 
 fn milliseconds(seconds: f64) -> Option<i64> {
     let milliseconds = (seconds * 1000.0).round();
-    // Twice as far as dates go, and far from where adding overflows.
+    // This is twice the range of dates, and small enough that sums do not overflow.
     (milliseconds.abs() < 1e17).then_some(milliseconds as i64)
 }
 

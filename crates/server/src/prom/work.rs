@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A look-up takes at most this long.
+/// The maximum duration of a lookup.
 const TIME_MAX: Duration = Duration::from_secs(120);
 
-/// Tells work to stop when the client has gone.
+/// Stops the work when the client has disconnected.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {
@@ -18,7 +18,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Runs work that may block. It is told to stop when the request is given up, or the time is over.
+/// Runs work that may block. It is stopped when the request is abandoned or the time is up.
 pub(crate) async fn blocking<T: Send + 'static>(
     prom: &Prom,
     work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> Result<T, ApiError> + Send + 'static,
@@ -26,7 +26,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     blocking_for(prom, TIME_MAX, work).await
 }
 
-/// As [`blocking`], with its own time.
+/// Like [`blocking`], with another time limit.
 pub(crate) async fn blocking_for<T: Send + 'static>(
     prom: &Prom,
     time_max: Duration,

@@ -32,7 +32,7 @@ pub(crate) async fn write(prom: Prom, headers: HeaderMap, body: Body) -> Respons
         Some(reason) => Refusal::new(StatusCode::BAD_REQUEST, reason.clone()).into_response(),
     };
     if kind.version == WriteVersion::V2 {
-        // What was stored: nothing of histograms and exemplars.
+        // The numbers of stored items. Histograms and exemplars are never stored.
         let headers = response.headers_mut();
         headers.insert("x-prometheus-remote-write-samples-written", HeaderValue::from(report.samples));
         headers.insert("x-prometheus-remote-write-histograms-written", HeaderValue::from(0));
@@ -41,7 +41,7 @@ pub(crate) async fn write(prom: Prom, headers: HeaderMap, body: Body) -> Respons
     response
 }
 
-/// What became of a request.
+/// The result of a request.
 pub(crate) struct Report {
     /// How many samples are stored.
     pub(crate) samples: usize,
@@ -49,7 +49,7 @@ pub(crate) struct Report {
     pub(crate) reason: Option<String>,
 }
 
-/// Decodes and stores a body. What else is decoded is returned.
+/// Decodes and stores a body. Other decoded data is returned.
 pub(crate) async fn store<T: Send + 'static>(
     prom: &Prom,
     body: HeldBody,

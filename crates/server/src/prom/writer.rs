@@ -1,4 +1,4 @@
-//! Stores samples: those of many requests in one commit.
+//! Stores the samples of many requests in one commit.
 
 use super::tables::PromTables;
 use crate::ingest::attempts;
@@ -13,29 +13,29 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
-/// Of how many series it is remembered that their labels are stored.
+/// The maximum number of series whose labels are remembered as stored.
 const KNOWN_SERIES_MAX: usize = 2_000_000;
 
-/// Of how many metrics it is remembered what is stored about them.
+/// The maximum number of metrics whose stored metadata is remembered.
 const KNOWN_METRICS_MAX: usize = 100_000;
 
-/// The requests with samples that wait.
+/// The waiting requests with samples.
 pub(crate) type SampleQueue = GroupQueue<SampleWriter>;
 
-/// Samples that wait, with their share of the room for all requests.
+/// Waiting samples, with their share of the memory for all requests.
 #[derive(Debug)]
 pub(crate) struct SampleRequest {
     pub(crate) write: WriteRequest,
     pub(crate) _room: Room,
 }
 
-/// Stores samples, labels that are new, and what is said about metrics.
+/// Stores samples, new labels, and metadata of metrics.
 pub(crate) struct SampleWriter {
     database: Database,
     known: Mutex<Known>,
 }
 
-/// What is known to be stored in the tables of these numbers.
+/// What is known to be stored in the tables with these numbers.
 #[derive(Default)]
 struct Known {
     tables: Option<[i64; 2]>,
@@ -54,7 +54,7 @@ impl GroupWriter for SampleWriter {
     type Request = SampleRequest;
     type Report = ();
 
-    /// One: two commits at a time would add samples of the same series.
+    /// Only one, because two concurrent commits could add samples of the same series.
     fn worker_count_max(&self) -> usize {
         1
     }
@@ -116,7 +116,7 @@ impl Known {
         Ok(())
     }
 
-    /// Forgets what was stored in tables that have been dropped since.
+    /// Forgets what was stored in tables that have since been dropped.
     fn forget_other(&mut self, tables: &PromTables) {
         let numbers = Some([tables.labels.id.0, tables.metadata.id.0]);
         if self.tables != numbers {
@@ -129,7 +129,7 @@ fn internal(error: impl std::fmt::Display) -> Error {
     Error::internal(error.to_string())
 }
 
-/// 128 bits that stand for a series: no two of a store's series have the same ones.
+/// 128 bits that identify a series: no two series of a store have the same ones.
 fn fingerprint(series: &str) -> [u64; 2] {
     [0, 1].map(|seed| XxHash3_64::oneshot_with_seed(seed, series.as_bytes()))
 }

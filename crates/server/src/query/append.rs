@@ -15,7 +15,7 @@ use std::io::Cursor;
 
 /// The header that names a batch.
 const BATCH_HEADER: &str = "x-atsdb-batch";
-/// How often rows are added again while other writers change the table.
+/// The maximum number of attempts while other writers change the table.
 const ATTEMPTS_MAX: usize = 20;
 
 /// Reads and stores the rows of a request. The answer is sent when they are durable.

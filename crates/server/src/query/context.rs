@@ -1,4 +1,4 @@
-//! What answering needs.
+//! The context in which requests are answered.
 
 use super::options::QueryOptions;
 use super::sessions::Sessions;
@@ -10,7 +10,7 @@ use atsdb::Database;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// What answering needs.
+/// The context in which requests are answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Query {
     pub(crate) database: Database,

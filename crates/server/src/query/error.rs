@@ -1,4 +1,4 @@
-//! Errors as JSON: `{"kind": "sql", "message": "...", "hint": "..."}`, with the status that fits.
+//! Errors as JSON: `{"kind": "sql", "message": "...", "hint": "..."}`, with the matching status.
 
 use crate::http::refusal;
 use crate::ingest::body::BodyError;
@@ -22,12 +22,12 @@ pub(super) fn described(error: &Error) -> serde_json::Value {
     body
 }
 
-/// The answer to a request that is wrong in itself.
+/// The answer to an invalid request.
 pub(crate) fn refuse(status: StatusCode, message: &str) -> Response {
     with_json(status, &json!({ "kind": "request", "message": message }))
 }
 
-/// The answer to a body that was not taken.
+/// The answer to a refused body.
 pub(crate) fn refused_body(refused: &BodyError) -> Response {
     let (status, message) = refusal::of_body(refused);
     refuse(status, &message)

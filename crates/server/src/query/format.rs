@@ -6,13 +6,13 @@ use atsdb::arrow::datatypes::SchemaRef;
 use atsdb_export::{ArrowIpcWriter, CsvWriter, IpcShape, JsonShape, JsonWriter, Output, ParquetWriter, ResultWriter};
 use std::io::Write;
 
-/// How rows are sent.
+/// The format of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Format {
     /// One array of objects.
     #[default]
     Json,
-    /// An object a line.
+    /// One object in each line.
     Ndjson,
     /// A header and fields; NULL is empty, empty text is `""`.
     Csv,
@@ -20,7 +20,7 @@ pub(crate) enum Format {
     Arrow,
     /// A Parquet file.
     Parquet,
-    /// Columns with their types, then an array a row: what the page reads.
+    /// Columns with their types, then an array for each row. The page uses this format.
     Table,
 }
 

@@ -1,7 +1,7 @@
-//! SQL over HTTP: `/api/sql` answers statements, `/api/append` takes Arrow batches.
+//! SQL over HTTP: `/api/sql` runs statements, `/api/append` accepts Arrow batches.
 //!
-//! A statement runs on a thread that may block, and its rows are sent as they are computed: what waits to be sent is
-//! bounded, and a client that goes away ends the query. Not owned: SQL (`sql`), the formats (crates/export).
+//! A statement runs on a thread that may block, and its rows are sent as they are computed. The output that waits to be
+//! sent is bounded, and the query ends if the client disconnects. Not owned: SQL (`sql`), the formats (crates/export).
 
 mod append;
 mod context;

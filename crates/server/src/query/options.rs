@@ -5,17 +5,17 @@ use std::time::Duration;
 /// The limits of statements that come over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryOptions {
-    /// The most statements that run at the same time. Others are held, and refused after `hold_time`.
+    /// The maximum number of concurrent statements. Others wait, and are refused after `hold_time`.
     pub statements_max: usize,
-    /// How long a statement is held that has no place.
+    /// How long a statement waits before it is refused.
     pub hold_time: Duration,
-    /// The most bytes that one statement may hold.
+    /// The maximum memory of one statement, in bytes.
     pub memory_bytes: usize,
-    /// The longest that a statement may take until its last row is sent.
+    /// The maximum duration of a statement until its last row is sent.
     pub time_limit: Duration,
     /// How long a client may take to read the next part of an answer.
     pub read_time_max: Duration,
-    /// The most bytes of a request with a statement.
+    /// The maximum size of a request with a statement, in bytes.
     pub text_bytes_max: usize,
 }
 

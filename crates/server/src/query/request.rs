@@ -1,4 +1,4 @@
-//! What a request asks for: a text, values for its parameters, and a format.
+//! The content of a request: a text, values for its parameters, and a format.
 
 use super::format::Format;
 use atsdb::sql::ParameterValue;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// What a request asks for.
+/// The content of a request.
 #[derive(Debug)]
 pub(crate) struct SqlRequest {
     pub(crate) sql: String,
@@ -55,7 +55,7 @@ fn format_of(query: &HashMap<String, String>, in_body: Option<&str>) -> Result<F
     }
 }
 
-/// A value of JSON as that of a parameter. A text stays text, whatever it looks like.
+/// Converts a JSON value to a parameter's value. A text stays text, whatever it looks like.
 fn value(value: Value) -> Result<ParameterValue, String> {
     match value {
         Value::Null => Ok(ParameterValue::null()),

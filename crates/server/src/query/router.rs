@@ -1,4 +1,4 @@
-//! The addresses.
+//! The paths.
 
 use super::append::append;
 use super::context::{Query, QueryMetrics};
@@ -26,11 +26,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// What a statement may do is decided by the role when it is executed.
+/// The rights of a statement are checked by the user's role when it is executed.
 pub(crate) const NEEDS: RouteNeeds =
     &[("/api/sql", Needs::Role(Role::Read)), ("/api/append", Needs::Role(Role::Write))];
 
-/// The addresses for statements and for Arrow batches.
+/// The paths for statements and for Arrow batches.
 pub(crate) fn router(state: &State, options: QueryOptions, gate: Gate, ingest: Arc<IngestOptions>) -> Router {
     let counter = |name, help| state.metrics().counter(name, help);
     let metrics = QueryMetrics {

@@ -22,7 +22,7 @@ impl Sessions {
         Self(Arc::new(Inner { database, options, idle: Mutex::default() }))
     }
 
-    /// A session that nobody uses. What its statements may do is that of the request before.
+    /// Takes an idle session. It still has the rights of the previous request.
     pub(crate) fn take(&self) -> Result<Session> {
         if let Some(session) = self.0.idle.lock().pop() {
             return Ok(session);

@@ -19,15 +19,15 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// What is known before the first byte of an answer is sent.
+/// The part of the outcome that is known before the first byte of an answer is sent.
 enum Begun {
     /// Rows follow.
     Rows,
-    /// Something was done.
+    /// A statement without rows was executed.
     Done { verb: &'static str, row_count: Option<u64> },
 }
 
-/// Answers a request of a user. What its statements may not do is refused with the reason.
+/// Answers a request of a user. Statements that the user may not run are refused with the reason.
 pub(crate) async fn run(
     query: Query,
     request: SqlRequest,
@@ -55,7 +55,7 @@ pub(crate) async fn run(
         execute(&session, &request, &listed, begin, writer);
         drop(listed);
         stop.disarm();
-        // A transaction that the request has left open is rolled back with its session.
+        // A transaction that the request has left open is rolled back when its session is dropped.
         if !session.in_transaction() {
             query.sessions.give_back(session);
         }
@@ -72,7 +72,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Executes, and sends what is answered.
+/// Executes the statements, and sends the answer.
 fn execute(
     session: &Session,
     request: &SqlRequest,
@@ -95,7 +95,7 @@ fn execute(
         return;
     }
     if let Err(error) = send_rows(request.format, &mut rows, first, &mut writer) {
-        // The query ends before the client hears of it.
+        // The query ends before the client learns the result.
         drop(rows);
         match request.format {
             Format::Table => writer.end_with(&error_line(&error)),

@@ -17,7 +17,7 @@ const PARTS_MAX: usize = 4;
 
 type Part = Result<Bytes, io::Error>;
 
-/// The end that is written to, by a thread that may block.
+/// The writing end, used by a thread that may block.
 pub(crate) struct PartWriter {
     buffer: Vec<u8>,
     parts: mpsc::Sender<Part>,
@@ -25,10 +25,10 @@ pub(crate) struct PartWriter {
     read_time_max: Duration,
 }
 
-/// The end that is read.
+/// The reading end.
 pub(crate) struct PartReader(mpsc::Receiver<Part>);
 
-/// Both ends. `runtime` is where the reader runs.
+/// Creates both ends. The reader runs in `runtime`.
 pub(crate) fn parts(runtime: Handle, read_time_max: Duration) -> (PartWriter, PartReader) {
     let (sender, receiver) = mpsc::channel(PARTS_MAX);
     (PartWriter { buffer: Vec::new(), parts: sender, runtime, read_time_max }, PartReader(receiver))
@@ -54,11 +54,11 @@ impl PartWriter {
 
     /// Ends the answer with some last bytes.
     pub(crate) fn end_with(mut self, bytes: &[u8]) {
-        // A client that has gone misses nothing.
+        // If the client has disconnected, errors do not matter.
         let _ = self.write_all(bytes).and_then(|()| self.flush());
     }
 
-    /// Ends the answer in the middle: the connection is closed, so that the client notices.
+    /// Aborts the answer: the connection is closed, so that the client notices.
     pub(crate) fn fail(self, message: &str) {
         let _ = self.send(Err(io::Error::other(message.to_owned())));
     }
@@ -78,7 +78,7 @@ impl Write for PartWriter {
     }
 }
 
-/// Stops a statement whose answer nobody waits for any more.
+/// Stops a statement whose client no longer waits for the answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Stop(Arc<Mutex<Option<InterruptHandle>>>);
 
@@ -87,13 +87,13 @@ impl Stop {
         Self(Arc::new(Mutex::new(Some(handle))))
     }
 
-    /// The statement has ended. Its session may now serve another one, which is not to be stopped.
+    /// Called when the statement has ended. Its session may then run another one, which must not be stopped.
     pub(crate) fn disarm(&self) {
         self.0.lock().take();
     }
 }
 
-/// Stops the statement when it is dropped: a connection drops what it can no longer answer.
+/// Stops the statement when this is dropped, as a connection does with answers that it can no longer send.
 #[derive(Debug)]
 pub(crate) struct StopOnDrop(pub(crate) Stop);
 

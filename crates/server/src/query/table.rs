@@ -1,13 +1,13 @@
-//! The format `table`: a line with the columns and their types, a line with an array for each row, and a last line that
-//! says how it ended. So a reader knows types without rows, sees rows as they come, and can tell an end from a break.
+//! The format `table`: a line with the columns and their types, a line with an array for each row, and a last line with
+//! the outcome. So a client knows the types even without rows, gets rows as they are computed, and can distinguish the
+//! end from a broken connection.
 //!
 //! ```text
 //! {"columns":[{"name":"time","type":"TIMESTAMP"},{"name":"value","type":"DOUBLE"}]}
 //! ["2024-03-01T08:00:00Z",20.5]
 //! {"rows":1}
 //! ```
-//!
-//! Integers of more than 15 digits, and decimals that long, are texts: a program that reads JSON numbers as floats
+//! Integers and decimals of more than 15 digits are sent as text, because a program that reads JSON numbers as floats
 //! would change them.
 
 use super::error::described;
@@ -21,7 +21,7 @@ use std::io::Write;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// The digits that any integer may have that a float holds exactly.
+/// All integers with up to this many digits are exact as floats.
 const SAFE_DIGITS: usize = 15;
 
 /// Writes rows as arrays, after the columns.
@@ -50,7 +50,7 @@ impl<W: Write> TableWriter<W> {
     fn put_rows(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.buffer);
         self.put(&rows)?;
-        // Its room is used again.
+        // The buffer is reused.
         self.buffer = rows;
         self.buffer.clear();
         Ok(())
@@ -101,7 +101,7 @@ fn may_be_wide(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Int64 | DataType::UInt64) || data_type.is_decimal()
 }
 
-/// What a type is called in SQL, without its details.
+/// The name of a type in SQL, without its parameters.
 fn type_name(data_type: &DataType) -> &'static str {
     use DataType as T;
     match data_type {

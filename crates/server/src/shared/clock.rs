@@ -3,12 +3,12 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Now, by a clock that nobody sets.
+/// The current time of the monotonic clock.
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Nanoseconds since the epoch, by the clock on the wall.
+/// Nanoseconds since the epoch, by the system clock.
 pub(crate) fn wall_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)

@@ -1,13 +1,13 @@
-//! Parameters of a request, in its address or in the body of a form.
+//! Parameters of a request, in its URL or in the body of a form.
 
 use std::collections::HashMap;
 
-/// The pairs of `a=b&c=d`, escapes undone. Of a name that stands twice, the last value counts.
+/// The pairs of `a=b&c=d`, with escapes decoded. If a name occurs twice, the last value counts.
 pub(crate) fn pairs(text: &[u8]) -> HashMap<String, String> {
     all_pairs(text).collect()
 }
 
-/// The pairs of `a=b&c=d` in their order, escapes undone.
+/// The pairs of `a=b&c=d` in their order, with escapes decoded.
 pub(crate) fn all_pairs(text: &[u8]) -> impl Iterator<Item = (String, String)> {
     let pair = |pair: &[u8]| {
         let equals = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());

@@ -1,6 +1,5 @@
-//! Counters and gauges, and their text for Prometheus.
-//!
-//! A room registers its metrics by name when it starts, and keeps the handles: nothing here knows which there are.
+//! Counters and gauges, and their text for Prometheus. A room registers its metrics by name when it starts, and keeps
+//! the handles. This file does not know the individual metrics.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -8,7 +7,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-/// A number that only grows.
+/// A number that only increases.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counter(Arc<AtomicU64>);
 
@@ -31,7 +30,7 @@ impl Counter {
 pub(crate) struct Gauge(Arc<AtomicI64>);
 
 impl Gauge {
-    /// One more until the guard is dropped.
+    /// Increments the gauge until the guard is dropped.
     pub(crate) fn hold(&self) -> Held {
         self.0.fetch_add(1, Ordering::Relaxed);
         Held(self.clone())
@@ -42,7 +41,7 @@ impl Gauge {
     }
 }
 
-/// One that a gauge counts.
+/// A guard that a gauge counts.
 #[derive(Debug)]
 pub(crate) struct Held(Gauge);
 
@@ -63,7 +62,7 @@ enum Metric {
 }
 
 impl Metrics {
-    /// The counter of this name; names end with `_total`. Registering it again gives the same one.
+    /// The counter with this name, which ends with `_total`. Registering a name again returns the same counter.
     pub(crate) fn counter(&self, name: &'static str, help: &'static str) -> Counter {
         let mut all = self.0.lock();
         match &all.entry(name).or_insert_with(|| (help, Metric::Counter(Counter::default()))).1 {
@@ -72,7 +71,7 @@ impl Metrics {
         }
     }
 
-    /// The gauge of this name.
+    /// The gauge with this name.
     pub(crate) fn gauge(&self, name: &'static str, help: &'static str) -> Gauge {
         let mut all = self.0.lock();
         match &all.entry(name).or_insert_with(|| (help, Metric::Gauge(Gauge::default()))).1 {

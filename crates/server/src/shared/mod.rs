@@ -1,7 +1,7 @@
-//! What every room uses.
+//! Code that every room uses.
 //!
 //! Owned here: the store that is served, counters and gauges, the list of running statements, and the phase of the
-//! server's life. Not owned: anything that knows a protocol.
+//! server's life. Not owned: anything that depends on a protocol.
 
 pub(crate) mod clock;
 pub(crate) mod form;

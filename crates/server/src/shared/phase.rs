@@ -2,20 +2,20 @@
 
 use tokio::sync::{mpsc, watch};
 
-/// What a server does at present. A phase is never followed by an earlier one.
+/// The current phase of a server. A phase is never followed by an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// It does not listen everywhere yet.
+    /// It is not listening on all addresses yet.
     Starting,
-    /// It answers.
+    /// It answers requests.
     Ready,
-    /// It accepts no connections; what has been begun may end.
+    /// It accepts no new connections; running work may finish.
     Draining,
-    /// Whatever still runs is cancelled.
+    /// Remaining work is cancelled.
     Stopping,
 }
 
-/// Who decides the phase, and knows who is still at work.
+/// Sets the phase, and tracks unfinished work.
 #[derive(Debug)]
 pub(crate) struct PhaseOwner {
     phase: watch::Sender<Phase>,
@@ -23,14 +23,14 @@ pub(crate) struct PhaseOwner {
     all_done: mpsc::Receiver<()>,
 }
 
-/// Follows the phase. While a clone that [`works`](PhaseFollower::work) lives, the server waits for it.
+/// Observes the phase. The server waits for [`work`](PhaseFollower::work) that was begun with a follower.
 #[derive(Debug, Clone)]
 pub(crate) struct PhaseFollower {
     phase: watch::Receiver<Phase>,
     work: mpsc::WeakSender<()>,
 }
 
-/// Something that the server waits for before it ends.
+/// Work that the server waits for before it ends.
 #[derive(Debug)]
 pub(crate) struct Work {
     _held: Option<mpsc::Sender<()>>,
@@ -50,7 +50,7 @@ impl PhaseOwner {
 
     /// Waits until all work has ended; none can begin any more.
     pub(crate) async fn wait(&mut self) {
-        // The last sender is the one here: it is replaced by one that is closed.
+        // The owner has the last sender, which is replaced by a closed one.
         let (closed, _) = mpsc::channel(1);
         self.work = closed;
         let _ = self.all_done.recv().await;
@@ -64,11 +64,11 @@ impl PhaseFollower {
 
     /// Waits until the server is in this phase or a later one.
     pub(crate) async fn reach(&mut self, phase: Phase) {
-        // The owner has gone: so is the server.
+        // If the owner is gone, so is the server.
         let _ = self.phase.wait_for(|now| *now >= phase).await;
     }
 
-    /// Begins something that the server waits for.
+    /// Begins work that the server waits for.
     pub(crate) fn work(&self) -> Work {
         Work { _held: self.work.upgrade() }
     }

@@ -1,4 +1,4 @@
-//! The statements that run at present, whoever sent them: they can be listed and cancelled.
+//! The running statements of all clients, which can be listed and cancelled.
 
 use super::clock;
 use atsdb::sql::InterruptHandle;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// At most so many bytes of a statement's text are kept.
+/// The maximum number of bytes of a statement's text that are kept.
 const TEXT_BYTES_MAX: usize = 4 << 10;
 
-/// The statements that run at present. Clones are the same list.
+/// The running statements. Clones share the same list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Running(Arc<Inner>);
 
@@ -34,19 +34,20 @@ struct Entry {
 /// One statement in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RunningStatement {
-    /// Never given to another statement.
+    /// The statement's number, which is never reused.
     pub(crate) id: u64,
-    /// How it came.
+    /// The protocol over which it was sent.
     pub(crate) protocol: &'static str,
-    /// Who sent it, if that is known.
+    /// The user who sent it, if known.
     pub(crate) user: Option<String>,
-    /// Its text, perhaps without its end.
+    /// Its text, possibly truncated.
     pub(crate) text: String,
     /// How long it has run.
     pub(crate) elapsed: Duration,
 }
 
-/// A statement that runs: in the list until it is dropped, which must be before its session does anything else.
+/// A running statement. It stays in the list until this is dropped, which must happen before its session does anything
+/// else.
 #[derive(Debug)]
 pub(crate) struct Listed {
     id: u64,
@@ -55,7 +56,7 @@ pub(crate) struct Listed {
 }
 
 impl Running {
-    /// Lists a statement that `handle` stops.
+    /// Adds a statement to the list. `handle` interrupts it.
     pub(crate) fn begin(
         &self,
         protocol: &'static str,
@@ -77,7 +78,7 @@ impl Running {
         Listed { id, is_cancelled, running: self.clone() }
     }
 
-    /// All of them, the oldest first.
+    /// All running statements, the oldest first.
     pub(crate) fn list(&self) -> Vec<RunningStatement> {
         let now = clock::now();
         let statements = self.0.statements.lock();
@@ -91,9 +92,11 @@ impl Running {
         statements.collect()
     }
 
-    /// Stops a statement that `may` allows, by the user who sent it. `false` if it does not run, or is not allowed.
+    /// Interrupts a statement if `may` allows it for the user who sent it. Returns `false` if it is not running, or not
+    /// allowed.
     pub(crate) fn cancel(&self, id: u64, may: impl FnOnce(Option<&str>) -> bool) -> bool {
-        // While the list is locked the statement stays in it, so that no later one of its session is hit.
+        // While the list is locked, the statement stays in it, so that no later statement of its session is
+        // interrupted.
         let statements = self.0.statements.lock();
         let Some(entry) = statements.get(&id).filter(|entry| may(entry.user.as_deref())) else { return false };
         entry.is_cancelled.store(true, Ordering::Relaxed);
@@ -103,7 +106,7 @@ impl Running {
 }
 
 impl Listed {
-    /// Whether somebody cancelled it, perhaps between two of its parts.
+    /// Whether it was cancelled, possibly between two of its parts.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What the rooms share.
+//! The state that the rooms share.
 
 use super::clock;
 use super::metrics::Metrics;
@@ -8,7 +8,7 @@ use atsdb::Database;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The state of a server. Clones are the same one.
+/// The state of a server. Clones share the same state.
 #[derive(Debug, Clone)]
 pub(crate) struct State(Arc<Inner>);
 
@@ -36,7 +36,7 @@ impl State {
         &self.0.metrics
     }
 
-    /// The statements that run at present.
+    /// The running statements.
     pub(crate) fn running(&self) -> &Running {
         &self.0.running
     }

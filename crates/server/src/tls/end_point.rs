@@ -22,7 +22,8 @@ enum HashFunction {
     Sha512,
 }
 
-/// The hash; `None` where the signature has no hash function of its own, as that of Ed25519: nothing can be bound then.
+/// Returns the hash, or `None` if the signature has no separate hash function, as with Ed25519. Channel binding is not
+/// possible then.
 pub(super) fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let identifier = signature_algorithm(certificate)?;
     let (_, function) = ALGORITHMS.into_iter().find(|(known, _)| *known == identifier)?;
@@ -43,7 +44,7 @@ fn signature_algorithm(certificate: &[u8]) -> Option<&[u8]> {
     element(algorithm, OBJECT_IDENTIFIER).map(|(identifier, _)| identifier)
 }
 
-/// The content of the element that DER begins with, and what follows it.
+/// The content of the first DER element, and the bytes after it.
 fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (first, rest) = der.split_first()?;
     let (length, rest) = rest.split_first()?;
@@ -62,7 +63,7 @@ fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
 
-    /// A certificate of which nothing but the outline is right.
+    /// A certificate of which only the outline is valid.
     fn outline(identifier: &[u8]) -> Vec<u8> {
         let sequence = |content: &[u8]| [&[0x30, 0x81, content.len() as u8], content].concat();
         let algorithm = sequence(&[&[6, identifier.len() as u8], identifier].concat());

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 
-/// What the server proves who it is with. Clones are the same one.
+/// The certificate with which the server proves its identity. Clones share the same state.
 #[derive(Clone)]
 pub(crate) struct Tls(Arc<Inner>);
 
@@ -21,7 +21,7 @@ struct Inner {
     present: Mutex<Arc<Identity>>,
 }
 
-/// A certificate and what is made of it.
+/// A certificate and the acceptors that use it.
 pub(crate) struct Identity {
     http: TlsAcceptor,
     pg: TlsAcceptor,
@@ -43,14 +43,14 @@ impl Tls {
         Ok(Self(Arc::new(Inner { options, present })))
     }
 
-    /// Reads both again, for connections from now on. After an error the present ones stay.
+    /// Reads both again, for new connections. After an error, the present ones are kept.
     pub(crate) fn reload(&self) -> Result<()> {
         let read = Identity::read(&self.0.options)?;
         *self.0.present.lock() = Arc::new(read);
         Ok(())
     }
 
-    /// The present certificate.
+    /// The current certificate.
     pub(crate) fn identity(&self) -> Arc<Identity> {
         Arc::clone(&self.0.present.lock())
     }
@@ -80,12 +80,12 @@ impl Identity {
         Ok(Self { http: acceptor(b"http/1.1"), pg: acceptor(b"postgresql"), end_point })
     }
 
-    /// For connections of HTTP.
+    /// The acceptor for HTTP connections.
     pub(crate) fn http(&self) -> TlsAcceptor {
         self.http.clone()
     }
 
-    /// For connections of PostgreSQL clients.
+    /// The acceptor for connections of PostgreSQL clients.
     pub(crate) fn pg(&self) -> TlsAcceptor {
         self.pg.clone()
     }
@@ -97,6 +97,6 @@ impl Identity {
 }
 
 fn unreadable(path: &Path, error: &rustls::pki_types::pem::Error) -> Error {
-    // The message of the parser names no byte of the key.
+    // The parser's message does not contain any byte of the key.
     Error::usage(format!("cannot read {} as PEM: {error}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! Where copies and backups go: stores of their own, and one archive for all processes of a world.
+//! The targets of copies and backups: separate stores, and one archive for all processes of a world.
 
 use crate::compare::{Seen, see};
 use crate::setting::Language;
@@ -11,7 +11,7 @@ use atsdb_engine::{CopyOptions, Engine, Selection};
 use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
-/// What makes an empty store.
+/// Creates an empty store.
 pub(crate) type MakeStore = Box<dyn Fn() -> Result<Engine> + Send + Sync>;
 
 /// The places outside of the store.
@@ -23,24 +23,24 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Without backups. `make` makes the stores that copies and backups are put in.
+    /// Creates an archive without backups. `make` creates the stores for copies and restored backups.
     pub(crate) fn new(make: MakeStore) -> Result<Self> {
         let copies = make()?;
         Ok(Self { make, copies, restored: Mutex::default(), archive: Mutex::default() })
     }
 
-    /// Where copies go.
+    /// The target of copies.
     pub(crate) fn copies(&self) -> Engine {
         self.copies.clone()
     }
 
-    /// Backs a store up. With `keep` old backups go.
+    /// Backs a store up. With `keep`, old backups are deleted.
     pub(crate) fn back_up(&self, engine: &Engine, keep: Option<usize>) -> Result<()> {
         let archive = self.archive()?;
         archive.write(&engine.cut(&Selection::default())?, true, keep, None).map(drop)
     }
 
-    /// What a backup holds, restored.
+    /// Restores a backup and returns its contents.
     pub(crate) fn restore(&self, now_ms: i64, which: WhichBackup, afresh: bool, language: Language) -> Result<Seen> {
         let which = match which {
             WhichBackup::Newest => BackupSelector::Latest,
@@ -68,7 +68,7 @@ impl Places {
     }
 }
 
-/// Everything that a store has, rollups asked where sessions speak SQL.
+/// Everything in a store. Rollups are queried if sessions use SQL.
 pub(crate) fn see_all(engine: &Engine, language: Language) -> Result<Seen> {
     let mut seen = see(&engine.snapshot()?)?;
     if language == Language::Sql && !seen.rollups.is_empty() {

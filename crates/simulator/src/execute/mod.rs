@@ -42,7 +42,7 @@ struct Session {
 
 struct Transaction {
     batch: Batch,
-    /// Whether it goes by what the store was when it first looked.
+    /// Whether it uses the state of the store at its first read.
     has_looked: bool,
     has_failed: bool,
 }
@@ -220,7 +220,7 @@ fn in_transaction(session: &mut Session, work: impl FnOnce(&mut Batch) -> Result
     done
 }
 
-/// Does work in the session's transaction, or in a batch of its own.
+/// Runs a function in the session's transaction, or in a separate batch.
 fn in_batch(engine: &Engine, session: &mut Session, work: impl FnOnce(&mut Batch) -> Result<Answer>) -> Result<Answer> {
     if session.transaction.is_some() {
         return in_transaction(session, work);
@@ -261,7 +261,7 @@ fn append(
             CommitOutcome::Duplicate => Answer::Duplicate,
         });
     };
-    // Rows without keys are appended without a look at the store, but for those of tables in memory.
+    // Rows without keys are appended without reading the store, except for those of tables in memory.
     if !open.has_looked && !open.has_failed {
         let table = engine.table(name);
         let is_unknown = table.as_ref().is_err_and(|error| error.kind() != ErrorKind::NotFound);

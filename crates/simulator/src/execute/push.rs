@@ -1,4 +1,4 @@
-//! Rows given to an appender, together or one by one.
+//! Adds rows to an appender, together or one by one.
 
 use crate::outcome::Answer;
 use crate::shape::{Kind, batch_of, kind, seconds, text, value};

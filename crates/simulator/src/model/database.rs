@@ -15,7 +15,7 @@ pub(crate) struct Database {
     pub(crate) rollups: Vec<RollupModel>,
 }
 
-/// What becomes of rows.
+/// The fate of rows.
 pub(crate) enum Change {
     Delete,
     Note(Option<i64>),
@@ -51,7 +51,7 @@ impl Database {
         Some(uid)
     }
 
-    /// Drops a table; `None` if there is none, or if it has rollups and these are not to go with it.
+    /// Drops a table; `None` if it does not exist, or if it has rollups that are not to be dropped with it.
     pub(crate) fn drop_table(&mut self, name: &str, cascade: bool) -> Option<u64> {
         let position = self.tables.iter().position(|table| table.definition.name == name)?;
         let uid = self.tables[position].uid;
@@ -70,7 +70,7 @@ impl Database {
         self.rollups.iter().filter(move |rollup| rollup.source == table)
     }
 
-    /// What a rollup answers.
+    /// The answer of a rollup.
     pub(crate) fn rollup_rows(&self, name: &str) -> Option<Vec<Vec<Option<i64>>>> {
         let rollup = self.rollup(name)?;
         self.by_uid(rollup.source).map(|source| rollup.answer(source))
@@ -85,7 +85,7 @@ impl Database {
         }
     }
 
-    /// Before which time expired rows of a table may go.
+    /// The time before which expired rows of a table may be dropped.
     pub(crate) fn gone_before(&self, table: u64) -> i64 {
         self.rollups_of(table).map(RollupModel::lets_go_before).min().unwrap_or(i64::MAX)
     }
@@ -180,7 +180,7 @@ impl Database {
         Some(table.uid)
     }
 
-    /// What has expired may go.
+    /// Expired rows may be dropped.
     pub(crate) fn expire(&mut self, now_ms: i64) {
         for table in &mut self.tables {
             let (Some(retention), Some(time)) = (table.definition.retention, table.definition.time) else { continue };
@@ -214,7 +214,7 @@ impl Database {
             .all(|(table, limit)| seen.tables.get(&table.definition.name).is_some_and(|seen| table.agrees(seen, limit)))
     }
 
-    /// The same text for states that nobody can tell apart.
+    /// A text that is the same for indistinguishable states.
     pub(crate) fn signature(&self) -> String {
         let definitions: Vec<&TableDefinition> = self.tables.iter().map(|table| &table.definition).collect();
         let rollups: Vec<String> = self.rollups.iter().map(RollupModel::signature).collect();

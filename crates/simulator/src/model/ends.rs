@@ -97,7 +97,7 @@ impl Model {
             }
             _ => self.statement(action),
         };
-        // Of what is done in the middle of something else either may be refused, and then has done nothing.
+        // If one action happens in the middle of another, either may be refused, and then has no effect.
         if is_disturbed {
             ends.push(refused());
             if matches!(action, Action::Push { .. }) {
@@ -127,7 +127,7 @@ impl Model {
         let (Some(source), None) = (source, self.database.rollup(name)) else {
             return vec![(Verdict::Refused, next)];
         };
-        // Its definition says from now on that changes are noted.
+        // From now on its definition requires changes to be logged.
         source.defined += 1;
         let rollup = RollupModel::new(name, source.uid, summary);
         next.database.rollups.push(rollup);
@@ -178,7 +178,7 @@ impl Model {
         }
         let mut variants = vec![cells_of(&table.definition, rows)];
         if is_disturbed {
-            // A column that came meanwhile was not given: rows have what older ones have, or NULL.
+            // The rows have no value for a column that was added in the meantime: they get that of older rows, or NULL.
             let extra = |id: &u16, value: Option<Option<i64>>| {
                 let mut rows = variants[0].clone();
                 rows.iter_mut().for_each(|row| match value {
@@ -263,7 +263,7 @@ impl Model {
             // Rows that were pushed one by one before the one that is refused stay; a batch is refused as a whole.
             false => vec![(Verdict::Refused, next)],
             true => {
-                // What the table's dictionaries or definition do not take any more drops the rows before, too.
+                // Rows that the table's dictionaries or definition no longer accept also drop the rows before them.
                 let is_there = self.appenders.get(&session).is_some_and(|appender| appender.is_present(&self.database));
                 let mut ends = vec![(Verdict::Done, next)];
                 ends.extend((!is_there).then_some((Verdict::Refused, failed)));

@@ -1,11 +1,9 @@
-//! What the state may be after each step, as plain lists of rows.
-//!
-//! A model is one possible state ([`state`]). An action, with what the world said of it, leads to the states that are
-//! possible then; if there is none, the world has broken a promise. Mostly there is one: two are possible where an
-//! answer was lost, a process ended, or another process acted in the middle of an action.
-//!
-//! Owned by `ends`: how each action may end; by `statement` what it does to tables; by `transaction` and `pending` what
-//! is not visible yet; by `database`, `table` and `rollup` what is.
+//! The possible states after each step, as plain lists of rows. A model is one possible state ([`state`]). An action
+//! and its result in the world lead to the states that are possible afterwards. If there is none, the world has broken
+//! a guarantee. Usually there is exactly one; two are possible if an answer was lost, a process ended, or another
+//! process acted in the middle of an action. `ends` owns the possible results of each action, `statement` its effect on
+//! tables, `transaction` and `pending` the changes that are not visible yet, and `database`, `table` and `rollup` the
+//! visible state.
 
 mod database;
 mod ends;
@@ -28,7 +26,7 @@ use transaction::Transaction;
 pub(crate) use state::Model;
 
 impl Model {
-    /// The states that are possible after an action. `is_disturbed` says that another process acted meanwhile.
+    /// The states that are possible after an action. `is_disturbed` means that another process acted during it.
     pub(crate) fn after(&self, action: &Action, observed: &Observed, is_disturbed: bool) -> Vec<Self> {
         let beginnings = self.beginnings(action);
         beginnings.iter().flat_map(|state| state.after_using(action, observed, is_disturbed)).collect()
@@ -45,7 +43,7 @@ impl Model {
             return possible.map(|model| model.without_process(action.process())).collect();
         }
         let failed = |model: &Self| model.clone().failed(action);
-        // A question that fails leaves the transaction as it was, but for rows that are on their way into it.
+        // A failed query leaves the transaction unchanged, except for rows that are not in its batch yet.
         let is_question = matches!(action, Action::Read { .. } | Action::ReadRollup { .. });
         if is_question && observed.outcome.is_err() && self.language == Language::Sql {
             let is_refused = observed.failed.is_some() || ends.iter().any(|(verdict, _)| *verdict == Verdict::Refused);
@@ -53,7 +51,7 @@ impl Model {
             let states: Vec<Self> = [self.clone(), failed(self)].into_iter().chain(refused).collect();
             return if is_refused { states } else { Vec::new() };
         }
-        // What an appender has before a batch that fails stays, unless the batch took some of it along.
+        // Rows that an appender has before a failing batch stay, unless some of them were processed with the batch.
         if let ((Err(_), Some(_)), Action::Push { .. }) = ((&observed.outcome, observed.failed), action) {
             return vec![self.clone(), failed(self)];
         }
@@ -105,7 +103,7 @@ impl Model {
         merged.collect()
     }
 
-    /// What an action that is no part of a transaction has done, as one of its own.
+    /// The effect of an action outside of a transaction, as a separate transaction.
     fn as_transaction(&self, action: &Action) -> Option<Transaction> {
         if let Action::Flush { session } = action {
             let pending = self.appenders.get(session)?.clone().empty()?;
@@ -118,7 +116,7 @@ impl Model {
         }
     }
 
-    /// What it says for people, of what should have come.
+    /// A description of the expected result for people.
     pub(crate) fn expected(&self, action: &Action) -> String {
         let verdicts: Vec<Verdict> = self.ends(action, false).into_iter().map(|(verdict, _)| verdict).collect();
         format!("{verdicts:?}")

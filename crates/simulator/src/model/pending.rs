@@ -52,7 +52,7 @@ impl Appender {
         Self { definition: table.definition.clone(), pending, is_broken: false }
     }
 
-    /// Takes rows; whether all were taken.
+    /// Adds rows. Returns whether all were accepted.
     pub(crate) fn push(&mut self, rows: &[Cells], together: bool) -> bool {
         if self.is_broken {
             return false;
@@ -82,7 +82,7 @@ impl Appender {
         self.is_broken
     }
 
-    /// What was pushed, which is then forgotten; `None` if rows were dropped.
+    /// Takes the pushed rows; `None` if rows were dropped.
     pub(crate) fn empty(&mut self) -> Option<Pending> {
         let pending = self.pending.clone();
         self.pending.rows.clear();

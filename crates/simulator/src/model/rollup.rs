@@ -1,11 +1,12 @@
-//! Rollups as what they answer: buckets computed from the rows that are there, and closed ones as they were.
+//! Rollups, modelled by their answers: buckets computed from the existing rows, and closed ones with their last
+//! contents.
 
 use super::table::{Row, TableModel};
 use crate::shape::{Kind, kind};
 use crate::subject::Summary;
 use std::collections::BTreeMap;
 
-/// Rows as a rollup answers them, the bucket first.
+/// The rows of a rollup's answer, with the bucket first.
 type Answered = Vec<Vec<Option<i64>>>;
 
 /// A rollup.
@@ -17,13 +18,13 @@ pub(crate) struct RollupModel {
     pub(crate) summary: Summary,
     /// Buckets before this time are closed.
     closed_before: Option<i64>,
-    /// What closed buckets hold.
+    /// The contents of closed buckets.
     closed: Answered,
-    /// Up to where it may have been closed, and what it answered then.
+    /// The time up to which buckets may have been closed, and the answer at that moment.
     closable: Option<(i64, Answered)>,
 }
 
-/// What is computed of the rows of one bucket and sensor.
+/// The values computed from the rows of one bucket and sensor.
 #[derive(Default)]
 struct Group {
     total: Option<i64>,
@@ -38,7 +39,7 @@ impl RollupModel {
         Self { name: name.to_owned(), source, summary, closed_before, closed, closable }
     }
 
-    /// What it answers over the rows of its source, sorted.
+    /// Its answer over the rows of its source, sorted.
     pub(crate) fn answer(&self, source: &TableModel) -> Answered {
         let mut groups: BTreeMap<(i64, Option<i64>), Group> = BTreeMap::new();
         for row in &source.rows {
@@ -87,7 +88,7 @@ impl RollupModel {
         true
     }
 
-    /// Before which time rows of the source may go.
+    /// The time before which rows of the source may be dropped.
     pub(crate) fn lets_go_before(&self) -> i64 {
         self.closed_before.unwrap_or(i64::MIN)
     }
@@ -97,7 +98,7 @@ impl RollupModel {
         format!("  rollup {name} {summary:?} closed before {closed_before:?}: {closed:?}")
     }
 
-    /// The same text for rollups that nobody can tell apart.
+    /// A text that is the same for indistinguishable rollups.
     pub(crate) fn signature(&self) -> String {
         format!("{}{:?}", self.shown(), self.closable)
     }

@@ -1,4 +1,5 @@
-//! One possible state of everything: the store, what each process has in memory, what is open, held and backed up.
+//! One possible state of everything: the store, the memory of each process, open transactions, held snapshots and
+//! backups.
 
 use super::database::Database;
 use super::pending::Appender;
@@ -19,7 +20,7 @@ struct Resident {
     rewritten: u64,
 }
 
-/// What a snapshot shows that is held.
+/// The contents of a held snapshot.
 #[derive(Debug, Clone)]
 struct Held {
     database: Database,
@@ -95,7 +96,7 @@ impl Model {
         }
     }
 
-    /// A process has read all tables: those whose rows are saved are in use.
+    /// A process has read all tables, so those with saved rows are now in use.
     fn begin_saved(&mut self, process: usize) {
         let saved = self.database.clone();
         for table in self.unused_by(process) {
@@ -144,7 +145,7 @@ impl Model {
         states
     }
 
-    /// The rows that a process has of tables in memory take the place of those that were saved: of one, or of all.
+    /// Replaces the saved rows of one table in memory, or of all, by those of a process.
     pub(super) fn save(&mut self, process: usize, table: Option<u64>) {
         for saved in self.database.tables.iter_mut().filter(|saved| table.is_none_or(|table| table == saved.uid)) {
             if let Some(resident) = self.residents.get_mut(&(process, saved.uid)) {
@@ -156,14 +157,14 @@ impl Model {
         }
     }
 
-    /// A process backs everything up. With `keep` only so many backups stay.
+    /// A process backs everything up. With `keep`, only this many backups are kept.
     pub(super) fn back_up(&mut self, process: usize, keep: Option<usize>) {
         self.backups.push((self.now_ms, self.view_of(process)));
         let gone = keep.map_or(0, |keep| self.backups.len().saturating_sub(keep));
         self.backups.drain(..gone);
     }
 
-    /// The backup that is meant.
+    /// The selected backup.
     pub(super) fn backup(&self, which: WhichBackup) -> Option<&Database> {
         let until = which.until_ms(self.now_ms);
         self.backups.iter().rfind(|(taken, _)| *taken <= until).map(|(_, database)| database)
@@ -175,7 +176,7 @@ impl Model {
         self.held.insert(process, held);
     }
 
-    /// Time goes by.
+    /// Time passes.
     pub(crate) fn set_now(&mut self, now_ms: i64) {
         self.now_ms = now_ms;
     }
@@ -185,7 +186,7 @@ impl Model {
         (0..PROCESSES).for_each(|process| *self = self.clone().without_process(process));
     }
 
-    /// Whether this is what a process reads; what may have expired is settled by it.
+    /// Whether this is what a process reads. It also decides which expired rows are gone.
     pub(crate) fn agrees(&mut self, process: usize, seen: &Seen) -> bool {
         let mut view = self.view_of(process);
         if !view.agrees(seen) {
@@ -196,7 +197,7 @@ impl Model {
         true
     }
 
-    /// Whether this is what the snapshot shows that a process holds.
+    /// Whether this is the contents of the snapshot that a process holds.
     pub(crate) fn agrees_held(&mut self, process: usize, seen: Option<&Seen>) -> bool {
         let (Some(held), Some(seen)) = (self.held.get_mut(&process), seen) else {
             return self.held.contains_key(&process) == seen.is_some();
@@ -204,7 +205,7 @@ impl Model {
         if !held.database.agrees(seen) {
             return false;
         }
-        // Whoever reads a table in memory for the first time, in whatever snapshot, begins with its rows.
+        // A process that reads a table in memory for the first time, in any snapshot, starts with its rows.
         let held = held.clone();
         for table in held.unused {
             if held.database.by_uid(table).is_some_and(|table| !table.rows.is_empty()) {
@@ -214,7 +215,7 @@ impl Model {
         true
     }
 
-    /// What is visible, for people.
+    /// The visible state, for people.
     pub(crate) fn shown(&self) -> String {
         let shown = |((process, table), resident): (&(usize, u64), &Resident)| {
             let Some(table) = self.database.by_uid(*table) else { return String::new() };
@@ -229,7 +230,7 @@ impl Model {
         self.held.get(&process).map_or_else(String::new, |held| held.database.shown())
     }
 
-    /// The same text for states that nobody can tell apart.
+    /// A text that is the same for indistinguishable states.
     pub(crate) fn signature(&self) -> String {
         let transactions: Vec<String> = self.transactions.values().map(Transaction::signature).collect();
         let shown = |held: &Held| format!("{}{:?}", held.database.signature(), held.unused);
@@ -287,7 +288,7 @@ impl Model {
         self
     }
 
-    /// What an action computes of rollups may close them.
+    /// Computing rollups may close buckets.
     pub(super) fn note_closable(&mut self, action: &Action) {
         match action {
             Action::Look { .. } => self.database.note_closable(None, self.now_ms),
@@ -322,7 +323,7 @@ impl Model {
         }
     }
 
-    /// What a session sees.
+    /// The state that a session sees.
     fn view(&self, session: usize) -> Database {
         let open = self.transactions.get(&session).and_then(Transaction::view);
         open.cloned().unwrap_or_else(|| self.view_of(session % PROCESSES))

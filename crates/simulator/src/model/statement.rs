@@ -1,4 +1,4 @@
-//! What a statement does to tables, and what it may say.
+//! The effects of statements on tables, and their possible results.
 
 use super::database::{Change, Database};
 use crate::action::Action;
@@ -7,13 +7,13 @@ use crate::subject::{Cells, Rows, rollup_name, table_name};
 use atsdb_core::TableDefinition;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an action may say.
+/// A possible result of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Done,
     Duplicate,
     Nothing,
-    /// It is refused, with an error of any kind but those that say that something is wrong with the program.
+    /// It is refused, with an error of any kind except those that indicate a bug.
     Refused,
 }
 

@@ -6,12 +6,12 @@ use atsdb_core::{Column, TableDefinition, Unique, Value};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// A row. Its number tells it apart from others with the same values.
+/// A row. Its number distinguishes it from others with the same values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) id: u64,
     pub(crate) cells: BTreeMap<u16, Option<i64>>,
-    /// Whether it has expired, and may be gone.
+    /// Whether it has expired, and may have been dropped.
     pub(crate) may_be_gone: bool,
 }
 
@@ -44,7 +44,7 @@ impl TableModel {
         Self { uid: number(), definition, rows: Vec::new(), added: 0, rewritten: 0, defined: 0 }
     }
 
-    /// Whether its rows live in the processes.
+    /// Whether its rows are in the memory of the processes.
     pub(crate) fn is_in_memory(&self) -> bool {
         self.definition.is_in_memory()
     }
@@ -77,7 +77,7 @@ impl TableModel {
         self.definition.columns.iter().map(value).collect()
     }
 
-    /// Whether this was read. What may have expired is then there or gone; what is gone was before `gone_before`.
+    /// Whether the rows read match this table. It also decides which expired rows are gone: those before `gone_before`.
     pub(crate) fn agrees(&mut self, seen: &SeenTable, gone_before: i64) -> bool {
         is_same(&self.definition, &seen.definition) && self.has_rows(&seen.rows, gone_before)
     }
@@ -97,7 +97,7 @@ impl TableModel {
             (values.clone(), may_be_gone(row, &values), row.id)
         };
         let mut own: Vec<(Vec<Option<i64>>, bool, u64)> = self.rows.iter().map(shown).collect();
-        // Of equal rows those that must be there come first.
+        // Among equal rows, those that must exist come first.
         own.sort();
         let (mut found, mut gone) = (rows.iter().peekable(), Vec::new());
         for (values, may_be_gone, id) in &own {
@@ -138,7 +138,7 @@ impl TableModel {
 fn is_same(model: &TableDefinition, seen: &TableDefinition) -> bool {
     let names =
         |definition: &TableDefinition| definition.indexes.iter().map(|index| index.name.clone()).collect::<Vec<_>>();
-    // SQL gives a column that is added with a value this value as its default, too.
+    // In SQL, the value of an added column for older rows is also its default.
     let columns = |definition: &TableDefinition| -> Vec<Column> {
         definition.columns.iter().map(|column| Column { default: None, ..column.clone() }).collect()
     };

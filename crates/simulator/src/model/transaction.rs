@@ -1,4 +1,4 @@
-//! Transactions: what somebody has done that nobody else sees yet.
+//! Transactions: changes that only their session can see.
 
 use super::database::Database;
 use super::pending::Pending;
@@ -14,16 +14,17 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Rows that were added to a table in memory, under one policy.
 type Addition = (Vec<BTreeMap<u16, Option<i64>>>, ConflictPolicy);
 
-/// What a transaction has done since it first looked at the store.
+/// The changes of a transaction since its first read of the store.
 #[derive(Debug, Clone)]
 struct Looked {
-    /// What the store was then.
+    /// The store at that time.
     base: Database,
-    /// The same with what the transaction has done.
+    /// The store with the changes of the transaction.
     view: Database,
     /// Tables of which it has looked at rows in order to change them.
     touched: BTreeSet<u64>,
-    /// What was added to tables in memory; `None` if more than that was done: then they must be as they were.
+    /// The rows added to tables in memory; `None` if there were other changes, which require that the tables are
+    /// unchanged at the commit.
     additions: BTreeMap<u64, Option<Vec<Addition>>>,
     /// Tables in memory that its process had not used then.
     unused: BTreeSet<u64>,
@@ -83,8 +84,8 @@ impl Transaction {
         format!("{:?}{:?}{marks:?}{}", self.pending, self.looked.as_ref().map(shown), self.has_failed)
     }
 
-    /// What a statement leads to, over the present state of the store; `unused` are the tables in memory that its
-    /// process has not used.
+    /// The possible results of a statement over the present state of the store. `unused` are the tables in memory that
+    /// its process has not used.
     pub(crate) fn statement(
         &self,
         database: &Database,
@@ -98,7 +99,7 @@ impl Transaction {
             action if !is_sql && action.is_of_sql() => return vec![(Verdict::Nothing, self.clone())],
             _ => {}
         }
-        // A transaction goes on after a question that cannot be answered, and after a name that no mark has.
+        // A transaction continues after a failed query, and after an unknown savepoint name.
         let is_question = matches!(action, Action::Read { .. } | Action::ReadRollup { .. });
         let is_harmless =
             is_sql && (is_question || matches!(action, Action::ReturnTo { .. } | Action::ReleaseMark { .. }));
@@ -143,7 +144,8 @@ impl Transaction {
                 }
             },
             _ => {
-                // A table of the transaction's own is changed only as long as it is empty and older than no mark.
+                // A table that the transaction created can be altered only while it is empty and was created after all
+                // savepoints.
                 may_conflict |= looked.is_own_table(action) || looked.needs_what_is_gone(action, database);
                 let additions = looked.additions.clone();
                 looked.note_additions(action);
@@ -177,7 +179,7 @@ impl Transaction {
                     return None;
                 }
                 let pending = Pending::new(table, *policy, rows);
-                // Of rows that do not fit the statement is told at once.
+                // Rows that do not fit are reported to their statement at once.
                 pending.append_to(&mut database.clone())?;
                 next.pending.push(pending);
             }
@@ -222,7 +224,7 @@ impl Transaction {
 }
 
 impl Looked {
-    /// Remembers what a statement is about to do to a table in memory.
+    /// Records the change that a statement is about to make to a table in memory.
     fn note_additions(&mut self, action: &Action) {
         let Some(table) = action.table().and_then(|table| self.view.table(table_name(table))) else { return };
         if !table.is_in_memory() || matches!(action, Action::Read { .. }) {
@@ -254,7 +256,7 @@ impl Looked {
         })
     }
 
-    /// Whether it needs the dictionaries of a table that somebody else has dropped: for rows of the transaction's own.
+    /// Whether it needs the dictionaries of a table that another session has dropped, for the transaction's own rows.
     fn needs_what_is_gone(&self, action: &Action, present: &Database) -> bool {
         if let Action::ReadRollup { rollup, .. } = action {
             let rollup = self.view.rollup(rollup_name(*rollup));
@@ -285,7 +287,7 @@ impl Looked {
                 && let Some(now) = merged.by_uid(uid).filter(|now| !now.is_as(before))
             {
                 may_conflict |= additions.is_none() || self.unused.contains(&uid) || now.defined != before.defined;
-                // What was only added is added to whatever is there by now.
+                // Rows that were only added are added to the present rows.
                 if let Some(additions) = additions {
                     for (rows, policy) in additions {
                         merged.append(uid, rows, *policy).ok()?;
@@ -295,7 +297,7 @@ impl Looked {
             }
             may_conflict |= self.unused.contains(&uid);
             let Some(now) = merged.by_uid_mut(uid) else {
-                // What was looked at and not changed need not be there any more.
+                // Data that was only read need not exist any more.
                 if removed.is_empty() && added.is_empty() && !is_redefined && after.is_some() {
                     may_conflict = true;
                     continue;
@@ -335,7 +337,7 @@ impl Looked {
     }
 }
 
-/// The numbers of the rows that went, and the rows that came.
+/// The numbers of the removed rows, and the added rows.
 fn difference(before: &TableModel, after: Option<&TableModel>) -> (Vec<u64>, Vec<Row>) {
     let rows = after.map_or(&[][..], |after| &after.rows);
     let removed = before.rows.iter().filter(|row| rows.iter().all(|other| other.id != row.id)).map(|row| row.id);

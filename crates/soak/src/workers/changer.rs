@@ -1,5 +1,5 @@
-//! Changers: transfers between accounts, in transactions, and rows with keys that are put in, changed and deleted. Each
-//! changer has keys of its own, so that its journal records what they must hold.
+//! Changers: transfers between accounts, in transactions, and rows with keys that are inserted, changed and deleted.
+//! Each changer has its own keys, so that its journal records the values that they must have.
 
 use super::worker::{Worker, of_journal, report};
 use crate::journal::{self, Journal, JournalEntry};
@@ -7,12 +7,12 @@ use crate::store::{ACCOUNTS, query};
 use atsdb_core::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 
-/// Keys of each changer, and how many an operation takes.
+/// The number of keys of each changer, and of an operation.
 const KEYS: u64 = 10_000;
 const KEYS_AT_ONCE: u64 = 20;
 /// Between two operations, in milliseconds.
 const PAUSE_MS: u64 = 250;
-/// How often a transfer is begun again that somebody else's was faster than.
+/// How often a transfer is retried if another one was faster.
 const ATTEMPTS_MAX: usize = 1_000;
 
 pub(super) fn work(worker: &mut Worker) -> Result<()> {
@@ -64,7 +64,7 @@ fn change(worker: &mut Worker, number: u64, operation: &str) -> Result<()> {
     query(&worker.session, &text).map(drop)
 }
 
-/// What a changer's keys hold after its journal: the number of the last operation that changed each.
+/// The values of a changer's keys according to its journal: the number of the last operation that changed each.
 pub(crate) fn expected(entries: &[JournalEntry], changer: u64) -> BTreeMap<i64, i64> {
     let mut marks = BTreeMap::new();
     for entry in entries {

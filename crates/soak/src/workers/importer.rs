@@ -1,6 +1,7 @@
 //! The importer: a table's rows are replaced by one batch that is too large for memory, so that it is written ahead. At
-//! regular intervals it stops in the middle, to be killed: what it has written is given back a day later, by the
-//! store's clock. Killed at random it would leave now more, now less, and the file could not be flat.
+//! regular intervals it stops in the middle, to be killed; the space that it has used is reclaimed a day later, by the
+//! store's clock. If it were killed at random, the amount of leftover data would vary, and the file size could not be
+//! flat.
 
 use super::worker::{Worker, of_journal, report};
 use crate::journal::{self, Journal, JournalEntry};
@@ -11,7 +12,7 @@ use std::sync::Arc;
 const PAUSE_MS: u64 = 20_000;
 const PARTS: i64 = 24;
 const PART_BYTES: usize = 1 << 20;
-/// Of so many imports one is given up.
+/// One in this many imports is abandoned.
 const GIVEN_UP_EVERY: u64 = 16;
 
 pub(super) fn work(worker: &mut Worker) -> Result<()> {

@@ -16,7 +16,7 @@ pub(super) fn work(worker: &mut Worker) -> Result<()> {
     while !worker.is_over() {
         let task = worker.random.below(8);
         match worker.timed("keep", |worker| keep(worker, task)) {
-            // Somebody else was faster; there is a next time.
+            // Another worker was faster. This is repeated later.
             Err(error) if error.kind() == ErrorKind::Conflict => report("conflict", 1),
             done => done?,
         }
@@ -51,7 +51,7 @@ fn keep(worker: &mut Worker, task: u64) -> Result<()> {
     }
 }
 
-/// As a process does whose clock is so far ahead.
+/// Acts like a process whose clock is this far ahead.
 fn reclaim(worker: &mut Worker, ahead_ms: i64) -> Result<()> {
     let now_ms = worker.clock.now_ms() + ahead_ms;
     while worker.engine.store().reclaim(STEP_BYTES, now_ms)?.more && !worker.is_over() {}

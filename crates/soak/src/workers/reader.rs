@@ -1,4 +1,4 @@
-//! Readers: queries whose answers are checked, and snapshots that are held for a while and must not change meanwhile.
+//! Readers: queries whose answers are checked, and snapshots that are held for a while and must not change.
 
 use super::worker::{Worker, report};
 use crate::store::{ACCOUNTS, BALANCE, numbers, query};
@@ -10,7 +10,7 @@ use atsdb_engine::{ReadSnapshot, ScanRequest};
 const PAUSE_MS: u64 = 500;
 /// The longest time that a snapshot is held.
 const HOLD_MS_MAX: u64 = 20_000;
-/// Every so many rounds one is held.
+/// A snapshot is held once in this many rounds.
 const HOLD_EVERY: u64 = 12;
 
 /// Queries that are only read to their end.

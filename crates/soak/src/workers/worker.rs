@@ -1,4 +1,4 @@
-//! What every worker has: the store, a session, a seed, and a voice to the driver.
+//! The state that every worker has: the store, a session, a seed, and a channel to the driver.
 
 use crate::store::Clock;
 use atsdb_core::Result;
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a worker works with.
+/// The state of a worker.
 pub(crate) struct Worker {
     pub(super) name: String,
     pub(super) folder: PathBuf,
@@ -57,7 +57,7 @@ pub(super) fn report(what: &str, number: u64) {
     }
 }
 
-/// An error of the journal: the run cannot go on.
+/// An error of the journal: the run cannot continue.
 pub(super) fn of_journal(error: std::io::Error) -> atsdb_core::Error {
     atsdb_core::Error::internal(format!("the journal: {error}"))
 }

@@ -1,4 +1,4 @@
-//! Writers: batches with ids over two tables, some of them late. What a killed one had begun is sent again.
+//! Writers: batches with ids over two tables, some of them late. A batch that a killed writer had begun is sent again.
 
 use super::worker::{Worker, of_journal};
 use crate::journal::{self, Journal, JournalEntry};
@@ -7,11 +7,11 @@ use atsdb_core::{BatchId, Error, Result};
 use atsdb_engine::Environment;
 use std::sync::Arc;
 
-/// Rows of a batch.
+/// The number of rows of a batch.
 pub(crate) const ROWS: usize = 400;
 /// Between two batches, in milliseconds.
 const PAUSE_MS: u64 = 200;
-/// Every so many, a batch comes late, by up to two hours.
+/// One in this many batches is late, by up to two hours.
 const LATE_EVERY: u64 = 20;
 const LATE_MS_MAX: u64 = 2 * 3_600_000;
 

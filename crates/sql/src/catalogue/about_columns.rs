@@ -145,7 +145,7 @@ fn standard(
     ]
 }
 
-/// Bits of the number, without a sign's.
+/// The number of bits, without the sign bit.
 fn numeric_precision(data_type: &DataType) -> Option<i64> {
     Some(match data_type {
         DataType::Int8 | DataType::UInt8 => 8,
@@ -158,7 +158,7 @@ fn numeric_precision(data_type: &DataType) -> Option<i64> {
     })
 }
 
-/// Digits of a second.
+/// The number of fractional digits of a second.
 fn datetime_precision(data_type: &DataType) -> Option<i64> {
     Some(match data_type {
         DataType::Timestamp(TimeUnit::Second, _) | DataType::Date32 => 0,
@@ -169,7 +169,7 @@ fn datetime_precision(data_type: &DataType) -> Option<i64> {
     })
 }
 
-/// The name that `CREATE TABLE` has for a computed type, where it has one.
+/// The name of a computed type in `CREATE TABLE`, if it has one.
 fn type_name(data_type: &DataType) -> String {
     let plain = match data_type {
         DataType::Dictionary(_, values) => values,

@@ -1,4 +1,4 @@
-//! Keys as the standard lists them: `table_constraints` and `key_column_usage`.
+//! Keys in the form of the SQL standard: `table_constraints` and `key_column_usage`.
 
 use super::relation::{Asked, CATALOG, Cell, Kind, PUBLIC, Relation, Rows, Source};
 use atsdb_core::{Result, Table, TableDefinition, Unique};

@@ -1,8 +1,8 @@
-//! The catalogue: what tables, columns, slices, chunks there are, as tables that SQL can ask.
+//! The catalogue: the tables, columns, slices and chunks of a store, as tables that SQL can query.
 //!
 //! Owned here: which relations the schemas `atsdb` and `information_schema` have, and how they become rows, table by
-//! table, while they are read. A condition on a table's name spares the work for all others; a column that nobody asks
-//! for is not worked out where that costs something. Not owned: what the figures are (`engine`).
+//! table, while they are read. A condition on a table's name saves the work for all other tables, and a column that is
+//! expensive to compute is only computed if it is selected. Not owned: computing the figures (`engine`).
 
 mod about_caches;
 mod about_columns;

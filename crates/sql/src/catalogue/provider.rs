@@ -1,4 +1,4 @@
-//! A relation of the catalogue as DataFusion sees it: rows that are made while they are read.
+//! A relation of the catalogue as DataFusion sees it. Its rows are computed while they are read.
 
 use super::relation::{Asked, Kind, Relation, Rows, Source, ViewColumns};
 use super::schemas::SCHEMAS;
@@ -22,7 +22,7 @@ use futures::stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// A relation over a statement's snapshot, its columns spelled as the statement spells them.
+/// A relation over a statement's snapshot, with its columns spelled as in the statement.
 pub(crate) struct CatalogueTable {
     relation: &'static Relation,
     snapshot: ReadSnapshot,
@@ -30,7 +30,7 @@ pub(crate) struct CatalogueTable {
     describe_view: DescribeView,
 }
 
-/// Plans a view's query over a snapshot and answers the columns it has; `None` if that fails.
+/// Plans a view's query over a snapshot and returns its columns; `None` if that fails.
 pub(crate) type DescribeView = fn(&View, &SessionState, &ReadSnapshot) -> Option<SchemaRef>;
 
 impl CatalogueTable {
@@ -112,7 +112,7 @@ impl TableProvider for CatalogueTable {
     }
 }
 
-/// The tables that a condition leaves, if it is one on their names.
+/// The tables that a condition selects, if it is a condition on their names.
 fn table_names(filter: &Expr, relation: &Relation) -> Option<Vec<String>> {
     let (Source::Tables(column, _) | Source::TablesAndCatalogue(column, ..)) = relation.source else { return None };
     let is_name = |expr: &Expr| matches!(expr, Expr::Column(other) if other.name.eq_ignore_ascii_case(column));
@@ -133,7 +133,7 @@ fn table_names(filter: &Expr, relation: &Relation) -> Option<Vec<String>> {
     }
 }
 
-/// The one partition of a relation.
+/// The single partition of a relation.
 struct Reading {
     relation: &'static Relation,
     snapshot: ReadSnapshot,
@@ -163,7 +163,7 @@ impl PartitionStream for Reading {
             tables: self.tables.clone(),
             view_columns: Arc::clone(&self.view_columns),
         });
-        // One batch for each table, and one for what comes after them.
+        // One batch for each table, and one for the rows after them.
         let batches = (0..=self.tables.len())
             .map(move |step| reading.batch(step).map_err(|error| DataFusionError::External(Box::new(error))));
         Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), stream::iter(batches)))

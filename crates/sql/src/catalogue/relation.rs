@@ -1,4 +1,4 @@
-//! What a relation of the catalogue is, and the rows it makes.
+//! The relations of the catalogue, and the rows that they produce.
 
 use atsdb_core::{Column, Error, Result, Table, TableDefinition, TableId, TimeUnit};
 use atsdb_engine::ReadSnapshot;
@@ -10,14 +10,15 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The name of the one catalog, and of the schema that tables and views lie in.
+/// The name of the only catalog, and of the schema of tables and views.
 pub(super) const CATALOG: &str = "atsdb";
 pub(super) const PUBLIC: &str = "public";
 
 /// The schemas and their relations.
 pub(super) type Schemas = &'static [(&'static str, &'static [Relation])];
 
-/// The columns of each view, from planning its query. A view whose query fails now, as a table of it is gone, has none.
+/// The columns of each view, from planning its query. A view whose query fails, because a table of it no longer exists,
+/// has none.
 pub(super) type ViewColumns = HashMap<TableId, SchemaRef>;
 
 /// A relation of the catalogue.
@@ -28,21 +29,21 @@ pub(crate) struct Relation {
 }
 
 impl Relation {
-    /// Whether it tells of columns, those of views too.
+    /// Whether it lists columns, including those of views.
     pub(super) fn lists_columns(&self) -> bool {
         self.name == "columns"
     }
 }
 
-/// Where its rows come from.
+/// The source of its rows.
 pub(super) enum Source {
-    /// From each table and view on its own; its name is in the relation's column of this name.
+    /// Each table and view separately. The named column of the relation has the table's name.
     Tables(&'static str, fn(&Asked<'_>, &Table, &mut Rows) -> Result<()>),
-    /// From the same, and then from the schemas of the catalogue.
+    /// The same, followed by the schemas of the catalogue.
     TablesAndCatalogue(&'static str, fn(&Asked<'_>, &Table, &mut Rows) -> Result<()>, fn(Schemas, &mut Rows)),
-    /// From nothing but the program.
+    /// Only the program itself.
     Fixed(fn(Schemas, &mut Rows)),
-    /// From what the snapshot's engine knows, whatever tables there are.
+    /// The snapshot's engine, independently of tables.
     Engine(fn(&ReadSnapshot, &mut Rows)),
 }
 
@@ -68,7 +69,7 @@ pub(super) enum Cell {
     Time(i64),
 }
 
-/// What a statement asks of a relation.
+/// A statement's request to a relation.
 pub(super) struct Asked<'a> {
     pub(super) snapshot: &'a ReadSnapshot,
     /// The columns that are read.
@@ -88,7 +89,7 @@ impl<'a> Asked<'a> {
         columns.iter().any(|column| self.columns.contains(column))
     }
 
-    /// What a table occupies.
+    /// The size of a table in bytes.
     pub(super) fn bytes_of(&self, table: &Table) -> Result<u64> {
         if self.bytes.get().is_none() {
             let _ = self.bytes.set(self.snapshot.table_bytes()?);
@@ -97,7 +98,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Rows on their way to arrays.
+/// Collects rows before they become arrays.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     rows: Vec<Vec<Cell>>,
@@ -112,7 +113,7 @@ impl Rows {
         self.rows.len()
     }
 
-    /// A column of them.
+    /// One column of the rows as an array.
     pub(super) fn array(&self, position: usize, kind: Kind) -> Result<ArrayRef> {
         let cells = || self.rows.iter().map(|row| row.get(position).unwrap_or(&Cell::Null));
         let wrong = |cell: &Cell| Error::internal(format!("catalogue: {cell:?} in column {position}"));
@@ -163,8 +164,7 @@ impl Cell {
         text.map_or(Self::Null, |text| Self::Text(text.into()))
     }
 
-    /// A time of a table; NULL without a time column, and for what microseconds cannot count. Between two
-    /// microseconds the earlier one.
+    /// A time of a table in microseconds, rounded down; NULL without a time column, and if it is out of range.
     pub(super) fn time(definition: &TableDefinition, time: i64) -> Self {
         match definition.time {
             Some(_) => micros(time, definition.time_unit()).map_or(Self::Null, Self::Time),
@@ -172,7 +172,7 @@ impl Cell {
         }
     }
 
-    /// The same, between two microseconds the later one: no row is after it.
+    /// The same, rounded up, so that no row is later.
     pub(super) fn time_after(definition: &TableDefinition, time: i64) -> Self {
         let is_between = definition.time_unit() == TimeUnit::Nanosecond && time.rem_euclid(1_000) > 0;
         match Self::time(definition, time) {

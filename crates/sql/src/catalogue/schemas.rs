@@ -1,4 +1,4 @@
-//! Which schemas and relations the catalogue has.
+//! The schemas and relations of the catalogue.
 
 use super::relation::{Relation, Schemas};
 use super::{about_caches, about_columns, about_rollups, about_tables, constraints, storage};
@@ -33,13 +33,13 @@ pub(super) const SCHEMAS: Schemas = &[
     ),
 ];
 
-/// The relation of a name, compared without case.
+/// The relation with this name, compared without case.
 pub(crate) fn find(schema: &str, name: &str) -> Option<&'static Relation> {
     relations_of(schema)?.iter().find(|relation| relation.name.eq_ignore_ascii_case(name))
 }
 
-/// How to go on, for a name that no table has: another relation of the same schema, or where to look instead of in
-/// the catalogues of SQLite, PostgreSQL and MySQL.
+/// The hint for a name that no table has: another relation of the same schema, or the equivalent of a catalogue of
+/// SQLite, PostgreSQL or MySQL.
 pub(crate) fn hint(schema: Option<&str>, name: &str) -> Option<String> {
     const FOREIGN_SCHEMAS: [&str; 4] = ["pg_catalog", "mysql", "sys", "performance_schema"];
     const FOREIGN_TABLES: [&str; 4] = ["sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_sequence"];

@@ -1,4 +1,4 @@
-//! How tables lie in the store: `atsdb.slices`, `chunks`, `pages`, `mappings` and `indexes`.
+//! How tables are stored: `atsdb.slices`, `chunks`, `pages`, `mappings` and `indexes`.
 
 use super::relation::{Asked, Cell, Kind, Relation, Rows, Source, names_of};
 use atsdb_codec::encoding_name;
@@ -73,7 +73,7 @@ pub(super) const INDEXES: Relation = Relation {
 fn slices(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     let definition = &table.definition;
     for slice in asked.snapshot.chunks(table)?.chunk_by(|a, b| a.slice_start == b.slice_start) {
-        // What a slice ends at its chunks know: the width may have been changed since.
+        // The end of a slice comes from its chunks, because the width may have been changed since.
         let last = match asked.wants(&["end"]) {
             true => asked.snapshot.descriptor(table, &slice[0])?.slice.last,
             false => 0,
@@ -120,7 +120,7 @@ fn pages(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
         for page in asked.snapshot.descriptor(table, &chunk)?.pages {
             let column = definition.column_by_id(page.column);
             let index = definition.indexes.iter().find(|index| index.id == page.column);
-            // Of a column or an index that is gone nothing is told, as nobody can read it.
+            // Pages of a dropped column or index are not listed, because they cannot be read.
             if column.is_none() && index.is_none() {
                 continue;
             }
@@ -145,7 +145,7 @@ fn pages(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-/// A bound as text; none of a mapped column, whose bounds are of indices.
+/// A bound as text. A mapped column has none, because its bounds are those of indices.
 fn bound_text(column: &Column, bound: &Bound) -> Option<String> {
     if column.map.is_some() {
         return None;

@@ -15,8 +15,8 @@ use datafusion::sql::sqlparser::ast::{
     MySQLColumnPosition, RenameTableNameKind,
 };
 
-/// The definition after all operations, one after the other. The value that older rows have in a new mapped column is
-/// still text.
+/// Returns the definition after all operations, applied one after the other. The value of older rows in a new mapped
+/// column is still text.
 pub(crate) fn altered(from: &TableDefinition, operations: &[AlterTableOperation]) -> Result<TableDefinition> {
     let place = format!("table {}", from.name);
     let in_place = |error| as_sql_error(error).context(&place);
@@ -116,7 +116,7 @@ fn add_column(
     Ok(definition)
 }
 
-/// Moves a column to where MySQL's `FIRST` and `AFTER` say.
+/// Moves a column to the position given by MySQL's `FIRST` or `AFTER`.
 fn place(definition: &mut TableDefinition, name: &str, position: Option<&MySQLColumnPosition>) -> Result<()> {
     let Some(position) = position else { return Ok(()) };
     let column = definition.columns.remove(definition.position(name)?);
@@ -146,7 +146,7 @@ fn drop_column(definition: &mut TableDefinition, name: &str) -> Result<()> {
     if definition.columns.len() == 1 {
         return refuse("it is the only one".to_owned());
     }
-    // Its number is not given to another: chunks still have pages of it.
+    // Its number is not reused, because chunks still have pages of it.
     definition.columns_given = definition.next_column_id().0;
     definition.columns.remove(position);
     Ok(())
@@ -174,7 +174,7 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
     Ok(())
 }
 
-/// Why a column takes no NULL, whatever is declared.
+/// The reason why a column can never be NULL, if there is one.
 fn takes_no_null(definition: &TableDefinition, position: usize) -> Option<&'static str> {
     let id = definition.columns[position].id;
     if definition.time.is_some_and(|time| time.column == id) {
@@ -208,7 +208,7 @@ fn redeclare(
     if constraints.is_empty() { Ok(()) } else { add_constraints(definition, constraints) }
 }
 
-/// Gives a column a type that has every value of the one it has.
+/// Changes a column to a type that includes every value of its present type.
 fn widen(column: &mut Column, to: ColumnType) -> Result<()> {
     use ColumnType as T;
     const FAMILIES: [&[ColumnType]; 3] = [
@@ -275,7 +275,7 @@ fn drop_constraint(definition: &mut TableDefinition, name: &Ident, if_exists: bo
     Ok(())
 }
 
-/// Without a key there are no conflicts to have a policy for.
+/// Resets the conflict policy if no key is left, because there can be no conflicts then.
 fn without_keys(definition: &mut TableDefinition) {
     if definition.unique.is_empty() {
         definition.on_conflict = atsdb_core::ConflictPolicy::Error;

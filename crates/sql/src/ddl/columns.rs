@@ -7,7 +7,7 @@ use crate::text::errors::not_supported;
 use atsdb_core::{Column, Error, Result, TableDefinition};
 use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption, Expr, ObjectName};
 
-/// Adds a column to a definition, and what it says of keys to `constraints`.
+/// Adds a column to a definition, and its key options to `constraints`.
 pub(crate) fn with_column(
     definition: TableDefinition,
     declared: &ColumnDef,
@@ -18,7 +18,7 @@ pub(crate) fn with_column(
     let column_type = column_type(&declared.data_type, &place)?;
     let mut definition = definition.with_column(name, column_type, None);
     let Some(column) = definition.columns.last_mut() else { return Err(Error::internal("no column was added")) };
-    // What takes no NULL must not be the reason why a default of NULL is refused: it is none.
+    // `DEFAULT NULL` is not a default, so NOT NULL must not be a reason to refuse it.
     let mut default: Option<&Expr> = None;
     for option in &declared.options {
         read_option(&option.option, option.name.as_ref(), column, &mut default, constraints)
@@ -54,7 +54,7 @@ fn read_option<'a>(
             constraints.unique(name, columns(), key.nulls_distinct);
             Ok(())
         }
-        // SQLite's PRIMARY KEY DESC: an order in which nothing is kept here.
+        // SQLite's PRIMARY KEY DESC. The order has no effect here.
         ColumnOption::DialectSpecific(_) if matches!(option.to_string().as_str(), "ASC" | "DESC") => Ok(()),
         ColumnOption::DialectSpecific(_) | ColumnOption::Identity(_) => {
             Err(not_supported(option).with_hint("leave it out and give the values in the INSERT"))
@@ -65,8 +65,8 @@ fn read_option<'a>(
     }
 }
 
-/// Text is compared by its bytes. A collation that is a database's standard says nothing; one that was chosen
-/// to compare without case would not be honoured.
+/// Text is compared by its bytes. A database's default collation is accepted; one that was chosen to ignore case is
+/// refused, because it would have no effect.
 fn check_collation(collation: &ObjectName) -> Result<()> {
     match collation.to_string().trim_matches('"').eq_ignore_ascii_case("nocase") {
         true => Err(not_supported(format_args!("COLLATE {collation}"))

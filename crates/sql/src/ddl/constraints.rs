@@ -1,5 +1,5 @@
-//! Keys and indexes of a `CREATE TABLE`: what its columns and its table constraints say about them, gathered in
-//! order and put into the definition when all columns are there.
+//! Keys and indexes of a `CREATE TABLE`. They are collected from the columns and the table constraints in order, and
+//! added to the definition when all columns are known.
 
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::table_names::table_name;
@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     IndexType, NullsDistinctOption, TableConstraint, Value,
 };
 
-/// What was declared.
+/// The declared keys and indexes.
 #[derive(Debug, Default)]
 pub(crate) struct Constraints {
     primary: Option<Declared>,
@@ -25,7 +25,7 @@ struct Declared {
 }
 
 impl Constraints {
-    /// `PRIMARY KEY` behind a column, or for the table.
+    /// `PRIMARY KEY` after a column, or for the table.
     pub(crate) fn primary(&mut self, name: Option<&Ident>, columns: Vec<String>) -> Result<()> {
         if self.primary.is_some() {
             return Err(sql_error("two primary keys").with_hint("declare one: PRIMARY KEY (COLUMN, ...)"));
@@ -34,7 +34,7 @@ impl Constraints {
         Ok(())
     }
 
-    /// `UNIQUE` behind a column, or for the table.
+    /// `UNIQUE` after a column, or for the table.
     pub(crate) fn unique(&mut self, name: Option<&Ident>, columns: Vec<String>, nulls: NullsDistinctOption) {
         let nulls_equal = nulls == NullsDistinctOption::NotDistinct;
         self.unique.push(Declared { nulls_equal, ..Declared::new(name, columns) });
@@ -69,7 +69,7 @@ impl Constraints {
         }
     }
 
-    /// Puts them into a definition that has its columns. The columns of the primary key take no NULL from now on.
+    /// Adds them to a definition that has its columns. The columns of the primary key become NOT NULL.
     pub(crate) fn apply(self, definition: &mut TableDefinition) -> Result<()> {
         if self.primary.is_some() && definition.unique.first().is_some_and(|unique| unique.primary) {
             return Err(sql_error(format!("multiple primary keys for table \"{}\" are not allowed", definition.name))
@@ -95,7 +95,7 @@ impl Declared {
     }
 }
 
-/// Adds a constraint; the primary key comes first, and its columns take no NULL.
+/// Adds a constraint. The primary key comes first, and its columns become NOT NULL.
 pub(crate) fn add_unique(definition: &mut TableDefinition, unique: Unique) {
     if unique.primary {
         for column in &mut definition.columns {
@@ -107,7 +107,7 @@ pub(crate) fn add_unique(definition: &mut TableDefinition, unique: Unique) {
     }
 }
 
-/// The numbers of columns. Each may stand there once.
+/// The numbers of columns. Each column may occur only once.
 pub(crate) fn column_ids(definition: &TableDefinition, names: &[String]) -> Result<Vec<ColumnId>> {
     let mut ids = Vec::with_capacity(names.len());
     for name in names {
@@ -120,8 +120,8 @@ pub(crate) fn column_ids(definition: &TableDefinition, names: &[String]) -> Resu
     Ok(ids)
 }
 
-/// The names of the columns of a key or index, whichever way it would be sorted. With `prefixes`, `name(10)` is the
-/// column: all of a value is indexed.
+/// The names of the columns of a key or index. The sort direction is ignored. With `prefixes`, `name(10)` means the
+/// column, and the whole value is indexed.
 pub(crate) fn column_names(columns: &[IndexColumn], prefixes: bool) -> Result<Vec<String>> {
     let name = |column: &IndexColumn| match &column.column.expr {
         Expr::Identifier(name) if column.operator_class.is_none() => Ok(name.value.clone()),
@@ -137,7 +137,7 @@ fn is_length(arguments: &FunctionArguments) -> bool {
         if matches!(value.value, Value::Number(..)))
 }
 
-/// `USING` a kind of index that only compares is accepted: there is one kind here.
+/// Accepts `USING` with any type of index for comparisons, because there is only one type here.
 pub(crate) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
     match index_type {
         None | Some(IndexType::BTree | IndexType::Hash | IndexType::Bloom | IndexType::BRIN) => Ok(()),

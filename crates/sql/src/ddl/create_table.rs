@@ -13,7 +13,7 @@ use atsdb_core::{Result, TableDefinition};
 use datafusion::sql::sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use datafusion::sql::sqlparser::ast::{CreateTable, CreateTableOptions, Statement};
 
-/// The table that a `CREATE TABLE` declares. Whatever cannot be honoured is an error.
+/// Returns the table that a `CREATE TABLE` declares. Every unsupported clause is an error.
 pub(crate) fn table_definition(create: &CreateTable) -> Result<TableDefinition> {
     refuse_other_clauses(create)?;
     let mut definition = TableDefinition::new(table_name(&create.name)?);
@@ -31,7 +31,7 @@ pub(crate) fn table_definition(create: &CreateTable) -> Result<TableDefinition> 
     Ok(definition)
 }
 
-/// What stands in `WITH (...)`.
+/// The options in `WITH (...)`.
 pub(crate) fn table_options(create: &CreateTable) -> Result<TableOptions> {
     match &create.table_options {
         CreateTableOptions::None => Ok(TableOptions::default()),
@@ -48,7 +48,7 @@ pub fn parse_create_table(text: &str) -> Result<TableDefinition> {
     }
 }
 
-/// Everything that the parser read and that is not looked at here.
+/// Refuses all clauses that the parser accepts and that are not supported.
 pub(crate) fn refuse_other_clauses(create: &CreateTable) -> Result<()> {
     if create.query.is_some() {
         return Err(sql_error("CREATE TABLE ... AS declares no columns by itself"));

@@ -31,7 +31,7 @@ fn literal(expression: &Expr) -> Option<Literal<'static>> {
         Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => literal(inner),
         Expr::TypedString(typed) => token(&typed.value.value),
         Expr::Value(value) => token(&value.value),
-        // MySQL and SQLite take double quotes for text where no name can stand.
+        // MySQL and SQLite accept double quotes for text where a name is not possible.
         Expr::Identifier(text) if text.quote_style == Some('"') => Some(Literal::Text(text.value.clone().into())),
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match literal(expr)? {
             Literal::Number(digits) => Some(Literal::Number(format!("-{digits}").into())),
@@ -93,7 +93,7 @@ pub(crate) fn default_type(column: &Column) -> DataType {
     if column.map.is_some() { DataType::Utf8 } else { logical_type(column) }
 }
 
-/// So many times a column's default, or NULL.
+/// An array with a column's default, or NULL, repeated `row_count` times.
 pub(crate) fn default_array(column: &Column, row_count: usize) -> Result<ArrayRef> {
     let wanted = default_type(column);
     let repeated: ArrayRef = match &column.default {

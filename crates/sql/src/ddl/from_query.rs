@@ -1,4 +1,5 @@
-//! The table that `CREATE TABLE ... AS` declares: a column for each of the query's, of the type that has its values.
+//! The table that `CREATE TABLE ... AS` declares: one column for each column of the query, of a type that can hold its
+//! values.
 
 use crate::text::errors::sql_error;
 use arrow::datatypes::{DataType, Field, SchemaRef, TimeUnit as ArrowUnit};
@@ -17,7 +18,7 @@ pub(crate) fn definition_of(name: &str, schema: &SchemaRef) -> Result<TableDefin
     Ok(definition)
 }
 
-/// What a column of a query is called in `DESCRIBE`.
+/// The type name of a query's column in `DESCRIBE`.
 pub(crate) fn type_name_of(field: &Field) -> String {
     match column_type_of(field) {
         Some((column_type, _)) => column_type.sql_name().to_owned(),
@@ -66,7 +67,7 @@ fn no_type(field: &Field) -> atsdb_core::Error {
         .with_hint(format!("cast it: CAST({} AS DOUBLE), or AS TEXT", field.name()))
 }
 
-/// Names of columns must tell them apart.
+/// Checks that the names of columns are distinct.
 pub(crate) fn check_names(what: &str, schema: &SchemaRef) -> Result<()> {
     let mut names = HashSet::new();
     match schema.fields().iter().find(|field| !names.insert(name_key(field.name()))) {

@@ -1,7 +1,7 @@
 //! Declarations between text and definition: `CREATE TABLE` both ways, `ALTER TABLE`, and their pieces.
 //!
 //! Owned here: columns and their types, defaults, keys and indexes, the options of a table, and how a definition is
-//! printed ([`print`]). Not owned: what a definition means (`atsdb-core`), and who puts it into the store (`session`).
+//! printed ([`print`]). Not owned: the meaning of a definition (`atsdb-core`), and storing it (`session`).
 
 pub(crate) mod alter;
 pub(crate) mod columns;

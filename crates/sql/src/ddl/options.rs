@@ -1,4 +1,4 @@
-//! What `CREATE TABLE ... WITH (...)` may say, and the time column of a table that does not say it.
+//! The options of `CREATE TABLE ... WITH (...)`, and the choice of the time column if no option names it.
 
 use super::constraints::{add_unique, series_key_of_primary};
 use crate::parse::foreign::is_memory_engine;
@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{Expr, SqlOption, Value};
 const NAMES: [&str; 11] =
     ["time", "time_unit", "slice", "map", "key", "sort", "on_conflict", "retention", "preload", "engine", "max_memory"];
 
-/// The options as they were written.
+/// The options as written.
 #[derive(Debug, Default)]
 pub(crate) struct TableOptions {
     time: Option<String>,
@@ -26,15 +26,15 @@ pub(crate) struct TableOptions {
     on_conflict: Option<ConflictPolicy>,
     retention: Option<Retention>,
     preload: Option<Retention>,
-    /// Whether the rows live in memory.
+    /// Whether the rows are kept in memory.
     in_memory: Option<bool>,
     memory_bytes_max: Option<u64>,
-    /// What is given as NULL: back to what a table has that says nothing of it.
+    /// Options that are set to NULL, which restores their defaults.
     reset: Vec<&'static str>,
 }
 
 impl TableOptions {
-    /// Reads the list inside `WITH (...)`.
+    /// Parses the list inside `WITH (...)`.
     pub(crate) fn read(options: &[SqlOption]) -> Result<Self> {
         let mut read = Self::default();
         let mut seen: Vec<&str> = Vec::new();
@@ -81,7 +81,7 @@ impl TableOptions {
             "on_conflict" => self.on_conflict = Some(ConflictPolicy::parse(text)?),
             _ => {
                 for item in names_of(text) {
-                    // A column's name may hold a colon; a width holds none.
+                    // A column's name may contain a colon, but a width does not.
                     let (column, width) = match item.rsplit_once(':') {
                         Some((column, width)) => (column.trim().to_owned(), MapWidth::parse(width.trim())?),
                         None => (item, MapWidth::U32),
@@ -93,8 +93,8 @@ impl TableOptions {
         Ok(())
     }
 
-    /// Changes the options of a table that was `from` before the statement. What decides how rows are stored and
-    /// found stays as it is.
+    /// Changes the options of a table whose definition was `from` before the statement. Options that decide how rows
+    /// are stored and found cannot be changed.
     pub(crate) fn amend(self, from: &TableDefinition, mut definition: TableDefinition) -> Result<TableDefinition> {
         let is_reset = |name: &str| self.reset.contains(&name);
         if self.time.is_some() || self.time_unit.is_some() || is_reset("time") || is_reset("time_unit") {
@@ -151,7 +151,7 @@ impl TableOptions {
         Ok(definition)
     }
 
-    /// Puts the options into a definition that has a rollup's columns. Its time is the bucket.
+    /// Adds the options to a definition that has a rollup's columns. Its time is the bucket.
     pub(crate) fn apply_to_rollup(
         mut self,
         definition: TableDefinition,
@@ -172,7 +172,7 @@ impl TableOptions {
         }
     }
 
-    /// Puts the options into a definition that has its columns.
+    /// Adds the options to a definition that has its columns.
     pub(crate) fn apply(self, mut definition: TableDefinition) -> Result<TableDefinition> {
         for (name, width) in &self.map {
             let position = definition.position(name)?;
@@ -223,7 +223,7 @@ fn check_unit(definition: &TableDefinition, name: &str, unit: Option<TimeUnit>) 
     }
 }
 
-/// The column named time, timestamp or ts if it can be one, else the only timestamp column.
+/// The column named time, timestamp or ts if its type can be a time, or else the only timestamp column.
 fn inferred_time(definition: &TableDefinition) -> Option<String> {
     let named = ["time", "timestamp", "ts"].into_iter().find_map(|name| {
         let column = definition.column(name).ok()?;
@@ -237,8 +237,8 @@ fn inferred_time(definition: &TableDefinition) -> Option<String> {
     })
 }
 
-/// The series key: what `sort` says, else `key`, else the primary key. A `key` with the time, and any of a plain
-/// table, is a primary key besides, as it tells every row from every other.
+/// Sets the series key: `sort`, or else `key`, or else the primary key. A `key` that includes the time, and any `key`
+/// of a plain table, is also the primary key, because it distinguishes all rows.
 fn apply_key(definition: &mut TableDefinition, key: Option<&[String]>, sort: Option<&[String]>) -> Result<()> {
     let mut series_key = None;
     if let Some(names) = key {
@@ -267,7 +267,7 @@ fn apply_key(definition: &mut TableDefinition, key: Option<&[String]>, sort: Opt
     Ok(())
 }
 
-/// The columns of a series key, and whether the time, which comes last in every one, is named too.
+/// The columns of a series key without the time, which always comes last, and whether the time was named.
 fn without_time(definition: &TableDefinition, option: &str, names: &[String]) -> Result<(Vec<ColumnId>, bool)> {
     let time = definition.time.map(|time| time.column);
     let (mut ids, mut timed) = (Vec::new(), false);
@@ -288,7 +288,7 @@ fn without_time(definition: &TableDefinition, option: &str, names: &[String]) ->
     Ok((ids, timed))
 }
 
-/// Names between commas; a name that holds a comma, a colon or a quote is in double quotes.
+/// Names separated by commas. A name that contains a comma, a colon or a quote is in double quotes.
 fn names_of(text: &str) -> Vec<String> {
     let (mut names, mut name, mut quoted) = (Vec::new(), String::new(), false);
     let mut characters = text.chars().peekable();
@@ -305,7 +305,7 @@ fn names_of(text: &str) -> Vec<String> {
     names.into_iter().map(|name| name.trim_end().to_owned()).filter(|name| !name.is_empty()).collect()
 }
 
-/// The form in which a name stands in a list of names.
+/// A name in the form that it has in a list of names.
 pub(crate) fn list_name(name: &str) -> String {
     let plain = |character: char| !matches!(character, '"' | ',' | ':') && !character.is_whitespace();
     if name.chars().all(plain) { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }

@@ -1,4 +1,4 @@
-//! A definition as the `CREATE TABLE` that declares it.
+//! Prints a definition as the `CREATE TABLE` that declares it.
 
 use super::defaults::value_sql;
 use super::options::{TableOptions, list_name};
@@ -12,8 +12,8 @@ use datafusion::sql::sqlparser::keywords::{
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
-/// The `CREATE TABLE` that declares a table, the `CREATE VIEW` of a view, or the `CREATE ROLLUP` of a rollup; reading
-/// it gives the same definition.
+/// The `CREATE TABLE` that declares a table, the `CREATE VIEW` of a view, or the `CREATE ROLLUP` of a rollup. Parsing
+/// it yields the same definition.
 pub fn create_table_sql(definition: &TableDefinition) -> String {
     if let Some(view) = &definition.view {
         return format!("CREATE VIEW {} AS {}", quoted(&definition.name), view.query);
@@ -38,7 +38,8 @@ pub fn create_table_sql(definition: &TableDefinition) -> String {
     format!("{sql}{}", with_sql(options_of(definition)))
 }
 
-/// The columns of a rollup are those of its query, its time is its bucket, and its dictionaries are of one width.
+/// The `CREATE ROLLUP` of a rollup. Its columns follow from its query, its time is its bucket, and its dictionaries all
+/// have the same width.
 fn rollup_sql(definition: &TableDefinition, rollup: &Rollup) -> String {
     let (name, table, every) = (quoted(&definition.name), quoted(&rollup.table), rollup.every.replace('\'', "''"));
     let is_said = |(name, _): &(&str, String)| !matches!(*name, "time" | "time_unit" | "map");
@@ -46,7 +47,7 @@ fn rollup_sql(definition: &TableDefinition, rollup: &Rollup) -> String {
     format!("CREATE ROLLUP {name} ON {table} EVERY '{every}'{options} AS {}", rollup.query)
 }
 
-/// ` WITH (...)`, if there is something in it.
+/// ` WITH (...)`, if there are any options.
 fn with_sql(options: Vec<(&'static str, String)>) -> String {
     let said = options.into_iter().map(|(name, value)| format!("{name} = '{}'", value.replace('\'', "''")));
     match said.collect::<Vec<_>>().join(", ") {
@@ -107,7 +108,7 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
             .filter_map(|id| definition.column_by_id(*id))
             .map(|column| list_name(&column.name))
             .collect();
-        // A key with the time, or of a plain table, would forbid equal rows, which `sort` does not.
+        // A `key` with the time, or in a plain table, would forbid duplicates, which `sort` does not.
         let tells_apart = definition.time.is_none_or(|time| definition.key.contains(&time.column));
         let forbids = tells_apart && !definition.unique.first().is_some_and(|unique| unique.primary);
         options.push((if forbids { "sort" } else { "key" }, names.join(", ")));
@@ -128,7 +129,7 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
     options
 }
 
-/// A name as SQL text: in double quotes where the parser would not take it for a name without them.
+/// A name as SQL text, in double quotes if the parser would not read it as a name without them.
 pub fn quoted(name: &str) -> String {
     let mut characters = name.chars();
     let plain = characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
@@ -140,7 +141,7 @@ fn always_quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Whether a name that is a keyword is a name also where an expression may stand, as in a key.
+/// Whether a name that is a keyword is read as a name where an expression is allowed, as in a key.
 fn reads_as_name(name: &str) -> bool {
     if ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_err() {
         return true;

@@ -1,9 +1,9 @@
-//! Type names: what PostgreSQL, SQLite and MySQL call a type, and which column type it is here.
+//! Type names of PostgreSQL, SQLite and MySQL, and the corresponding column types.
 
 use atsdb_core::{ColumnType, Error, ErrorKind, Result, TimeUnit};
 use datafusion::sql::sqlparser::ast::{DataType, ExactNumberInfo, ObjectName, TimezoneInfo};
 
-/// The column type that a declared type names. `place` says which column, for the error.
+/// The column type for a declared type. `place` names the column, for the error.
 pub(crate) fn column_type(declared: &DataType, place: &str) -> Result<ColumnType> {
     use DataType as T;
     Ok(match declared {
@@ -16,7 +16,7 @@ pub(crate) fn column_type(declared: &DataType, place: &str) -> Result<ColumnType
         T::IntUnsigned(_) | T::IntegerUnsigned(_) | T::Int4Unsigned(_) | T::MediumIntUnsigned(_) | T::UInt32 => {
             ColumnType::UInt32
         }
-        // INT8 counts bytes, as in PostgreSQL; INT16 and wider count bits, as nobody has 16-byte integers.
+        // INT8 counts bytes, as in PostgreSQL. INT16 and wider count bits, because no database has 16-byte integers.
         T::BigInt(_) | T::Int8(_) | T::Int64 => ColumnType::Int64,
         T::BigIntUnsigned(_) | T::Int8Unsigned(_) | T::UBigInt | T::UInt64 => ColumnType::UInt64,
         T::Float4 | T::Float32 | T::Real | T::RealUnsigned => ColumnType::Float32,
@@ -39,7 +39,7 @@ pub(crate) fn column_type(declared: &DataType, place: &str) -> Result<ColumnType
     })
 }
 
-/// The coarsest unit that holds so many digits of a second; microseconds when none are given.
+/// The coarsest unit with at least this many digits of a second; microseconds if no number is given.
 fn timestamp(digits: Option<u64>, place: &str) -> Result<ColumnType> {
     Ok(ColumnType::Timestamp(match digits {
         Some(0) => TimeUnit::Second,

@@ -4,7 +4,7 @@ use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{Assignment, AssignmentTarget, Expr, ObjectName};
 
-/// Each column that is set, by name, and to what.
+/// Each assigned column, by name, and its new value.
 pub(crate) fn assignments(assignments: &mut Vec<Assignment>) -> Result<Vec<(String, Expr)>> {
     let name_of = |name: &ObjectName| match name.0.last().and_then(|part| part.as_ident()) {
         Some(ident) => Ok(ident.value.clone()),

@@ -1,34 +1,35 @@
-//! What an `UPDATE` or `DELETE` changes.
+//! The change that an `UPDATE` or `DELETE` makes.
 
 use super::returning::Returning;
 use crate::scan::numbered_scan::NumberedScan;
 use atsdb_core::Table;
 
-/// What a statement changes.
+/// The change that a statement makes.
 #[derive(Debug, Clone)]
 pub(crate) struct Change {
     /// `UPDATE` or `DELETE`.
     pub(crate) verb: &'static str,
     pub(crate) table: Table,
-    /// The columns whose new values the query answers, by position, behind the rows' places.
+    /// The columns whose new values the query returns, by position, after the rows' locations.
     pub(crate) columns: Vec<usize>,
     pub(crate) kind: Kind,
-    /// With `RETURNING` the other columns, which the query answers behind them.
+    /// With `RETURNING`, the other columns, which the query returns after these.
     pub(crate) others: Vec<usize>,
     pub(crate) returning: Option<Returning>,
-    /// Where the rows are read; `None` if the plan reads none.
+    /// The scan that reads the rows; `None` if the plan reads none.
     pub(crate) source: Option<NumberedScan>,
 }
 
 /// How rows change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// All rows of the table go.
+    /// All rows of the table are removed.
     Empty,
-    /// Rows go.
+    /// Some rows are removed.
     Delete,
-    /// Rows stay where they are, with other values.
+    /// Rows get new values and stay in their chunks.
     Set,
-    /// Rows go and come anew, as their place, or whether they may be there, depends on what is set.
+    /// Rows are removed and added again, because their slice, or whether their key is allowed, depends on the new
+    /// values.
     Move,
 }

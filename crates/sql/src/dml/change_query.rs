@@ -1,4 +1,4 @@
-//! From `UPDATE` and `DELETE` to the query for what they change.
+//! Turns `UPDATE` and `DELETE` into a query for the rows that they change.
 
 use super::assignments::assignments;
 use super::change::{Change, Kind};
@@ -17,8 +17,8 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
-/// The query for the rows that a statement changes, and what becomes of them; `None` if it is no change. The query
-/// answers the chunk and the number of each row, then the new values of [`Change::columns`].
+/// Returns the query for the rows that a statement changes, and the change; `None` if the statement is not an `UPDATE`
+/// or `DELETE`. The query returns the chunk and the number of each row, then the new values of [`Change::columns`].
 pub(crate) fn query_of_change(
     statement: &mut Ast,
     tables: &[Table],
@@ -49,7 +49,7 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Re
         }
         set.push((position, value));
     }
-    // Rows in memory never change: others come in their place.
+    // Rows in memory never change: they are replaced by others.
     let in_memory = definition.is_in_memory();
     let in_key = |position: usize| {
         let id = definition.columns[position].id;
@@ -110,7 +110,7 @@ fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings) -> Re
     Ok((query, Change { verb: "DELETE", table, columns, others: rest, kind, returning, source: None }))
 }
 
-/// Which rows change: all that a condition holds for, or so many of them in an order.
+/// Selects the rows that change: all that satisfy a condition, or a limited number of them in some order.
 struct Which {
     selection: Option<Expr>,
     order_by: Vec<OrderByExpr>,
@@ -124,7 +124,7 @@ fn refuse(refused: &[(bool, &str)]) -> Result<()> {
     }
 }
 
-/// The table that changes, and the name that the statement gives it.
+/// The table that changes, and its name in the statement.
 struct Target {
     table: Table,
     relation: TableWithJoins,
@@ -132,7 +132,7 @@ struct Target {
 }
 
 impl Target {
-    /// Makes the table one whose rows tell their places.
+    /// Replaces the table by one whose rows have their locations.
     fn take(relation: &TableWithJoins, tables: &[Table]) -> Result<Self> {
         let mut relation = relation.clone();
         let TableFactor::Table { name, alias, args: None, .. } = &mut relation.relation else {
@@ -165,7 +165,7 @@ impl Target {
         items.map(|items| Returning { items, alias: self.alias.value.clone() })
     }
 
-    /// The columns that only `RETURNING` asks for.
+    /// The columns that only `RETURNING` needs.
     fn rest(&self, columns: &[usize], returning: Option<&Returning>) -> Vec<usize> {
         match returning {
             Some(_) => (0..self.table.definition.columns.len()).filter(|at| !columns.contains(at)).collect(),
@@ -180,7 +180,7 @@ impl Target {
         let SetExpr::Select(select) = query.body.as_mut() else { return Err(Error::internal("SELECT is none")) };
         let select: &mut Select = select;
         let places = [self.column(CHUNK), self.column(ROW)];
-        // Each has a name of its own: two columns may be set to the same.
+        // Each has a distinct name, because two columns may be set to the same expression.
         let named = |(position, expr): (usize, Expr)| SelectItem::ExprWithAlias {
             expr,
             alias: Ident::new(format!("\u{1}{position}")),
@@ -188,7 +188,7 @@ impl Target {
         select.projection = places.into_iter().chain(values).enumerate().map(named).collect();
         select.from = std::iter::once(self.relation.clone()).chain(others).collect();
         select.selection = selection;
-        // An order by itself changes nothing.
+        // An order without a limit has no effect.
         if let Some(limit) = limit {
             let kind = OrderByKind::Expressions(order_by);
             let is_ordered = !matches!(&kind, OrderByKind::Expressions(by) if by.is_empty());

@@ -1,4 +1,4 @@
-//! What an `INSERT` says of rows whose key is there already, in the words of SQLite, MySQL and PostgreSQL.
+//! The clauses of an `INSERT` for rows whose key exists already, in the syntax of SQLite, MySQL and PostgreSQL.
 
 use super::assignments::assignments;
 use crate::text::errors::{not_supported, sql_error};
@@ -9,11 +9,11 @@ use datafusion::sql::sqlparser::ast::{
     ObjectName, OnConflictAction, OnInsert, SqliteOnConflict,
 };
 
-/// What a statement says; nothing leaves it to the table.
+/// The clause of a statement. Without one, the table's policy applies.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct OnDuplicate {
     policy: Option<ConflictPolicy>,
-    /// The columns of the key that is meant, or its name.
+    /// The columns of the key that the clause refers to, or its name.
     key: Option<KeyName>,
     update: Option<Update>,
 }
@@ -23,16 +23,17 @@ pub(crate) struct OnDuplicate {
 pub(crate) struct Update {
     pub(crate) set: Vec<(String, Expr)>,
     pub(crate) selection: Option<Expr>,
-    /// What the statement calls the new row.
+    /// The name of the new row in the statement.
     pub(crate) new_row: String,
 }
 
-/// What it comes to in a table.
+/// The meaning of the clause for a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Meaning {
-    /// The engine does it.
+    /// A policy that the engine applies.
     Policy(ConflictPolicy),
-    /// Rows whose key is there, by the place of one of the table's keys, are looked at: left out, or updated.
+    /// New rows whose key exists are left out or used for an update. The first field is the position of the key among
+    /// the table's keys.
     Decide(usize, Option<Box<Update>>),
 }
 
@@ -49,7 +50,7 @@ impl From<ConflictPolicy> for OnDuplicate {
 }
 
 impl OnDuplicate {
-    /// Of a parsed `INSERT`.
+    /// Reads the clause of a parsed `INSERT`.
     pub(crate) fn of(insert: &Insert) -> Result<Self> {
         let by_word = match insert.or {
             _ if insert.replace_into => Some(ConflictPolicy::Replace),
@@ -99,7 +100,7 @@ impl OnDuplicate {
         Ok(Self { policy: Some(ConflictPolicy::Replace), key, update: Some(update) })
     }
 
-    /// What becomes of the rows in this table, where the engine does it alone.
+    /// The policy for this table, if the engine alone can apply it.
     pub(crate) fn policy(&self, table: &Table) -> Result<ConflictPolicy> {
         match self.meaning(table)? {
             Meaning::Policy(policy) => Ok(policy),
@@ -107,7 +108,7 @@ impl OnDuplicate {
         }
     }
 
-    /// What it comes to in this table.
+    /// The meaning of the clause for this table.
     pub(crate) fn meaning(&self, table: &Table) -> Result<Meaning> {
         let definition = &table.definition;
         let Some(policy) = self.policy else { return Ok(Meaning::Policy(definition.on_conflict)) };
@@ -131,7 +132,7 @@ impl OnDuplicate {
             definition.column(name).map_err(crate::text::errors::as_sql_error)?;
         }
         match (key, definition.unique.len()) {
-            // Without keys no row is there already.
+            // Without keys there are no conflicts.
             (_, 0) => Ok(Meaning::Policy(ConflictPolicy::Error)),
             (_, 1) if update.is_all_of_new_row(table) => Ok(Meaning::Policy(ConflictPolicy::Replace)),
             (_, 1) => Ok(Meaning::Decide(0, Some(Box::new(update.clone())))),
@@ -143,7 +144,7 @@ impl OnDuplicate {
 }
 
 impl Update {
-    /// Whether the new row takes the place of the other: every column outside of the only key becomes the new one's.
+    /// Whether the new row replaces the existing one: every column outside of the only key gets the new row's value.
     fn is_all_of_new_row(&self, table: &Table) -> bool {
         let is_key = |id| table.definition.unique.iter().any(|unique| unique.columns.contains(&id));
         let is_new = |(name, value): &(String, Expr)| {
@@ -154,7 +155,7 @@ impl Update {
         self.selection.is_none() && kept.is_none() && self.set.iter().all(is_new)
     }
 
-    /// The column of the new row that an expression is: `excluded.c`, or MySQL's `VALUES(c)`.
+    /// The column of the new row to which an expression refers: `excluded.c`, or MySQL's `VALUES(c)`.
     pub(crate) fn new_column<'a>(&self, value: &'a Expr) -> Option<&'a Ident> {
         match value {
             Expr::CompoundIdentifier(parts) => match parts.as_slice() {

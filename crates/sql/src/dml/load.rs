@@ -1,5 +1,5 @@
-//! `LOAD DATA INFILE` and `COPY ... FROM`: which file goes into which columns, and how it is written. Reading it is
-//! not done here.
+//! `LOAD DATA INFILE` and `COPY ... FROM`: the file, its format, and the columns that it is loaded into. Not owned:
+//! reading the file.
 
 use crate::dml::files::FileLayout;
 use crate::parse::statement::parse_declaring;
@@ -29,7 +29,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Reads `LOAD DATA ...` or `COPY ... FROM ...`.
+    /// Parses `LOAD DATA ...` or `COPY ... FROM ...`.
     pub(crate) fn parse(text: &str, place: Place, parameters: &Parameters) -> Result<Self> {
         if text.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("LOAD")) {
             return load_data(text, place);
@@ -43,7 +43,7 @@ impl Load {
     }
 }
 
-/// MySQL's statement, whose text the parser does not know.
+/// Parses MySQL's statement, which DataFusion's parser does not know.
 fn load_data(text: &str, place: Place) -> Result<Load> {
     let parser = Parser::new(&GenericDialect).try_with_sql(text);
     let mut words = Words { parser: parser.map_err(|error| from_parser(error, place))?, place };
@@ -122,7 +122,7 @@ impl Words<'_> {
         Err(from_parser(ParserError::ParserError(message), self.place))
     }
 
-    /// A text; MySQL takes double quotes, too.
+    /// A text in quotes. MySQL also accepts double quotes.
     fn text(&mut self) -> Result<String> {
         let token = self.parser.next_token();
         match token.token {
@@ -198,7 +198,7 @@ fn copy_from(
     let mut copy = Copy::default();
     let is_plain = options.is_empty() && legacy_options.is_empty();
     let layout = |copy: &Copy| match () {
-        // As `COPY ... TO` writes it.
+        // The format that `COPY ... TO` writes.
         () if is_plain && has_known_ending(filename) => FileLayout::Detected,
         () if copy.is_csv || copy.delimiter.is_some() || copy.has_header => FileLayout::Separated,
         () => FileLayout::Text,
@@ -217,7 +217,7 @@ fn copy_from(
     })
 }
 
-/// Whether a file's ending says a format, as for `COPY ... TO`.
+/// Whether a file's extension names a format, as for `COPY ... TO`.
 fn has_known_ending(path: &str) -> bool {
     let name = path.to_ascii_lowercase();
     let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);

@@ -1,8 +1,8 @@
-//! What `INSERT`, `UPDATE`, `DELETE`, `LOAD DATA` and `COPY ... FROM` say.
+//! The statements `INSERT`, `UPDATE`, `DELETE`, `LOAD DATA` and `COPY ... FROM`: their syntax and meaning.
 //!
-//! Owned here: the target of a statement ([`target`]), the change that it asks for ([`change`]) and the query for the
-//! rows that change ([`change_query`]), what becomes of rows whose key is there already ([`conflict`]), and the values
-//! that their column decides ([`values`]), and which files are read ([`files`]). Not owned: doing it (`write`).
+//! Owned here: the target of a statement ([`target`]), the change that it makes ([`change`]), the query for the rows
+//! that change ([`change_query`]), the treatment of rows whose key exists already ([`conflict`]), values that depend on
+//! their column ([`values`]), and the files to read ([`files`]). Not owned: executing the statements (`write`).
 
 pub(crate) mod assignments;
 pub(crate) mod change;

@@ -2,10 +2,10 @@
 
 use datafusion::sql::sqlparser::ast::SelectItem;
 
-/// What a `RETURNING` asks for.
+/// A `RETURNING` clause.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Returning {
     pub(crate) items: Vec<SelectItem>,
-    /// What the statement calls the table.
+    /// The name of the table in the statement.
     pub(crate) alias: String,
 }

@@ -1,4 +1,4 @@
-//! Where the rows of an `INSERT` go.
+//! The target of an `INSERT`.
 
 use super::conflict::OnDuplicate;
 use super::returning::Returning;
@@ -8,11 +8,11 @@ use atsdb_core::name::same_name;
 use atsdb_core::{Column, Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{Insert, ObjectName, TableObject};
 
-/// Where the rows of an `INSERT` go.
+/// The table and the columns into which an `INSERT` puts its rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Target {
     pub(crate) table: String,
-    /// What the statement calls it.
+    /// The name of the table in the statement.
     pub(crate) alias: String,
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) on_duplicate: OnDuplicate,
@@ -20,7 +20,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The target of a parsed `INSERT`; what else it asks for is refused.
+    /// The target of a parsed `INSERT`. Unsupported clauses are refused.
     pub(crate) fn of(insert: &Insert) -> Result<Self> {
         let TableObject::TableName(name) = &insert.table else {
             return Err(not_supported("INSERT INTO anything but a table"));
@@ -57,7 +57,7 @@ impl Target {
         Self::new(table.definition.name.clone(), None, OnDuplicate::default())
     }
 
-    /// The table, and where the columns stand in it.
+    /// The table, and the positions of the columns in it.
     pub(crate) fn resolve_among(&self, tables: &[Table]) -> Result<(Table, Vec<usize>)> {
         let table = tables
             .iter()

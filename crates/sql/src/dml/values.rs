@@ -1,5 +1,5 @@
-//! Values in `INSERT` and `UPDATE` that their column decides: `DEFAULT` is the literal that its definition says, and a
-//! parameter for text is text, whatever it looks like.
+//! Values in `INSERT` and `UPDATE` that depend on their column: `DEFAULT` is the literal in the column's definition,
+//! and a parameter for a text column is text, whatever it looks like.
 
 use super::target::Target;
 use crate::ddl::defaults::value_sql;
@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
-/// Puts a column's default in the place of the word `DEFAULT`, and text in the place of a parameter.
+/// Replaces the word `DEFAULT` by the column's default, and a parameter for a text column by text.
 pub(crate) fn place_value(column: &Column, value: &mut Expr) -> Result<()> {
     place_text(column, value);
     let is_default = matches!(value, Expr::Identifier(word)
@@ -30,7 +30,7 @@ fn place_text(column: &Column, value: &mut Expr) {
     }
 }
 
-/// Does it for what a query selects for these columns.
+/// Replaces parameters by text in the expressions that a query selects for these columns.
 fn place_texts(body: &mut SetExpr, columns: &[&Column]) {
     match body {
         SetExpr::Query(query) => place_texts(&mut query.body, columns),
@@ -44,7 +44,7 @@ fn place_texts(body: &mut SetExpr, columns: &[&Column]) {
                     SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. } => {
                         place_text(column, value);
                     }
-                    // From here on it is not said which column is which.
+                    // From here on, expressions can no longer be assigned to columns.
                     _ => break,
                 }
             }
@@ -53,7 +53,7 @@ fn place_texts(body: &mut SetExpr, columns: &[&Column]) {
     }
 }
 
-/// The rows of an `INSERT`, with what `DEFAULT` stands for; of `DEFAULT VALUES` one row.
+/// The rows of an `INSERT`, with `DEFAULT` replaced by its values; one row for `DEFAULT VALUES`.
 pub(crate) fn source_with_defaults(insert: &mut Insert, target: &Target, tables: &[Table]) -> Result<Box<Query>> {
     let Some(mut source) = insert.source.take() else {
         let (table, _) = target.resolve_among(tables)?;

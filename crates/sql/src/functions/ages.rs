@@ -76,7 +76,7 @@ fn days_of_month(time: NaiveDateTime) -> i32 {
     last.map_or(MONTH_DAYS, |last| last.day() as i32)
 }
 
-/// How many bounds of a unit lie between two times: `date_diff('day', from, to)`, as in DuckDB and Redshift.
+/// The number of boundaries of a unit between two times: `date_diff('day', from, to)`, as in DuckDB and Redshift.
 fn date_diff(args: &[ArrayRef]) -> Result<ArrayRef> {
     let [units, from, to] = args else {
         return exec_err!("date_diff takes a unit and two times: date_diff('day', from, to)");
@@ -90,7 +90,7 @@ fn date_diff(args: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(counts.collect::<Result<Int64Array>>()?))
 }
 
-/// How many whole units lie before a time.
+/// The number of whole units before a time.
 fn bound(unit: &str, time: NaiveDateTime) -> Result<i64> {
     let months = i64::from(time.year()) * 12 + i64::from(time.month0());
     let micros = time.and_utc().timestamp_micros();
@@ -149,7 +149,7 @@ fn justify_interval(length: Interval) -> Interval {
     Interval { months, days, nanoseconds }
 }
 
-/// Days and their rest with one sign.
+/// Gives days and the rest the same sign.
 fn with_signs(length: Interval) -> Interval {
     let Interval { months, days, nanoseconds } = length;
     if days > 0 && nanoseconds < 0 {

@@ -1,4 +1,4 @@
-//! Arguments: those given by name, constants, and numbers and times of whatever type.
+//! Arguments of functions: named arguments, constants, and numbers and times of any type.
 
 use crate::text::errors::sql_error;
 use atsdb_core::name::nearest_name;
@@ -16,12 +16,12 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// The parameters of `time_bucket` in their order, each with the names it goes by.
+/// The parameters of `time_bucket` in their order, each with its names.
 const PARAMETERS: [&[&str]; 5] =
     [&["width", "bucket_width"], &["t", "ts", "time"], &["timezone", "time_zone"], &["origin"], &["offset"]];
 
-/// Puts arguments that are given by name (`origin => ...`) in their places. DataFusion does it too, but not where one
-/// before is left out.
+/// Moves named arguments (`origin => ...`) to their positions. DataFusion also does this, but not if an earlier
+/// argument is left out.
 pub(crate) fn place_named_arguments(statement: &mut Statement) -> Result<()> {
     let placed = visit_expressions_mut(statement, |expr| match expr {
         Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("time_bucket") => {
@@ -77,7 +77,7 @@ fn unknown_parameter(name: &str) -> Error {
     }
 }
 
-/// The text in a value, if it is one.
+/// The text of a value, if it is a text.
 pub(crate) fn text_of(value: &ScalarValue) -> Option<&str> {
     match value {
         ScalarValue::Utf8(text) | ScalarValue::LargeUtf8(text) | ScalarValue::Utf8View(text) => text.as_deref(),
@@ -136,7 +136,8 @@ pub(crate) fn is_ordering(data_type: &DataType) -> bool {
         || matches!(data_type, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 | DataType::Duration(_))
 }
 
-/// Integers in the order of an [`is_ordering`] array: for times and signed integers their own.
+/// Integers with the same order as an [`is_ordering`] array. For times and signed integers they are the values
+/// themselves.
 pub(crate) fn order_keys(array: &ArrayRef) -> Result<Int64Array, DataFusionError> {
     let plain = plain_type(array.data_type());
     let array = if plain == array.data_type() { Arc::clone(array) } else { cast(array, plain)? };
@@ -154,12 +155,12 @@ pub(crate) fn order_keys(array: &ArrayRef) -> Result<Int64Array, DataFusionError
     })
 }
 
-/// Converts, or fails with the value that does not fit.
+/// Converts an array. A value that does not fit is an error that names it.
 pub(crate) fn strictly(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, DataFusionError> {
     Ok(cast_with_options(array, to, &CastOptions { safe: false, ..CastOptions::default() })?)
 }
 
-/// How many counts of a time make a second; an integer counts seconds.
+/// The number of units of a time in a second. An integer counts seconds.
 pub(crate) fn counts_per_second(data_type: &DataType) -> f64 {
     match plain_type(data_type) {
         DataType::Timestamp(unit, _) | DataType::Duration(unit) => per_second(*unit) as f64,
@@ -169,7 +170,7 @@ pub(crate) fn counts_per_second(data_type: &DataType) -> f64 {
     }
 }
 
-/// How many of a unit make a second.
+/// The number of units in a second.
 pub(crate) fn per_second(unit: TimeUnit) -> i64 {
     match unit {
         TimeUnit::Second => 1,
@@ -179,7 +180,7 @@ pub(crate) fn per_second(unit: TimeUnit) -> i64 {
     }
 }
 
-/// `TIMESTAMP`, `BIGINT`, ...: a type as people declare it.
+/// The name of a type as users declare it: `TIMESTAMP`, `BIGINT` and so on.
 pub(crate) fn type_name(data_type: &DataType) -> String {
     match plain_type(data_type) {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "TEXT".to_owned(),

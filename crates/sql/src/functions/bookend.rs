@@ -1,7 +1,6 @@
-//! `first(v, t)` and `last(v, t)`: the value at the smallest and at the largest time.
-//!
-//! Of rows with the same time `first` takes the smallest value and `last` the greatest, any value before NULL: so the
-//! answer does not depend on the order in which rows are read. Rows without a time do not count.
+//! `first(v, t)` and `last(v, t)`: the value at the smallest and at the largest time. Of rows with the same time,
+//! `first` takes the smallest value and `last` the greatest, and both prefer any value to NULL. So the answer does not
+//! depend on the order in which rows are read. Rows without a time do not count.
 
 use super::arguments::{is_ordering, plain_type, type_name};
 use super::bookend_groups::groups;
@@ -99,7 +98,7 @@ impl AggregateUDFImpl for Bookend {
     }
 }
 
-/// The row to take so far.
+/// The best row so far.
 #[derive(Debug)]
 struct Best {
     end: End,
@@ -161,7 +160,7 @@ impl Accumulator for Best {
     }
 }
 
-/// The rows of a window that moves. Of those that a later and better row follows none will ever be taken.
+/// The rows of a sliding window. A row that is followed by a better one will never be the answer and is dropped.
 #[derive(Debug)]
 struct Sliding {
     end: End,
@@ -229,7 +228,7 @@ mod tests {
 
     type Row = (Option<f64>, Option<i64>);
 
-    /// What the rows say, told plainly.
+    /// A naive implementation to compare with.
     fn naive(rows: &[Row], end: End, ignore_nulls: bool) -> Option<f64> {
         let rows = rows.iter().filter(|(value, time)| time.is_some() && !(ignore_nulls && value.is_none()));
         let wanted = match end {

@@ -1,4 +1,5 @@
-//! `first` and `last` for many groups at once: numbers and times in place, anything else once for a group and batch.
+//! `first` and `last` for many groups at once. Numbers and times are kept in a vector; other values are copied once for
+//! each group and batch.
 
 use super::arguments::plain_type;
 use super::ends::{End, scalar_at};
@@ -27,14 +28,14 @@ pub(crate) fn groups(end: End, ignore_nulls: bool, value_type: &DataType) -> Box
     }
 }
 
-/// Where the values of groups are kept.
+/// The storage for the values of groups.
 trait Slots: Send + 'static {
-    /// The values of the next batch.
+    /// Begins a batch with these values.
     fn begin(&mut self, values: &ArrayRef, groups: usize);
-    /// Whether a row's value goes before the group's, which has the same time.
+    /// Whether a row's value is preferred to the group's, which has the same time.
     fn prefers(&self, group: usize, row: usize) -> Result<bool>;
     fn set(&mut self, group: usize, row: usize);
-    /// The batch ends.
+    /// Ends the batch.
     fn end(&mut self) -> Result<()>;
     fn take(&mut self, emit_to: EmitTo) -> Result<ArrayRef>;
     fn size(&self) -> usize;
@@ -43,7 +44,7 @@ trait Slots: Send + 'static {
 struct Groups<S> {
     end: End,
     ignore_nulls: bool,
-    /// How near the time of each group's row is; without meaning where none was seen.
+    /// The nearness of the time of each group's row; meaningless if the group has no row yet.
     nearness: Vec<i64>,
     seen: Vec<bool>,
     slots: S,
@@ -87,7 +88,7 @@ impl<S: Slots> Groups<S> {
     }
 }
 
-/// The rows that count; `None` is all of them.
+/// The rows that count; `None` means all.
 fn wanted(
     values: &ArrayRef,
     nearness: &Int64Array,
@@ -195,16 +196,16 @@ impl<T: ArrowPrimitiveType> Slots for Primitive<T> {
     }
 }
 
-/// No row of the batch.
+/// Stands for no row of the batch.
 const NO_ROW: usize = usize::MAX;
 
 struct Scalars {
     end: End,
     none: ScalarValue,
     values: Vec<ScalarValue>,
-    /// What the values take beside the vector.
+    /// The size of the values in bytes, without the vector.
     bytes: usize,
-    /// The rows of the batch that groups have taken, and which groups those are.
+    /// The rows of the batch that are the best of their groups, and those groups.
     rows: Vec<usize>,
     taken: Vec<usize>,
     batch: Option<Batch>,
@@ -212,7 +213,7 @@ struct Scalars {
 
 struct Batch {
     values: ArrayRef,
-    /// `None` for types without order: the first row that is met stays.
+    /// `None` for types without an order: the first row that is seen stays.
     compare: Option<DynComparator>,
 }
 
@@ -251,7 +252,7 @@ impl Slots for Scalars {
         let Some(batch) = self.batch.take() else { return Ok(()) };
         for group in self.taken.drain(..) {
             let value = scalar_at(&batch.values, std::mem::replace(&mut self.rows[group], NO_ROW))?;
-            // Not the buffers of a batch for the sake of one value.
+            // Copied, so that a single value does not keep the buffers of a whole batch.
             let value = value.compacted();
             self.bytes = (self.bytes + value.size()).saturating_sub(self.values[group].size());
             self.values[group] = value;

@@ -1,19 +1,18 @@
-//! Buckets: which interval of time a time lies in, on clocks that may be changed.
-//!
-//! The boundaries are those of a [`Grid`] on the clocks of a time zone. A boundary that clocks skip is the instant of
-//! their change. One that they show twice counts once, at the first; but in buckets of up to an hour it counts twice,
-//! so that the two hours are two. The bucket of a time goes from the last boundary at or before it to the next: buckets
-//! never overlap and leave nothing out.
+//! Buckets: the intervals into which times are divided, in a time zone whose clocks may change. The boundaries are
+//! those of a [`Grid`] in the local time of a time zone. If clocks skip a boundary, it is at the instant of their
+//! change. If clocks show it twice, it counts once, the first time; but for buckets of up to an hour it counts twice,
+//! so that the two hours are two buckets. The bucket of a time extends from the last boundary at or before it to the
+//! next one. So buckets never overlap and leave no gap.
 
 use super::grid::Grid;
 use super::zone::Zone;
 use std::sync::Arc;
 
-/// Cuts the times of one unit.
+/// Assigns times of one unit to buckets.
 #[derive(Debug, Clone)]
 pub(crate) struct Buckets {
     grid: Grid,
-    /// `None` on clocks that show UTC.
+    /// `None` for UTC.
     clocks: Option<Clocks>,
 }
 
@@ -21,11 +20,11 @@ pub(crate) struct Buckets {
 struct Clocks {
     zone: Arc<Zone>,
     ticks_per_second: i128,
-    /// Whether a boundary that is shown twice is two.
+    /// Whether a boundary that clocks show twice counts twice.
     repeats: bool,
 }
 
-/// From `start` to `last`, both included; times beyond i64 are cut off.
+/// A bucket from `start` to `last`, both inclusive, clamped to the range of i64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bucket {
     pub(crate) start: i64,
@@ -33,7 +32,8 @@ pub(crate) struct Bucket {
 }
 
 impl Buckets {
-    /// The grid is one of local time if there is a zone. `ticks_per_second` says what times count.
+    /// Creates buckets. The grid is one of local time if there is a zone. `ticks_per_second` is the number of time
+    /// units in a second.
     pub(crate) fn new(grid: Grid, zone: Option<Arc<Zone>>, ticks_per_second: i64) -> Self {
         let ticks_per_second = i128::from(ticks_per_second);
         let repeats = grid.is_within(3_600 * ticks_per_second);
@@ -41,7 +41,7 @@ impl Buckets {
         Self { grid, clocks: clocks.map(|zone| Clocks { zone, ticks_per_second, repeats }) }
     }
 
-    /// The bucket of a time; `None` if its start lies before every time that i64 counts.
+    /// The bucket of a time; `None` if its start is below the range of i64.
     pub(crate) fn bucket(&self, time: i64) -> Option<Bucket> {
         if let (None, Some((width, phase))) = (&self.clocks, self.grid.steps()) {
             let rest = time.rem_euclid(width);
@@ -63,10 +63,10 @@ impl Buckets {
         Some(Bucket { start: i64::try_from(start).ok()?, last })
     }
 
-    /// For each time the start of its bucket; `Err` holds the time that has none.
+    /// For each time the start of its bucket. `Err` has the time that has no bucket.
     pub(crate) fn starts(&self, times: &[i64], is_null: impl Fn(usize) -> bool) -> Result<Vec<i64>, i64> {
         let mut starts = Vec::with_capacity(times.len());
-        // Times mostly come in order, so that many fall into one bucket.
+        // Times are usually in order, so many consecutive ones are in the same bucket.
         let mut current = Bucket { start: 1, last: 0 };
         for (row, time) in times.iter().enumerate() {
             if *time < current.start || *time > current.last {
@@ -86,7 +86,7 @@ impl Buckets {
 struct Span {
     start: i128,
     ahead: i128,
-    /// How far clocks were ahead before; the same in the first span.
+    /// The offset before the change; in the first span the same as its own.
     ahead_before: i128,
 }
 
@@ -145,7 +145,7 @@ impl Clocks {
             if shown < first {
                 return change.start;
             }
-            // What the clocks showed before the change and show again is no boundary, or one again.
+            // Local times that clocks show again after the change are boundaries again only if boundaries repeat.
             let from = if self.repeats { first } else { first.max(change.start + ahead) };
             let floor = grid.floor(from);
             shown = if floor == from { floor } else { grid.next(floor) };
@@ -187,13 +187,13 @@ mod tests {
             ("2 hours", "Europe/Berlin", "2024-10-27 01:30", "2024-10-27T00:00", "2024-10-27T03:00"),
             ("2 hours", "Europe/Berlin", "2024-03-31 01:30", "2024-03-31T01:00", "2024-03-31T02:00"),
             ("15 minutes", "Europe/Berlin", "2024-10-27 01:14", "2024-10-27T01:00", "2024-10-27T01:15"),
-            // Midnight is skipped, and shown twice.
+            // Midnight is skipped once, and shown twice once.
             ("1 day", "America/Sao_Paulo", "2018-11-04 12:00", "2018-11-04T03:00", "2018-11-05T02:00"),
             ("1 day", "America/Havana", "2024-11-03 05:30", "2024-11-03T04:00", "2024-11-04T05:00"),
             // Clocks went back from 00:01 to 23:01.
             ("1 day", "America/St_Johns", "2010-11-07 02:30:30", "2010-11-07T02:30", "2010-11-08T03:30"),
             ("1 day", "America/St_Johns", "2010-11-07 02:50", "2010-11-07T02:30", "2010-11-08T03:30"),
-            // A date that never was.
+            // A date that did not exist there.
             ("1 day", "Pacific/Apia", "2011-12-30 12:00", "2011-12-30T10:00", "2011-12-31T10:00"),
         ] {
             assert_eq!(bucket(width, zone, time), (start.to_owned(), end.to_owned()), "{width} {zone} {time}");

@@ -1,4 +1,5 @@
-//! From the arguments of `time_bucket` and `date_bin` to buckets, and from times of any type to the starts of theirs.
+//! Turns the arguments of `time_bucket` and `date_bin` into buckets, and times of any type into the starts of their
+//! buckets.
 
 use super::arguments::{per_second, plain_type, strictly, text_of, type_name};
 use super::buckets::Buckets;
@@ -15,13 +16,13 @@ use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalMonthDayNano as 
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use std::sync::Arc;
 
-/// How times are cut.
+/// How times are divided into buckets.
 pub(crate) enum Cut {
     Times(Buckets),
     Integers { width: i64, offset: i64 },
 }
 
-/// What is known of the cut.
+/// The arguments that define the buckets.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Arguments<'a> {
     pub(crate) width: Option<&'a ScalarValue>,
@@ -33,13 +34,13 @@ pub(crate) struct Arguments<'a> {
 const NOTHING: Interval = Interval { months: 0, days: 0, nanoseconds: 0 };
 
 impl<'a> Arguments<'a> {
-    /// Takes an argument that is a time zone, an origin or an offset, whichever it looks like.
+    /// Accepts an argument that is a time zone, an origin or an offset, and recognises which one it is.
     pub(crate) fn guess(&mut self, value: &'a ScalarValue) {
         match text_of(value) {
             Some(text) if Zone::is_name(text) => self.zone = Some(text),
             Some(text) if read_time(text, TimeUnit::Nanosecond).is_some() => self.origin = Some(value),
             Some(text) if parse_interval(text).is_ok() => self.offset = Some(value),
-            // Its error names the nearest zone.
+            // The error for an unknown zone names the nearest one.
             Some(text) => self.zone = Some(text),
             None => match value.data_type() {
                 DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => self.origin = Some(value),
@@ -48,7 +49,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The cut of times, or integers, of a type. `None` if the width is NULL.
+    /// The buckets for times, or integers, of a type. `None` if the width is NULL.
     pub(crate) fn cut(self, times: &DataType) -> Result<Option<Cut>, Error> {
         let Some(width) = self.width else { return Ok(None) };
         let (unit, tick_nanos) = match times {
@@ -101,18 +102,18 @@ impl<'a> Arguments<'a> {
         }
         let origin = self.origin.map_or(Ok(0), |value| whole("origin", value))?;
         let offset = self.offset.map_or(Ok(0), |value| whole("offset", value))?;
-        // Only the rest counts, so that the sum is free to wrap around a multiple of the width.
+        // Only the remainder matters, so the sum may wrap around a multiple of the width.
         Ok(Cut::Integers { width: count, offset: (origin.rem_euclid(count) + offset.rem_euclid(count)) % count })
     }
 }
 
-/// The time on local clocks that an origin names, in ticks.
+/// The local time that an origin names, in ticks.
 fn origin_ticks(origin: &ScalarValue, unit: ArrowUnit, zone: Option<&Zone>) -> Result<i128, Error> {
     let no_time = || sql_error(format!("{origin} is no time")).with_hint("write an origin as '2024-01-01'");
     let (count, is_instant) = match text_of(origin) {
         Some(text) => {
             let time = read_time(text, core_unit(unit)).ok_or_else(no_time)?;
-            // With an offset from UTC it names an instant.
+            // With an offset from UTC, it is an instant.
             (time.count, time.has_offset)
         }
         None => {
@@ -134,7 +135,7 @@ fn origin_ticks(origin: &ScalarValue, unit: ArrowUnit, zone: Option<&Zone>) -> R
 }
 
 impl Cut {
-    /// The start of each time's bucket, as `answer`'s type.
+    /// The start of each time's bucket, in the type `answer`.
     pub(crate) fn starts(&self, times: &ArrayRef, answer: &DataType) -> Result<ArrayRef> {
         let times = counts(times, answer)?;
         let nulls = times.nulls();
@@ -162,7 +163,7 @@ impl Cut {
     }
 }
 
-/// Times as counts: of the answer's unit, of days, or themselves.
+/// Times as integers: in the answer's unit, in days, or unchanged.
 fn counts(times: &ArrayRef, answer: &DataType) -> Result<Int64Array> {
     let plain = plain_type(times.data_type());
     let times = if plain == times.data_type() { Arc::clone(times) } else { cast(times, plain)? };
@@ -177,7 +178,7 @@ fn counts(times: &ArrayRef, answer: &DataType) -> Result<Int64Array> {
     Ok(strictly(&times, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
 }
 
-/// Microseconds, which is what text becomes.
+/// Parses text as times in microseconds.
 fn parsed(texts: &ArrayRef) -> Result<ArrayRef> {
     let parse = |text: Option<&str>| match text {
         Some(text) => match parse_time(text, TimeUnit::Microsecond) {

@@ -1,4 +1,4 @@
-//! Which end of the time `first` and `last` look at, and what they prefer there.
+//! The end of the time range that `first` and `last` use, and their preference among rows with the same time.
 
 use super::arguments::order_keys;
 use datafusion::arrow::array::{ArrayRef, Int64Array};
@@ -6,7 +6,7 @@ use datafusion::arrow::compute::SortOptions;
 use datafusion::common::{Result, ScalarValue};
 use std::cmp::Ordering;
 
-/// Which end.
+/// The end of the time range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum End {
     First,
@@ -14,7 +14,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// A number that is the greater, the nearer a time is to this end. NULL times have none.
+    /// A number for each time, which is greater the nearer the time is to this end. It is NULL for a NULL time.
     pub(crate) fn nearness(self, times: &ArrayRef) -> Result<Int64Array> {
         let keys = order_keys(times)?;
         Ok(match self {
@@ -23,12 +23,12 @@ impl End {
         })
     }
 
-    /// In this order the value to take of two with the same time is the greater.
+    /// The order in which, of two values with the same time, the greater one is taken.
     pub(crate) fn preference(self) -> SortOptions {
         SortOptions { descending: self == Self::First, nulls_first: true }
     }
 
-    /// Whether a value is to be taken before another with the same time.
+    /// Whether a value is preferred to another with the same time.
     pub(crate) fn prefers(self, value: &ScalarValue, to: &ScalarValue) -> bool {
         match (value.is_null(), to.is_null()) {
             (true, _) => false,
@@ -41,7 +41,7 @@ impl End {
     }
 }
 
-/// Values without their dictionary.
+/// One value of an array, without its dictionary.
 pub(crate) fn scalar_at(values: &ArrayRef, row: usize) -> Result<ScalarValue> {
     Ok(match ScalarValue::try_from_array(values, row)? {
         ScalarValue::Dictionary(_, value) => *value,

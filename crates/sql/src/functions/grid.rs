@@ -1,11 +1,11 @@
-//! The boundaries between buckets on one clock that is never changed: equal steps, or calendar months.
+//! The boundaries between buckets on a clock without changes: equal steps, or calendar months.
 
 use crate::text::errors::sql_error;
 use atsdb_core::time::{DAY_SECONDS, civil_from_days, days_from_civil, days_in_month};
 use atsdb_core::{Error, Result};
 use datafusion::arrow::datatypes::IntervalMonthDayNano as Interval;
 
-/// Nanoseconds of a day.
+/// The number of nanoseconds in a day.
 pub(crate) const DAY_NANOS: i128 = DAY_SECONDS as i128 * 1_000_000_000;
 
 /// Monday, 2000-01-03: weeks begin on Mondays.
@@ -14,7 +14,7 @@ const STEPS_ORIGIN_DAY: i128 = 10_959;
 /// 2000-01-01.
 const MONTHS_ORIGIN_DAY: i128 = 10_957;
 
-/// Boundaries in ticks since the epoch of a clock; a tick is what a time counts.
+/// Boundaries in ticks since the epoch of a clock. A tick is the unit of the times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Grid {
     ticks_per_day: i128,
@@ -23,7 +23,7 @@ pub(crate) struct Grid {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Shape {
-    /// Boundaries leave the rest `phase` (0 up to `width`) when divided by `width`.
+    /// Boundaries have the remainder `phase` (0 up to `width`) when divided by `width`.
     Steps {
         width: i64,
         phase: i64,
@@ -31,11 +31,11 @@ enum Shape {
     Months(Months),
 }
 
-/// Boundaries at `day` (or the month's last day) and `ticks` of every `width`th month, shifted by `shift` ticks.
+/// Boundaries are at `day` (or the month's last day) and `ticks` of every `width`th month, shifted by `shift` ticks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Months {
     width: i64,
-    /// Months since year 0 of one month that has a boundary.
+    /// One month that has a boundary, as a number of months since year 0.
     month: i64,
     day: u32,
     ticks: i128,
@@ -55,7 +55,7 @@ impl Grid {
             if offset.months != 0 {
                 return Err(sql_error("an offset of months needs a width of months"));
             }
-            // Finer than the times: each tick is a bucket.
+            // If the width is finer than the times, each tick is a bucket.
             let finer = tick_nanos % nanos == 0;
             let ticks = if finer { 1 } else { ticks_of("width", width)? };
             let width = i64::try_from(ticks).map_err(|_| bad_width(width, "is longer than times can be counted"))?;
@@ -79,7 +79,7 @@ impl Grid {
         Ok(Self { ticks_per_day, shape })
     }
 
-    /// Whether no step is longer than so many ticks.
+    /// Whether no step is longer than this many ticks.
     pub(crate) fn is_within(&self, ticks: i128) -> bool {
         matches!(self.shape, Shape::Steps { width, .. } if i128::from(width) <= ticks)
     }
@@ -112,7 +112,7 @@ impl Grid {
         }
     }
 
-    /// The steps, for those who cut without a zone: width and phase.
+    /// The width and phase of equal steps, for use without a zone.
     pub(crate) fn steps(&self) -> Option<(i64, i64)> {
         match self.shape {
             Shape::Steps { width, phase } => Some((width, phase)),
@@ -128,7 +128,7 @@ impl Grid {
     }
 }
 
-/// How far a time lies after the last boundary.
+/// The distance from the last boundary to a time.
 fn past(time: i128, width: i64, phase: i64) -> i128 {
     let rest = match i64::try_from(time) {
         Ok(time) => time.rem_euclid(width),

@@ -15,7 +15,7 @@ use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, EmitTo, GroupsAccu
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The most parts.
+/// The maximum number of parts.
 const PARTS_MAX: usize = 100_000;
 
 /// The function.
@@ -105,7 +105,7 @@ impl Scale {
         if value < self.min {
             0
         } else if value < self.max {
-            // Rounding must not carry a value that is less than `max` beyond it.
+            // Rounding must not move a value below `max` beyond the last part.
             let part = ((value - self.min) / (self.max - self.min) * self.parts as f64) as usize;
             part.min(self.parts - 1) + 1
         } else {
@@ -123,7 +123,7 @@ impl Scale {
 struct Counts {
     scale: Scale,
     counts: Vec<i64>,
-    /// How many values each group has.
+    /// The number of values in each group.
     seen: Vec<i64>,
 }
 
@@ -149,7 +149,7 @@ impl Counts {
         self.seen[group] += 1;
     }
 
-    /// A state is the counts, or for a single value its place alone.
+    /// Merges a state, which is the counts, or for a single value only its part.
     fn merge(&mut self, states: &ArrayRef, group_of: impl Fn(usize) -> usize) {
         let states = states.as_list::<i32>();
         for row in (0..states.len()).filter(|row| states.is_valid(*row)) {

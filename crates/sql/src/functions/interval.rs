@@ -6,7 +6,7 @@ use datafusion::arrow::compute::kernels::cast_utils::parse_interval_month_day_na
 use datafusion::arrow::datatypes::IntervalMonthDayNano as Interval;
 use datafusion::common::ScalarValue;
 
-/// The interval that a value is; `None` for a NULL.
+/// A value as an interval; `None` for NULL.
 pub(crate) fn interval_of(value: &ScalarValue) -> Result<Option<Interval>> {
     let days = |days: i32, nanoseconds: i64| Some(Interval { months: 0, days, nanoseconds });
     let duration = |count: Option<i64>, nanos: i64| {
@@ -38,7 +38,7 @@ pub(crate) fn interval_of(value: &ScalarValue) -> Result<Option<Interval>> {
     })
 }
 
-/// Reads `5 minutes`, `1 day 12 hours`, `1h`; a number without a unit is refused.
+/// Parses `5 minutes`, `1 day 12 hours`, `1h`. A number without a unit is refused.
 pub(crate) fn parse_interval(text: &str) -> Result<Interval> {
     let text = text.trim();
     let has_unit = text.ends_with(|last: char| last.is_ascii_alphabetic());

@@ -1,5 +1,4 @@
-//! `like_escape(pattern, escape)`: a pattern of `LIKE` whose escape character is another, with the backslash in its
-//! place.
+//! `like_escape(pattern, escape)`: converts a `LIKE` pattern with another escape character to one with the backslash.
 
 use crate::text::errors::sql_error;
 use atsdb_core::Result;

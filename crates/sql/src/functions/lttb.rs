@@ -1,10 +1,10 @@
-//! Downsampling for a picture: the points that a reader would miss. Sveinn Steinarsson, "Downsampling Time Series for
-//! Visual Representation" (2013), the algorithm "largest triangle three buckets".
+//! Downsampling for a chart: keeps the points that a viewer would miss. Sveinn Steinarsson, "Downsampling Time Series
+//! for Visual Representation" (2013), the algorithm "largest triangle three buckets".
 
 use super::points::{Number, Point};
 
-/// Of points in the order of time, at most `count` that draw nearly the same line; the first and the last among them.
-/// `count` is at least 2.
+/// Chooses from points in the order of time at most `count` that draw nearly the same line, including the first and the
+/// last. `count` is at least 2.
 pub(crate) fn largest_triangles(points: &[Point], number: Number, count: usize) -> Vec<Point> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
     if points.len() <= count {
@@ -14,7 +14,7 @@ pub(crate) fn largest_triangles(points: &[Point], number: Number, count: usize) 
         let point = points[index];
         ((i128::from(point.time) - i128::from(first.time)) as f64, number.float(point.bits))
     };
-    // All but the first and the last, in `count - 2` parts of one size.
+    // All but the first and the last, in `count - 2` parts of equal size.
     let inner = points.len() - 2;
     let part = |index: usize| 1 + (inner as u128 * index as u128 / (count as u128 - 2)) as usize;
     let mut chosen = vec![*first];
@@ -25,7 +25,7 @@ pub(crate) fn largest_triangles(points: &[Point], number: Number, count: usize) 
         let (time, value) = next.map(at).fold((0.0, 0.0), |sum, point| (sum.0 + point.0, sum.1 + point.1));
         let (next_time, next_value) = (time / length, value / length);
         let (time_before, value_before) = at(before);
-        // Of equal triangles the first; one with a NaN is as small as can be.
+        // Of equal triangles the first is taken. A triangle with a NaN counts as the smallest.
         let (mut largest, mut largest_area) = (part(index), -1.0);
         for index in part(index)..part(index + 1) {
             let (time, value) = at(index);

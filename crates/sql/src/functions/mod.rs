@@ -1,7 +1,7 @@
-//! Functions that people ask time series with, beside those of DataFusion.
+//! Functions for time series, in addition to DataFusion's.
 //!
 //! Owned here: cutting time into buckets ([`time_bucket`], over [`buckets`], [`grid`] and [`zone`]); aggregates over
-//! values in the order of their times. Not owned: filling gaps, which is a plan and no function.
+//! values in the order of their times. Not owned: filling gaps, which is done by a plan step, not by a function.
 
 mod ages;
 pub(crate) mod arguments;

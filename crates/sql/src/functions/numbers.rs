@@ -27,7 +27,7 @@ fn sign(args: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(args[0].as_primitive::<Float64Type>().unary::<_, Float64Type>(sign)))
 }
 
-/// The values themselves, unless one is infinite.
+/// Returns the values, or an error if one is infinite.
 fn in_range(args: &[ArrayRef]) -> Result<ArrayRef> {
     let values: &Float64Array = args[0].as_primitive::<Float64Type>();
     match values.iter().flatten().any(f64::is_infinite) {
@@ -37,7 +37,7 @@ fn in_range(args: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 /// The number of the bucket, of `count` equally wide ones between two bounds, in which a value lies: 0 before the
-/// first, `count + 1` behind the last. The bounds may descend.
+/// first, `count + 1` after the last. The bounds may be in descending order.
 fn width_bucket(args: &[ArrayRef]) -> Result<ArrayRef> {
     let bound = |at: usize| -> &PrimitiveArray<Float64Type> { args[at].as_primitive::<Float64Type>() };
     let (values, lows, highs) = (bound(0), bound(1), bound(2));
@@ -64,7 +64,7 @@ fn bucket(value: f64, low: f64, high: f64, count: i64) -> Result<i32> {
     Ok(match (is_before, is_behind) {
         (true, _) => 0,
         (_, true) => count + 1,
-        // Both halves, as the difference of the bounds may be out of range.
+        // Computed with halves, because the difference of the bounds may be out of range.
         _ => {
             let part = (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
             ((part * f64::from(count)) as i32).min(count - 1) + 1

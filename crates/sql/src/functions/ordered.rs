@@ -1,6 +1,6 @@
-//! `percentile_disc(p) WITHIN GROUP (ORDER BY x)`, the first value of which at least the fraction `p` of all is no
-//! greater, and `mode() WITHIN GROUP (ORDER BY x)`, the most frequent value, of several the first. `mode(x)` is the
-//! same.
+//! `percentile_disc(p) WITHIN GROUP (ORDER BY x)`, the first value such that at least the fraction `p` of all values is
+//! not greater, and `mode() WITHIN GROUP (ORDER BY x)`, the most frequent value, or the first of several. `mode(x)` is
+//! the same.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::compute::{SortOptions, concat, sort};
@@ -112,7 +112,7 @@ impl Accumulator for Values {
         if values[0].is_empty() {
             return Ok(());
         }
-        // Behind the arguments come the values of ORDER BY.
+        // The values of ORDER BY follow the arguments.
         if let Some(fractions) = values.get(1).filter(|_| self.choice == Choice::Percentile) {
             self.set_fraction(fractions)?;
         }
@@ -155,7 +155,7 @@ impl Accumulator for Values {
     }
 }
 
-/// The row of the first value of which there are most, among so many sorted ones.
+/// The row of the most frequent value among `count` sorted ones; the first if there are several.
 fn most_frequent(sorted: &ArrayRef, count: usize) -> Result<usize> {
     let runs = datafusion::arrow::compute::partition(&[sorted.slice(0, count)])?;
     let longest = runs.ranges().into_iter().fold(

@@ -1,4 +1,4 @@
-//! Functions of values, row by row, of which nothing is to be said but what they compute.
+//! Simple scalar functions, which need nothing but a computation for each row.
 
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::DataType;
@@ -8,7 +8,7 @@ use datafusion::logical_expr::{
 };
 use std::hash::{Hash, Hasher};
 
-/// What a function computes of its arguments, which are equally long and of the types that it takes.
+/// The computation of a function. Its arguments have equal lengths and the declared types.
 pub(super) type Compute = fn(&[ArrayRef]) -> Result<ArrayRef>;
 
 /// A function.
@@ -21,13 +21,13 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    /// A function that takes arguments of any of these lists of types.
+    /// A function that accepts arguments with any of these lists of types.
     pub(super) fn new(name: &'static str, takes: &[&[DataType]], result: DataType, compute: Compute) -> Self {
         let signatures = takes.iter().map(|types| TypeSignature::Exact(types.to_vec())).collect();
         Self { name, signature: Signature::one_of(signatures, Volatility::Immutable), result, compute }
     }
 
-    /// A function that takes any number of arguments of any types.
+    /// A function that accepts any number of arguments of any types.
     pub(super) fn variadic(name: &'static str, result: DataType, compute: Compute) -> Self {
         Self { name, signature: Signature::variadic_any(Volatility::Immutable), result, compute }
     }

@@ -1,4 +1,4 @@
-//! Points: values at times, and what is computed over them in the order of their times.
+//! Points, which are values at times, and the measures that are computed over them in the order of time.
 
 use super::arguments::{order_keys, plain_type, strictly};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
@@ -7,14 +7,15 @@ use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type}
 use datafusion::common::Result;
 use std::cmp::Ordering;
 
-/// A value at a time: the bits of a [`Number`].
+/// A time, and the bits of the value as a [`Number`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Point {
     pub(crate) time: i64,
     pub(crate) bits: u64,
 }
 
-/// What the bits of values are. Integers stay what they are, as the counters of long-lived machines outgrow a float.
+/// The type of the bits of values. Integers stay integers, because counters of long-running machines exceed the exact
+/// range of a float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
     Signed,
@@ -23,7 +24,7 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    /// What values of a type become; `None` for what is no number.
+    /// The representation for values of a type; `None` if it is not numeric.
     pub(crate) fn of(data_type: &DataType) -> Option<Self> {
         match plain_type(data_type) {
             DataType::UInt64 => Some(Self::Unsigned),
@@ -58,13 +59,13 @@ impl Number {
         }
     }
 
-    /// By time; of one time by value, so that the order is always the same.
+    /// Orders points by time, and points with the same time by value, so that the order is always the same.
     fn order_points(self, a: &Point, b: &Point) -> Ordering {
         a.time.cmp(&b.time).then_with(|| self.order(a.bits, b.bits))
     }
 
     pub(crate) fn sort(self, points: &mut [Point]) {
-        // Not the unstable one: points come as a few runs that are in order, which this one merges.
+        // Not the unstable sort: points usually consist of a few sorted runs, which this one merges.
         points.sort_by(|a, b| self.order_points(a, b));
     }
 
@@ -99,27 +100,27 @@ impl Number {
     }
 }
 
-/// What is measured over points.
+/// A measure over points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Measure {
-    /// The last value less the first.
+    /// The last value minus the first.
     Delta,
-    /// How much a counter rose; where it fell it had begun again at 0.
+    /// The increase of a counter, which was restarted at 0 wherever it fell.
     Increase,
-    /// The increase a second.
+    /// The increase per second.
     Rate {
-        /// Counts of time in a second.
+        /// The number of time units in a second.
         counts_per_second: f64,
     },
-    /// The average, each value weighted by how long it held.
+    /// The average of values weighted by how long they were valid.
     TimeWeightedAverage {
-        /// Values change evenly from one to the next, else they hold until the next.
+        /// Whether values change evenly from one to the next. Otherwise a value is valid until the next one.
         linear: bool,
     },
 }
 
 impl Measure {
-    /// Over points in order.
+    /// The measure over points that are in order.
     pub(crate) fn over(self, number: Number, points: &[Point]) -> Option<f64> {
         let (first, rest) = points.split_first()?;
         let mut fold = Fold::new(self, number, *first);
@@ -128,7 +129,7 @@ impl Measure {
     }
 }
 
-/// A measure on its way, point by point in the order of time.
+/// A measure that is being computed, point by point in the order of time.
 #[derive(Debug, Clone, Copy)]
 struct Fold {
     measure: Measure,
@@ -137,7 +138,7 @@ struct Fold {
     last: Point,
     count: u64,
     sum: f64,
-    /// Of the values, which is wanted where they all have one time.
+    /// The sum of the values, which is needed if all have the same time.
     value_sum: f64,
 }
 
@@ -169,7 +170,7 @@ impl Fold {
         (self.last, self.count) = (point, self.count + 1);
     }
 
-    /// `None` where it takes a second point, or time between two.
+    /// The result; `None` if a second point, or time between two points, is required and missing.
     fn answer(&self) -> Option<f64> {
         let span = elapsed(self.first, self.last);
         match self.measure {
@@ -183,14 +184,15 @@ impl Fold {
     }
 }
 
-/// A measure over points that come in the order of their times, at any moment; those of the last time in any order.
+/// A measure over points that arrive in the order of their times, which can be read at any moment. Points with the same
+/// time may arrive in any order.
 #[derive(Debug)]
 pub(crate) struct Running {
     measure: Measure,
     number: Number,
-    /// Over the points before the last time.
+    /// The measure over the points before the last time.
     fold: Option<Fold>,
-    /// Those of the last time, by value.
+    /// The points of the last time, ordered by value.
     latest: Vec<Point>,
 }
 
@@ -199,7 +201,7 @@ impl Running {
         Self { measure, number, fold: None, latest: Vec::new() }
     }
 
-    /// `false`, and nothing done, for a point that comes too late.
+    /// Adds a point. Returns `false`, and does nothing, if the point is too late.
     pub(crate) fn push(&mut self, point: Point) -> bool {
         match self.latest.last() {
             Some(last) if point.time < last.time => return false,
@@ -232,7 +234,7 @@ impl Running {
     }
 }
 
-/// In counts of time.
+/// The time between two points, in time units.
 fn elapsed(from: Point, to: Point) -> f64 {
     (i128::from(to.time) - i128::from(from.time)) as f64
 }

@@ -12,10 +12,10 @@ use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_na
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility};
 use std::sync::Arc;
 
-/// The most points that `lttb` is asked for.
+/// The maximum number of points of `lttb`.
 const LTTB_POINTS_MAX: usize = 10_000_000;
 
-/// Which function.
+/// The functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Delta,
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    /// Where the arguments are.
+    /// The positions of the arguments.
     fn places(self, types: &[DataType]) -> Result<Places> {
         let is_text = |place: usize| {
             let plain = types.get(place).map(plain_type);
@@ -56,7 +56,7 @@ impl Kind {
         };
         let places = match (self, types.len()) {
             (Self::Lttb, 3) => Places { value: 1, time: 0, rest: Some(2) },
-            // As TimescaleDB has it: time_weight('locf', time, value).
+            // TimescaleDB's order: time_weight('locf', time, value).
             (Self::TimeWeightedAverage, 3) if is_text(0) => Places { value: 2, time: 1, rest: Some(0) },
             (Self::TimeWeightedAverage, 3) => Places { value: 0, time: 1, rest: Some(2) },
             (Self::Lttb, _) => return Err(self.wrong(format!("takes 3 arguments, not {}", types.len()))),

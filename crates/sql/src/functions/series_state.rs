@@ -1,5 +1,5 @@
-//! Points while they are gathered: of one group or window, and of many groups. They come in any order and are sorted
-//! when the answer is due; points in order that only grow in number are summed up at once.
+//! Collects points, for one group or window, and for many groups. Points may arrive in any order, and are sorted when
+//! the result is needed. If points arrive in order and none is removed, the result is computed incrementally.
 
 use super::arguments::strictly;
 use super::lttb::largest_triangles;
@@ -16,7 +16,7 @@ use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What becomes of points.
+/// What is computed from points.
 #[derive(Debug, Clone)]
 pub(crate) enum Summary {
     Measure(Measure),
@@ -98,12 +98,12 @@ fn points_of(states: &[ArrayRef], row: usize) -> impl Iterator<Item = Point> {
     (0..times.len().min(bits.len())).map(move |index| Point { time: times.value(index), bits: bits.value(index) })
 }
 
-/// What is done with the arguments.
+/// How the arguments are used.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) summary: Summary,
     pub(crate) number: Number,
-    /// Where value and time stand among the arguments.
+    /// The positions of value and time among the arguments.
     pub(crate) value: usize,
     pub(crate) time: usize,
 }
@@ -123,7 +123,7 @@ impl Plan {
 pub(crate) struct SeriesGroup {
     plan: Plan,
     points: Vec<Point>,
-    /// Over all points, as long as they came in order.
+    /// The measure over all points, as long as they arrived in order.
     running: Option<Running>,
 }
 
@@ -160,7 +160,7 @@ impl Accumulator for SeriesGroup {
     fn evaluate(&mut self) -> Result<ScalarValue> {
         match &self.running {
             Some(running) => Ok(ScalarValue::Float64(running.answer())),
-            // Sorted where they are: a window that grows by a few points stays nearly in order.
+            // Sorted in place: a window that grows by a few points stays nearly in order.
             None => self.plan.answer(&mut self.points),
         }
     }
@@ -174,7 +174,7 @@ impl Accumulator for SeriesGroup {
     }
 }
 
-/// The rows of a window that moves, in the order in which they came and go; `None` is one without a point.
+/// The rows of a sliding window, in the order in which they entered it; `None` is a row without a point.
 #[derive(Debug)]
 pub(crate) struct SeriesWindow {
     plan: Plan,
@@ -224,7 +224,7 @@ impl Accumulator for SeriesWindow {
 pub(crate) struct SeriesGroups {
     plan: Plan,
     groups: Vec<Vec<Point>>,
-    /// What the groups' points take.
+    /// The size of the groups' points in bytes.
     bytes: usize,
 }
 
@@ -315,7 +315,7 @@ mod tests {
 
     type Row = (Option<i64>, Option<i64>);
 
-    /// What the rows say, told plainly; values are whole, so that sums are exact.
+    /// A naive implementation to compare with. Values are whole, so that sums are exact.
     fn naive(measure: Measure, rows: &[Row]) -> Option<f64> {
         let mut points: Vec<(i64, i64)> = rows.iter().filter_map(|(value, time)| Some(((*time)?, (*value)?))).collect();
         points.sort_unstable();
@@ -394,7 +394,7 @@ mod tests {
                 rows.iter().map(|_| [Some(true), Some(true), Some(false), None][random(4) as usize]).collect();
             let (mut groups, mut last) = (SeriesGroups::new(plan(measure)), SeriesGroups::new(plan(measure)));
             groups.update_batch(&arrays(&rows), &groups_of, Some(&filter), 3).unwrap();
-            // The first group's state goes ahead, the others' follow; then one row at a time.
+            // The state of the first group is merged first, then the others'; then one row at a time.
             for (state, into) in
                 [(groups.state(EmitTo::First(1)).unwrap(), vec![0]), (groups.state(EmitTo::All).unwrap(), vec![1, 2])]
             {

@@ -1,6 +1,6 @@
 //! `time_bucket(width, t [, time zone | origin | offset])` and `date_bin(width, t [, origin])`: the start of the bucket
-//! a time lies in. `date_bin` is DataFusion's in all but the years: that one counts nanoseconds, which end in 1677 and
-//! 2262.
+//! that contains a time. `date_bin` behaves like DataFusion's, except that DataFusion's counts nanoseconds, which only
+//! cover 1677 to 2262.
 
 use super::arguments::{plain_type, text_of, type_name};
 use super::cut::{Arguments, Cut};
@@ -20,7 +20,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// Which function.
+/// The functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Name {
     TimeBucket,
@@ -34,7 +34,7 @@ pub(crate) struct TimeBucket {
     signature: Signature,
 }
 
-/// Where `date_bin` has a boundary unless it is told.
+/// The default origin of `date_bin`.
 const EPOCH: ScalarValue = ScalarValue::TimestampSecond(Some(0), None);
 
 impl TimeBucket {
@@ -70,7 +70,7 @@ impl TimeBucket {
         }
     }
 
-    /// `None` if the width is NULL. The constant of the time is not looked at.
+    /// The buckets for constant arguments; `None` if the width is NULL. A constant for the time is ignored.
     pub(crate) fn cut(&self, answer: &DataType, constants: &[Option<&ScalarValue>]) -> Result<Option<Cut>, Error> {
         let constant = |place: usize| constants.get(place).copied().flatten().filter(|value| !value.is_null());
         let mut arguments = Arguments { width: constant(0), origin: constant(3), offset: constant(4), zone: None };
@@ -86,7 +86,7 @@ impl TimeBucket {
         arguments.cut(answer)
     }
 
-    /// The cut that a call makes whose other arguments than the time are constants; `None` if they are not.
+    /// The buckets of a call whose arguments other than the time are constants; `None` if they are not.
     pub(crate) fn cut_of(&self, times: &DataType, args: &[Expr]) -> Result<Option<Cut>, Error> {
         let answer = self.answer_type(&[DataType::Utf8, times.clone()])?;
         let constants: Vec<Option<&ScalarValue>> = args.iter().map(Expr::as_literal).collect();
@@ -128,7 +128,7 @@ impl ScalarUDFImpl for TimeBucket {
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let types: Vec<DataType> = args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
         let answer = self.answer_type(&types).map_err(external)?;
-        // What is wrong with the constants is said before a row is read.
+        // Errors in the constants are reported before a row is read.
         let is_known = args.scalar_arguments.iter().enumerate().all(|(place, value)| place == 1 || value.is_some());
         if is_known && !is_time_of_day(&answer) {
             self.cut(&answer, args.scalar_arguments).map_err(|error| external(self.named(error)))?;
@@ -152,7 +152,7 @@ impl ScalarUDFImpl for TimeBucket {
         self.invoke(&args, &constants)
     }
 
-    /// `time_bucket('1 day', t) = '2024-03-01'` becomes a range of `t`, by which chunks are skipped.
+    /// Turns `time_bucket('1 day', t) = '2024-03-01'` into a range of `t`, with which chunks are skipped.
     fn preimage(&self, args: &[Expr], literal: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
         let Some(time) = args.get(1) else { return Ok(PreimageResult::None) };
         let constants: Vec<Option<&ScalarValue>> = args.iter().map(Expr::as_literal).collect();
@@ -167,7 +167,7 @@ impl ScalarUDFImpl for TimeBucket {
         }
     }
 
-    /// Later times lie in later buckets.
+    /// Later times are in later buckets, so the order is preserved.
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
         let constant =
             |(place, input): (usize, &ExprProperties)| place == 1 || input.sort_properties == SortProperties::Singleton;
@@ -188,7 +188,7 @@ impl TimeBucket {
     }
 }
 
-/// The times of the bucket that begins at a literal. What begins none lies between two: that is left to compare.
+/// The times of the bucket that begins at a literal. If no bucket begins there, the comparison is left as it is.
 pub(crate) fn preimage_of(cut: &Cut, time: &Expr, start: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
     let times = info.get_data_type(time)?;
     let (Cut::Times(buckets), Some(start)) = (cut, start.as_literal()) else { return Ok(PreimageResult::None) };

@@ -1,6 +1,6 @@
-//! What the types of times say: their zones.
+//! The time zones in types of times.
 
-/// Whether a count of the one is another time in the other.
+/// Whether the same count means different instants in the two zones.
 pub(crate) fn is_shifted(from: Option<&str>, to: Option<&str>) -> bool {
     from.is_none() && to.is_some_and(|zone| !is_utc(zone))
 }

@@ -1,4 +1,4 @@
-//! `to_char` with the patterns of PostgreSQL (`YYYY-MM-DD HH24:MI:SS`) beside those of strftime, which have a `%`.
+//! `to_char` with PostgreSQL's patterns (`YYYY-MM-DD HH24:MI:SS`) and those of strftime, which contain a `%`.
 
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
@@ -10,8 +10,8 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{ColumnarValue, Documentation, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature};
 use std::sync::Arc;
 
-/// PostgreSQL's patterns with strftime's. `FM` before one takes padding away. Those that begin like another and
-/// are not there have none.
+/// PostgreSQL's patterns and the equivalent ones of strftime. `FM` before a pattern removes padding. An empty one marks
+/// an unsupported pattern that begins like a supported one.
 const PATTERNS: [(&str, &str); 34] = [
     ("YYYY", "%Y"),
     ("IYYY", "%G"),
@@ -105,7 +105,7 @@ fn strftime_of(format: &ColumnarValue) -> Result<ColumnarValue> {
     }
 }
 
-/// The pattern in strftime's words.
+/// Translates a pattern to strftime's.
 fn strftime(format: &str) -> std::result::Result<String, Error> {
     if format.contains('%') {
         return Ok(format.to_owned());

@@ -1,5 +1,5 @@
-//! Time zones: what clocks showed, and when they were changed. The rules come from the IANA database that `chrono-tz`
-//! carries.
+//! Time zones: local times, and the instants when clocks were changed. The rules come from the IANA database in
+//! `chrono-tz`.
 
 use crate::text::errors::sql_error;
 use atsdb_core::name::nearest_name;
@@ -9,20 +9,20 @@ use chrono_tz::{TZ_VARIANTS, Tz};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The instants between which clocks were changed; before and after, zones keep their offset.
+/// Changes of clocks are searched for between these instants. Before and after, zones keep their offset.
 const CHANGES_FROM: i64 = -4_733_510_400;
 const CHANGES_TO: i64 = 4_449_513_600;
 
-/// Clocks are looked at once in this many seconds: no zone changed its clocks twice, and back, within it.
+/// The offset is sampled once in this many seconds. No zone changed its clocks twice and back within that time.
 const STEP: i64 = 2 * 86_400;
 
-/// A time zone: spans of time, one after the other, in which clocks are ahead of UTC by so many seconds.
+/// A time zone: consecutive spans of time, each with a constant offset from UTC in seconds.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Zone {
     spans: Vec<Span>,
 }
 
-/// From `start` (seconds since the epoch; the first span has always been) up to the next span's start.
+/// A span from `start` (in seconds since the epoch; the first span has no beginning) up to the next span's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: i64,
@@ -30,7 +30,7 @@ pub(crate) struct Span {
 }
 
 impl Zone {
-    /// `Europe/Berlin`, in any case; `+02:00`; `UTC`.
+    /// The zone with a name such as `Europe/Berlin`, in any case, `+02:00` or `UTC`.
     pub(crate) fn named(name: &str) -> Result<Arc<Self>> {
         static KNOWN: Mutex<Option<HashMap<Tz, Arc<Zone>>>> = Mutex::new(None);
         if let Some(ahead) = fixed_offset(name) {
@@ -93,7 +93,7 @@ fn find(name: &str) -> Result<Tz> {
 }
 
 fn unknown(name: &str) -> Error {
-    // People remember the city.
+    // Users often remember only the city.
     let last = |full: &'static str| full.rsplit('/').next().unwrap_or(full);
     let names = || TZ_VARIANTS.iter().map(|zone| zone.name());
     let near = nearest_name(name, names()).or_else(|| {

@@ -1,4 +1,4 @@
-//! How the steps of a plan that DataFusion does not know become operators.
+//! Turns the plan steps that DataFusion does not know into operators.
 
 use super::asof::AsofJoinPlanner;
 use super::gapfill::GapFillPlanner;
@@ -11,7 +11,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use std::sync::Arc;
 
-/// DataFusion's planner, and one for each step of this crate.
+/// DataFusion's planner, with a planner for each step of this crate.
 #[derive(Debug)]
 pub(crate) struct StepPlanner;
 

@@ -1,16 +1,16 @@
-//! What other databases write in a declaration and the parser does not read: table options that mean nothing here
-//! are taken out of its tokens, `[names]` become quoted names.
+//! Syntax of other databases in declarations that the parser does not accept. Table options without an effect here are
+//! removed from the tokens, and `[names]` become quoted names.
 
 use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Storage engines that keep rows as any table does. What one of them leaves undone (transactions, durability) is
-/// done here all the same.
+/// Storage engines that are accepted for ordinary tables. Guarantees that some of them lack (transactions, durability)
+/// hold here all the same.
 const ENGINES: [&str; 9] =
     ["innodb", "myisam", "aria", "maria", "archive", "columnstore", "rocksdb", "tokudb", "ndbcluster"];
 
-/// Options with a value, of their first words; nothing depends on them.
+/// Options with a value that have no effect, by their first words.
 const WITHOUT_EFFECT: [&str; 18] = [
     "CHARSET",
     "CHARACTER SET",
@@ -32,10 +32,10 @@ const WITHOUT_EFFECT: [&str; 18] = [
     "TRANSACTIONAL",
 ];
 
-/// Options that are a word or two.
+/// Options of one or two words.
 const FLAGS: [&str; 3] = ["STRICT", "WITHOUT ROWID", "WITHOUT OIDS"];
 
-/// Brings the tokens of a declaration to what the parser reads. Other statements stay as they are.
+/// Rewrites the tokens of a declaration so that the parser accepts them. Other statements are not changed.
 pub(crate) fn read_foreign(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
     let words: Vec<String> = tokens.iter().filter_map(|token| word(&token.token)).take(3).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -69,7 +69,7 @@ fn is_memory(name: &str) -> bool {
     ["memory", "heap"].iter().any(|memory| memory.eq_ignore_ascii_case(name))
 }
 
-/// Says `engine = memory` in the words that every option has.
+/// Adds `engine = memory` as an ordinary option.
 fn add_memory_option(tokens: &mut Vec<TokenWithSpan>) {
     let Some(columns_end) = after_parentheses(tokens, 0) else { return };
     let span = tokens[columns_end - 1].span;
@@ -89,7 +89,7 @@ fn add_memory_option(tokens: &mut Vec<TokenWithSpan>) {
     tokens.splice(at..at, added.into_iter().map(|token| TokenWithSpan::new(token, span)));
 }
 
-/// An unquoted word in capitals.
+/// An unquoted word in upper case.
 fn word(token: &Token) -> Option<String> {
     match token {
         Token::Word(word) if word.quote_style.is_none() => Some(word.value.to_ascii_uppercase()),
@@ -101,7 +101,7 @@ fn is_space(token: &TokenWithSpan) -> bool {
     matches!(token.token, Token::Whitespace(_))
 }
 
-/// `[a b]` where a name stands, up to a query. A type's `[]` and an array's elements are left.
+/// Rewrites `[a b]` where a name is expected, up to a query. A type's `[]` and an array's elements are not changed.
 fn quote_bracketed(tokens: &mut Vec<TokenWithSpan>) {
     const BEFORE_A_NAME: [&str; 11] =
         ["TABLE", "EXISTS", "KEY", "INDEX", "UNIQUE", "CONSTRAINT", "COLUMN", "TO", "ON", "ADD", "DROP"];
@@ -130,7 +130,7 @@ fn quote_bracketed(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
-/// `RESET (a, b)` as `SET (a = NULL, b = NULL)`.
+/// Rewrites `RESET (a, b)` as `SET (a = NULL, b = NULL)`.
 fn read_reset(tokens: &mut Vec<TokenWithSpan>) {
     let is_reset = |token: &TokenWithSpan| word(&token.token).as_deref() == Some("RESET");
     let Some(at) = tokens.iter().position(is_reset) else { return };
@@ -152,8 +152,8 @@ fn plain_text(token: &TokenWithSpan) -> String {
     }
 }
 
-/// Takes the options between the columns and `WITH`, `AS` or the end out, and those after `WITH (...)`. Says whether
-/// one of them wants the rows in memory.
+/// Removes the options between the columns and `WITH`, `AS` or the end, and those after `WITH (...)`. Returns whether
+/// one of them requests a table in memory.
 fn remove_options(tokens: &mut Vec<TokenWithSpan>) -> Result<bool> {
     let Some(mut at) = after_parentheses(tokens, 0) else { return Ok(false) };
     let mut in_memory = false;
@@ -181,7 +181,7 @@ fn remove_options(tokens: &mut Vec<TokenWithSpan>) -> Result<bool> {
     }
 }
 
-/// Behind the first pair of parentheses, unless a query comes before it.
+/// The position after the first pair of parentheses, unless a query comes before it.
 fn after_parentheses(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
     let (mut at, mut depth) = (from, 0_usize);
     while at < tokens.len() {
@@ -197,7 +197,7 @@ fn after_parentheses(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
     None
 }
 
-/// Where the option that begins here ends, its comma included; `None` if none begins.
+/// The end of the option that begins here, including its comma; `None` if no option begins here.
 fn option_end(tokens: &[TokenWithSpan], start: usize) -> Result<Option<usize>> {
     let significant = |at: usize| tokens[at..].iter().position(|token| !is_space(token)).map(|skipped| at + skipped);
     let next = |at: usize| significant(at + 1).filter(|next| *next < tokens.len());

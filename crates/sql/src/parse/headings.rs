@@ -1,5 +1,5 @@
-//! What the columns of an answer are called: an alias as it was written, an expression by its text, a column as
-//! its table declares it.
+//! The names of the columns of an answer: an alias as written, an expression by its text, a column as its table
+//! declares it.
 
 use super::parameter_types::text_of;
 use crate::text::identifiers::Spellings;
@@ -9,11 +9,11 @@ use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A longer text of an expression is left to DataFusion to name.
+/// An expression with a longer text gets its name from DataFusion.
 const HEADING_BYTES_MAX: usize = 120;
 
-/// The names of the outermost SELECT; `None` is whatever the plan says. A `*` stands for any number of columns
-/// between those before the first and those after the last.
+/// The names of the outermost SELECT; `None` keeps the name in the plan. A `*` stands for any number of columns between
+/// those before the first and those after the last.
 #[derive(Debug, Default)]
 pub(crate) struct Headings {
     before: Vec<Option<String>>,
@@ -21,7 +21,7 @@ pub(crate) struct Headings {
 }
 
 impl Headings {
-    /// Takes the names from a query. Expressions that stand twice get different aliases, which DataFusion wants.
+    /// Takes the names from a query. Expressions that occur twice get different aliases, which DataFusion requires.
     pub(crate) fn take(query: &mut Query, spellings: &Spellings) -> Self {
         match outermost(&mut query.body) {
             Some(select) => Self::of_select(select, spellings),
@@ -51,7 +51,7 @@ impl Headings {
                     let cast = name_of(expr).filter(|_| matches!(expr, Expr::Cast { .. }));
                     let is_repeated = !single && !texts.insert(text.clone());
                     match cast {
-                        // ORDER BY its name means the cast.
+                        // ORDER BY with this name refers to the cast.
                         Some(alias) if names.insert(alias.value.to_lowercase()) => {
                             *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
                             heading.or(Some(text))
@@ -101,7 +101,7 @@ impl Headings {
     }
 }
 
-/// The name of a column that stands by itself, in small letters.
+/// The name of a plain column, in lower case.
 fn name_of_column(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Identifier(name) => Some(name.value.to_lowercase()),
@@ -118,7 +118,7 @@ fn outermost(body: &mut SetExpr) -> Option<&mut Select> {
     }
 }
 
-/// Gives an item an alias that no one else has, and says what it is to be called.
+/// Gives an item a unique alias, and returns its heading.
 fn distinct_alias(item: &mut SelectItem, position: usize, heading: Option<String>) -> String {
     let SelectItem::UnnamedExpr(expr) = item else { return heading.unwrap_or_default() };
     let name = match &*expr {

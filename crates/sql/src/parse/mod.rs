@@ -1,9 +1,8 @@
 //! From a statement's text to its syntax tree, by DataFusion's parser.
 //!
-//! Owned here: limits of a statement's size and depth ([`statement`]), words of other databases that the parser does
-//! not read ([`foreign`]), types of parameters, what the columns of an answer are called ([`headings`]), and statements
-//! that are refused ([`refuse`]). Not owned: clauses that mean something else than DataFusion makes of them
-//! (`workarounds`).
+//! Owned here: limits of a statement's size and depth ([`statement`]), syntax of other databases that the parser does
+//! not accept ([`foreign`]), types of parameters, the names of the columns of an answer ([`headings`]), and statements
+//! that are refused ([`refuse`]). Not owned: clauses that DataFusion interprets differently (`workarounds`).
 
 pub(crate) mod foreign;
 pub(crate) mod headings;

@@ -1,9 +1,9 @@
-//! The type of a parameter whose text looks like a number: text beside text, and a number anywhere else, as in
-//! PostgreSQL, where the context decides.
+//! The type of a parameter whose text looks like a number: it is text if it is compared with text, and a number
+//! otherwise, as in PostgreSQL, where the context decides.
 //!
-//! Such a parameter is a marked number until the statement is planned ([`params`](crate::text::params)). Where a value
-//! of another type stands beside it, it is planned as a placeholder, whose type DataFusion takes from there. Parameters
-//! that have a type are placeholders from the beginning.
+//! Such a parameter is a marked number until the statement is planned ([`params`](crate::text::params)). If it is
+//! compared with a value of another type, it is planned as a placeholder, whose type DataFusion infers. Parameters that
+//! have a type are placeholders from the beginning.
 
 use crate::text::params::Parameters;
 use datafusion::arrow::datatypes::DataType;
@@ -18,14 +18,14 @@ use datafusion::sql::sqlparser::ast::{
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-/// What the name of a placeholder begins with; its text follows. No statement can write it.
+/// The prefix of the name of a placeholder, before its text. No statement can contain it.
 const OPEN: &str = "$\u{1}";
 
 /// The text of a parameter that looks like a number, if the expression is one.
 pub(crate) fn numeric_parameter(expr: &Expr) -> Option<Cow<'_, str>> {
     match expr {
         Expr::Nested(inner) => match inner.as_ref() {
-            // A negative one is in parentheses.
+            // A negative number is in parentheses.
             Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Some(format!("-{}", marked(expr)?).into()),
             inner => numeric_parameter(inner),
         },
@@ -40,7 +40,7 @@ fn marked(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// An expression as it reads with its parameters put in.
+/// The text of an expression with its parameters inserted.
 pub(crate) fn text_of(expr: &Expr) -> String {
     let mut plain = expr.clone();
     let _ = visit_expressions_mut(&mut plain, |expr| {
@@ -52,8 +52,8 @@ pub(crate) fn text_of(expr: &Expr) -> String {
     plain.to_string()
 }
 
-/// Before planning: makes placeholders of the parameters whose type something beside them decides. Says whether there
-/// are some, or others that have a type.
+/// Called before planning. Turns the parameters whose type the context decides into placeholders. Returns whether there
+/// are any, or others that have a type.
 pub(crate) fn open_parameters(statement: &mut Statement) -> bool {
     let mut has_some = false;
     let _ = visit_expressions_mut(statement, |expr| {
@@ -73,7 +73,7 @@ pub(crate) fn open_parameters(statement: &mut Statement) -> bool {
     has_some
 }
 
-/// Operators whose two sides are of one type.
+/// Whether both sides of an operator have the same type.
 fn is_of_one_type(operator: &BinaryOperator) -> bool {
     use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq, Spaceship, StringConcat};
     matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq | Spaceship | StringConcat)
@@ -93,7 +93,7 @@ fn open(expr: &mut Expr) -> bool {
     true
 }
 
-/// After planning: puts the values in the places of the placeholders.
+/// Called after planning. Replaces the placeholders by values.
 pub(crate) fn close_parameters(plan: LogicalPlan, parameters: &Parameters) -> Result<LogicalPlan> {
     plan.transform_up_with_subqueries(|plan| {
         let names = NamePreserver::new(&plan);
@@ -126,7 +126,7 @@ fn value_of(placeholder: &Placeholder, parameters: &Parameters) -> Result<Planne
     if placeholder.field.as_ref().is_some_and(|field| is_text(field.data_type())) {
         return Ok(lit(text));
     }
-    // As the number would be planned.
+    // The same type as that of a number in the text.
     if let Ok(value) = text.parse::<i64>() {
         return Ok(lit(value));
     }

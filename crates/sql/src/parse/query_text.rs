@@ -1,4 +1,4 @@
-//! Where the query of a declaration begins.
+//! Finds the query in a declaration.
 
 use crate::text::errors::sql_error;
 use crate::text::place::Place;
@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer};
 
-/// The query of `CREATE ... AS query`, as written, and where it begins.
+/// The query of `CREATE ... AS query`, as written, and its position.
 pub(crate) fn query_of(text: &str, place: Place) -> Result<Option<(&str, Place)>> {
     let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| sql_error(error.to_string()))?;
@@ -27,7 +27,7 @@ pub(crate) fn query_of(text: &str, place: Place) -> Result<Option<(&str, Place)>
     Ok(None)
 }
 
-/// Where a place that the tokenizer counted, in lines and characters, lies.
+/// The byte position of a location that the tokenizer gives in lines and characters.
 pub(crate) fn byte_of(text: &str, location: Location) -> usize {
     let lines_before = location.line.saturating_sub(1) as usize;
     let line_start: usize = text.split_inclusive('\n').take(lines_before).map(str::len).sum();

@@ -1,4 +1,4 @@
-//! Statements that are understood and cannot be done.
+//! Statements that are recognised but not supported.
 
 use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::{Error, Result};
@@ -11,7 +11,7 @@ pub(crate) fn reads_a_file(text: &str) -> bool {
     matches!(words.as_slice(), ["LOAD", "DATA"] | ["COPY", ..])
 }
 
-/// Statements about files are refused by their first words, as the parser knows only some forms of them.
+/// Refuses statements about files by their first words, because the parser knows only some forms of them.
 pub(crate) fn refuse_files(text: &str) -> Result<()> {
     let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
@@ -22,7 +22,7 @@ pub(crate) fn refuse_files(text: &str) -> Result<()> {
     }
 }
 
-/// The error for a statement that is none of those supported.
+/// The error for an unsupported statement.
 pub(crate) fn refused(statement: &Ast) -> Error {
     match statement {
         Ast::Update { .. } | Ast::Delete { .. } => {

@@ -16,23 +16,23 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use std::ops::ControlFlow;
 
-/// The longest text that is parsed as a whole, in bytes. `INSERT ... VALUES` with literals is not.
+/// The maximum length in bytes of a text that is parsed as a whole, which `INSERT ... VALUES` with literals is not.
 const PARSED_BYTES_MAX: usize = 16 << 20;
 
-/// The most tokens between two commas, those around enclosing parentheses counted too: what bounds the depth of
-/// the tree that `a OR b OR c ...` becomes. The time to plan it grows with more than its square.
+/// The maximum number of tokens between two commas, including those around enclosing parentheses. It limits the depth
+/// of the tree for `a OR b OR c ...`. The time to plan such a tree grows with more than the square of its depth.
 const CHAIN_TOKENS_MAX: usize = 3_000;
 
-/// How many tokens an operator counts for that makes the tree one level deeper.
+/// The number of tokens that an operator counts for if it makes the tree one level deeper.
 const OPERATOR_TOKENS: usize = 4;
 
 /// The same for statements that are parsed on the caller's stack.
 const DECLARING_CHAIN_TOKENS_MAX: usize = 2_000;
 
-/// The most tables that one statement may mention; a plan is as deep as it joins. SQLite joins no more either.
+/// The maximum number of tables in one statement, because joins make a plan deep. SQLite has the same limit.
 pub(crate) const RELATIONS_MAX: usize = 64;
 
-/// Parses without respelling names: for statements that declare them.
+/// Parses without changing the spelling of names, for statements that declare them.
 pub(crate) fn parse_declaring(text: &str, place: Place, parameters: &Parameters) -> Result<Ast> {
     let mut tokens = tokens_of(text, place, parameters, DECLARING_CHAIN_TOKENS_MAX)?;
     params::unmark(&mut tokens);

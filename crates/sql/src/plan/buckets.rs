@@ -1,4 +1,4 @@
-//! The buckets of a rollup, as times of its source: whole ones around times that are stale.
+//! The buckets of a rollup, as times of its source: the whole buckets around stale times.
 
 use crate::functions::cut::Cut;
 use crate::functions::time_bucket::TimeBucket;
@@ -11,10 +11,10 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, ExprSchema};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
-/// How a rollup cuts the times of its source.
+/// How a rollup divides the times of its source into buckets.
 pub(crate) struct Bucketing {
     cut: Cut,
-    /// What one of the cut's ticks is in the table's unit: 86,400 for a date.
+    /// The length of a tick in the table's unit: 86,400 for a date.
     scale: i64,
 }
 
@@ -23,7 +23,7 @@ impl Bucketing {
         Self { cut, scale }
     }
 
-    /// The bucket of a time. What begins before every time begins with the first, and ends where it is asked.
+    /// The bucket of a time. If its start is out of range, it begins at the earliest time and ends at `time`.
     pub(crate) fn bucket(&self, time: i64) -> Times {
         let tick = time.div_euclid(self.scale);
         let bucket = match &self.cut {
@@ -41,13 +41,14 @@ impl Bucketing {
         }
     }
 
-    /// The buckets of times, as times, joined.
+    /// The time ranges of the buckets that contain the given times, with adjacent ranges merged.
     pub(crate) fn whole(&self, times: &[Times]) -> Vec<Times> {
         joined(times.iter().map(|(first, last)| (self.bucket(*first).0, self.bucket(*last).1)).collect())
     }
 }
 
-/// No more than so many times, those joined that lie nearest to each other: what lies between is included then.
+/// Reduces time ranges to at most `count_max` by merging those that are nearest to each other, including the gaps
+/// between them.
 pub(crate) fn at_most(mut times: Vec<Times>, count_max: usize) -> Vec<Times> {
     if times.len() <= count_max {
         return times;
@@ -66,7 +67,7 @@ pub(crate) fn at_most(mut times: Vec<Times>, count_max: usize) -> Vec<Times> {
     few
 }
 
-/// The buckets that the plan of a rollup's query groups by.
+/// The buckets by which the plan of a rollup's query groups.
 pub(crate) fn bucketing_of(plan: &LogicalPlan, source: &Table) -> Result<Bucketing> {
     let definition = &source.definition;
     let time = definition.time_column().ok_or_else(|| sql_error(format!("table {} has no time", definition.name)))?;

@@ -1,5 +1,5 @@
-//! Files that a query reads as tables: `FROM 'day.csv'`, `FROM read_csv('day.csv', skip = 3)`. Their rows are in memory
-//! while the query runs.
+//! Files that a query reads as tables: `FROM 'day.csv'`, `FROM read_csv('day.csv', skip = 3)`. Their rows are held in
+//! memory while the query runs.
 
 use crate::dml::files::{FileReader, FileTable, FileTableRequest, no_files};
 use crate::text::datafusion_errors::from_datafusion;
@@ -31,14 +31,14 @@ const FUNCTIONS: [(&str, &str); 6] = [
     ("read_ndjson", "json"),
 ];
 
-/// Who reads files for a query, and how many bytes they may take.
+/// The reader of files for a query, and the maximum size of their rows.
 #[derive(Debug, Clone)]
 pub(crate) struct QueryFiles {
     pub(crate) reader: Arc<dyn FileReader>,
     pub(crate) bytes_max: usize,
 }
 
-/// Reads the files that a statement names, and puts the place of each in [`FILE_SCHEMA`] into the statement.
+/// Reads the files that a statement names, and replaces each in the statement by its name in [`FILE_SCHEMA`].
 pub(crate) fn take_files(
     statement: &mut Ast,
     files: Option<&QueryFiles>,
@@ -98,7 +98,7 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// The rows as a table, whose columns have the statement's spelling.
+    /// The rows as a table, whose columns are spelled as in the statement.
     fn provider(&self, table: FileTable) -> Result<Arc<dyn TableProvider>> {
         let field = |field: &Arc<Field>| field.as_ref().clone().with_name(self.spellings.spell(field.name()));
         let schema = Arc::new(Schema::new(table.schema.fields().iter().map(field).collect::<Vec<_>>()));
@@ -108,7 +108,7 @@ impl Found<'_> {
     }
 }
 
-/// What a function that reads a file is given: its name first, then names and values.
+/// The arguments of a function that reads a file: its path first, then names and values of options.
 fn request_of(function: &str, format: &'static str, arguments: &[FunctionArg]) -> Result<FileTableRequest> {
     let usage = || {
         sql_error(format!("{function} takes the name of a file, then name = value"))
@@ -150,7 +150,7 @@ fn literal(value: &Expr) -> Option<String> {
     }
 }
 
-/// The name of a file without folders and endings.
+/// The name of a file without folders and extensions.
 fn stem(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.split('.').next().unwrap_or(name).to_owned()

@@ -1,4 +1,5 @@
-//! What DataFusion's planner asks while it plans one statement: the tables of its snapshot, and functions.
+//! Answers the requests of DataFusion's planner while it plans one statement: the tables of its snapshot, and
+//! functions.
 
 use super::files::FILE_SCHEMA;
 use super::rollups::{Focus, refuse_change, rollup_plan};
@@ -39,12 +40,12 @@ use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
 
-/// Tables that a statement itself brings.
+/// Tables that a statement itself supplies.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct GivenTables<'a> {
-    /// The rows that the statement is about.
+    /// The rows that the statement works on.
     pub(crate) work_table: Option<&'a Arc<WorkTable>>,
-    /// The files that it names, by number.
+    /// The files that it names, in order.
     pub(crate) files: &'a [Arc<dyn TableProvider>],
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn logical_plan(
     if planned.has_parameters { close_parameters(planned.plan, parameters) } else { Ok(planned.plan) }
 }
 
-/// Plans a statement whose parameters keep their places.
+/// Plans a statement whose parameters stay placeholders.
 pub(crate) fn open_plan(
     statement: Ast,
     state: &SessionState,
@@ -78,7 +79,7 @@ pub(crate) fn open_plan(
     names.open_plan(statement).map(|planned| planned.plan)
 }
 
-/// The columns of a view, as planning its query says; `None` if that fails.
+/// The columns of a view, determined by planning its query; `None` if that fails.
 fn view_columns(view: &View, state: &SessionState, snapshot: &ReadSnapshot) -> Option<SchemaRef> {
     let (mut statement, spellings) =
         parse_over(&view.query, Place::START, &Parameters::none(), snapshot.tables()).ok()?;
@@ -102,7 +103,7 @@ struct SnapshotNames<'a> {
     parameters: &'a Parameters,
 }
 
-/// A plan in which placeholders may stand for values.
+/// A plan that may contain placeholders for values.
 struct Planned {
     plan: LogicalPlan,
     has_parameters: bool,
@@ -121,12 +122,12 @@ impl SnapshotNames<'_> {
         Ok(Planned { plan, has_parameters })
     }
 
-    /// Plans a statement inside, which has no parameters.
+    /// Plans a nested statement, which has no parameters.
     fn plan(&self, statement: Ast) -> Result<LogicalPlan> {
         self.open_plan(statement).map(|planned| planned.plan)
     }
 
-    /// A view's query takes its place in the plan.
+    /// Replaces a view by its query.
     fn view(&self, table: &Table, view: &View) -> Result<Arc<dyn TableSource>> {
         let Self { state, snapshot, spellings, given, expansion, focus, .. } = self;
         let parameters = &Parameters::none();
@@ -138,7 +139,7 @@ impl SnapshotNames<'_> {
         Ok(provider_as_source(Arc::new(ViewTable::new(plan, None))))
     }
 
-    /// A rollup's rows, those that are stale computed.
+    /// The rows of a rollup, with stale ones computed.
     fn rollup(&self, table: &Table, rollup: &Rollup) -> Result<Arc<dyn TableSource>> {
         let Self { state, snapshot, spellings, given, expansion, focus, .. } = self;
         let parameters = &Parameters::none();
@@ -228,12 +229,12 @@ impl ContextProvider for SnapshotNames<'_> {
             let argument = close_expression(argument, self.parameters)?.data;
             let simple = simplifier.simplify(checked(simplifier.coerce(argument, &schema)?, &schema)?.data)?;
             if !matches!(simple, Expr::Literal(..)) {
-                // What cannot be computed says why.
+                // An expression that cannot be computed is an error with the reason.
                 let row = RecordBatch::new_empty(Arc::new(Schema::empty()));
                 self.state.create_physical_expr(simple.clone(), &schema)?.evaluate(&row)?;
             }
             Ok(match simple {
-                // A function that gives rows takes a NULL without a type alone.
+                // A function that returns rows only accepts an untyped NULL.
                 Expr::Literal(value, _) if value.is_null() => lit(ScalarValue::Null),
                 simple => simple,
             })

@@ -1,5 +1,5 @@
-//! Plans that are kept: a plan over the tables of one snapshot becomes the same plan over those of another, as long as
-//! no definition has changed in between. A plan that is kept is over none, as a snapshot holds the store's state.
+//! Cached plans: a plan over the tables of one snapshot becomes the same plan over another, as long as no definition
+//! has changed in between. A cached plan contains no snapshot, because a snapshot pins the store's state.
 
 use crate::scan::provider::SnapshotTable;
 use crate::scan::text_of_index::TextOfIndex;
@@ -12,7 +12,7 @@ use datafusion::logical_expr::logical_plan::TableScan;
 use datafusion::logical_expr::{Expr, LogicalPlan, ScalarUDF, Volatility};
 use std::sync::Arc;
 
-/// The plan over another snapshot, or over none. `None` if it reads anything else than tables of the store.
+/// Returns the plan over another snapshot, or over none. `None` if it reads anything other than tables of the store.
 pub(crate) fn over(plan: LogicalPlan, snapshot: Option<&ReadSnapshot>) -> Result<Option<LogicalPlan>> {
     let mut reads_others = false;
     let moved = plan.transform_up_with_subqueries(|plan| match plan {
@@ -43,7 +43,8 @@ pub(crate) fn over(plan: LogicalPlan, snapshot: Option<&ReadSnapshot>) -> Result
     Ok((!reads_others).then_some(moved.data))
 }
 
-/// Whether a statement's plan, not yet optimized, says the same each time: it asks for no time of day, nothing random.
+/// Whether a statement's unoptimized plan gives the same answer each time: it uses neither the current time nor random
+/// values.
 pub(crate) fn is_immutable(plan: &LogicalPlan) -> Result<bool> {
     let mut is_immutable = true;
     plan.apply_with_subqueries(|plan| {

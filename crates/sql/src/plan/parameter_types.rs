@@ -1,4 +1,5 @@
-//! The types of parameters that a plan decides: of what stands beside them, of the column that they go into, of a cast.
+//! Infers the types of parameters from a plan: from the expressions that they are compared with, from the columns that
+//! they are assigned to, or from casts.
 
 use crate::text::params::number;
 use datafusion::arrow::datatypes::DataType;
@@ -11,8 +12,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 pub(crate) struct InferredTypes(pub(crate) Vec<Option<DataType>>);
 
 impl InferredTypes {
-    /// Looks for the types that are not known in a plan whose parameters keep their places. `columns` are the types of
-    /// the columns that the plan's rows go into, where there are some.
+    /// Infers unknown types from a plan whose parameters are placeholders. `columns` are the types of the columns that
+    /// the plan's rows are assigned to, if any.
     pub(crate) fn infer(&mut self, plan: &LogicalPlan, columns: &[Option<DataType>]) -> Result<()> {
         self.of_columns(plan, columns);
         plan.apply_with_subqueries(|node| {
@@ -40,7 +41,7 @@ impl InferredTypes {
         .map(drop)
     }
 
-    /// Parameters that are a column of the answer.
+    /// Infers the types of parameters that are columns of the answer.
     fn of_columns(&mut self, plan: &LogicalPlan, columns: &[Option<DataType>]) {
         let rows: &[Vec<Expr>] = match plan {
             LogicalPlan::Projection(projection) => std::slice::from_ref(&projection.expr),
@@ -62,7 +63,7 @@ impl InferredTypes {
         }
     }
 
-    /// An expression is of a type, and may be a parameter whose type is not known.
+    /// Notes the type of an expression, which may be a parameter whose type is unknown.
     fn note(&mut self, expr: &Expr, data_type: &DataType) {
         let id = match expr {
             Expr::Placeholder(placeholder) => &placeholder.id,
@@ -72,7 +73,7 @@ impl InferredTypes {
         self.note_id(id, data_type);
     }
 
-    /// A parameter is of a type, if it has none yet.
+    /// Sets the type of a parameter, unless it has one already.
     pub(crate) fn note_id(&mut self, id: &str, data_type: &DataType) {
         let slot = number(id).and_then(|number| self.0.get_mut(number - 1));
         if let (Some(slot @ None), Some(data_type)) = (slot, plain_type(data_type)) {
@@ -81,7 +82,7 @@ impl InferredTypes {
     }
 }
 
-/// The type in which a value is given; `None` if there is none.
+/// The type in which a value is passed; `None` if no value can be passed in it.
 fn plain_type(data_type: &DataType) -> Option<&DataType> {
     match data_type {
         DataType::Null => None,

@@ -1,5 +1,6 @@
-//! What stands in a plan where a statement names a rollup: the rows it has, united with those of stale buckets, which
-//! are computed from the rows of its source. Both come from one snapshot, so that the answer is the query's own.
+//! The plan for a rollup that a statement names: its stored rows, united with those of stale buckets, which are
+//! computed from the rows of its source. Both come from one snapshot, so the answer is the same as that of the rollup's
+//! query.
 
 use super::buckets::{at_most, bucketing_of};
 use crate::parse::statement::parse_over;
@@ -18,22 +19,22 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
 
-/// No more stretches of stale times than this are computed apart from each other; nearer ones are joined.
+/// The maximum number of stale time ranges that are computed separately. Beyond it, the nearest ranges are merged.
 const STRETCHES_MAX: usize = 16;
 
-/// Which times a plan is about; by default all there are.
+/// The times that a plan covers; by default all.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Focus {
-    /// Of a table only rows of these times are read.
+    /// Only rows in this time range are read from this table.
     pub(crate) within: Option<(TableId, TimeRange)>,
-    /// A table that is planned with as if it were defined so; nothing is read.
+    /// A table that is planned with another definition; nothing is read.
     pub(crate) as_if: Option<Table>,
-    /// Of a rollup only the rows of these times are wanted, and they are computed: whole buckets.
+    /// Only the rows of this rollup in these time ranges, which are whole buckets, are needed, and they are computed.
     pub(crate) computed: Option<(TableId, Arc<[Times]>)>,
 }
 
 impl Focus {
-    /// A table as it is to be seen.
+    /// A table with the definition to plan with.
     pub(crate) fn seen<'a>(&'a self, table: &'a Table) -> &'a Table {
         self.as_if.as_ref().filter(|other| other.id == table.id).unwrap_or(table)
     }
@@ -47,7 +48,7 @@ impl Focus {
     }
 }
 
-/// The plan of a rollup's rows, its columns spelled as the statement spells them. `plan` plans a statement inside.
+/// The plan for a rollup's rows, with columns spelled as in the statement. `plan` plans a nested statement.
 pub(crate) fn rollup_plan(
     table: &Table,
     rollup: &Rollup,

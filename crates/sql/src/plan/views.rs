@@ -1,4 +1,4 @@
-//! Views: a view's query takes the place of the table that a statement names.
+//! Views: replaces a view that a statement names by its query.
 
 use crate::parse::headings::Headings;
 use crate::parse::statement::{RELATIONS_MAX, parse_over};
@@ -15,10 +15,10 @@ use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How deep views may be made of views.
+/// The maximum nesting depth of views.
 const DEPTH_MAX: usize = 20;
 
-/// The views that are being expanded, one inside the other, and how many tables were found in them.
+/// The nested views that are being expanded, and the number of tables found in them.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Expansion {
     within: Vec<String>,
@@ -26,8 +26,8 @@ pub(crate) struct Expansion {
 }
 
 impl Expansion {
-    /// A table is read. A statement's own were counted when it was parsed; those of views are as many as its own may
-    /// be.
+    /// Counts a table of a view. The statement's own tables were counted when it was parsed; the same limit applies to
+    /// those of views.
     pub(crate) fn count_one(&self) -> Result<()> {
         let Some(view) = self.within.last() else { return Ok(()) };
         match self.relation_count.fetch_add(1, Ordering::Relaxed) {
@@ -53,7 +53,7 @@ impl Expansion {
     }
 }
 
-/// The plan of a view's query, its columns spelled as the statement spells them. `plan` plans a statement inside.
+/// The plan of a view's query, with columns spelled as in the statement. `plan` plans a nested statement.
 pub(crate) fn view_plan(
     table: &Table,
     view: &View,

@@ -1,6 +1,6 @@
 //! The work table of a statement: rows in memory that a query reads, namely those that the statement adds or changes,
-//! for `RETURNING` and for `ON CONFLICT DO UPDATE`. The rows may be replaced when the query has read them: it then
-//! answers for the new ones without being planned again, as the recursive part of a `WITH RECURSIVE` does.
+//! for `RETURNING` and for `ON CONFLICT DO UPDATE`. The rows may be replaced after the query has read them. It then
+//! processes the new ones without being planned again, like the recursive part of a `WITH RECURSIVE`.
 
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
@@ -29,9 +29,9 @@ pub(crate) struct WorkQuery {
     pub(crate) query: Query,
     pub(crate) spellings: SharedSpellings,
     pub(crate) work_table: Arc<WorkTable>,
-    /// The rows that replace the first ones when those have been read; without, these are all.
+    /// The rows that replace the first ones after those have been read; `None` if there are no more.
     pub(crate) more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
-    /// Those of the statement that the query belongs to.
+    /// The parameters of the statement that the query belongs to.
     pub(crate) parameters: Parameters,
 }
 
@@ -43,7 +43,8 @@ pub(crate) struct WorkTable {
 }
 
 impl WorkTable {
-    /// Rows that have a table's columns, then others of these names, as the statement spells them.
+    /// Creates a work table whose rows have a table's columns, followed by columns with the given names, spelled as in
+    /// the statement.
     pub(crate) fn new(
         table: &Table,
         others: &[String],

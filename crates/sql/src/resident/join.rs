@@ -1,4 +1,5 @@
-//! The operator that joins rows with those of a table in memory, found by an index: no table of hashes is made for it.
+//! The operator that joins rows with those of a table in memory by looking them up in an index, so that no hash table
+//! is built.
 
 use super::scan::{ResidentScan, piece};
 use crate::text::datafusion_errors::external;
@@ -21,21 +22,21 @@ use futures::{StreamExt, stream};
 use std::fmt;
 use std::sync::Arc;
 
-/// What becomes of the rows that come in.
+/// The treatment of incoming rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Each with each row that is found for it.
+    /// Each row is combined with every matching row.
     Pairs,
-    /// The same, and those for which none is found with NULLs.
+    /// The same, and rows without a match are combined with NULLs.
     All,
-    /// Those for which some row is found.
+    /// Only rows with a match are returned.
     Found,
-    /// Those for which none is.
+    /// Only rows without a match are returned.
     NotFound,
 }
 
 impl Kind {
-    /// What a join of this type does with its left rows, or with its right ones.
+    /// The treatment of the left or right rows in a join of this type.
     pub(super) fn of(join_type: JoinType, outer_is_left: bool) -> Option<Self> {
         match (join_type, outer_is_left) {
             (JoinType::Inner, _) => Some(Self::Pairs),
@@ -53,7 +54,7 @@ pub(super) struct IndexJoin {
     pub(super) outer: Arc<dyn ExecutionPlan>,
     pub(super) outer_is_left: bool,
     pub(super) inner: Arc<ResidentScan>,
-    /// The index's number, and what is looked up in it.
+    /// The number of the index, and the expressions that are looked up in it.
     pub(super) index: usize,
     pub(super) keys: Vec<Arc<dyn PhysicalExpr>>,
     pub(super) kind: Kind,

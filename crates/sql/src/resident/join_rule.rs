@@ -1,4 +1,4 @@
-//! Which joins are done by an index of a table in memory.
+//! Chooses the joins that use an index of a table in memory.
 
 use super::join::{IndexJoin, Kind};
 use super::scan::ResidentScan;
@@ -12,8 +12,8 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::HashJoinExec;
 use std::sync::Arc;
 
-/// Puts [`IndexJoin`] in the place of joins for which one side is a whole table in memory that has an index over just
-/// the columns that must be equal. If both sides are, the larger one is looked up.
+/// Replaces joins by [`IndexJoin`] if one side is a whole table in memory that has an index over exactly the columns
+/// that must be equal. If both sides are, the larger one is looked up.
 #[derive(Debug)]
 pub(crate) struct JoinByIndex;
 
@@ -55,13 +55,13 @@ fn with_outer(join: &HashJoinExec, outer_is_left: bool) -> Option<IndexJoin> {
     let (outer, inner) = if outer_is_left { (join.left(), join.right()) } else { (join.right(), join.left()) };
     let scan = inner.downcast_ref::<ResidentScan>().filter(|scan| scan.is_whole())?;
     let outer_schema = outer.schema();
-    // For each column of the table that must be equal, what it must be equal to.
+    // For each column of the table in the join condition, the expression that it must equal.
     let mut wanted: Vec<(usize, &Arc<dyn PhysicalExpr>)> = Vec::new();
     for (left, right) in join.on() {
         let (outer_key, inner_key) = if outer_is_left { (left, right) } else { (right, left) };
         let column = inner_key.downcast_ref::<Column>()?;
         let data_type = inner.schema().field(column.index()).data_type().clone();
-        // Floats that differ may be equal.
+        // Floats with different bits may be equal.
         if data_type.is_floating() || outer_key.data_type(&outer_schema).ok()? != data_type {
             return None;
         }

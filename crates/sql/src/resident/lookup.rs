@@ -1,4 +1,4 @@
-//! Which of a table's indexes finds the rows that conditions ask for, and for which keys.
+//! Chooses the index that finds the rows for some conditions, and the keys to look up.
 
 use crate::scan::pushdown::predicates;
 use arrow::array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, StringArray, UInt32Array, UInt64Array};
@@ -12,7 +12,7 @@ use datafusion::logical_expr::Expr;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The most keys that conditions on several columns may multiply to.
+/// The maximum number of key combinations from conditions on several columns.
 const KEYS_MAX: usize = 1 << 17;
 
 /// Keys to look up by one index.
@@ -21,27 +21,27 @@ pub(crate) struct Lookup {
     /// The index's number in the table.
     pub(crate) index: usize,
     pub(crate) keys: RowKeys,
-    /// What `EXPLAIN` says of it.
+    /// Its description in `EXPLAIN`.
     pub(crate) description: String,
 }
 
 impl Lookup {
-    /// The lookup that finds all rows for which the conditions can hold, by the index of most columns; `None` if no
-    /// index does.
+    /// The lookup that finds all rows that may satisfy the conditions, with the index that has the most columns; `None`
+    /// if no index can be used.
     pub(crate) fn of(filters: &[Expr], state: &TableState) -> Result<Option<Self>> {
         let definition = state.definition();
         let wanted = filters.iter().filter_map(|filter| predicates(filter, definition)).flatten();
         Self::by(&wanted.collect::<Vec<_>>(), state)
     }
 
-    /// The same of conditions as predicates.
+    /// The same for conditions given as predicates.
     pub(crate) fn by(predicates: &[Predicate], state: &TableState) -> Result<Option<Self>> {
         let definition = state.definition();
         let mut values: Vec<Option<ArrayRef>> = vec![None; definition.columns.len()];
         for predicate in predicates.iter().filter(|predicate| is_one_of(predicate, definition)) {
             let array = array_of(&definition.columns[predicate.column], &predicate.values)?;
             let slot = &mut values[predicate.column];
-            // Of two conditions on one column either leaves no right row out.
+            // If there are two conditions on one column, either of them finds all matching rows.
             if slot.as_ref().is_none_or(|other| array.len() < other.len()) {
                 *slot = Some(array);
             }
@@ -61,7 +61,7 @@ impl Lookup {
         Ok(Some(Self { index, keys: RowKeys::new(&keys)?, description }))
     }
 
-    /// Whether a condition may choose the keys of a lookup.
+    /// Whether a condition can provide the keys of a lookup.
     pub(crate) fn can_use(filter: &Expr, state: &TableState) -> bool {
         let definition = state.definition();
         let indexed = |position| state.indexes().iter().any(|spec| spec.positions.contains(&position));
@@ -71,14 +71,14 @@ impl Lookup {
     }
 }
 
-/// Whether a predicate lists the values. Floats are left to be compared, as two that differ may be equal.
+/// Whether a predicate lists the values. Floats are excluded, because two with different bits may be equal.
 fn is_one_of(predicate: &Predicate, definition: &TableDefinition) -> bool {
     let is_float =
         matches!(definition.columns[predicate.column].column_type, ColumnType::Float32 | ColumnType::Float64);
     !is_float && matches!(predicate.operator, Comparison::Equal | Comparison::In)
 }
 
-/// Values as an array of a column's type, each once; those that no row can have are left out.
+/// The distinct values as an array of a column's type, without those that no row can have.
 pub(crate) fn array_of(column: &Column, values: &[Value]) -> Result<ArrayRef> {
     let int = |value: &Value| match value {
         Value::Int(value) => Some(*value),
@@ -119,7 +119,7 @@ pub(crate) fn array_of(column: &Column, values: &[Value]) -> Result<ArrayRef> {
     distinct(array)
 }
 
-/// Each value once, in the order in which they first come.
+/// The distinct values, in the order of their first occurrence.
 fn distinct(array: ArrayRef) -> Result<ArrayRef> {
     if array.len() < 2 {
         return Ok(array);

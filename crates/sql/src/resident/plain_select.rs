@@ -1,5 +1,5 @@
-//! `SELECT a, b FROM t WHERE c = 1`: so simple that no plan is needed where `t` is in memory and `c` indexed. Whatever
-//! is not exactly of this form goes the common way.
+//! `SELECT a, b FROM t WHERE c = 1`: a query so simple that it needs no plan if `t` is in memory and `c` indexed. A
+//! query that does not have exactly this form is planned as usual.
 
 use super::lookup::array_of;
 use crate::ddl::print::quoted;
@@ -12,10 +12,10 @@ use atsdb_engine::{ReadSnapshot, Value};
 use atsdb_resident::RowKeys;
 use std::sync::Arc;
 
-/// More rows are streamed, which a plan does.
+/// Larger results are streamed, which requires a plan.
 const ROWS_MAX: usize = 8_192;
 
-/// A statement of this form, its names not looked up yet.
+/// A statement of this form, before its names are resolved.
 #[derive(Debug, PartialEq)]
 pub(crate) struct PlainSelect<'a> {
     answer: Wanted<'a>,
@@ -27,12 +27,12 @@ pub(crate) struct PlainSelect<'a> {
 enum Wanted<'a> {
     All,
     Columns(Vec<&'a str>),
-    /// `count(*)`, as it is written.
+    /// `count(*)`, as written.
     Count(&'a str),
 }
 
 impl<'a> PlainSelect<'a> {
-    /// Reads a statement; `None` if it is of another form.
+    /// Parses a statement; `None` if it has another form.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         let mut words = Words(text);
         words.keyword("SELECT")?;
@@ -64,16 +64,16 @@ impl<'a> PlainSelect<'a> {
         }
     }
 
-    /// The table that is meant, if it is in memory.
+    /// The table that the statement names, if it is in memory.
     pub(crate) fn table<'t>(&self, tables: &'t [Table]) -> Option<&'t Table> {
         let found = tables.iter().find(|table| same_name(&table.definition.name, self.table))?;
         found.definition.is_in_memory().then_some(found)
     }
 
-    /// The rows of the answer; `None` if no index has just these columns, or a plan is needed after all.
+    /// The rows of the answer; `None` if no index has exactly these columns, or a plan is needed after all.
     pub(crate) fn answer(&self, snapshot: &ReadSnapshot, table: &Table) -> Result<Option<RecordBatch>> {
         let definition = &table.definition;
-        // A name in another spelling is a plan's to show.
+        // A name with another spelling needs a plan.
         let position = |name: &str| definition.columns.iter().position(|column| column.name == name);
         let schema = arrow_schema(definition);
         let wanted: Option<Vec<usize>> = match &self.answer {
@@ -108,7 +108,7 @@ impl<'a> PlainSelect<'a> {
             }
             arrays.push(array_of(column, &[value])?);
         }
-        // A number that the column cannot hold is in no row.
+        // No row has a number that the column cannot hold.
         let found = match arrays.iter().all(|array| array.len() == 1) {
             true => state.find(index, &RowKeys::new(&arrays)?),
             false => Default::default(),
@@ -135,7 +135,7 @@ fn is_integer(column_type: ColumnType) -> bool {
     matches!(column_type, Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64)
 }
 
-/// What is left of a statement.
+/// The rest of a statement.
 struct Words<'a>(&'a str);
 
 impl<'a> Words<'a> {
@@ -160,7 +160,7 @@ impl<'a> Words<'a> {
         let length = self.0.bytes().take_while(|byte| part(byte)).count();
         let starts = self.0.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
         let (word, rest) = self.0.split_at(length);
-        // What goes on after a name, as in `a.b`, `f(` or `ä`, is none of this form.
+        // A name that continues, as in `a.b`, `f(` or `ä`, does not have this form.
         let goes_on = rest.bytes().next().is_some_and(|byte| !byte.is_ascii() || b".([\"'`$@#:".contains(&byte));
         (starts && !goes_on).then(|| {
             self.0 = rest;
@@ -183,7 +183,7 @@ impl<'a> Words<'a> {
         Some(text)
     }
 
-    /// An integer, or a text in single quotes without any inside.
+    /// An integer, or a text in single quotes that contains none.
     fn literal(&mut self) -> Option<Value> {
         self.skip_space();
         if let Some(text) = self.0.strip_prefix('\'') {

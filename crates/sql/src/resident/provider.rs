@@ -1,4 +1,4 @@
-//! A table in memory at one moment as DataFusion sees it.
+//! A snapshot of a table in memory, as DataFusion sees it.
 
 use super::lookup::Lookup;
 use super::scan::ResidentScan;
@@ -16,7 +16,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
 
-/// One table of one snapshot, its columns spelled as the statement spells them.
+/// One table of one snapshot, with its columns spelled as in the statement.
 #[derive(Debug)]
 pub(crate) struct ResidentTable {
     state: Arc<TableState>,
@@ -32,7 +32,7 @@ impl ResidentTable {
         Ok(Self { state: snapshot.resident(table)?, schema: Arc::new(Schema::new(fields)) })
     }
 
-    /// The same, with two more columns that tell each row's place: its part, and its number there.
+    /// The same, with two more columns for each row's location: its part, and its number in the part.
     pub(crate) fn numbered(snapshot: &ReadSnapshot, table: &Table, spellings: &SharedSpellings) -> AtsdbResult<Self> {
         let plain = Self::new(snapshot, table, spellings)?;
         let fields: Vec<_> = plain.schema.fields().iter().cloned().chain(RowNumbers::fields().map(Arc::new)).collect();
@@ -50,7 +50,7 @@ impl TableProvider for ResidentTable {
         TableType::Base
     }
 
-    /// An index finds rows; DataFusion compares them.
+    /// An index finds candidate rows; DataFusion filters them.
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
         let support = |filter: &&Expr| match Lookup::can_use(filter, &self.state) {
             true => TableProviderFilterPushDown::Inexact,

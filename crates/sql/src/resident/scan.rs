@@ -24,7 +24,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(crate) struct ResidentScan {
     state: Arc<TableState>,
-    /// By position in the table; the two behind its columns are the row's part and its number.
+    /// The columns by position in the table. The two positions after the table's columns are the row's part and its
+    /// number.
     columns: Vec<usize>,
     schema: SchemaRef,
     lookup: Option<Lookup>,
@@ -57,18 +58,18 @@ impl ResidentScan {
         &self.state
     }
 
-    /// The columns it answers, by position in the table.
+    /// The columns it returns, by position in the table.
     pub(crate) fn columns(&self) -> &[usize] {
         &self.columns
     }
 
-    /// Whether it reads every row and tells nothing of where they are.
+    /// Whether it reads every row, without locations.
     pub(crate) fn is_whole(&self) -> bool {
         let column_count = self.state.definition().columns.len();
         self.lookup.is_none() && self.limit.is_none() && self.columns.iter().all(|column| *column < column_count)
     }
 
-    /// Rows that were found.
+    /// Collects the rows that were found.
     fn gather(&self, found: &TableMatches) -> Result<RecordBatch> {
         let column_count = self.state.definition().columns.len();
         let stored: Vec<usize> = self.columns.iter().copied().filter(|column| *column < column_count).collect();
@@ -78,7 +79,7 @@ impl ResidentScan {
         self.batch(&mut gathered, &parts, &rows)
     }
 
-    /// The rows of a stretch.
+    /// Reads a range of rows.
     fn read(&self, part: usize, rows: Range<usize>) -> Result<RecordBatch> {
         let column_count = self.state.definition().columns.len();
         let stored: Vec<usize> = self.columns.iter().copied().filter(|column| *column < column_count).collect();

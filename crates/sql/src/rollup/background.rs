@@ -1,8 +1,7 @@
-//! Computing rollups in the background, on the maintenance thread of the engine.
-//!
-//! Buckets that have not ended are left: they would be stale again with the next row, and are computed where the rollup
-//! is asked. A rollup rests ten times as long as it was computed, so that late rows that keep coming cost a tenth of a
-//! processor at most.
+//! Computing rollups in the background, on the maintenance thread of the engine. Buckets that have not ended are
+//! skipped: the next row would make them stale again, and queries compute them. After a computation, a rollup is left
+//! alone for ten times as long as the computation took, so that a constant flow of late rows costs at most a tenth of a
+//! processor.
 
 use super::refresh::{Effort, Refresh, rollups_named};
 use crate::run::interrupt::Interrupt;
@@ -14,10 +13,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How many times as long as it was computed a rollup rests.
+/// The pause after a computation, as a multiple of its duration.
 const REST_FACTOR: u32 = 10;
 
-/// What computes rollups in the background. It has one thread for queries.
+/// Computes rollups in the background, with one thread for queries.
 pub(crate) struct RollupMaintenance {
     options: SessionOptions,
     state: Mutex<State>,
@@ -25,14 +24,14 @@ pub(crate) struct RollupMaintenance {
 
 #[derive(Default)]
 struct State {
-    /// Made for the first rollup, gone with the last.
+    /// Created for the first rollup, and dropped with the last.
     worker: Option<Arc<Worker>>,
-    /// Until when each rollup rests, by the engine's uptime.
+    /// The end of each rollup's pause, by the engine's uptime.
     rests: HashMap<TableId, Duration>,
 }
 
 impl RollupMaintenance {
-    /// With what a session may use.
+    /// Creates it with the resources of a session.
     pub(crate) fn new(options: &SessionOptions) -> Self {
         let options =
             SessionOptions { threads: 1, file_access: false, time_limit: None, read_only: false, ..options.clone() };
@@ -46,7 +45,7 @@ impl MaintenanceTask for RollupMaintenance {
         let snapshot = engine.snapshot()?;
         let mut rollups = Vec::new();
         for rollup in rollups_named(&snapshot, None)? {
-            // Of a copy that nobody has changed the store that it came from computes them.
+            // The rollups of an unchanged copy are computed in the store that it was copied from.
             let source = rollup.definition.rollup.as_ref().and_then(|rollup| snapshot.source_of(rollup).ok());
             if !source.map_or(Ok(false), |source| snapshot.is_unchanged_copy(source))? {
                 rollups.push(rollup);
@@ -66,7 +65,7 @@ impl MaintenanceTask for RollupMaintenance {
                 continue;
             }
             let started = engine.uptime();
-            // One that cannot be computed does not keep the others from it; whoever asks it gets the error.
+            // A rollup that cannot be computed does not stop the others. Queries of it get the error.
             if let Err(error) = refresh.run(table, Effort::Ended, go_on) {
                 first_error.get_or_insert(error);
             }

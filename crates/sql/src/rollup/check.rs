@@ -1,4 +1,4 @@
-//! Which queries can be a rollup's: those that say the same of a bucket whenever they are asked.
+//! Checks the query of a rollup: it must always give the same answer for the same rows of a bucket.
 
 use crate::operators::gapfill::is_gapfill_mark;
 use crate::parse::headings::Headings;
@@ -21,16 +21,17 @@ use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What is known of a rollup's query.
+/// The result of checking a rollup's query.
 pub(crate) struct Described {
-    /// Its columns, as they are called.
+    /// Its columns, with their names.
     pub(crate) schema: SchemaRef,
     pub(crate) bucketing: Bucketing,
     /// The columns of its source that it reads, by name.
     pub(crate) reads: BTreeSet<String>,
 }
 
-/// Plans a rollup's query over a snapshot in which its source is defined as given, and refuses what cannot be one.
+/// Plans a rollup's query over a snapshot in which its source has the given definition, and refuses an unsuitable
+/// query.
 pub(crate) fn describe_rollup(
     query: &str,
     source: &Table,
@@ -53,7 +54,7 @@ pub(crate) fn describe_rollup(
     Ok(Described { schema, bucketing: bucketing_of(&plan, source)?, reads })
 }
 
-/// The names of all columns in a plan, of whatever is computed too.
+/// The names of all columns in a plan, including computed ones.
 fn names_read(plan: &LogicalPlan) -> datafusion::common::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     plan.apply_with_subqueries(|node| {

@@ -1,9 +1,7 @@
-//! Rollups: tables whose rows are computed from another's, bucket of time by bucket of time.
-//!
-//! Owned here: the statements ([`syntax`]), which queries can be a rollup's ([`query`], [`check`]), and when and in
-//! which steps one is computed ([`refresh`], [`background`]). A bucket is computed from all of its rows or not at all,
-//! so that whatever a query can say of a bucket can be kept. Not owned: what stands in a plan where a statement names a
-//! rollup (`plan`), which times are stale, and how rows replace others (`engine`).
+//! Rollups: tables whose rows are computed from another table, one time bucket at a time. Owned here: the statements
+//! ([`syntax`]), checking the queries of rollups ([`query`], [`check`]), and computing rollups in steps ([`refresh`],
+//! [`background`]). A bucket is computed from all of its rows or not at all, so every aggregate is possible. Not owned:
+//! the plan for a rollup that a statement names (`plan`), tracking stale times, and replacing rows (`engine`).
 
 pub(crate) mod background;
 pub(crate) mod check;

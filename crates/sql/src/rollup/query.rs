@@ -1,4 +1,4 @@
-//! A rollup's query in one form: one table, one SELECT, grouped by a bucket of its time, which is a column of it.
+//! A rollup's query in normal form: one SELECT from one table, grouped by a bucket of its time, which is also a column.
 
 use crate::ddl::print::quoted;
 use crate::functions::grid::nanos_of;
@@ -16,18 +16,18 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
-/// A query that answers a row for each bucket and group.
+/// A query that returns a row for each bucket and group.
 #[derive(Debug)]
 pub(crate) struct BucketedQuery {
     pub(crate) text: String,
-    /// The column that holds the bucket.
+    /// The column with the bucket.
     pub(crate) bucket: String,
-    /// How wide buckets are, as written.
+    /// The width of buckets, as written.
     pub(crate) every: String,
 }
 
 impl BucketedQuery {
-    /// Reads a query over `source`. The bucket is the one it groups by, else one that is `every` wide.
+    /// Parses a query over `source`. The bucket is the one that it groups by, or else one with the width `every`.
     pub(crate) fn read(
         text: &str,
         place: Place,
@@ -74,7 +74,7 @@ impl BucketedQuery {
     }
 }
 
-/// The width of slices that suits buckets of a width.
+/// The default slice width for buckets of a width.
 pub(crate) fn default_slice(every: &str, unit_seconds: f64) -> SliceWidth {
     let seconds = match (parse_interval(every), every.trim().parse::<f64>()) {
         (Ok(width), _) if width.months > 0 => f64::from(width.months) * 2_629_746.0,
@@ -89,7 +89,7 @@ pub(crate) fn default_slice(every: &str, unit_seconds: f64) -> SliceWidth {
     }
 }
 
-/// The SELECT of a query that is nothing else.
+/// The SELECT of a query that consists only of a SELECT.
 fn only_select(query: &mut Query) -> Result<&mut Select> {
     let refused = [
         (query.with.is_some(), "WITH before SELECT"),
@@ -122,7 +122,7 @@ fn refuse(refused: &[(bool, &str)]) -> Result<()> {
     }
 }
 
-/// The query reads the one table that is rolled up.
+/// Checks that the query reads only the source table.
 fn check_source(select: &Select, source: &Table) -> Result<()> {
     let name = &source.definition.name;
     let other = || {
@@ -141,7 +141,7 @@ fn check_source(select: &Select, source: &Table) -> Result<()> {
     }
 }
 
-/// What is grouped by: places in the list and names given there are replaced by what they stand for.
+/// The group expressions, with positions and aliases of the SELECT list replaced by their expressions.
 fn take_groups(select: &Select) -> Result<Vec<Expr>> {
     let GroupByExpr::Expressions(groups, modifiers) = &select.group_by else {
         return Err(not_supported("GROUP BY ALL in the query of a rollup").with_hint("name what it groups by"));
@@ -168,7 +168,7 @@ fn take_groups(select: &Select) -> Result<Vec<Expr>> {
                     }
                     _ => None,
                 });
-                // A column of the table comes before a name of the list, but for the bucket's, which nobody means else.
+                // A column of the table takes precedence over an alias, except for the alias of the bucket.
                 Ok(named.filter(is_bucket_function).unwrap_or_else(|| expr.clone()))
             }
             _ => Ok(expr.clone()),
@@ -197,7 +197,7 @@ fn is_bucket_name(call: &Function) -> bool {
     ["time_bucket", "date_bin"].iter().any(|known| known.eq_ignore_ascii_case(&name))
 }
 
-/// The arguments of a call that cuts the time column.
+/// The arguments of a call that divides the time column into buckets.
 fn bucket_call<'a>(expr: &'a Expr, time: &str) -> Option<&'a [FunctionArg]> {
     let Expr::Function(call) = expr else { return None };
     let FunctionArguments::List(list) = &call.args else { return None };
@@ -241,7 +241,7 @@ fn constant_width() -> Error {
     sql_error("the width of the query's buckets is no constant").with_hint("GROUP BY time_bucket('1 hour', time)")
 }
 
-/// A width as months and nanoseconds; a number without a unit counts the unit of an integer time.
+/// A width in months and nanoseconds. A number without a unit is in the unit of an integer time.
 fn ticks_of(width: &str, source: &Table) -> Result<(i32, i128)> {
     let nanos_per_tick = 1_000_000_000 / i128::from(source.definition.time_unit().per_second());
     match width.trim().parse::<i64>() {
@@ -275,7 +275,7 @@ fn implied_bucket(every: &str, source: &Table) -> Result<Expr> {
     parsed.map_err(|error| sql_error(format!("EVERY '{every}': {error}")))
 }
 
-/// Makes the bucket a column, and says what it is called.
+/// Makes the bucket a column, and returns its name.
 fn name_bucket(select: &mut Select, bucket: &Expr, time: &str) -> String {
     let text = bucket.to_string();
     let place = select.projection.iter().position(|item| match item_expr(item) {

@@ -17,36 +17,37 @@ use atsdb_engine::times::{joined, without};
 use atsdb_engine::{Engine, ReadSnapshot};
 use std::sync::Arc;
 
-/// A step ends behind the slice in which it has read so many rows of the source.
+/// A step ends after the slice in which it has read this many rows of the source.
 const STEP_ROWS: u64 = 8_000_000;
 
-/// No more stretches of stale times are computed in one step.
+/// The maximum number of stale time ranges that are computed in one step.
 const STRETCHES_MAX: usize = 64;
 
-/// No more stretches of stale times are remembered; nearer ones are joined.
+/// The maximum number of stale time ranges that are stored. Beyond it, the nearest ranges are merged.
 const REMEMBERED_MAX: usize = 256;
 
-/// With more chunks in the log of its source a rollup's state takes them over, also with nothing to compute.
+/// If the log of its source has more chunks than this, a rollup's state takes them over, even if there is nothing to
+/// compute.
 const LOG_CHUNKS_MAX: usize = 64;
 
-/// How often a step is done again in a row when others are faster.
+/// How often a step is retried in a row if other writers are faster.
 const ATTEMPTS_MAX: usize = 100;
 
-/// How much of a rollup is computed.
+/// The stale buckets that are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// All that is stale.
+    /// All stale buckets.
     All,
-    /// What is stale but for buckets that have not ended, which would be stale again at once.
+    /// Stale buckets that have ended. Others would soon be stale again.
     Ended,
 }
 
-/// What was computed.
+/// The result of a refresh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RefreshReport {
-    /// Commits.
+    /// The number of commits.
     pub steps: u64,
-    /// Rows that were computed.
+    /// The number of computed rows.
     pub rows: u64,
 }
 
@@ -57,7 +58,7 @@ pub(crate) struct Refresh<'a> {
     pub(crate) interrupt: &'a Interrupt,
 }
 
-/// What one step does.
+/// The work of one step.
 struct Step {
     times: Vec<Times>,
     state: RollupState,
@@ -66,7 +67,7 @@ struct Step {
 }
 
 impl Refresh<'_> {
-    /// Computes one rollup, as long as `go_on` says.
+    /// Computes one rollup, as long as `go_on` returns true.
     pub(crate) fn run(&self, rollup: TableId, effort: Effort, go_on: &dyn Fn() -> bool) -> Result<RefreshReport> {
         let (mut report, mut attempts) = (RefreshReport::default(), 0);
         while go_on() {
@@ -86,7 +87,8 @@ impl Refresh<'_> {
         Ok(report)
     }
 
-    /// One commit; how many rows it brought, and whether there is more to do. `None` if there was nothing to do.
+    /// Makes one commit. Returns the number of computed rows, and whether there is more to do; `None` if there was
+    /// nothing to do.
     fn step(&self, rollup: TableId, effort: Effort) -> Result<Option<(u64, bool)>> {
         let mut batch = self.engine.batch(None);
         let snapshot = batch.snapshot()?;
@@ -118,7 +120,7 @@ impl Refresh<'_> {
     }
 }
 
-/// What the next step does; `None` if there is nothing to do.
+/// Plans the next step; `None` if there is nothing to do.
 fn plan_step(
     snapshot: &ReadSnapshot,
     table: &Table,
@@ -140,7 +142,7 @@ fn plan_step(
     let mut times = at_most(due.clone(), STRETCHES_MAX);
     let until = end_of_step(snapshot, source, &times, bucketing)?;
     times = without(&times, &until.map(|until| vec![(until, i64::MAX)]).unwrap_or_default());
-    // In buckets where neither has rows nothing is stale. The time of a rollup's row is where its bucket begins.
+    // Buckets in which neither table has rows are not stale. The time of a rollup's row is the start of its bucket.
     let all = [(i64::MIN, i64::MAX)];
     let filled = joined([times_of(snapshot, source)?, times_of(snapshot, table)?].concat());
     let empty = without(&all, &bucketing.whole(&filled));
@@ -160,7 +162,7 @@ fn times_of(snapshot: &ReadSnapshot, table: &Table) -> Result<Vec<Times>> {
     Ok(snapshot.chunks(table)?.iter().map(|entry| (entry.time_min, entry.time_max)).collect())
 }
 
-/// Where a step ends that would read too much at once: a boundary behind a slice of the source.
+/// The end of a step that would otherwise read too much: a boundary after a slice of the source.
 fn end_of_step(snapshot: &ReadSnapshot, source: &Table, times: &[Times], bucketing: &Bucketing) -> Result<Option<i64>> {
     let mut entries = snapshot.chunks(source)?;
     let is_read = |range: (i64, i64)| times.iter().any(|(first, last)| *first <= range.1 && range.0 <= *last);
@@ -179,8 +181,8 @@ fn end_of_step(snapshot: &ReadSnapshot, source: &Table, times: &[Times], bucketi
     Ok(None)
 }
 
-/// Up to where buckets are closed: those that the source's retention no longer keeps a row of, once none of them is
-/// stale. It is moved only when the source has rows that can go then.
+/// The new time before which buckets are closed: those whose rows have all passed the source's retention, once none of
+/// them is stale. It is advanced only if this lets the source drop rows.
 fn closing(
     snapshot: &ReadSnapshot,
     rollup: &Rollup,
@@ -201,7 +203,7 @@ fn closing(
     Ok(if can_go { Some(boundary) } else { before })
 }
 
-/// The rollups of a snapshot that a name means: one, or all.
+/// The rollup with this name in a snapshot, or all rollups without a name.
 pub(crate) fn rollups_named(snapshot: &ReadSnapshot, name: Option<&str>) -> Result<Vec<Table>> {
     let mut rollups = snapshot.tables().iter().filter(|table| table.definition.rollup.is_some());
     match name {

@@ -1,4 +1,4 @@
-//! `CREATE ROLLUP`, `DROP ROLLUP` and `REFRESH ROLLUP`: from text to what they say.
+//! Parses `CREATE ROLLUP`, `DROP ROLLUP` and `REFRESH ROLLUP`.
 
 use crate::parse::query_text::byte_of;
 use crate::text::errors::from_parser;
@@ -28,13 +28,13 @@ pub(crate) struct CreateRollup {
     /// As written.
     pub(crate) every: Option<String>,
     pub(crate) options: Vec<SqlOption>,
-    /// As written, and where it begins.
+    /// The query, as written, and its position in the statement.
     pub(crate) query: String,
     pub(crate) place: Place,
 }
 
 impl RollupStatement {
-    /// The statement that a text is; `None` if it is about something else.
+    /// Parses a text; `None` if it is not a statement about rollups.
     pub(crate) fn of(text: &str, place: Place) -> Result<Option<Self>> {
         let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
         let [verb, what] = words.as_slice() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! What a statement answers.
+//! The answers of statements.
 
 use super::worker::QueryRows;
 use arrow::array::RecordBatch;
@@ -11,16 +11,16 @@ use std::fmt;
 pub enum Answer {
     /// Rows, which may still be computed while they are read.
     Rows(Rows),
-    /// Something was done.
+    /// A statement without rows was executed.
     Done {
-        /// `CREATE TABLE`, `DROP TABLE` or `INSERT`.
+        /// The verb of the statement, such as `CREATE TABLE`, `DROP TABLE` or `INSERT`.
         verb: &'static str,
-        /// How many rows were inserted; `None` for what has no rows.
+        /// The number of affected rows; `None` for statements that affect none.
         row_count: Option<u64>,
     },
 }
 
-/// The rows of an answer, batch by batch. Reading blocks. Dropped early, the query stops.
+/// The rows of an answer, batch by batch. Reading blocks. If this is dropped early, the query stops.
 pub struct Rows {
     schema: SchemaRef,
     source: Source,
@@ -44,7 +44,8 @@ impl Rows {
         Self { schema: rows.schema(), source: Source::Query(rows) }
     }
 
-    /// The columns: names as the statement writes them, types as computed. A mapped column is a dictionary of text.
+    /// The columns, with names as written in the statement and types as computed. A mapped column is a dictionary of
+    /// text.
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }

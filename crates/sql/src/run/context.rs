@@ -1,4 +1,4 @@
-//! DataFusion's context with all that is plugged into it.
+//! DataFusion's context with all extensions.
 
 use super::memory::QueryMemory;
 use super::options::SessionOptions;
@@ -22,12 +22,12 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
-/// Rows that DataFusion's operators work on at a time.
+/// The number of rows that DataFusion's operators process at a time.
 pub(super) const BATCH_ROWS: usize = 8_192;
 
-/// A context for queries that use what a session may.
+/// Creates a context for queries with a session's resources.
 pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
-    // Each query has memory of its own.
+    // Each query has its own memory pool.
     let environment = RuntimeEnvBuilder::new().build_arc().map_err(from_datafusion)?;
     let mut config = SessionConfig::new()
         .with_target_partitions(options.threads.max(1))
@@ -70,7 +70,7 @@ pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
     Ok(context)
 }
 
-/// What operators know while they run: the configuration, and the query's memory.
+/// The context of operators while they run: the configuration, and the query's memory.
 pub(super) fn task_context(state: &SessionState, memory: &Arc<QueryMemory>) -> Arc<TaskContext> {
     let memory_pool: Arc<dyn MemoryPool> = Arc::<QueryMemory>::clone(memory);
     let environment = Arc::new(RuntimeEnv { memory_pool, ..state.runtime_env().as_ref().clone() });
@@ -84,8 +84,7 @@ pub(super) fn task_context(state: &SessionState, memory: &Arc<QueryMemory>) -> A
 /// The names of all functions that a query may call, sorted.
 ///
 /// # Errors
-///
-/// `Resources` if there is no memory for a context.
+/// `Resources` if there is not enough memory for a context.
 pub fn function_names() -> Result<Vec<String>> {
     let state = context(&SessionOptions::default())?.state();
     let scalar = state.scalar_functions().keys();

@@ -1,4 +1,4 @@
-//! What a statement takes and answers, as its plan says. Nothing is executed.
+//! Determines the parameters and columns of a statement from its plan. Nothing is executed.
 
 use super::query::Query;
 use super::statement_query::StatementQuery;
@@ -27,21 +27,21 @@ use std::sync::Arc;
 /// The types of a statement's parameters, as far as they are known, and the columns of its answer if it has rows.
 pub(crate) type TypesAndColumns = (Vec<Option<DataType>>, Option<SchemaRef>);
 
-/// What is known of a statement once it is planned.
+/// The description of a planned statement.
 pub(crate) struct Description {
     /// The types of the parameters, as far as they are known.
     pub(crate) types: Vec<Option<DataType>>,
     /// The columns of its query.
     pub(crate) schema: SchemaRef,
-    /// Where the rows of the query go, if it is an INSERT.
+    /// The target of the rows, if it is an INSERT.
     pub(crate) insert: Option<Target>,
-    /// What becomes of the rows, if it is an UPDATE or DELETE.
+    /// The change of the rows, if it is an UPDATE or DELETE.
     pub(crate) change: Option<Change>,
     pub(crate) spellings: SharedSpellings,
     pub(crate) reads_files: bool,
 }
 
-/// Describes a statement whose parameters have types, or none yet.
+/// Describes a statement whose parameters may or may not have types yet.
 pub(crate) fn describe(query: &Query, state: &SessionState) -> Result<Description> {
     let asked = StatementQuery::of_text(query, Focus::default())?;
     let type_of = |column: &Column| Some(if column.map.is_some() { DataType::Utf8 } else { logical_type(column) });
@@ -53,7 +53,7 @@ pub(crate) fn describe(query: &Query, state: &SessionState) -> Result<Descriptio
         (None, Some(change)) => {
             let columns = &change.table.definition.columns;
             let set = change.columns.iter().map(|position| type_of(&columns[*position]));
-            // The first two say where a row is.
+            // The first two are the location of a row.
             [None, None].into_iter().chain(set).collect()
         }
         (None, None) => Vec::new(),
@@ -61,7 +61,7 @@ pub(crate) fn describe(query: &Query, state: &SessionState) -> Result<Descriptio
     planned(asked, &columns, &query.snapshot, state)
 }
 
-/// Describes a query that belongs to a statement. `columns` are the types of the columns that its rows go into.
+/// Describes a query that belongs to a statement. `columns` are the types of the columns that its rows are assigned to.
 pub(crate) fn describe_on_work_table(
     query: WorkQuery,
     columns: &[Option<DataType>],
@@ -105,7 +105,7 @@ fn planned(
     })
 }
 
-/// Parameters that are arguments of functions that give rows, such as `generate_series(1, $1)`.
+/// Parameters that are arguments of functions that return rows, such as `generate_series(1, $1)`.
 fn counts_of_functions(statement: &Ast) -> Vec<String> {
     struct Found(Vec<String>);
     impl Visitor for Found {

@@ -1,10 +1,10 @@
-//! What EXPLAIN answers: one row for each line of a plan, as plans are read.
+//! The answer of EXPLAIN: one row for each line of a plan.
 
 use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
 use atsdb_core::{Error, Result};
 use std::sync::Arc;
 
-/// Rows of DataFusion's EXPLAIN, which have a whole plan in a cell, as one row a line.
+/// Splits the rows of DataFusion's EXPLAIN, which have a whole plan in one cell, into one row for each line.
 pub(crate) fn one_row_a_line(plans: &RecordBatch) -> Result<RecordBatch> {
     let columns =
         (plans.column(0).as_string_opt::<i32>(), plans.columns().get(1).and_then(|array| array.as_string_opt::<i32>()));

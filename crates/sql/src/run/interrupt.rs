@@ -1,17 +1,17 @@
-//! How whoever waits for a session asks it to stop, and how long its queries may take.
+//! Interrupting a session, and the time limit of its queries.
 
 use atsdb_core::{Error, ErrorKind, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-/// Whether the caller asked to stop, and who waits to be told.
+/// Whether an interrupt was requested, and the waiters to notify.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupt(Arc<Mutex<InterruptState>>);
 
 #[derive(Debug, Default)]
 struct InterruptState {
-    /// The longest that a query may take.
+    /// The maximum duration of a query.
     time_limit: Option<Duration>,
     asked: bool,
     waiting: Option<Waker>,
@@ -63,7 +63,7 @@ impl Interrupt {
     }
 }
 
-/// The error of a query that was asked to stop.
+/// The error of an interrupted query.
 pub(crate) fn interrupted() -> Error {
     Error::new(ErrorKind::Interrupted, "the query was interrupted")
 }

@@ -1,9 +1,8 @@
-//! Memory for queries that run at the same time: how much of it each may hold.
-//!
-//! While one session uses the memory, a query that runs alone may hold all of it, and several the same part each.
-//! Where sessions share it, a query leaves room for one more as large as itself, so that the next one finds some. A
-//! small part is in nobody's way: every query gets that, whatever the others hold. Within a query operators that can
-//! write to disk share what the others leave, in equal parts.
+//! Divides memory among the queries that run at the same time. While only one session uses the memory, a query that
+//! runs alone may hold all of it, and several get equal parts. If sessions share it, a query leaves room for another
+//! one of the same size, so that the next query gets some. A small part is always available to every query, however
+//! much the others hold. Within a query, operators that can write to disk get equal parts of the memory that the other
+//! operators leave.
 
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
@@ -11,7 +10,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a query always gets is the memory over this.
+/// The part that a query can always get is the memory divided by this.
 const SMALL_SHARE: usize = 64;
 
 /// The memory of all queries.
@@ -30,7 +29,7 @@ struct SharedState {
     large_count: usize,
 }
 
-/// The memory of one query, as DataFusion's operators ask for it.
+/// The memory of one query, from which DataFusion's operators reserve.
 pub(crate) struct QueryMemory {
     shared: Arc<SharedMemory>,
     state: Mutex<QueryState>,
@@ -60,7 +59,7 @@ impl SharedMemory {
         Arc::new(Self { bytes_max, is_shared: AtomicBool::new(false), state: Mutex::default() })
     }
 
-    /// From now on several sessions use it.
+    /// Marks the memory as shared by several sessions.
     pub(crate) fn share(&self) {
         self.is_shared.store(true, Ordering::Relaxed);
     }
@@ -73,7 +72,7 @@ impl SharedMemory {
         self.bytes_max / SMALL_SHARE
     }
 
-    /// How much a query may hold that wants so much.
+    /// The maximum that a query may hold if it requests `wanted` bytes.
     fn limit(&self, query: &QueryState, wanted: usize) -> usize {
         let state = self.state();
         let others_large = state.large_count - usize::from(query.is_large);
@@ -89,7 +88,7 @@ impl QueryMemory {
         Arc::new(Self { shared: Arc::clone(shared), state: Mutex::default() })
     }
 
-    /// The bytes that the query's operators have asked for.
+    /// The bytes that the query's operators have reserved.
     pub(crate) fn used(&self) -> usize {
         self.state().used()
     }
@@ -98,7 +97,7 @@ impl QueryMemory {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes what one kind of operators holds, here and in the sum of all queries.
+    /// Changes the amount held by one kind of operators, for this query and in the total of all queries.
     fn change(&self, state: &mut QueryState, reservation: &MemoryReservation, change: impl Fn(usize) -> usize) {
         let before = state.used();
         let held = state.of_kind(reservation);

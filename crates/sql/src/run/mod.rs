@@ -1,9 +1,9 @@
-//! Running queries: DataFusion's context with all that is plugged into it, the threads, and what bounds a query.
+//! Running queries: DataFusion's context with all extensions, the threads, and the limits of a query.
 //!
 //! Owned here: the context ([`context`]), the worker on which queries of one or several sessions are planned and
-//! executed ([`worker`]), what one may hold and take ([`memory`], [`query_limits`], [`running`]), how it is
-//! interrupted, the plans that are kept ([`plan_cache`]), and the rows that come out ([`answer`]). Not owned: what the
-//! plans are made of (`plan`, `scan`, `operators`, `workarounds`).
+//! executed ([`worker`]), limits of memory and time ([`memory`], [`query_limits`], [`running`]), interrupts, cached
+//! plans ([`plan_cache`]), and results ([`answer`]). Not owned: the contents of plans (`plan`, `scan`, `operators`,
+//! `workarounds`).
 
 pub(crate) mod answer;
 pub(crate) mod context;

@@ -1,21 +1,20 @@
-//! What a session may use.
+//! The resources and limits of a session.
 
 use std::time::Duration;
 
-/// What a session may use.
+/// The resources and limits of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOptions {
-    /// The most bytes that running queries may hold, together; beyond it they write temporary files, or fail with
+    /// The maximum memory of all running queries together, in bytes. Beyond it they write temporary files, or fail with
     /// [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources).
     pub memory_bytes: usize,
-    /// How many threads work on queries.
+    /// The number of threads for queries.
     pub threads: usize,
     /// Whether statements may name files, which the reader of [`Session::with_files`](crate::Session::with_files)
-    /// opens; a server says `false`.
+    /// opens. A server sets this to `false`.
     pub file_access: bool,
-    /// The longest that a query may take until its last row is read; beyond it fails with
-    /// [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources).
-    /// `None`: as long as it takes.
+    /// The maximum duration of a query until its last row is read. A query that takes longer fails with
+    /// [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources). `None` means no limit.
     pub time_limit: Option<Duration>,
     /// Whether statements that change something are refused, with
     /// [`ErrorKind::ReadOnly`](atsdb_core::ErrorKind::ReadOnly).
@@ -23,7 +22,7 @@ pub struct SessionOptions {
 }
 
 impl Default for SessionOptions {
-    /// 2 GiB, a thread for each processor, no files, no limit of time, changes allowed.
+    /// 2 GiB, one thread for each processor, no files, no time limit, changes allowed.
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self { memory_bytes: 2 << 30, threads, file_access: false, time_limit: None, read_only: false }

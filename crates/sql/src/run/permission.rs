@@ -1,12 +1,12 @@
-//! What the statements of a session may do.
+//! The rights of a session's statements.
 
 use atsdb_core::{Error, ErrorKind, Result};
 use std::sync::{Mutex, PoisonError};
 
-/// What a statement does at most.
+/// The right that a statement needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Permission {
-    /// It answers from what is there.
+    /// It only reads.
     Read,
     /// It also adds, changes and removes rows.
     Change,
@@ -15,8 +15,8 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// What a statement needs that begins with this word, in capitals. One that begins with `WITH`, or with no word,
-    /// may turn out to be an `INSERT`: that is known when it is planned.
+    /// The right needed by a statement that begins with this word in upper case. A statement that begins with `WITH`,
+    /// or with no word, may turn out to be an `INSERT`, which is checked when it is planned.
     pub(crate) fn needed(first_word: &str) -> Self {
         match first_word {
             "" | "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "SHOW" | "DESCRIBE" | "DESC"
@@ -24,13 +24,13 @@ impl Permission {
             "INSERT" | "REPLACE" | "UPDATE" | "DELETE" | "TRUNCATE" | "COPY" | "LOAD" | "CHECKPOINT" | "REFRESH" => {
                 Self::Change
             }
-            // Words that nobody knows yet, too.
+            // This includes unknown words.
             _ => Self::Define,
         }
     }
 }
 
-/// What a session may do at present, and why no more.
+/// The present rights of a session, and the reason why it has no more.
 #[derive(Debug)]
 pub(crate) struct Restriction(Mutex<(Permission, String)>);
 
@@ -43,7 +43,7 @@ impl Restriction {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (permission, reason);
     }
 
-    /// Refuses what the session may not do.
+    /// Refuses an operation that the session has no right to.
     pub(crate) fn require(&self, needed: Permission) -> Result<()> {
         let restriction = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match needed <= restriction.0 {

@@ -1,9 +1,7 @@
-//! Plans of questions that were asked before.
-//!
-//! A plan depends on the statement, on the values of its parameters, and on the definitions of all tables and views:
-//! the cache is for one state of them, and empty when the next statement sees another one. What the worker's sessions
-//! can set differently is none of a plan's business. A plan whose answer differs although nothing has changed, as it
-//! asks for the time of day, is not kept.
+//! The cache of query plans. A plan depends on the statement, on the values of its parameters, and on the definitions
+//! of all tables and views. The cache is valid for one state of the definitions, and is emptied when a statement sees
+//! another state. Settings that may differ between the worker's sessions do not affect plans. A plan whose answer may
+//! differ although nothing has changed, for example because it uses the current time, is not kept.
 
 use super::describe::TypesAndColumns;
 use super::query::{Query, Sees};
@@ -19,31 +17,31 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many plans were used last; as many others may be there.
+/// This many most recently used plans are always kept; up to as many others may be.
 const PLANS_MAX: usize = 256;
 
 /// Longer statements are not kept.
 const TEXT_BYTES_MAX: usize = 16 << 10;
 
-/// A statement's optimized plan, over no snapshot.
+/// A statement's optimized plan, without a snapshot.
 #[derive(Debug)]
 pub(crate) struct KeptPlan {
     pub(crate) plan: LogicalPlan,
     pub(crate) headings: Arc<Headings>,
 }
 
-/// What is known of a statement.
+/// A cached result for a statement.
 #[derive(Debug, Clone)]
 pub(crate) enum Kept {
     /// The plan for some values of its parameters.
     Plan(Arc<KeptPlan>),
-    /// For whatever values: the question to one table that it is, or that it is none.
+    /// For any values of its parameters: the direct read that the statement is, or `None` if it is not one.
     Direct(Option<Arc<DirectScan>>),
-    /// Before it has values: the types of its parameters, and the columns of its answer.
+    /// Without values: the types of its parameters, and the columns of its answer.
     Described(Arc<TypesAndColumns>),
 }
 
-/// What a plan is for.
+/// The key of a cached result.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct PlanKey {
     text: String,
@@ -58,7 +56,7 @@ enum KeyParameters {
 }
 
 impl PlanKey {
-    /// For the plan of a statement with these values; `None` if it is not kept.
+    /// The key for the plan of a statement with these values; `None` if it is not kept.
     pub(crate) fn of_values(text: &str, parameters: &Parameters) -> Option<Self> {
         let values = match parameters {
             Parameters::Values(values) => values.to_vec(),
@@ -69,7 +67,7 @@ impl PlanKey {
         (text.len() <= TEXT_BYTES_MAX).then(|| Self { text: text.to_owned(), parameters })
     }
 
-    /// For the question that a statement is with any values of these types; `None` if that is not kept.
+    /// The key for the direct read of a statement with any values of these types; `None` if it is not kept.
     pub(crate) fn of_types(text: &str, parameters: &Parameters) -> Option<Self> {
         let types = match parameters {
             Parameters::Values(values) => values.iter().map(ScalarValue::data_type).collect(),
@@ -80,15 +78,14 @@ impl PlanKey {
         (text.len() <= TEXT_BYTES_MAX).then(|| Self { text: text.to_owned(), parameters })
     }
 
-    /// For what a statement is before it has values, if these types of its parameters are known; `None` if that is not
-    /// kept.
+    /// The key for the description of a statement with these known types of its parameters; `None` if it is not kept.
     pub(crate) fn of_declared(text: &str, declared: &[Option<DataType>]) -> Option<Self> {
         let parameters = KeyParameters::Declared(declared.to_vec());
         (text.len() <= TEXT_BYTES_MAX).then(|| Self { text: text.to_owned(), parameters })
     }
 }
 
-/// Plans for one state of all definitions.
+/// Cached plans for one state of all definitions.
 #[derive(Debug, Default)]
 pub(crate) struct PlanCache(Mutex<State>);
 
@@ -101,7 +98,7 @@ struct State {
 }
 
 impl PlanCache {
-    /// What is known of a statement under these definitions.
+    /// The cached result for a statement under these definitions.
     pub(crate) fn get(&self, key: &PlanKey, tables: &[Table], sees: Sees) -> Option<Kept> {
         let mut state = self.state();
         if !state.is_of(tables, sees) {
@@ -148,8 +145,8 @@ impl State {
     }
 }
 
-/// What tells a definition from others of the same table. That of a rollup changes with each of its refreshes; no plan
-/// that is kept reads one, but names are spelled as a table declares them.
+/// Identifies a definition among others of the same table. The definition of a rollup changes with each refresh. No
+/// cached plan reads a rollup, but its names are spelled as it declares them.
 fn versions(tables: &[Table]) -> impl Iterator<Item = (TableId, u64)> {
     tables.iter().map(|table| {
         let version = match table.definition.rollup {
@@ -165,7 +162,7 @@ fn versions(tables: &[Table]) -> impl Iterator<Item = (TableId, u64)> {
     })
 }
 
-/// What a query says of plans that are kept.
+/// The cache keys of a query.
 pub(crate) fn keys_of(query: &Query) -> Option<(PlanKey, PlanKey, Sees)> {
     let sees = query.sees?;
     let values = PlanKey::of_values(&query.text, &query.parameters)?;

@@ -1,4 +1,4 @@
-//! From what is asked to an optimized plan: a plan that is kept, or a new one, which is kept then.
+//! Finds the optimized plan for a request in the cache, or plans it and caches the plan.
 
 use super::plan_cache::{Kept, KeptPlan, PlanCache, keys_of};
 use super::query::Query;
@@ -24,13 +24,13 @@ use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// What a worker works on.
+/// A request to a worker.
 pub(super) enum Work {
     Text(Box<(Query, Focus)>),
     WorkTable(Box<WorkQuery>, ReadSnapshot),
 }
 
-/// An optimized plan, and what its rows are for.
+/// An optimized plan, and the use of its rows.
 #[derive(Default)]
 pub(super) struct Planned {
     pub(super) plan: LogicalPlan,
@@ -43,7 +43,7 @@ pub(super) struct Planned {
     pub(super) explains: bool,
 }
 
-/// Plans what is asked. The state is for this query alone.
+/// Plans a request. The state is only for this query.
 pub(super) fn planned(work: Work, state: &mut SessionState, plans: &PlanCache) -> Result<Planned> {
     let (query, focus) = match work {
         Work::WorkTable(query, snapshot) => return new_plan(StatementQuery::on_work_table(*query), &snapshot, state),
@@ -54,11 +54,11 @@ pub(super) fn planned(work: Work, state: &mut SessionState, plans: &PlanCache) -
     }
     let asked = StatementQuery::of_text(&query, focus)?;
     let is_question = matches!(asked.statement, Ast::Query(_)) && asked.insert.is_none() && asked.change.is_none();
-    // A file may hold other rows the next time.
+    // A file may contain different rows the next time.
     let keys = keys_of(&query).filter(|_| is_question && asked.files.is_empty());
     let Some((of_values, of_types, sees)) = keys else { return new_plan(asked, &query.snapshot, state) };
     let tables = query.snapshot.tables();
-    // With values in their places a plan says nothing of others.
+    // A plan with values inserted is not valid for other values.
     let has_values = matches!(&query.parameters, Parameters::Values(values) if !values.is_empty());
     let open = match has_values && plans.get(&of_types, tables, sees).is_none() {
         true => Some((asked.statement.clone(), Arc::clone(&asked.spellings))),
@@ -97,7 +97,7 @@ fn new_plan(asked: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionS
     plan_of(asked, snapshot, state).map(|(planned, _)| planned)
 }
 
-/// The plan of a statement, and whether it says the same each time.
+/// The plan of a statement, and whether it always gives the same answer.
 fn plan_of(asked: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionState) -> Result<(Planned, bool)> {
     let StatementQuery { mut statement, insert, change, spellings, focus, work_table, files, more, parameters } = asked;
     let explains = matches!(statement, Ast::Explain { .. });
@@ -106,7 +106,7 @@ fn plan_of(asked: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionSt
         _ => Headings::default(),
     };
     if change.is_some() {
-        // The rows of a chunk come one after the other.
+        // The rows of a chunk must stay together.
         state.config_mut().options_mut().optimizer.enable_round_robin_repartition = false;
     }
     let given = GivenTables { work_table: work_table.as_ref(), files: &files };
@@ -123,7 +123,7 @@ fn plan_of(asked: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionSt
     Ok((Planned { plan, headings, insert, change, spellings, work_table, more, explains }, is_immutable))
 }
 
-/// The question to one table that a statement is with any values of its parameters.
+/// The direct read that a statement is for any values of its parameters, if it is one.
 fn direct(
     mut statement: Ast,
     spellings: &SharedSpellings,

@@ -1,27 +1,27 @@
-//! A query on its way to a worker.
+//! A query that is sent to a worker.
 
 use crate::plan::files::QueryFiles;
 use crate::text::params::Parameters;
 use crate::text::place::Place;
 use atsdb_engine::ReadSnapshot;
 
-/// One query on its way.
+/// A query that is sent to a worker.
 pub(crate) struct Query {
     pub(crate) text: String,
     pub(crate) place: Place,
     pub(crate) parameters: Parameters,
     pub(crate) snapshot: ReadSnapshot,
-    /// Who reads the files that the query names; without, it may name none.
+    /// The reader of files that the query names. Without one, it may name none.
     pub(crate) files: Option<QueryFiles>,
-    /// Which definitions it sees; `None` if its plan is not kept.
+    /// The definitions that it sees; `None` if its plan is not cached.
     pub(crate) sees: Option<Sees>,
 }
 
-/// Which definitions a statement sees.
+/// The definitions that a statement sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sees {
-    /// Those that are committed: their versions tell them apart.
+    /// Committed definitions, which their versions identify.
     Committed,
-    /// Maybe others: those of a transaction.
+    /// Possibly definitions of an open transaction.
     OwnToo,
 }

@@ -1,29 +1,27 @@
-//! What stops a query from outside: its time limit, and an outer bound of the process's memory.
-//!
-//! Operators that take memory ask a pool for it, and are refused or write to disk when it is used up. Some of what they
-//! hold is not asked for: rows that a window function keeps, texts that an aggregate for each group grows, the result
-//! of a function over a batch. So while a query is waited for, the memory that the process has in use is looked at
-//! too. It belongs to everybody in the process; therefore the outer bound lies well above what the pool gives, and
-//! counts from what was in use when the query began, and the query that ends is the one that holds most
-//! ([`running`](super::running)). Where the system does not tell (`/proc/self/statm` is Linux's), there is no outer
-//! bound.
+//! Limits that stop a query from outside: its time limit, and an outer limit of the process's memory. Operators reserve
+//! memory from a pool, and fail or write to disk when it is used up. Some memory is not reserved: rows that a window
+//! function keeps, texts that an aggregate accumulates for each group, the result of a function over a batch. So while
+//! the caller waits for a query, the memory of the process is checked as well. All parts of the process use that
+//! memory. Therefore the outer limit is well above the pool and relative to the memory in use when the query began, and
+//! the query that holds most is ended ([`running`](super::running)). If the system does not report the memory
+//! (`/proc/self/statm` exists only on Linux), there is no outer limit.
 
 #![expect(clippy::disallowed_methods, reason = "the time limit of a query")]
 
 use atsdb_core::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 
-/// How often a waiting thread looks.
+/// How often a waiting thread checks.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// What a query may have beyond the pool, whatever the pool has: pages that are decoded, batches on their way, the
-/// cache, and what others in the process take meanwhile.
+/// The memory that is allowed beyond the pool, whatever its size: for decoded pages, batches in transit, the cache, and
+/// other parts of the process.
 const SLACK_BYTES: usize = 256 << 20;
 
-/// Linux's page size where this program runs; a larger one makes the bound looser.
+/// Linux's usual page size. A larger one makes the limit looser.
 const PAGE_BYTES: usize = 4_096;
 
-/// What one query may not pass.
+/// The limits of one query.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueryLimits {
     begun: Instant,
@@ -33,7 +31,7 @@ pub(crate) struct QueryLimits {
 }
 
 impl QueryLimits {
-    /// Begins to watch: the time counts from now. `memory_bytes` is what all queries may hold.
+    /// Begins to watch a query. The time counts from now. `memory_bytes` is the memory for all queries.
     pub(crate) fn begin(memory_bytes: usize, time_limit: Option<Duration>) -> Self {
         let allowed = (memory_bytes / 2).saturating_add(memory_bytes).saturating_add(SLACK_BYTES);
         let now = Instant::now();
@@ -41,8 +39,8 @@ impl QueryLimits {
         Self { begun: now, looked: now, time_limit, resident_bytes_max }
     }
 
-    /// Fails once the time is over. Says since when the process has more memory in use than it should, as far as it
-    /// does; looks at that no more often than [`LOOK_EVERY`].
+    /// Fails once the time is up. Returns since when the process has exceeded its memory limit, if it does. The memory
+    /// is checked at most every [`LOOK_EVERY`].
     pub(crate) fn check(&mut self) -> Result<Option<Instant>> {
         let now = Instant::now();
         if let Some(limit) = self.time_limit.filter(|limit| now.duration_since(self.begun) >= *limit) {
@@ -58,7 +56,7 @@ impl QueryLimits {
     }
 }
 
-/// The memory that the process has in use, where the system tells.
+/// The memory in use by the process, if the system reports it.
 fn resident_bytes() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: usize = text.split(' ').nth(1)?.parse().ok()?;
@@ -77,7 +75,7 @@ mod tests {
         let Some(resident) = resident_bytes() else { return };
         assert!(resident > 1 << 20);
         std::thread::sleep(LOOK_EVERY);
-        // Other tests of this process take and free memory meanwhile.
+        // Other tests in this process allocate and free memory at the same time.
         assert!(QueryLimits { resident_bytes_max: Some(1), ..limits }.check().unwrap().is_some());
     }
 

@@ -1,9 +1,8 @@
-//! The queries that run at the same time, and which of them ends when the process runs short of memory.
-//!
-//! Operators ask for most memory, and one that gets none ends its own query. Some hold more than they ask for: rows
-//! that a window function keeps, texts that an aggregate grows. Nothing tells whose memory of the process that is. So
-//! when the process has too much in use, the query ends that has asked for most, where what has gone into operators of
-//! these kinds counts as held.
+//! The running queries, and the choice of the one that is ended when the process runs short of memory. Operators
+//! reserve most of their memory, and one that gets none ends its own query. Some hold more than they reserve: rows that
+//! a window function keeps, texts that an aggregate accumulates. The system does not show to which query such memory
+//! belongs. So when the process uses too much memory, the query with the largest reservations is ended, where all bytes
+//! that have gone into operators of these kinds count as reserved.
 
 use super::memory::QueryMemory;
 use atsdb_core::{Error, ErrorKind};
@@ -14,10 +13,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::task::AbortHandle;
 
-/// After a query was ended, memory is given back so long before another one is.
+/// After a query was ended, no other one is ended for this long, so that its memory can be freed.
 const GIVING_BACK: Duration = Duration::from_secs(1);
 
-/// Operators that may hold rows they have not asked memory for.
+/// Operators that may hold rows for which they have not reserved memory.
 const HOLDERS: [&str; 3] = ["WindowAggExec", "BoundedWindowAggExec", "AggregateExec"];
 
 /// One query.
@@ -29,12 +28,12 @@ pub(super) struct RunningQuery {
 }
 
 impl RunningQuery {
-    /// Whether it was ended for want of memory.
+    /// Whether it was ended because of too little memory.
     pub(super) fn is_ended(&self) -> bool {
         self.is_ended.load(Ordering::Relaxed)
     }
 
-    /// Notes what it executes; `None` once it has ended, as a plan holds a snapshot of the store.
+    /// Sets the plan that it executes; `None` once it has ended, because a plan holds a snapshot of the store.
     pub(super) fn note_plan(&self, plan: Option<Arc<dyn ExecutionPlan>>) {
         *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
     }
@@ -54,7 +53,7 @@ fn held_in(plan: &dyn ExecutionPlan) -> usize {
     inputs.iter().fold(own, |held, input| held.saturating_add(held_in(input.as_ref())))
 }
 
-/// The bytes that an operator has given so far.
+/// The number of bytes that an operator has output so far.
 fn bytes_of(plan: &dyn ExecutionPlan) -> usize {
     let bytes = plan.metrics().and_then(|metrics| metrics.sum(|of| matches!(of.value(), MetricValue::OutputBytes(_))));
     bytes.map_or(0, |bytes| bytes.as_usize())
@@ -80,7 +79,7 @@ impl RunningQueries {
         query
     }
 
-    /// Ends the query that holds most, unless one was ended just now.
+    /// Ends the query that holds most, unless one was ended a moment ago.
     pub(super) fn end_largest(&self, now: Instant) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.ended.is_some_and(|ended| now.duration_since(ended) < GIVING_BACK) {
@@ -97,7 +96,7 @@ impl RunningQueries {
     }
 }
 
-/// The error of a query that was ended for want of memory.
+/// The error of a query that was ended because of too little memory.
 pub(super) fn out_of_memory(memory_bytes: usize) -> Error {
     let message = format!("the query needs more memory than it may have: {memory_bytes} bytes");
     Error::new(ErrorKind::Resources, message)

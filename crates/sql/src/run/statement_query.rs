@@ -1,4 +1,4 @@
-//! A statement as the query that it comes down to, and what the query's rows are for.
+//! Turns a statement into a query, and determines the use of the query's rows.
 
 use super::query::Query;
 use crate::dml::change::Change;
@@ -20,7 +20,7 @@ use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// A statement that is a query now, and what its rows are for.
+/// A statement as a query, and the use of its rows.
 pub(super) struct StatementQuery {
     pub(super) statement: Ast,
     pub(super) insert: Option<Box<Target>>,
@@ -60,7 +60,7 @@ impl StatementQuery {
     }
 }
 
-/// The statement to plan: a query, or what explains one; of an INSERT its query.
+/// The statement to plan: a query, an EXPLAIN, or the query of an INSERT.
 fn query_of_statement(statement: Ast, tables: &[Table]) -> Result<(Ast, Option<Target>)> {
     match statement {
         Ast::Query(_) => Ok((statement, None)),

@@ -8,16 +8,16 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-/// Address space, not memory: a page is taken when it is first touched.
+/// This is address space, not memory: a page is allocated when it is first used.
 const STACK_BYTES: usize = 64 << 20;
 
-/// How long a stopped query may hold all threads before others are started for the next one.
+/// How long stopped queries may occupy all threads before new threads are started for the next query.
 const STOPPING: Duration = Duration::from_millis(50);
 
-/// What tokio panics with where it gets no thread.
+/// The message with which tokio panics if it cannot start a thread.
 const NO_THREAD: &str = "OS can't spawn worker thread";
 
-/// A runtime, which does not wait when it ends: its last owner may be a thread of its own.
+/// A runtime that does not wait for its threads when it is dropped, because its last owner may be one of them.
 pub(super) struct Threads(Option<Runtime>);
 
 impl Threads {
@@ -33,7 +33,7 @@ impl Threads {
         Ok(runtime.spawn(work))
     }
 
-    /// Whether one comes to work soon.
+    /// Whether a thread becomes free soon.
     pub(super) fn has_free_thread(&self) -> bool {
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         let answer = self.spawn(async move { sender.send(()) });
@@ -49,8 +49,9 @@ impl Drop for Threads {
     }
 }
 
-/// A runtime of so many threads. tokio panics when it gets no thread, and then waits for ever for those it has; so the
-/// threads are tried first. One more is tried than is needed: a query needs some address space, too.
+/// Starts a runtime with this many threads. tokio panics if it cannot start a thread, and then waits for ever for those
+/// it has; so the threads are tried first. One more thread is tried than is needed, because a query needs some address
+/// space, too.
 fn start_runtime(count: usize, stack_bytes: usize) -> Result<Runtime> {
     let failed = |error: std::io::Error| shortage(format!("cannot start {count} threads for queries: {error}"));
     try_threads(count + 1, stack_bytes).map_err(failed)?;
@@ -63,7 +64,7 @@ fn start_runtime(count: usize, stack_bytes: usize) -> Result<Runtime> {
         .map_err(failed)
 }
 
-/// The error for a panic, if it says that there was no thread to be had.
+/// The error for a panic, if it says that no thread could be started.
 pub(crate) fn no_thread(panic: &str) -> Option<Error> {
     panic.contains(NO_THREAD).then(|| shortage(format!("cannot start a thread for the query: {panic}")))
 }
@@ -73,7 +74,7 @@ fn shortage(message: String) -> Error {
         .with_hint("the process may have too little memory or too few threads: see ulimit -v and ulimit -u")
 }
 
-/// Starts threads that are there at the same time, and ends them.
+/// Starts threads that all exist at the same time, and ends them.
 fn try_threads(count: usize, stack_bytes: usize) -> std::io::Result<()> {
     let gate = Arc::new(Mutex::new(()));
     let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn threads_that_cannot_start_are_an_error() {
-        // More address space than there is.
+        // More address space than the system has.
         let error = start_runtime(2, 1 << 47).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Resources);
         assert!(error.to_string().starts_with("cannot start 2 threads for queries"), "{error}");

@@ -1,4 +1,4 @@
-//! Waiting for a future on a thread that belongs to no runtime.
+//! Waits for a future on a thread that belongs to no runtime.
 
 use super::query_limits::LOOK_EVERY;
 use std::future::Future;
@@ -16,7 +16,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for a future on this thread, whatever thread it is, and asks it now and then.
+/// Waits for a future on this thread, which may be any thread, and polls it from time to time.
 pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);

@@ -1,5 +1,5 @@
-//! Where queries run: a tokio runtime with DataFusion's context, made when the first query comes. Several sessions may
-//! share one worker.
+//! The worker that runs queries: a tokio runtime with DataFusion's context, created for the first query. Several
+//! sessions may share one worker.
 //!
 //! Parsing, planning and execution of a query are one task on threads with large stacks; the caller's thread only
 //! waits for batches, so that it can be interrupted, may be of any kind, and sees a panic as an error.
@@ -42,18 +42,18 @@ use std::task::Poll;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-/// Batches that wait for a slow reader.
+/// The number of batches that may wait for a slow reader.
 const WAITING_BATCHES_MAX: usize = 2;
 
-/// Where the queries of one or several sessions run.
+/// Runs the queries of one or several sessions.
 pub(crate) struct Worker {
     options: SessionOptions,
     memory: Arc<SharedMemory>,
     running: RunningQueries,
     plans: Arc<PlanCache>,
-    /// Made for the first query: a program that only inserts and declares starts without.
+    /// Created for the first query. A program that only inserts and declares does not need it.
     started: Mutex<Option<Parts>>,
-    /// Whether a query was stopped that may still hold a thread.
+    /// Whether a stopped query may still occupy a thread.
     has_stopped: AtomicBool,
 }
 
@@ -64,13 +64,13 @@ struct Parts {
     context: SessionContext,
 }
 
-/// What a query turned out to be, when it has begun.
+/// The properties of a query that has begun.
 pub(crate) struct Started {
-    /// Where the rows go, if it is an INSERT.
+    /// The target of the rows, if it is an INSERT.
     pub(crate) insert: Option<Target>,
-    /// What becomes of the rows, if it is an UPDATE or DELETE.
+    /// The change of the rows, if it is an UPDATE or DELETE.
     pub(crate) change: Option<Change>,
-    /// How the statement spells names.
+    /// The spelling of names in the statement.
     pub(crate) spellings: SharedSpellings,
     pub(crate) rows: QueryRows,
 }
@@ -83,14 +83,14 @@ enum Message {
         schema: SchemaRef,
     },
     Batch(RecordBatch),
-    /// The rows of the work table have been read, and there may be more.
+    /// The rows of the work table have been processed, and there may be more.
     Round,
     Failed(Error),
     Finished,
 }
 
 impl Worker {
-    /// Cheap: threads are started for the first query.
+    /// Creates a worker. This is cheap, because threads are started for the first query.
     pub(crate) fn new(options: &SessionOptions) -> Self {
         Self {
             options: options.clone(),
@@ -102,13 +102,14 @@ impl Worker {
         }
     }
 
-    /// From now on several sessions use it.
+    /// Marks the worker as shared by several sessions.
     pub(crate) fn share(&self) {
         self.memory.share();
     }
 
-    /// Threads that are free, and the context. A query that was stopped looks up sooner or later; until then it may
-    /// hold a thread. Where that is so with all of them, those stay with the queries that run on them.
+    /// Returns threads that are free, and the context. A stopped query may occupy a thread until it next yields. If all
+    /// threads are occupied like this, new threads are started, and the old ones stay with the queries that run on
+    /// them.
     fn parts(&self) -> Result<Parts> {
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         match started.as_mut() {
@@ -142,7 +143,7 @@ impl Worker {
             .unwrap_or_else(|error| Err(Error::internal(format!("planning failed inside: {error}"))))
     }
 
-    /// What is known of a statement that was described before.
+    /// The cached description of a statement.
     pub(crate) fn kept_description(&self, key: &PlanKey, tables: &[Table], sees: Sees) -> Option<TypesAndColumns> {
         match self.plans.get(key, tables, sees) {
             Some(Kept::Described(described)) => Some(described.as_ref().clone()),
@@ -154,7 +155,7 @@ impl Worker {
         self.plans.put(key, Kept::Described(Arc::new(described.clone())), tables, sees);
     }
 
-    /// Answers a simple question to one table, on the caller's thread; `None` if it is another one, or was not asked
+    /// Answers a direct read of one table on the caller's thread; `None` if the query is not one, or was not run
     /// before.
     pub(crate) fn answer_directly(&self, query: &Query) -> Result<Option<(SchemaRef, Vec<RecordBatch>)>> {
         let Some((_, of_types, sees)) = keys_of(query) else { return Ok(None) };
@@ -167,7 +168,7 @@ impl Worker {
         }
     }
 
-    /// Starts a query about some times.
+    /// Starts a query that covers only some times.
     pub(crate) fn start_focused(
         self: &Arc<Self>,
         query: Query,
@@ -202,7 +203,7 @@ impl Worker {
                 Ok(Err(error)) => Message::Failed(error),
                 Err(panic) => Message::Failed(from_panic(panic.as_ref())),
             };
-            // The reader may have gone: then nobody wants to know.
+            // The reader may have been dropped. Then the message is not needed.
             let _ = sender.send(last).await;
         };
         let task = threads.spawn(task)?.abort_handle();
@@ -301,7 +302,7 @@ impl QueryRows {
         Arc::clone(&self.schema)
     }
 
-    /// The rows that come of the work table as it is; its rows can be replaced then.
+    /// The result for the present rows of the work table, which can then be replaced.
     pub(crate) fn round(&mut self) -> Result<Vec<RecordBatch>> {
         let mut batches = Vec::new();
         loop {
@@ -331,7 +332,7 @@ impl Iterator for QueryRows {
     }
 }
 
-/// What a query's task sends, waited for by a blocking thread.
+/// The messages of a query's task, received by a blocking thread.
 struct Messages {
     receiver: mpsc::Receiver<Message>,
     task: AbortHandle,
@@ -339,7 +340,7 @@ struct Messages {
     limits: QueryLimits,
     worker: Arc<Worker>,
     query: Arc<RunningQuery>,
-    /// Keeps them alive for as long as the rows are read.
+    /// Keeps the threads alive while the rows are read.
     _threads: Arc<Threads>,
     finished: bool,
 }

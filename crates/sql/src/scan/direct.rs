@@ -1,8 +1,7 @@
-//! Simple questions to one table that no plan is executed for: some columns of the rows for which plain conditions
-//! hold, in an order, as far as few chunks can have them.
-//!
-//! They are recognised by their optimized plan, in which names, types and casts are settled. Parameters may stand in
-//! the conditions and for the limit. Whatever is not exactly of this form goes the common way.
+//! Direct reads: simple queries of one table for which no plan is executed. They return some columns of the rows that
+//! satisfy plain conditions, in some order, if only a few chunks can have such rows. They are recognised by their
+//! optimized plan, in which names, types and casts are resolved. Conditions and the limit may contain parameters. A
+//! query that does not have exactly this form is executed as usual.
 
 use super::provider::SnapshotTable;
 use super::pushdown::{Pushdown, is_exact};
@@ -24,24 +23,24 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// With more chunks to read a plan is executed, which reads them on several threads and streams what it finds.
+/// If there are more chunks to read, a plan is executed, which reads them on several threads and streams the rows.
 const CHUNKS_MAX: usize = 4;
 
-/// A question of this form.
+/// A query of this form.
 #[derive(Debug)]
 pub(crate) struct DirectScan {
     table: TableId,
-    /// The columns that are read, by position; those that only the order needs are behind those of the answer.
+    /// The columns that are read, by position. Those that only the order needs follow those of the answer.
     columns: Vec<usize>,
     schema: SchemaRef,
     conditions: Vec<Expr>,
     order: Vec<(usize, SortOptions)>,
-    /// How many rows at most: numbers, or parameters.
+    /// The maximum numbers of rows, as numbers or parameters.
     limits: Vec<Expr>,
 }
 
 impl DirectScan {
-    /// The question that an optimized plan asks; `None` if it is of another form.
+    /// The direct read for an optimized plan; `None` if it has another form.
     pub(crate) fn of(plan: &LogicalPlan, headings: &Headings) -> Option<Self> {
         let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
         let outputs = plan.schema().iter().map(Column::from).collect();
@@ -91,7 +90,7 @@ impl DirectScan {
                     let provider = source_as_provider(&scan.source).ok()?;
                     let table = provider.downcast_ref::<SnapshotTable>().filter(|table| table.is_plain())?;
                     if let Some(count) = scan.fetch {
-                        // Below an order or a condition a limit leaves out other rows.
+                        // A limit below an order or a condition would leave out other rows.
                         if form.is_ordered || !form.conditions.is_empty() {
                             return None;
                         }
@@ -102,7 +101,7 @@ impl DirectScan {
                 }
                 _ => return None,
             };
-            // What is renamed above a condition is named differently in it.
+            // A column that is renamed above a condition has another name in the condition.
             if !form.conditions.is_empty() && !matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::TableScan(_)) {
                 return None;
             }
@@ -194,7 +193,7 @@ impl DirectScan {
         time.as_primitive_opt::<Int64Type>()?.value(0).checked_mul(definition.time_scale())
     }
 
-    /// How many rows at most; `None` if that is no number.
+    /// The maximum number of rows; `None` if it is not a number.
     fn limit(&self, parameters: &Parameters) -> Option<usize> {
         let count = |expr: &Expr| match close_expression(expr.clone(), parameters).ok()?.data {
             Expr::Literal(ScalarValue::Int64(Some(count)), _) => usize::try_from(count).ok(),
@@ -225,9 +224,9 @@ impl DirectScan {
     }
 }
 
-/// What is seen of a plan on the way down to its table.
+/// The parts of a plan that were found on the way down to its table.
 struct Form {
-    /// The columns of the answer, as the step of the plan below names them.
+    /// The columns of the answer, with the names in the next lower step of the plan.
     outputs: Vec<Column>,
     order: Vec<(Column, SortOptions)>,
     is_ordered: bool,
@@ -278,7 +277,7 @@ fn is_zero(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(ScalarValue::Int64(Some(0)), _))
 }
 
-/// A condition that compares a column with values of its own type, and that the engine decides alone.
+/// A condition that compares a column with values of its own type, and that the engine alone can evaluate.
 fn plain(condition: Expr, definition: &TableDefinition) -> Option<Expr> {
     let type_of = |column: &Column| {
         definition.position(&column.name).ok().map(|position| logical_type(&definition.columns[position]))

@@ -1,4 +1,4 @@
-//! Grouping by a mapped column groups by its indices: integers that are equal where the strings are. The strings are
+//! Grouping by a mapped column groups by its indices, which are equal if and only if the strings are. The strings are
 //! looked up for the groups, not for the rows.
 
 use super::provider::SnapshotTable;
@@ -14,8 +14,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan, ScalarUDF};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// Runs when conditions have been moved to the tables, and after the rules that look for a mapped column among the
-/// groups.
+/// The rule runs after conditions have been moved to the tables, and after the rules that look for a mapped column
+/// among the groups.
 #[derive(Debug)]
 pub(crate) struct GroupByIndex;
 
@@ -40,13 +40,13 @@ impl OptimizerRule for GroupByIndex {
     }
 }
 
-/// A mapped column that a plan gives as indices, too.
+/// A mapped column that a plan also returns as indices.
 struct Indexed {
-    /// The plan, which gives them beside all that it gave before.
+    /// The plan, which returns the indices in addition to its previous columns.
     plan: LogicalPlan,
     /// The indices.
     column: Column,
-    /// What gives their strings.
+    /// The function that returns their strings.
     text: Arc<ScalarUDF>,
 }
 
@@ -79,7 +79,7 @@ fn by_indices(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
         .map(|plan| Some(LogicalPlan::Projection(plan)))
 }
 
-/// The plan with the indices of a column that it gives; `None` if the column is not a table's mapped one.
+/// Adds the indices of a column to a plan; `None` if the column is not a mapped column of a table.
 fn with_index(plan: &LogicalPlan, column: &Column) -> Result<Option<Indexed>> {
     match plan {
         LogicalPlan::TableScan(scan) => of_scan(scan, column),

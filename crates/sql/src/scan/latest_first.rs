@@ -1,5 +1,5 @@
-//! The order of chunks for `ORDER BY time DESC LIMIT n`: those first that are likely to have the rows. The others are
-//! then skipped by the filter that the sort publishes while it runs.
+//! The order of chunks for `ORDER BY time DESC LIMIT n`: chunks that are likely to have the rows come first. The others
+//! are then skipped by the filter that the sort publishes while it runs.
 
 use super::operator::AtsdbScan;
 use datafusion::common::Result;
@@ -12,7 +12,7 @@ use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceC
 use datafusion::physical_plan::sorts::sort::SortExec;
 use std::sync::Arc;
 
-/// Turns scans round. Only a matter of speed: the sort stays.
+/// Reverses the order of scans. This only affects speed, because the sort stays.
 #[derive(Debug)]
 pub(crate) struct LatestFirst;
 
@@ -44,7 +44,7 @@ impl PhysicalOptimizerRule for LatestFirst {
     }
 }
 
-/// The plan with the scan at the end of its single line of inputs turned round, if that reads the column as its time.
+/// Reverses the scan at the end of a plan's single line of inputs, if it reads the column as its time.
 fn turned(plan: Arc<dyn ExecutionPlan>, column: &str) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     if let Some(scan) = plan.downcast_ref::<AtsdbScan>() {
         return Ok(scan.latest_first(column).map_or(Transformed::no(Arc::clone(&plan)), |scan| {

@@ -1,9 +1,8 @@
-//! The latest row of each series without reading what is older: an aggregate by a mapped column that looks only at the
-//! latest rows of each group gets its rows from a scan that reads from the latest chunk on, and stops.
-//!
-//! So are planned `SELECT DISTINCT ON (sensor) ... ORDER BY sensor, time DESC`, which is an aggregate of first values,
-//! and `max(time)`, `last(x, time)` and `first_value(x ORDER BY time DESC)` with `GROUP BY sensor`. The aggregate
-//! stays: the scan only leaves out rows that cannot matter.
+//! Finds the latest row of each series without reading older rows: an aggregate by a mapped column that needs only the
+//! latest rows of each group gets its rows from a scan that starts at the latest chunk and stops early. This applies to
+//! `SELECT DISTINCT ON (sensor) ... ORDER BY sensor, time DESC`, which is an aggregate of first values, and to
+//! `max(time)`, `last(x, time)` and `first_value(x ORDER BY time DESC)` with `GROUP BY sensor`. The aggregate stays:
+//! the scan only leaves out rows that cannot matter.
 
 use super::provider::SnapshotTable;
 use super::pushdown::is_exact;
@@ -16,7 +15,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// Runs when conditions have been moved to the tables.
+/// The rule runs after conditions have been moved to the tables.
 #[derive(Debug)]
 pub(crate) struct LatestRows;
 
@@ -39,7 +38,7 @@ impl OptimizerRule for LatestRows {
     }
 }
 
-/// The input of an aggregate with less to read; `None` if it must have all.
+/// The input of an aggregate, reduced to the rows that it needs; `None` if it needs all.
 fn reduced(input: &LogicalPlan, aggregate: &Aggregate, group: &Column) -> Result<Option<LogicalPlan>> {
     match input {
         LogicalPlan::SubqueryAlias(alias) => match alias.input.as_ref() {
@@ -54,7 +53,7 @@ fn reduced(input: &LogicalPlan, aggregate: &Aggregate, group: &Column) -> Result
     }
 }
 
-/// `input` names the scan's columns as the aggregate does.
+/// The reduced scan. `input` has the scan's columns with the names that the aggregate uses.
 fn reduced_scan(
     scan: &TableScan,
     input: &LogicalPlan,
@@ -80,7 +79,7 @@ fn reduced_scan(
     if time.is_none() || scan.fetch.is_some() || !filters_are_exact || !aggregate.aggr_expr.iter().all(of_latest) {
         return Ok(None);
     }
-    // Without aggregates every row is as good as any other.
+    // Without aggregates, any row of a group will do.
     if aggregate.aggr_expr.is_empty() {
         return Ok(None);
     }
@@ -88,7 +87,7 @@ fn reduced_scan(
     Ok(Some(TableScan { source: provider_as_source(Arc::new(table)), ..scan.clone() }))
 }
 
-/// Whether an aggregate of a group needs none but the rows with the group's latest time.
+/// Whether an aggregate of a group needs only the rows with the group's latest time.
 fn reads_latest(expr: &Expr, group: &Column, is_time: &dyn Fn(&Expr) -> bool) -> bool {
     let inner = match expr {
         Expr::Alias(alias) => alias.expr.as_ref(),

@@ -1,9 +1,9 @@
 //! Reading tables of the store: a planned read of the engine as the leaf of DataFusion's plans.
 //!
-//! Owned here: the table as DataFusion sees it ([`provider`]), the conditions that the engine takes ([`pushdown`]), the
-//! operator and its statistics ([`operator`], [`statistics`]), and the optimizer's rules that make use of how chunks
-//! lie ([`latest_first`], [`latest_rows`], [`group_by_index`], [`aggregate`]), and simple questions that are answered
-//! without a plan ([`direct`]). Not owned: chunks and pages (`engine`), and tables in memory (`resident`).
+//! Owned here: the table as DataFusion sees it ([`provider`]), the conditions that the engine evaluates ([`pushdown`]),
+//! the operator and its statistics ([`operator`], [`statistics`]), the optimizer rules that use the layout of chunks
+//! ([`latest_first`], [`latest_rows`], [`group_by_index`], [`aggregate`]), and simple queries that are answered without
+//! a plan ([`direct`]). Not owned: chunks and pages (`engine`), and tables in memory (`resident`).
 
 pub(crate) mod aggregate;
 pub(crate) mod direct;

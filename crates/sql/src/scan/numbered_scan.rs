@@ -1,4 +1,4 @@
-//! The scan of a plan whose rows tell their places.
+//! The scan of a plan whose rows have their locations.
 
 use super::operator::AtsdbScan;
 use atsdb_engine::Scan;
@@ -6,16 +6,16 @@ use datafusion::physical_plan::ExecutionPlan;
 use std::fmt;
 use std::sync::Arc;
 
-/// Operators that leave the rows of one partition in the order in which they are read.
+/// Operators that keep the rows of one partition in the order in which they are read.
 const IN_ORDER: [&str; 6] =
     ["AtsdbScan", "ProjectionExec", "FilterExec", "CoalesceBatchesExec", "CoalescePartitionsExec", "CooperativeExec"];
 
-/// The scan that the rows of a change come from.
+/// The scan that reads the rows of a change.
 #[derive(Clone)]
 pub(crate) struct NumberedScan {
     pub(crate) scan: Arc<Scan>,
-    /// If the rows of a partition come in the order of chunks: how many partitions. Chunk `c` is read by partition `c`
-    /// modulo this.
+    /// The number of partitions, if the rows of each partition come in the order of chunks. Chunk `c` is read by
+    /// partition `c` modulo this number.
     pub(crate) partitions_in_order: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! The leaf of a physical plan: a planned read of the engine, its chunks dealt out to partitions.
+//! The leaf of a physical plan: a planned read of the engine, with its chunks distributed over partitions.
 
 use super::row_numbers::RowNumbers;
 use super::running_filter::{RunningFilter, is_running};
@@ -23,8 +23,8 @@ use futures::stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// Reads one table. Partition `p` of `n` reads the chunks `p`, `p + n`, `p + 2n`, ..., in the order of slices or,
-/// turned round, from the latest time on.
+/// Reads one table. Partition `p` of `n` reads the chunks `p`, `p + n`, `p + 2n`, ..., in the order of slices or, if
+/// reversed, from the latest time on.
 #[derive(Debug, Clone)]
 pub(crate) struct AtsdbScan {
     scan: Arc<Scan>,
@@ -34,14 +34,14 @@ pub(crate) struct AtsdbScan {
     table: Table,
     /// The schema's columns by position in the table.
     columns: Arc<[usize]>,
-    /// The positions of chunks in the scan, as they are to be read.
+    /// The positions of chunks in the scan, in the order in which they are read.
     order: Arc<[usize]>,
-    /// The mapped column of whose every value only the latest rows are wanted, by position in the table.
+    /// The position of a mapped column, if only the latest rows for each of its values are needed.
     latest_by: Option<usize>,
-    /// Where rows tell their places.
+    /// The columns with the rows' locations, if they are requested.
     numbers: Option<RowNumbers>,
     running_filters: Vec<Arc<dyn PhysicalExpr>>,
-    /// What decides which rows are read, for a plan that is shown.
+    /// The conditions on the rows that are read, for EXPLAIN.
     description: String,
     statistics: Arc<Statistics>,
     properties: Arc<PlanProperties>,
@@ -80,7 +80,7 @@ impl AtsdbScan {
         }
     }
 
-    /// The same, from the latest chunk on; `None` if `column` is not the time, or is not read.
+    /// The same scan, from the latest chunk on; `None` if `column` is not the time, or is not read.
     pub(crate) fn latest_first(&self, column: &str) -> Option<Self> {
         let definition = &self.table.definition;
         let at = self.schema.index_of(column).ok()?;
@@ -92,7 +92,7 @@ impl AtsdbScan {
         Some(Self { order, description: format!("{}, latest first", self.description), ..self.clone() })
     }
 
-    /// The same, with columns that tell each row's place.
+    /// The same scan, with columns for each row's location.
     pub(crate) fn numbered(self, numbers: RowNumbers) -> Self {
         let statistics = Statistics { num_rows: self.statistics.num_rows, ..Statistics::new_unknown(&self.schema) };
         let columns = numbers.spread(&self.columns).into();
@@ -107,20 +107,20 @@ impl AtsdbScan {
         Arc::clone(&self.scan)
     }
 
-    /// Whether a column gives the indices of a mapped column.
+    /// Whether a column contains the indices of a mapped column.
     pub(crate) fn is_index(&self, column: usize) -> bool {
         let of_table = self.columns.get(column).and_then(|position| self.table.definition.columns.get(*position));
         let is_mapped = of_table.is_some_and(|column| column.map.is_some());
         is_mapped && self.schema.field(column).data_type().is_integer()
     }
 
-    /// Whether its rows are those of whole chunks, as far as they match, and no plan above stops early.
+    /// Whether it returns all matching rows of its chunks, and no operator above stops early.
     pub(crate) fn reads_whole_chunks(&self) -> bool {
         self.limit.is_none() && self.latest_by.is_none() && self.numbers.is_none() && self.running_filters.is_empty()
     }
 
-    /// The same in one partition, of whose rows only those are read that may be the latest ones for their value of a
-    /// mapped column. The rows of a scan that does not read that column stay as they are.
+    /// The same scan in one partition, which only reads rows that may be the latest for their value of a mapped column.
+    /// A scan that does not read that column is returned unchanged.
     pub(crate) fn latest_by(self, column: usize) -> Self {
         if LatestRows::new(&self.scan, column).is_none() {
             return self;
@@ -147,7 +147,7 @@ impl DisplayAs for AtsdbScan {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, read) = (&self.table.definition.name, self.scan.chunks().len());
         let columns: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
-        // The others are counted for whoever looks at the plan; running it needs no list of them.
+        // The other chunks are counted only for EXPLAIN; running the plan needs no list of them.
         let total = self.scan.chunk_count_total().map_or_else(|_| "?".to_owned(), |total| total.to_string());
         let columns = columns.join(", ");
         write!(f, "AtsdbScan: table={name}, columns=[{columns}], chunks={read} of {total}{}", self.description)
@@ -186,8 +186,8 @@ impl ExecutionPlan for AtsdbScan {
         Ok(self)
     }
 
-    /// Before it is executed again. Who published the filters publishes others then, and these say what was true
-    /// before.
+    /// Called before it is executed again. The operators then publish new filters, and the old ones are no longer
+    /// valid.
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(Self { running_filters: Vec::new(), ..Self::clone(&self) }))
     }
@@ -214,7 +214,7 @@ impl ExecutionPlan for AtsdbScan {
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches)))
     }
 
-    /// Static filters came with the request; those that change while the query runs are kept to pass over chunks by.
+    /// Static filters came with the request. Those that change while the query runs are kept to skip chunks.
     fn handle_child_pushdown_result(
         &self,
         phase: FilterPushdownPhase,
@@ -223,7 +223,7 @@ impl ExecutionPlan for AtsdbScan {
     ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
         let filters = result.parent_filters.iter().map(|filter| Arc::clone(&filter.filter));
         let running: Vec<Arc<dyn PhysicalExpr>> = filters.filter(is_running).collect();
-        // All are reported as not applied, so that whoever published them applies them to the rows.
+        // All are reported as not applied, so that the operators that published them apply them to the rows.
         let propagation = FilterPushdownPropagation::all_unsupported(result);
         if running.is_empty() || phase != FilterPushdownPhase::Post {
             return Ok(propagation);
@@ -281,7 +281,7 @@ struct PartitionReader {
     step: usize,
     rows_left: usize,
     batch_rows_max: usize,
-    /// What is left of the chunk that was read last.
+    /// The remaining rows of the chunk that was read last.
     rest: Option<RecordBatch>,
     metrics: ReaderMetrics,
 }
@@ -352,7 +352,7 @@ fn columns_of(rows: RecordBatch) -> (Vec<ArrayRef>, usize) {
     (rows.columns().to_vec(), rows.num_rows())
 }
 
-/// What follows table, columns and chunks in a plan that is shown.
+/// The text after table, columns and chunks in EXPLAIN.
 fn describe(scan: &Scan, table: &Table, request: &ScanRequest, limit: Option<usize>) -> String {
     let definition = &table.definition;
     let mut text = String::new();

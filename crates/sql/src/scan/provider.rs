@@ -15,20 +15,20 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
 
-/// One table of one snapshot, its columns spelled as the statement spells them.
+/// One table of one snapshot, with its columns spelled as in the statement.
 #[derive(Debug)]
 pub(crate) struct SnapshotTable {
-    /// None in a plan that is kept.
+    /// `None` in a cached plan.
     snapshot: Option<ReadSnapshot>,
     table: Table,
     schema: SchemaRef,
     /// The mapped columns whose indices follow the declared columns, by position in the table.
     indices: Vec<usize>,
-    /// Whether its rows tell their places.
+    /// Whether its rows have their locations.
     is_numbered: bool,
-    /// The mapped column of whose every value only the latest rows are wanted, by position.
+    /// The position of a mapped column, if only the latest rows for each of its values are needed.
     latest_by: Option<usize>,
-    /// Only rows of these times are there.
+    /// Only rows in this time range are read.
     within: TimeRange,
 }
 
@@ -49,12 +49,12 @@ impl SnapshotTable {
         }
     }
 
-    /// The same, of which only the rows of some times are there.
+    /// The same table, with only the rows in a time range.
     pub(crate) fn within(self, within: TimeRange) -> Self {
         Self { within, ..self }
     }
 
-    /// The same, with two more columns that tell each row's place.
+    /// The same table, with two more columns for each row's location.
     pub(crate) fn numbered(snapshot: ReadSnapshot, table: &Table, spellings: &SharedSpellings) -> Self {
         let plain = Self::new(snapshot, table, spellings);
         let declared = plain.schema.fields().iter().cloned();
@@ -66,8 +66,8 @@ impl SnapshotTable {
         &self.table.definition
     }
 
-    /// The same, from which only rows are read among which the latest ones for each value of a column are. `None` if it
-    /// is so already, or the column is not mapped.
+    /// The same table, reading only rows that include the latest ones for each value of a column. `None` if this was
+    /// set already, or if the column is not mapped.
     pub(crate) fn latest_by(&self, column: usize) -> Option<Self> {
         self.definition().time_column()?;
         self.definition().columns.get(column)?.map?;
@@ -77,8 +77,8 @@ impl SnapshotTable {
         may.then_some(Self { snapshot, table, schema, indices: Vec::new(), is_numbered: false, latest_by, within })
     }
 
-    /// The same with one more column, the last: the indices of a mapped column. `None` if the column is not mapped, or
-    /// the rows are not those of an ordinary scan.
+    /// The same table with one more column at the end: the indices of a mapped column. `None` if the column is not
+    /// mapped, or if this is not an ordinary scan.
     pub(crate) fn with_index(&self, column: usize) -> Option<Self> {
         let declared = self.definition().columns.get(column)?;
         declared.map?;
@@ -99,24 +99,25 @@ impl SnapshotTable {
         })
     }
 
-    /// The snapshot and the table in it.
+    /// The snapshot and its table.
     pub(crate) fn source(&self) -> (Option<&ReadSnapshot>, &Table) {
         (self.snapshot.as_ref(), &self.table)
     }
 
-    /// The same table, defined as it is, in another snapshot, or in none.
+    /// The same table with the same definition in another snapshot, or in none.
     pub(crate) fn over(&self, snapshot: Option<ReadSnapshot>) -> Self {
         let (table, schema, indices) = (self.table.clone(), Arc::clone(&self.schema), self.indices.clone());
         let (is_numbered, latest_by, within) = (self.is_numbered, self.latest_by, self.within);
         Self { snapshot, table, schema, indices, is_numbered, latest_by, within }
     }
 
-    /// Whether a plan may be kept that reads it. What is read of a rollup and its source depends on what is stale.
+    /// Whether a plan that reads it may be cached. The rows that are read from a rollup and its source depend on which
+    /// buckets are stale.
     pub(crate) fn may_be_kept(&self) -> bool {
         self.within == TimeRange::ALL && !self.is_numbered && self.table.definition.rollup.is_none()
     }
 
-    /// Whether it gives the table's rows and columns and nothing else.
+    /// Whether it returns exactly the table's rows and columns.
     pub(crate) fn is_plain(&self) -> bool {
         self.may_be_kept() && self.latest_by.is_none() && self.indices.is_empty()
     }
@@ -170,8 +171,8 @@ impl TableProvider for SnapshotTable {
         let scan = scan.map_err(|error| DataFusionError::External(Box::new(error)))?;
         // A limit that a filter above has yet to apply must not stop the scan early.
         let limit = limit.filter(|_| filters.iter().all(|filter| is_exact(filter, definition)));
-        // Under a limit that is all that is asked the first chunks suffice, and the answer is the same each time. Where
-        // a filter stands between, all threads look for rows: which they find first differs.
+        // With only a limit, the first chunks suffice, and the answer is the same each time. With a filter in between,
+        // all threads search for rows, and the rows that they find first differ.
         let partition_count = match limit {
             Some(_) => 1,
             None => state.config().target_partitions().clamp(1, scan.chunks().len().max(1)),

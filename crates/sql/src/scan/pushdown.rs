@@ -1,7 +1,6 @@
-//! Conditions of a query as the engine understands them: a time range and predicates on single columns.
-//!
-//! What is taken here lets the engine pass over chunks and rows. Where the engine decides as DataFusion does,
-//! DataFusion does not filter again, so that a read can stop when it has what it needs.
+//! Translates conditions of a query for the engine: to a time range and predicates on single columns. With them, the
+//! engine skips chunks and rows. If the engine evaluates a condition exactly as DataFusion does, DataFusion does not
+//! filter again, so that a read can stop when it has enough rows.
 
 use atsdb_core::{ColumnType, TableDefinition, TimeRange};
 use atsdb_engine::{Comparison, Predicate, Value, is_exact as is_exact_read};
@@ -9,7 +8,7 @@ use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 
-/// What the engine can make of conditions that all hold.
+/// The part of a conjunction that the engine can use.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Pushdown {
     pub(crate) range: TimeRange,
@@ -29,7 +28,7 @@ impl Pushdown {
     }
 }
 
-/// The predicates that a condition is, if it can be said in them.
+/// A condition as predicates, if it can be expressed like that.
 pub(crate) fn predicates(filter: &Expr, definition: &TableDefinition) -> Option<Vec<Predicate>> {
     match filter {
         Expr::Alias(alias) => predicates(&alias.expr, definition),
@@ -83,9 +82,9 @@ pub(crate) fn is_exact(filter: &Expr, definition: &TableDefinition) -> bool {
             let column = &definition.columns[predicate.column];
             let is_float = matches!(column.column_type, ColumnType::Float32 | ColumnType::Float64);
             match predicate.operator {
-                // In a list DataFusion compares floats by their bits.
+                // In lists, DataFusion compares floats by their bits.
                 Comparison::In if is_float => false,
-                // A list of times is a range here.
+                // A list of times becomes a range here.
                 Comparison::In if time_range(predicate, definition).is_some() => false,
                 _ => time_range(predicate, definition).is_some() || is_exact_read(predicate, column),
             }
@@ -140,7 +139,8 @@ fn one_of(left: Vec<Predicate>, right: Vec<Predicate>) -> Option<Vec<Predicate>>
     }
 }
 
-/// A literal that stands beside a bare column has, after DataFusion's coercion, the column's own type.
+/// The value of a literal. After DataFusion's coercion, a literal that is compared with a plain column has the column's
+/// type.
 fn value_of(literal: &ScalarValue) -> Option<Value> {
     Some(match literal {
         ScalarValue::Boolean(Some(value)) => Value::Bool(*value),
@@ -167,7 +167,7 @@ fn value_of(literal: &ScalarValue) -> Option<Value> {
     })
 }
 
-/// The times that a predicate on the time column lets through, in the table's unit.
+/// The times that satisfy a predicate on the time column, in the table's unit.
 fn time_range(predicate: &Predicate, definition: &TableDefinition) -> Option<TimeRange> {
     let time = definition.time?;
     if definition.columns[predicate.column].id != time.column {
@@ -187,7 +187,7 @@ fn time_range(predicate: &Predicate, definition: &TableDefinition) -> Option<Tim
         Comparison::Equal | Comparison::In => TimeRange { start: from(least), end: after(greatest) },
         Comparison::Less => TimeRange { start: None, end: from(least) },
         Comparison::LessOrEqual => TimeRange { start: None, end: after(least) },
-        // Nothing comes after the last time there is: an empty range.
+        // No time is later than the last possible one: an empty range.
         Comparison::Greater if least == i64::MAX => TimeRange { start: Some(i64::MAX), end: Some(i64::MAX) },
         Comparison::Greater => TimeRange { start: after(least), end: None },
         Comparison::GreaterOrEqual => TimeRange { start: from(least), end: None },

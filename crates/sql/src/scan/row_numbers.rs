@@ -1,4 +1,4 @@
-//! Where rows are: two columns that a table has only as the target of a change.
+//! Row locations: two columns that a table has only as the target of a change.
 
 use atsdb_core::Result;
 use atsdb_engine::Scan;
@@ -6,14 +6,14 @@ use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use datafusion::arrow::datatypes::{DataType, Field};
 use std::sync::Arc;
 
-/// The schema in which tables tell the places of their rows. No statement can write these names.
+/// The schema in which tables have the columns for locations. No statement can contain these names.
 pub(crate) const TARGET_SCHEMA: &str = "\u{1}target";
 /// The position of a row's chunk in the scan.
 pub(crate) const CHUNK: &str = "\u{1}chunk";
 /// The number of a row in its chunk.
 pub(crate) const ROW: &str = "\u{1}row";
 
-/// Where the two columns stand in a scan's schema.
+/// The positions of the two columns in a scan's schema.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RowNumbers {
     chunk: Option<usize>,
@@ -26,7 +26,7 @@ impl RowNumbers {
         [Field::new(CHUNK, DataType::UInt32, false), Field::new(ROW, DataType::UInt32, false)]
     }
 
-    /// Takes the two out of a projection of `column_count` columns and them.
+    /// Removes the two columns from a projection of a table with `column_count` columns.
     pub(crate) fn take(projection: &mut Vec<usize>, column_count: usize) -> Self {
         let at = |wanted: usize| projection.iter().position(|position| *position == wanted);
         let numbers = Self { chunk: at(column_count), row: at(column_count + 1) };
@@ -34,14 +34,14 @@ impl RowNumbers {
         numbers
     }
 
-    /// What stands between a table's columns is none of them: their positions by place in the schema.
+    /// The positions in the schema of the table's columns, which leave out the two columns.
     pub(crate) fn spread(self, columns: &[usize]) -> Vec<usize> {
         let mut spread = columns.to_vec();
         self.places().for_each(|place| spread.insert(place.min(spread.len()), usize::MAX));
         spread
     }
 
-    /// The rows of a chunk that can match, with the two columns where they are asked for.
+    /// The rows of a chunk that may match, with the two columns if they are requested.
     pub(crate) fn read(self, scan: &Scan, position: usize) -> Result<Option<(Vec<ArrayRef>, usize)>> {
         let Some((rows, numbers)) = scan.read_numbered(position)? else { return Ok(None) };
         let row_count = rows.num_rows();
@@ -55,7 +55,7 @@ impl RowNumbers {
         Ok(Some((arrays, row_count)))
     }
 
-    /// In ascending order.
+    /// The positions of the two columns in ascending order.
     fn places(self) -> impl Iterator<Item = usize> {
         let (chunk, row) = (self.chunk, self.row);
         let swapped = chunk > row;

@@ -1,5 +1,5 @@
-//! Filters that operators publish while they run, such as "later than the tenth-latest row so far": by them chunks
-//! are skipped that no row of the answer can come from.
+//! Filters that operators publish while they run, such as "later than the tenth-latest row so far". Chunks that cannot
+//! contain a row of the answer are skipped with them.
 
 use super::statistics::exact_scalar;
 use atsdb_core::{ColumnType, TableDefinition};
@@ -19,7 +19,7 @@ pub(crate) fn is_running(filter: &Arc<dyn PhysicalExpr>) -> bool {
     DynamicFilterTracking::classify(filter).contains_dynamic_filter()
 }
 
-/// Running filters over the columns of a scan, and what they said last.
+/// Running filters over the columns of a scan, and their last state.
 pub(crate) struct RunningFilter {
     filter: Arc<dyn PhysicalExpr>,
     schema: SchemaRef,
@@ -47,7 +47,7 @@ impl RunningFilter {
         let generation = snapshot_generation(&self.filter);
         if self.generation != Some(generation) {
             self.generation = Some(generation);
-            // What cannot be told from bounds passes over nothing.
+            // A filter that cannot be evaluated from bounds skips nothing.
             self.predicate = PruningPredicateBuilder::new()
                 .with_file_schema(Arc::clone(&self.schema))
                 .try_build(Arc::clone(&self.filter))
@@ -82,7 +82,7 @@ impl ChunkBounds<'_> {
     ) -> Option<ArrayRef> {
         let (at, column) = self.column(name)?;
         let bound = pick(&self.chunk.descriptor.page(column.id)?.statistics)?;
-        // Bounds of floats say nothing of NaN, which a sort has at its end.
+        // Bounds of floats do not include NaN, which is last in a sort.
         let exact: ScalarValue = exact_scalar(bound, self.schema.field(at).data_type())
             .filter(|_| !matches!(column.column_type, ColumnType::Float32 | ColumnType::Float64))?;
         exact.to_array().ok()

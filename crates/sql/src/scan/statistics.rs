@@ -1,5 +1,5 @@
-//! What is known of a scan's rows without reading them, in DataFusion's terms. Exact where it says so: aggregates
-//! are answered from it.
+//! Statistics of a scan that are known without reading rows, in DataFusion's form. Statistics that are marked as exact
+//! must be exact, because aggregates are answered from them.
 
 use atsdb_codec::logical_type;
 use atsdb_core::{Bound, Column, Table};
@@ -38,8 +38,8 @@ fn column_statistics(column: &Column, bounds: (Option<Bound>, Option<Bound>, u64
     statistics
 }
 
-/// A bound as a value of the column's type. Of floats, zero is left out, as a bound does not tell 0.0 from -0.0;
-/// of text, everything, as bounds may be cut.
+/// A bound as a value of the column's type. `None` for a zero float, because a bound does not distinguish 0.0 from
+/// -0.0, and for text, because bounds may be truncated.
 pub(crate) fn exact_scalar(bound: Bound, ty: &DataType) -> Option<ScalarValue> {
     Some(match (bound, ty) {
         (Bound::Int(value), DataType::Boolean) => ScalarValue::Boolean(Some(value != 0)),

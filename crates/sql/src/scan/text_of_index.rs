@@ -1,4 +1,4 @@
-//! The strings of a mapped column's indices, as a function: the way back for plans that work on indices.
+//! A function that returns the strings for indices of a mapped column, for plans that work on indices.
 
 use atsdb_codec::logical_type;
 use atsdb_core::{Column, Table};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The function, for one column of one snapshot. It cannot be called by name.
 #[derive(Debug)]
 pub(crate) struct TextOfIndex {
-    /// None in a plan that is kept.
+    /// `None` in a cached plan.
     snapshot: Option<ReadSnapshot>,
     table: Table,
     column: Column,
@@ -27,7 +27,7 @@ impl TextOfIndex {
         Self { snapshot, table: table.clone(), column: column.clone(), signature }
     }
 
-    /// The same over another snapshot, or over none.
+    /// The same function over another snapshot, or over none.
     pub(crate) fn over(&self, snapshot: Option<ReadSnapshot>) -> Self {
         Self::new(snapshot, &self.table, &self.column)
     }
@@ -35,7 +35,7 @@ impl TextOfIndex {
 
 impl PartialEq for TextOfIndex {
     fn eq(&self, other: &Self) -> bool {
-        // A plan is over one snapshot.
+        // All functions in a plan use the same snapshot.
         (self.table.id, self.table.version, self.column.id) == (other.table.id, other.table.version, other.column.id)
     }
 }

@@ -1,4 +1,4 @@
-//! Rows that come as Arrow batches, not as SQL.
+//! Appending rows from Arrow batches, without SQL.
 
 use super::state::Session;
 use crate::run::answer::Answer;
@@ -7,9 +7,9 @@ use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Error, Result, Table};
 
 impl Session {
-    /// Appends rows to a table, in the open transaction or in a batch of their own. Columns are matched by name.
-    /// Returns the number of rows that were stored: a table may leave rows out whose keys exist. After an error nothing
-    /// of them is stored, and an open transaction takes nothing more.
+    /// Appends rows to a table, in the open transaction or in a separate batch. Columns are matched by name. Returns
+    /// the number of rows that were stored: a table may leave out rows whose keys exist. After an error no row is
+    /// stored, and an open transaction can only be rolled back.
     ///
     /// Errors: [`NotFound`](atsdb_core::ErrorKind::NotFound) without such a table, and those of
     /// [`Batch::append`](atsdb_engine::Batch::append) and [`Batch::commit`](atsdb_engine::Batch::commit).
@@ -25,7 +25,7 @@ impl Session {
         }
     }
 
-    /// The table of this name, as the open transaction sees it.
+    /// The table with this name, as the open transaction sees it.
     ///
     /// Errors: [`NotFound`](atsdb_core::ErrorKind::NotFound) with the most similar name.
     pub fn table_named(&self, name: &str) -> Result<Table> {

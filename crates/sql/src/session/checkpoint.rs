@@ -1,4 +1,4 @@
-//! `CHECKPOINT [table, ...]`: the rows of tables in memory are saved in the store.
+//! `CHECKPOINT [table, ...]`: saves the rows of tables in memory to the store.
 
 use super::state::Session;
 use crate::run::answer::Answer;
@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 impl Session {
-    /// Without names, all of them are saved; in any case at once.
+    /// Saves the named tables, or all, in one commit.
     pub(super) fn checkpoint(&self, text: &str, place: Place) -> Result<Answer> {
         let names = names(text).map_err(|error| from_parser(error, place))?;
         if self.in_transaction() {

@@ -1,4 +1,4 @@
-//! `COPY ... TO 'file'`: refused unless the session was given a writer.
+//! `COPY ... TO 'file'`, which is refused unless the session has a file writer.
 
 use super::files::FileWriter;
 use super::state::Session;
@@ -16,7 +16,7 @@ use datafusion::sql::sqlparser::ast::{
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Which rows go into which file.
+/// The rows, and the file that they are written to.
 #[derive(Debug, PartialEq, Eq)]
 struct CopyTo {
     query: String,
@@ -25,7 +25,7 @@ struct CopyTo {
 }
 
 impl CopyTo {
-    /// Reads the statement; `None` if it reads a file instead.
+    /// Parses the statement; `None` if it reads a file instead.
     fn parse(text: &str, place: Place, parameters: &Parameters) -> Result<Option<Self>> {
         let is_copy = text.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("COPY"));
         if !is_copy {
@@ -71,7 +71,7 @@ impl CopyTo {
     }
 }
 
-/// The statement without the option `OVERWRITE`, which the parser does not know, and whether it was there.
+/// The statement without the option `OVERWRITE`, which the parser does not know, and whether it had the option.
 fn without_overwrite(text: &str) -> (Cow<'_, str>, bool) {
     let body = text.trim_end().trim_end_matches(';').trim_end();
     let is_asked = |option: &&str| option.trim().eq_ignore_ascii_case("overwrite");
@@ -92,7 +92,7 @@ fn without_overwrite(text: &str) -> (Cow<'_, str>, bool) {
 }
 
 impl Session {
-    /// Lets statements write files through a writer: for a session that serves whoever runs the program.
+    /// Lets statements write files through a writer, for a session that runs with the rights of the program's user.
     pub fn with_file_writer(mut self, writer: Arc<dyn FileWriter>) -> Self {
         self.file_writer = Some(writer);
         self

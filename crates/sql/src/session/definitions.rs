@@ -1,4 +1,4 @@
-//! Statements that declare: views, tables made of queries, changes of tables, indexes.
+//! Declarations: views, tables created from queries, changes of tables, indexes.
 
 use super::show::{describe, describe_query};
 use super::state::Session;
@@ -26,7 +26,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 impl Session {
-    /// What a query answers; it is running until the rows are dropped.
+    /// The rows of a query, which runs until they are dropped.
     pub(super) fn rows_of(&self, text: &str, place: Place, parameters: &Parameters) -> Result<Rows> {
         self.rows_with(text, place, parameters, self.query_files())
     }
@@ -39,7 +39,7 @@ impl Session {
         Ok(Rows::query(rows))
     }
 
-    /// `CREATE VIEW`. The query is planned once, so that a view that cannot be read is not made.
+    /// `CREATE VIEW`. The query is planned once, so that a view that cannot be read is refused.
     pub(super) fn create_view(&self, statement: &Statement, create: &CreateView) -> Result<Answer> {
         let name = table_name(&create.name)?;
         let refused = [
@@ -202,7 +202,7 @@ impl Session {
         Ok(done)
     }
 
-    /// `DROP INDEX name [ON table]`. Without a table, the name must be that of one index.
+    /// `DROP INDEX name [ON table]`. Without a table, only one index may have the name.
     pub(super) fn drop_index(
         &self,
         names: &[ObjectName],
@@ -264,7 +264,7 @@ impl Session {
         }
     }
 
-    /// A table that holds rows.
+    /// A table that has its own rows.
     pub(super) fn base_table(&self, name: &ObjectName) -> Result<Table> {
         let table = self.table(name)?;
         match table.definition.view {

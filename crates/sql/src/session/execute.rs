@@ -1,4 +1,4 @@
-//! Which part of the session executes a statement.
+//! Dispatches statements to the parts of the session that execute them.
 
 use super::insert_on_conflict::may_have_conflict_clause;
 use super::show::{show_create, show_tables};
@@ -28,11 +28,10 @@ use datafusion::sql::sqlparser::ast::{
 use std::sync::atomic::Ordering;
 
 impl Session {
-    /// Executes one statement. `params` are names and texts for the `$name`s in it: each becomes a literal, a number
-    /// where the text is one and what stands beside it is no text.
-    ///
-    /// Errors: [`ErrorKind::Sql`] for what is wrong with the text or not supported, [`ErrorKind::InvalidValue`]
-    /// for values that do not fit, [`ErrorKind::Resources`], [`ErrorKind::Interrupted`], and what the engine says.
+    /// Executes one statement. `params` are names and texts for the `$name`s in it. Each becomes a literal: a number if
+    /// the text is one and is not compared with text, otherwise text. Errors: [`ErrorKind::Sql`] for an invalid or
+    /// unsupported statement, [`ErrorKind::InvalidValue`] for values that do not fit, [`ErrorKind::Resources`],
+    /// [`ErrorKind::Interrupted`], and the errors of the engine.
     pub fn execute(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
         self.execute_with(statement, &Parameters::Texts(params.into()))
     }
@@ -109,13 +108,14 @@ impl Session {
         }
     }
 
-    /// Inserts what a query answers, by position.
+    /// Inserts the rows of a query, by position.
     fn insert_rows(&self, target: &Target, rows: Rows) -> Result<Answer> {
         let (table, _) = target.resolve_among(&self.tables()?)?;
         self.insert(|batch| append_rows(batch, &table, target, rows))
     }
 
-    /// Does what appends rows. They count but for those that are left out as their key is there.
+    /// Runs a function that appends rows. The result counts them, without those that are left out because their key
+    /// exists.
     pub(super) fn insert(&self, append: impl FnOnce(&mut Batch) -> Result<u64>) -> Result<Answer> {
         let (row_count, before, skipped_rows) = self.with_batch(|batch| {
             let skipped_rows = batch.skipped_rows();
@@ -184,7 +184,7 @@ impl Session {
         Ok(Answer::Done { verb: "CREATE TABLE", row_count: None })
     }
 
-    /// All of them must be there before the first one goes.
+    /// Drops tables. All of them must exist before the first one is dropped.
     fn drop_tables(&self, names: &[ObjectName], if_exists: bool, kind: Dropped, cascade: bool) -> Result<Answer> {
         let mut tables: Vec<Table> = Vec::new();
         for name in names {
@@ -216,7 +216,7 @@ impl Session {
     }
 }
 
-/// What a `DROP` names.
+/// The kind of object that a `DROP` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dropped {
     Table,
@@ -231,7 +231,7 @@ impl Dropped {
         }
     }
 
-    /// The error for what is of the other kind.
+    /// The error for an object of the other kind.
     fn refuse(self, name: &str) -> Error {
         match self {
             Self::Table => sql_error(format!("{name} is a view")).with_hint(format!("DROP VIEW {name}")),
@@ -240,12 +240,12 @@ impl Dropped {
     }
 }
 
-/// The word a statement begins with, in capitals; empty if it begins with none, such as `(`.
+/// The first word of a statement in upper case; empty if it begins with something else, such as `(`.
 pub(super) fn first_word(text: &str) -> String {
     text.chars().take_while(|character| character.is_ascii_alphabetic()).collect::<String>().to_ascii_uppercase()
 }
 
-/// Whether a statement is neither a question nor about the transaction itself.
+/// Whether a statement is neither a query nor about the transaction itself.
 fn may_change(text: &str) -> bool {
     const OTHERS: [&str; 18] = [
         "",

@@ -1,5 +1,5 @@
-//! `INSERT`s of literals: in a transaction their rows gather over many statements, each form of statement in a run of
-//! its own, until something else wants to see them.
+//! `INSERT`s of literals. In a transaction their rows are collected over many statements, with a separate run for each
+//! form of statement, until another operation needs to see them.
 
 use super::open_transaction::{Transaction, usable};
 use super::state::Session;
@@ -9,11 +9,11 @@ use crate::write::insert_run::{InsertRun, Pushed};
 use atsdb_core::Result;
 use std::sync::atomic::Ordering;
 
-/// Text of statements that waits, of all forms together.
+/// The maximum text of waiting statements in bytes, for all forms together.
 const TEXT_BYTES_MAX: usize = 32 << 20;
 
 impl Session {
-    /// Inserts literals and says how many rows came; `None` if the statement is another one.
+    /// Inserts literals and returns the number of rows; `None` if it is another statement.
     pub(super) fn insert_literals(&self, text: &str, parameters: &Parameters) -> Result<Option<u64>> {
         if let Some(open) = self.transaction().as_mut() {
             return insert_in_transaction(open, text, parameters, &self.interrupt);
@@ -41,7 +41,7 @@ fn insert_in_transaction(
     if !open.runs.choose(text) {
         let tables = || usable(open)?.tables();
         let Some(run) = InsertRun::begin(text, parameters, tables)? else { return Ok(None) };
-        // From here on an error leaves work half done.
+        // From here on, an error leaves the work half done.
         open.failed = true;
         open.runs.begin(run, &mut open.batch)?;
         open.failed = false;

@@ -1,4 +1,4 @@
-//! `INSERT` that looks at what is there, or answers rows: `ON CONFLICT`, `ON DUPLICATE KEY`, `RETURNING`.
+//! `INSERT` statements that read existing rows, or return rows: `ON CONFLICT`, `ON DUPLICATE KEY`, `RETURNING`.
 
 use super::state::Session;
 use crate::dml::conflict::Meaning;
@@ -19,21 +19,21 @@ use atsdb_engine::Batch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What an `INSERT` has done.
+/// The result of an `INSERT`.
 enum Inserted {
-    /// So many rows came; of those the batch keeps out some more than before.
+    /// The number of new rows, the batch's counter of skipped rows, and its value before.
     Counted(u64, Arc<AtomicU64>, u64),
     Answered(RecordBatch),
 }
 
-/// Whether an `INSERT` may be one of these. It may be another one all the same.
+/// Whether an `INSERT` may be one of these. False positives are possible.
 pub(super) fn may_have_conflict_clause(text: &str) -> bool {
     let is_word = |word: &str| ["CONFLICT", "DUPLICATE", "RETURNING"].iter().any(|own| own.eq_ignore_ascii_case(word));
     text.split(|character: char| !character.is_ascii_alphabetic()).any(is_word)
 }
 
 impl Session {
-    /// Does it again, if others change the same rows meanwhile.
+    /// Executes the statement, and retries it if other writers change the same rows in the meantime.
     pub(super) fn insert_on_conflict(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         let inserted = self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;

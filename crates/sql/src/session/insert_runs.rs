@@ -1,10 +1,10 @@
-//! The runs of `INSERT`s of literals in a transaction, whose rows are on their way into its batch.
+//! The runs of `INSERT`s of literals in a transaction, whose rows are not in its batch yet.
 
 use crate::write::insert_run::InsertRun;
 use atsdb_core::Result;
 use atsdb_engine::Batch;
 
-/// Forms of statements that gather at the same time.
+/// The maximum number of forms of statements that are collected at the same time.
 const RUNS_MAX: usize = 8;
 
 /// The runs of a transaction, the latest first.
@@ -12,17 +12,17 @@ const RUNS_MAX: usize = 8;
 pub(super) struct InsertRuns(pub(super) Vec<InsertRun>);
 
 impl InsertRuns {
-    /// Hands all rows that wait to the batch.
+    /// Passes all waiting rows to the batch.
     pub(super) fn flush(&mut self, batch: &mut Batch) -> Result<()> {
         self.0.iter_mut().try_for_each(|run| run.flush(batch))
     }
 
-    /// The same, and forgets what the batch's next work may make wrong: tables, and the keys that they have.
+    /// The same, and forgets everything that the next operation of the batch may make invalid: tables, and their keys.
     pub(super) fn close(&mut self, batch: &mut Batch) -> Result<()> {
         self.0.drain(..).try_for_each(|mut run| run.flush(batch))
     }
 
-    /// Brings the run that takes a statement to the front.
+    /// Moves the run for a statement to the front. Returns whether there is one.
     pub(super) fn choose(&mut self, text: &str) -> bool {
         match self.0.iter().position(|run| run.takes(text)) {
             Some(at) => self.0[..=at].rotate_right(1),
@@ -31,7 +31,7 @@ impl InsertRuns {
         true
     }
 
-    /// Begins a run. What waits of the same table goes on to the batch first, as its rows came earlier.
+    /// Begins a run. Waiting rows of the same table are passed to the batch first, because they came earlier.
     pub(super) fn begin(&mut self, mut run: InsertRun, batch: &mut Batch) -> Result<()> {
         let mut index = None;
         if let Some(at) = self.0.iter().position(|other| other.is_into(run.table())) {

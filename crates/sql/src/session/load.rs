@@ -1,4 +1,4 @@
-//! Statements that read files: refused unless the session was given a reader.
+//! Statements that read files, which are refused unless the session has a file reader.
 
 use super::state::Session;
 use crate::dml::conflict::OnDuplicate;
@@ -13,13 +13,13 @@ use atsdb_core::{Column, Result, Table, TableDefinition};
 use std::sync::Arc;
 
 impl Session {
-    /// Lets statements read files through a reader: for a session that serves whoever runs the program.
+    /// Lets statements read files through a reader, for a session that runs with the rights of the program's user.
     pub fn with_files(mut self, files: Arc<dyn FileReader>) -> Self {
         self.files = Some(files);
         self
     }
 
-    /// Who reads the files that queries name: nobody where statements may name none.
+    /// The reader for files that queries name; `None` if statements may not name files.
     pub(super) fn query_files(&self) -> Option<QueryFiles> {
         let reader = self.files.as_ref().filter(|_| self.options.file_access)?;
         Some(QueryFiles { reader: Arc::clone(reader), bytes_max: self.options.memory_bytes })
@@ -57,7 +57,7 @@ impl Session {
     }
 }
 
-/// The columns at some positions, as a table of their own; without the table's constraints.
+/// The columns at some positions as a table definition without constraints.
 fn fields_of(table: &Table, positions: &[usize]) -> TableDefinition {
     let whole = &table.definition;
     let columns: Vec<Column> = positions.iter().map(|position| whole.columns[*position].clone()).collect();

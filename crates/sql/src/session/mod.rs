@@ -1,7 +1,6 @@
-//! Sessions: one executes statements over an engine, each on one consistent snapshot.
-//!
-//! Owned here: which statement goes where, transactions and savepoints, definitions of tables, views, indexes and
-//! rollups, and the files that statements name. Not owned: how rows are written (`write`), and how queries run (`run`).
+//! Sessions. A session executes statements over an engine, each on one consistent snapshot. Owned here: dispatching
+//! statements, transactions and savepoints, definitions of tables, views, indexes and rollups, and the files that
+//! statements name. Not owned: how rows are written (`write`), and how queries run (`run`).
 
 mod append;
 mod change;

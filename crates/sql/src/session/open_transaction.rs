@@ -1,25 +1,25 @@
-//! The transaction that is open: its batch, and whether it may go on.
+//! The open transaction: its batch, and whether it can continue.
 
 use super::insert_runs::InsertRuns;
 use crate::text::errors::sql_error;
 use atsdb_core::{Index, Result, Table};
 use atsdb_engine::{Batch, Engine, SealingHold};
 
-/// What has been begun and is not committed.
+/// An open transaction.
 pub(super) struct Transaction {
     pub(super) batch: Batch,
-    /// Rows of `INSERT`s of literals, on their way into the batch.
+    /// Rows of `INSERT`s of literals that are not in the batch yet.
     pub(super) runs: InsertRuns,
     pub(super) failed: bool,
     /// Keeps its chunks from being sealed.
     hold: SealingHold,
     /// Whether it has read rows.
     pub(super) has_read: bool,
-    /// Indexes for which the chunks that are there get pages once they are committed.
+    /// Indexes for which existing chunks get pages after the commit.
     pub(super) indexes: Vec<(Table, Index)>,
-    /// For each savepoint how many indexes there were.
+    /// For each savepoint the number of indexes at that time.
     pub(super) marks: Vec<usize>,
-    /// Whether the first savepoint began it, whose release is its commit.
+    /// Whether the first savepoint began it. Releasing that savepoint then commits it.
     pub(super) is_savepoint: bool,
 }
 
@@ -32,8 +32,8 @@ impl Transaction {
     }
 }
 
-/// Before a statement that may replace chunks: nobody else seals them from here on, and as long as nothing was read
-/// the transaction sees what has been sealed until now.
+/// Called before a statement that may replace chunks. From here on no other process seals them, and if nothing has been
+/// read yet, the transaction sees everything sealed until now.
 pub(super) fn prepare_to_look(open: &mut Transaction) -> Result<()> {
     usable(open)?;
     open.hold.lease()?;
@@ -52,13 +52,13 @@ pub(super) fn in_transaction<T>(open: &mut Transaction, work: impl FnOnce(&mut B
     open.failed = closed.is_err();
     closed?;
     let batch = &mut open.batch;
-    // A key that is there already is the error of the statement that adds it.
+    // An existing key is an error of the statement that adds it.
     let done = work(batch).and_then(|done| batch.settle_keys().map(|()| done));
     open.failed = done.is_err();
     done
 }
 
-/// The batch with all rows that are on their way into it.
+/// The batch, with all waiting rows added.
 pub(super) fn flushed(open: &mut Transaction) -> Result<&mut Batch> {
     usable(open)?;
     let flushed = open.runs.flush(&mut open.batch);

@@ -1,4 +1,4 @@
-//! Values of parameters, and how they become values of the types that a statement was prepared with.
+//! Values of parameters, and their conversion to the types that a statement was prepared with.
 
 use crate::ddl::from_query::type_name_of;
 use crate::text::errors::sql_error;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub struct ParameterValue(ScalarValue);
 
 impl ParameterValue {
-    /// NULL, of the type that the parameter has.
+    /// NULL, with the type of the parameter.
     pub fn null() -> Self {
         Self(ScalarValue::Null)
     }
@@ -65,7 +65,7 @@ impl<T: Into<ParameterValue>> From<Option<T>> for ParameterValue {
     }
 }
 
-/// The values as values of the types that a statement was prepared with. Nothing is rounded or cut.
+/// Converts the values to the types that a statement was prepared with. Nothing is rounded or truncated.
 pub(super) fn bound(types: &[DataType], values: &[ParameterValue]) -> Result<Arc<[ScalarValue]>> {
     if types.len() != values.len() {
         let message = format!("{} values are given, the statement has {} parameters", values.len(), types.len());
@@ -104,7 +104,7 @@ fn converted(value: &ScalarValue, to: &DataType, number: usize) -> Result<Scalar
     }
 }
 
-/// What does not fit is an error.
+/// A value that does not fit is an error.
 const STRICT: CastOptions<'static> =
     CastOptions { safe: false, format_options: arrow::util::display::FormatOptions::new() };
 
@@ -123,7 +123,7 @@ fn may_convert(from: &DataType, to: &DataType) -> bool {
         || from.is_nested() && to.is_nested()
 }
 
-/// A text as a value of a type; `None` if it is none.
+/// A text as a value of a type; `None` if it is not a valid one.
 fn read(text: &str, to: &DataType) -> Option<ScalarValue> {
     let time = |unit| parse_time(text, unit);
     match to {

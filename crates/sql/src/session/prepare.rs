@@ -1,5 +1,5 @@
-//! Prepared statements: what a statement takes and answers is known before it is executed, and its parameters have
-//! types.
+//! Prepared statements: the parameters and the columns of a statement are known before it is executed, and its
+//! parameters have types.
 
 use super::execute::first_word;
 use super::parameter_value::{ParameterValue, bound};
@@ -22,7 +22,8 @@ use atsdb_core::{Result, Table};
 use atsdb_engine::ReadSnapshot;
 use std::sync::Arc;
 
-/// A statement whose parameters have types. It belongs to no session, and holds nothing of the store.
+/// A statement whose parameters have types. It is independent of any session, and does not hold a snapshot of the
+/// store.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     statement: Statement,
@@ -36,13 +37,13 @@ impl Prepared {
         &self.statement
     }
 
-    /// The types of `$1`, `$2`, and so on: as declared, else what the statement makes of them, else text.
+    /// The types of `$1`, `$2`, and so on: as declared, or else inferred from the statement, or else text.
     pub fn parameter_types(&self) -> &[DataType] {
         &self.parameter_types
     }
 
-    /// The columns of the answer; `None` if it has no rows. As the definitions were when the statement was prepared:
-    /// [`Rows::schema`](crate::Rows::schema) has those of an answer.
+    /// The columns of the answer, according to the definitions at the time when the statement was prepared; `None` if
+    /// it has no rows. [`Rows::schema`](crate::Rows::schema) has the columns of an actual answer.
     pub fn schema(&self) -> Option<&SchemaRef> {
         self.schema.as_ref()
     }
@@ -50,12 +51,10 @@ impl Prepared {
 
 impl Session {
     /// Prepares one statement: finds the types of its parameters `$1`, `$2`, and so on, and the columns of its answer,
-    /// without executing it. `declared` are the types that the caller knows, by number.
-    ///
-    /// A parameter without a declared type has that of the column that it goes into or is compared with, of its cast,
-    /// or BIGINT behind LIMIT and OFFSET. Where nothing says it, it is text.
-    ///
-    /// Errors: [`ErrorKind::Sql`](atsdb_core::ErrorKind::Sql) for what is wrong with the text.
+    /// without executing it. `declared` are the types that the caller knows, by number. A parameter without a declared
+    /// type has the type of the column that it is assigned to or compared with, the type of its cast, or BIGINT after
+    /// LIMIT and OFFSET. If nothing determines the type, it is text. Errors:
+    /// [`ErrorKind::Sql`](atsdb_core::ErrorKind::Sql) for an invalid text.
     pub fn prepare(&self, text: &str, declared: &[Option<DataType>]) -> Result<Prepared> {
         let mut statements = Statements::new(text);
         let statement = statements.next().ok_or_else(|| sql_error("there is no statement in the text"))??;
@@ -65,8 +64,8 @@ impl Session {
         self.prepare_statement(&statement, declared)
     }
 
-    /// The same for one statement of a script. More types may be declared than it has parameters, if another statement
-    /// of the script has those.
+    /// The same for one statement of a script. More types may be declared than it has parameters, because other
+    /// statements of the script may have them.
     pub fn prepare_statement(&self, statement: &Statement, declared: &[Option<DataType>]) -> Result<Prepared> {
         let count = parameter_count(statement.text(), statement.place())?;
         let mut types = declared.to_vec();
@@ -84,10 +83,9 @@ impl Session {
         Ok(Prepared { statement: statement.clone(), parameter_types, schema })
     }
 
-    /// Executes a prepared statement with a value for each parameter. A value of another type than the parameter's is
-    /// converted where nothing is lost; text is read as a value of the type.
-    ///
-    /// Errors: those of [`execute`](Self::execute); for a value that is none of the parameter's type,
+    /// Executes a prepared statement with a value for each parameter. A value whose type differs from the parameter's
+    /// is converted if nothing is lost; text is read as a value of the type. Errors: those of
+    /// [`execute`](Self::execute); for a value that does not have the parameter's type,
     /// [`ErrorKind::Sql`](atsdb_core::ErrorKind::Sql) or
     /// [`ErrorKind::InvalidValue`](atsdb_core::ErrorKind::InvalidValue).
     pub fn execute_prepared(&self, prepared: &Prepared, values: &[ParameterValue]) -> Result<Answer> {
@@ -95,8 +93,8 @@ impl Session {
         self.execute_with(&prepared.statement, &Parameters::Values(values))
     }
 
-    /// The types of a statement's parameters and the columns of its answer. What was described under the same
-    /// definitions is not planned again.
+    /// The types of a statement's parameters and the columns of its answer. A statement that was described under the
+    /// same definitions is not planned again.
     fn described(&self, statement: &Statement, types: Vec<Option<DataType>>) -> Result<TypesAndColumns> {
         let (snapshot, sees) = self.snapshot_for_planning()?;
         let Some(key) = PlanKey::of_declared(statement.text(), &types) else {
@@ -106,14 +104,14 @@ impl Session {
             return Ok(known);
         }
         let (described, reads_files) = self.describe_planned(statement, types, &snapshot)?;
-        // A file may have other columns the next time.
+        // A file may have different columns the next time.
         if !reads_files {
             self.worker.keep_description(key, &described, snapshot.tables(), sees);
         }
         Ok(described)
     }
 
-    /// The same by planning it, and whether it reads files.
+    /// Describes a statement by planning it, and returns whether it reads files.
     fn describe_planned(
         &self,
         statement: &Statement,
@@ -152,7 +150,7 @@ impl Session {
         if types.is_empty() {
             return Ok(((types, Some(described.schema)), reads_files));
         }
-        // Types that were not known change those of the answer.
+        // Parameters whose types were unknown may change the types of the answer.
         let types = known(described.types).into_iter().map(Some).collect::<Vec<_>>();
         let second = query(&types);
         let described = worker.plan(move |state| describe(&second, state))?;
@@ -160,12 +158,12 @@ impl Session {
     }
 }
 
-/// The types of parameters: text where nothing says another.
+/// The types of parameters, with text for unknown ones.
 fn known(types: Vec<Option<DataType>>) -> Vec<DataType> {
     types.into_iter().map(|data_type| data_type.unwrap_or(DataType::Utf8)).collect()
 }
 
-/// Where the queries that belong to a statement are described.
+/// The context in which the queries that belong to a statement are described.
 struct Described<'a> {
     worker: &'a Arc<Worker>,
     snapshot: &'a ReadSnapshot,
@@ -177,7 +175,7 @@ impl Described<'_> {
         self.worker.plan(move |state| describe_on_work_table(query, &columns, &snapshot, state))
     }
 
-    /// The types, with those that `RETURNING` says, and the columns of its rows.
+    /// The types, including those inferred from `RETURNING`, and the columns of its rows.
     fn returned(
         &self,
         returning: Option<&Returning>,

@@ -1,4 +1,4 @@
-//! `CREATE ROLLUP`, `DROP ROLLUP` and `REFRESH ROLLUP`, and what rollups ask of other declarations.
+//! `CREATE ROLLUP`, `DROP ROLLUP` and `REFRESH ROLLUP`, and the conditions that rollups impose on other declarations.
 
 use super::state::Session;
 use crate::ddl::from_query::definition_of;
@@ -32,7 +32,7 @@ impl Session {
         }
     }
 
-    /// Computes what is stale of one rollup, or of all; also buckets that have not ended.
+    /// Computes the stale buckets of one rollup, or of all, including buckets that have not ended.
     pub fn refresh_rollups(&self, name: Option<&str>) -> Result<RefreshReport> {
         let rollups = rollups_named(&self.engine.snapshot()?, name)?;
         let mut report = RefreshReport::default();
@@ -46,7 +46,7 @@ impl Session {
         Ok(report)
     }
 
-    /// The rollups there are, or the one of a name: their names, and those of the tables they summarise.
+    /// All rollups, or the one with this name, each with the name of the table that it summarises.
     pub fn rollups(&self, name: Option<&str>) -> Result<Vec<(String, String)>> {
         let rollups = rollups_named(&self.engine.snapshot()?, name)?;
         let names = |table: Table| table.definition.rollup.map(|rollup| (table.definition.name, rollup.table));
@@ -110,8 +110,7 @@ impl Session {
         Ok(Answer::Done { verb: "DROP ROLLUP", row_count: None })
     }
 
-    /// Puts the rollups of tables that are to be dropped before them; without `cascade` that there are some is an
-    /// error.
+    /// Adds the rollups of tables that are to be dropped, before the tables. Without `cascade`, rollups are an error.
     pub(super) fn with_rollups(&self, tables: Vec<Table>, cascade: bool) -> Result<Vec<Table>> {
         let all = self.tables()?;
         let source_of = |table: &Table| table.definition.rollup.as_ref().map(|rollup| rollup.source);
@@ -126,7 +125,7 @@ impl Session {
         Ok(rollups.into_iter().chain(tables).collect())
     }
 
-    /// Refuses a change of a table that its rollups, or a rollup itself, cannot live with.
+    /// Refuses a change of a table that would break its rollups, or an unsupported change of a rollup itself.
     pub(super) fn check_rollups(&self, from: &Table, to: &TableDefinition) -> Result<()> {
         let definition = &from.definition;
         if let Some(rollup) = &definition.rollup {
@@ -179,7 +178,7 @@ fn rollup_definition(
     source: &Table,
 ) -> Result<TableDefinition> {
     let mut definition = definition_of(name, &described.schema)?;
-    // Dictionaries of the source may become wider; these are as wide as they can be.
+    // Dictionaries of the source may become wider, so those of the rollup have the maximum width.
     definition
         .columns
         .iter_mut()

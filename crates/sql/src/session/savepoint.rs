@@ -1,7 +1,7 @@
-//! `SAVEPOINT`, `RELEASE` and `ROLLBACK TO`: marks in the batch of a transaction.
+//! `SAVEPOINT`, `RELEASE` and `ROLLBACK TO`: savepoints in the batch of a transaction.
 //!
-//! As in SQLite a savepoint outside of a transaction begins one, and its release commits it. As in PostgreSQL a
-//! statement that fails is taken back by `ROLLBACK TO`, and the transaction goes on.
+//! As in SQLite a savepoint outside of a transaction begins one, and its release commits it. As in PostgreSQL,
+//! `ROLLBACK TO` undoes a failed statement, and the transaction continues.
 
 use super::insert_runs::InsertRuns;
 use super::open_transaction::{Transaction, usable};
@@ -10,7 +10,7 @@ use crate::run::answer::Answer;
 use crate::text::errors::sql_error;
 use atsdb_core::{ErrorKind, Result};
 
-/// What a statement says of savepoints.
+/// A statement about savepoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Savepoint {
     Set(String),
@@ -19,7 +19,7 @@ pub(super) enum Savepoint {
 }
 
 impl Savepoint {
-    /// What the text says, if it is about one.
+    /// Parses a text, if it is a statement about savepoints.
     pub(super) fn of(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().take(6).collect();
         let capitals: Vec<String> = words.iter().map(|word| word.to_ascii_uppercase()).collect();
@@ -85,8 +85,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// What follows counts on a savepoint that was to be: without it, something else would be committed than was meant.
-    /// A name that was never given changes nothing.
+    /// Marks the transaction as failed if setting a savepoint failed, because later statements rely on it, and without
+    /// it the wrong changes would be committed. An unknown name has no effect.
     fn note<T>(&mut self, done: Result<T>) -> Result<T> {
         self.failed |= done.as_ref().is_err_and(|error| error.kind() != ErrorKind::Sql);
         done
@@ -101,7 +101,7 @@ impl Transaction {
 
     fn return_to(&mut self, name: &str) -> Result<()> {
         let left = self.batch.rollback_to_savepoint(name)?;
-        // What waited came after the savepoint.
+        // The waiting rows were added after the savepoint.
         self.runs = InsertRuns::default();
         self.failed = false;
         self.marks.truncate(left);

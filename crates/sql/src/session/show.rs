@@ -1,4 +1,4 @@
-//! `SHOW TABLES`, `DESCRIBE` and `SHOW CREATE TABLE`: what tables there are, as rows.
+//! `SHOW TABLES`, `DESCRIBE` and `SHOW CREATE TABLE`: tables and columns as rows.
 
 use crate::ddl::defaults::value_sql;
 use crate::ddl::from_query::type_name_of;

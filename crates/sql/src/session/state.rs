@@ -1,4 +1,4 @@
-//! A session: the engine that it works on, what it may use, and what has been begun.
+//! A session: its engine, its resources, and its open transaction.
 
 use super::files::FileWriter;
 use super::open_transaction::Transaction;
@@ -15,19 +15,19 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Executes SQL. May be shared by threads; [`interrupt_handle`](Self::interrupt_handle) then stops what any of
-/// them waits for.
+/// Executes SQL. A session may be shared by threads; [`interrupt_handle`](Self::interrupt_handle) then interrupts all
+/// of them.
 pub struct Session {
     pub(super) engine: Engine,
     pub(super) options: SessionOptions,
     pub(super) worker: Arc<Worker>,
     pub(super) interrupt: Interrupt,
     pub(super) restriction: Restriction,
-    /// What has been begun and is not committed.
+    /// The open transaction, if there is one.
     pub(super) transaction: Mutex<Option<Transaction>>,
-    /// Who opens the files that statements name; without, none is opened.
+    /// The reader for files that statements name; without one, no file is opened.
     pub(super) files: Option<Arc<dyn FileReader>>,
-    /// Who writes them.
+    /// The writer for files that statements name.
     pub(super) file_writer: Option<Arc<dyn FileWriter>>,
 }
 
@@ -37,21 +37,21 @@ impl fmt::Debug for Session {
     }
 }
 
-/// Stops what a session is doing, from any thread.
+/// Interrupts a session from any thread.
 #[derive(Debug, Clone)]
 pub struct InterruptHandle(Interrupt);
 
 impl InterruptHandle {
-    /// The running statement, and the rows that are being read, end with
-    /// [`ErrorKind::Interrupted`](atsdb_core::ErrorKind::Interrupted). Without one
-    /// nothing happens: the next statement begins afresh.
+    /// Ends the running statement, and the rows that are being read, with
+    /// [`ErrorKind::Interrupted`](atsdb_core::ErrorKind::Interrupted). If no statement is running, nothing happens: the
+    /// next statement is not affected.
     pub fn interrupt(&self) {
         self.0.ask();
     }
 }
 
 impl Session {
-    /// A session over an engine. Cheap: threads are started by the first query.
+    /// Creates a session over an engine. This is cheap, because threads are started by the first query.
     pub fn new(engine: Engine, options: SessionOptions) -> Result<Self> {
         engine.set_maintenance_task(Arc::new(RollupMaintenance::new(&options)));
         let worker = Arc::new(Worker::new(&options));
@@ -66,29 +66,28 @@ impl Session {
         Self { engine, options, worker, interrupt, restriction, transaction, files: None, file_writer: None }
     }
 
-    /// Another session over the same engine, with the same options, which shares this one's threads and memory. Its
-    /// transaction, its interrupts and its time limit are its own; it has no reader or writer of files.
-    ///
-    /// Where sessions share, a query may hold half of the memory while it runs alone, and a third while another large
-    /// one runs, so that there is always some left. One that needs more fails with
-    /// [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources); the others go on.
+    /// Creates another session over the same engine, with the same options, which shares this one's threads and memory.
+    /// It has its own transaction, interrupts and time limit, and no reader or writer of files. If sessions share
+    /// memory, a query may hold half of it while it runs alone, and a third while another large one runs, so that there
+    /// is always some left. A query that needs more fails with
+    /// [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources); the others continue.
     pub fn sharing(&self) -> Self {
         self.worker.share();
         Self::on(Arc::clone(&self.worker), self.engine.clone(), self.options.clone())
     }
 
-    /// Sets the longest that a query may take, from the next one on; `None` for as long as it takes.
+    /// Sets the maximum duration of a query, from the next one on; `None` means no limit.
     pub fn set_time_limit(&self, time_limit: Option<Duration>) {
         self.interrupt.set_time_limit(time_limit);
     }
 
-    /// Sets what statements may do, from the next one on. Others are refused with
+    /// Sets the rights of statements, from the next one on. Other statements are refused with
     /// [`ErrorKind::ReadOnly`](atsdb_core::ErrorKind::ReadOnly) and the reason as the message.
     pub fn restrict(&self, permission: Permission, reason: impl Into<String>) {
         self.restriction.set(permission, reason.into());
     }
 
-    /// Refuses what the session may not do, as a statement that needs it would be.
+    /// Fails if the session does not have this right, with the same error as a statement that needs it.
     pub fn require(&self, needed: Permission) -> Result<()> {
         self.restriction.require(needed)
     }
@@ -103,7 +102,7 @@ impl Session {
         Statements::new(text)
     }
 
-    /// A handle that stops what this session is doing.
+    /// Returns a handle that interrupts this session.
     pub fn interrupt_handle(&self) -> InterruptHandle {
         InterruptHandle(self.interrupt.clone())
     }

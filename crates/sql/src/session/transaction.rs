@@ -1,8 +1,6 @@
-//! `BEGIN`, `COMMIT` and `ROLLBACK`: one batch of the engine that several statements work on.
-//!
-//! A statement outside of a transaction has a batch of its own. After a statement has failed inside one, half of its
-//! work may be in the batch: the transaction then takes nothing more and can only be rolled back, as a whole or to a
-//! savepoint.
+//! `BEGIN`, `COMMIT` and `ROLLBACK`: one batch of the engine that several statements work on. A statement outside of a
+//! transaction has its own batch. After a statement has failed in a transaction, half of its work may be in the batch.
+//! The transaction then refuses further statements and can only be rolled back, as a whole or to a savepoint.
 
 use super::open_transaction::{Transaction, flushed, in_transaction, prepare_to_look, usable};
 use super::savepoint::Savepoint;
@@ -14,21 +12,21 @@ use atsdb_core::{Error, ErrorKind, Index, Result, Table};
 use atsdb_engine::{Batch, ReadSnapshot};
 use std::sync::{MutexGuard, PoisonError};
 
-/// How often a statement is done again when others change the same chunks at the same time.
+/// How often a statement is retried if others change the same chunks at the same time.
 const ATTEMPTS_MAX: usize = 100;
 
-/// What a statement says of transactions.
+/// A statement about transactions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Bracket {
     Begin,
     Commit,
     Rollback,
-    /// About a part of a transaction.
+    /// A statement about a savepoint.
     Savepoint(Savepoint),
 }
 
 impl Bracket {
-    /// What the text says, if it is a statement about transactions.
+    /// Parses a text, if it is a statement about transactions.
     pub(super) fn of(text: &str) -> Result<Option<Self>> {
         if let Some(savepoint) = Savepoint::of(text) {
             return Ok(Some(Self::Savepoint(savepoint)));
@@ -37,7 +35,7 @@ impl Bracket {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let found = match words.as_slice() {
             ["BEGIN", rest @ ..] => match rest {
-                // What these lock in SQLite needs no lock here: a conflict is found at COMMIT.
+                // These take locks in SQLite. No lock is needed here, because conflicts are detected at COMMIT.
                 ["DEFERRED" | "IMMEDIATE" | "EXCLUSIVE", rest @ ..] | rest => (Self::Begin, rest),
             },
             ["START", "TRANSACTION", rest @ ..] => (Self::Begin, rest),
@@ -53,7 +51,7 @@ impl Bracket {
 }
 
 impl Session {
-    /// Whether statements gather in a transaction.
+    /// Whether a transaction is open.
     pub fn in_transaction(&self) -> bool {
         self.transaction().is_some()
     }
@@ -98,7 +96,7 @@ impl Session {
         open.indexes.iter().try_for_each(|(table, index)| self.engine.build_index(table, index).map(drop))
     }
 
-    /// What a statement reads: the transaction's state, or the store's, and whose definitions it sees.
+    /// The state that a statement reads, which is the transaction's or the store's, and the definitions that it sees.
     pub(super) fn snapshot(&self) -> Result<(ReadSnapshot, Sees)> {
         match self.transaction().as_mut() {
             Some(open) => {
@@ -117,7 +115,7 @@ impl Session {
         }
     }
 
-    /// The tables that a statement sees, with what the open transaction declared.
+    /// The tables that a statement sees, including those declared in the open transaction.
     pub fn tables(&self) -> Result<Vec<Table>> {
         match self.transaction().as_mut() {
             Some(open) => usable(open)?.tables(),
@@ -125,7 +123,7 @@ impl Session {
         }
     }
 
-    /// Does work that cannot be done twice, in the transaction or in a batch of its own.
+    /// Runs a function that cannot be repeated, in the transaction or in a separate batch.
     pub(super) fn with_batch<T>(&self, work: impl FnOnce(&mut Batch) -> Result<T>) -> Result<T> {
         match self.transaction().as_mut() {
             Some(open) => in_transaction(open, work),
@@ -138,8 +136,8 @@ impl Session {
         }
     }
 
-    /// Does work that looks at what is there, in the transaction or in a batch of its own; again, if others change
-    /// that meanwhile.
+    /// Runs a function that depends on existing rows, in the transaction or in a separate batch. In a separate batch it
+    /// is retried if others change these rows in the meantime.
     pub(super) fn with_batch_retried<T>(&self, mut work: impl FnMut(&mut Batch) -> Result<T>) -> Result<T> {
         if let Some(open) = self.transaction().as_mut() {
             let prepared = prepare_to_look(open);
@@ -168,7 +166,7 @@ impl Session {
         Err(Error::new(ErrorKind::Conflict, "others change the table all the time").with_hint("try again"))
     }
 
-    /// Gives the chunks that are there pages of new indexes: now, or once the transaction is committed.
+    /// Adds pages of new indexes to existing chunks: now, or after the transaction is committed.
     pub(super) fn build(&self, table: &Table, indexes: &[Index]) -> Result<()> {
         match self.transaction().as_mut() {
             Some(open) => {
@@ -179,7 +177,7 @@ impl Session {
         }
     }
 
-    /// After a change has failed, whatever was wrong with it: the transaction takes nothing more.
+    /// Marks the transaction as failed after a failed change: it refuses further statements.
     pub(super) fn fail_transaction(&self) {
         if let Some(open) = self.transaction().as_mut() {
             open.failed = true;

@@ -1,4 +1,4 @@
-//! What DataFusion and Arrow report while they plan and execute, as the errors that every crate returns.
+//! Converts the errors that DataFusion and Arrow report while planning and executing to those of this project.
 
 use super::errors::{from_parser, sql_error};
 use super::place::Place;
@@ -8,7 +8,7 @@ use atsdb_core::{Error, ErrorKind};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 
-/// An error of ours on its way through DataFusion.
+/// Wraps an error of this project to pass it through DataFusion.
 pub(crate) fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
@@ -47,7 +47,7 @@ pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
     }
 }
 
-/// An error behind an `Arc` cannot be taken out: its text is kept, and its kind where that is known.
+/// An error in an `Arc` cannot be moved out, so its text is kept, and its kind if it is known.
 fn from_shared(error: &DataFusionError) -> Error {
     match error {
         DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
@@ -82,7 +82,7 @@ fn from_arrow(error: ArrowError) -> Error {
     }
 }
 
-/// An error about the values that were computed with.
+/// An error about the values in a computation.
 fn of_values(error: &ArrowError) -> Error {
     match error {
         ArrowError::DivideByZero => Error::invalid("division by zero").with_hint("guard it: x / nullif(y, 0)"),
@@ -107,7 +107,7 @@ fn from_schema(error: &SchemaError) -> Error {
         return sql_error(error.to_string());
     };
     let shown = valid_fields.iter().map(|column| column.name.as_str());
-    // The places of rows are nobody's columns.
+    // The columns for row locations are not shown to users.
     let names: Vec<&str> = shown.filter(|name| !name.starts_with(char::is_control)).collect();
     let error = match &field.relation {
         Some(relation) => sql_error(format!("no column named {} in {relation}", field.name)),

@@ -1,4 +1,4 @@
-//! Errors of SQL text: what the parser reports, and what statements refuse.
+//! Errors about SQL text: those of the parser, and refused statements.
 
 use super::place::Place;
 use atsdb_core::{Error, ErrorKind};
@@ -9,17 +9,17 @@ pub(crate) fn sql_error(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Sql, message)
 }
 
-/// A statement or clause that cannot be done now.
+/// The error for an unsupported statement or clause.
 pub(crate) fn not_supported(what: impl std::fmt::Display) -> Error {
     sql_error(format!("{what} is not supported yet"))
 }
 
-/// The text is wrong at a place of the script.
+/// The error for an invalid text at a place in the script.
 pub(crate) fn syntax_error(message: impl std::fmt::Display, place: Place) -> Error {
     sql_error(format!("syntax error at line {}, column {}: {message}", place.line, place.column))
 }
 
-/// Inside a statement a wrong name is an error of the SQL text, whoever found it.
+/// Turns an error about a wrong name into an error about the SQL text, wherever it was found.
 pub(crate) fn as_sql_error(error: Error) -> Error {
     if error.kind() != ErrorKind::NotFound && error.kind() != ErrorKind::Usage {
         return error;
@@ -31,7 +31,7 @@ pub(crate) fn as_sql_error(error: Error) -> Error {
     }
 }
 
-/// An error of the parser; `place` is where the statement begins.
+/// Converts an error of the parser; `place` is the start of the statement.
 pub(crate) fn from_parser(error: ParserError, place: Place) -> Error {
     match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
@@ -45,13 +45,13 @@ pub(crate) fn from_parser(error: ParserError, place: Place) -> Error {
     }
 }
 
-/// SQL text nested deeper than is allowed.
+/// The error for SQL text that is nested too deeply.
 pub(crate) fn too_deep() -> Error {
     sql_error("the statement is nested too deep")
         .with_hint(format!("the most is {} levels", atsdb_core::limits::SQL_DEPTH_MAX))
 }
 
-/// `message at Line: 1, Column: 8` taken apart.
+/// Splits `message at Line: 1, Column: 8` into message and place.
 fn split_place(message: &str) -> (&str, Option<Place>) {
     let parse = || {
         let (text, place) = message.rsplit_once(" at Line: ")?;

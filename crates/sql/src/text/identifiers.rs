@@ -1,8 +1,7 @@
-//! Identifiers: compared without case, shown as they were declared.
-//!
-//! DataFusion compares names exactly. So each name of a statement is given one spelling, in its tokens and in the
-//! schemas of its tables: as the first of the tables it mentions declares it, else as the statement first writes
-//! it. What the outermost SELECT calls its columns is kept aside, for the answer's schema.
+//! Identifiers: compared without case, shown as they were declared. DataFusion compares names exactly. So each name of
+//! a statement gets one spelling, in its tokens and in the schemas of its tables: as the first of the tables in the
+//! statement declares it, or else as the statement first writes it. The column names of the outermost SELECT are kept
+//! separately, for the answer's schema.
 
 use atsdb_core::Table;
 use atsdb_core::name::name_key;
@@ -14,7 +13,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct Spellings {
     of_key: HashMap<String, String>,
-    /// What was written where the spelling is another.
+    /// The text as written at places where the spelling differs.
     written: HashMap<Location, String>,
 }
 
@@ -44,23 +43,23 @@ impl Spellings {
         self.of_key.entry(name_key(name)).or_insert_with(|| name.to_owned());
     }
 
-    /// The one spelling of a name.
+    /// The spelling of a name.
     pub(crate) fn spell<'a>(&'a self, name: &'a str) -> &'a str {
         self.of_key.get(&name_key(name)).map_or(name, String::as_str)
     }
 
-    /// What the statement's text says at a place.
+    /// The text of the statement at a place, as written.
     pub(crate) fn as_written<'a>(&'a self, value: &'a str, location: Location) -> &'a str {
         self.written.get(&location).map_or(value, String::as_str)
     }
 
-    /// The tables of a snapshot by the form in which names are compared.
+    /// Finds a table by name, compared without case.
     pub(crate) fn find<'a>(tables: &'a [Table], name: &str) -> Option<&'a Table> {
         tables.iter().find(|table| atsdb_core::name::same_name(&table.definition.name, name))
     }
 }
 
-/// Shared by all that plan one statement.
+/// The spellings of one statement, shared by all parts of its planning.
 pub(crate) type SharedSpellings = Arc<Spellings>;
 
 fn key_of(token: &Token) -> Option<String> {

@@ -1,12 +1,12 @@
-//! Lengths of time in text, as PostgreSQL reads them: `1 year 2 mons -3 days 04:05:06.7`, `P1DT2H`, `1-2`, `3 4:05`, `1
-//! day ago`; a number by itself counts the units that stand behind the quotes, or seconds.
+//! Lengths of time in text, as PostgreSQL reads them: `1 year 2 mons -3 days 04:05:06.7`, `P1DT2H`, `1-2`, `3 4:05`,
+//! `1 day ago`; a plain number counts the unit after the quotes, or seconds.
 
 use arrow::datatypes::IntervalMonthDayNano as Interval;
 
 const SECOND_NANOS: i128 = 1_000_000_000;
 const MONTH_DAYS: i128 = 30;
 
-/// What a number counts, from the longest to the shortest.
+/// The units of numbers, from the longest to the shortest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Unit {
     Year,
@@ -25,8 +25,8 @@ struct Parts {
     nanos: i128,
 }
 
-/// Reads a text. `first` and `last` are the words behind it, as in `'1' DAY TO SECOND`. `None` if it is no such text or
-/// the length is out of range.
+/// Parses a text. `first` and `last` are the units after it, as in `'1' DAY TO SECOND`. `None` if the text is invalid
+/// or the length is out of range.
 pub(crate) fn parse_interval(text: &str, first: Option<Unit>, last: Option<Unit>) -> Option<Interval> {
     let lower = text.trim().to_ascii_lowercase();
     let (mut parts, text) = (Parts::default(), lower.trim_start_matches('@').trim());
@@ -126,7 +126,7 @@ impl Parts {
         Some(())
     }
 
-    /// A number of units; what is left of a month becomes days, of a day its part.
+    /// Adds a number of units. A fraction of a month becomes days, and a fraction of a day becomes nanoseconds.
     fn add(&mut self, number: Number, months: i128, days: i128, nanos: i128) {
         let Number { digits, scale } = number;
         let total = digits * months;
@@ -162,7 +162,7 @@ impl Parts {
         Some(())
     }
 
-    /// Takes away what is shorter than a unit.
+    /// Removes everything that is shorter than a unit.
     fn cut(&mut self, unit: Option<Unit>) {
         let nanos = match unit {
             None | Some(Unit::Second) => return,
@@ -185,7 +185,7 @@ impl Parts {
     }
 }
 
-/// The quotient's nearest integer, of two the even one.
+/// The integer nearest to the quotient; ties go to the even one.
 fn rounded(dividend: i128, divisor: i128) -> i128 {
     let (quotient, rest) = (dividend / divisor, (dividend % divisor).abs() * 2);
     let is_up = rest > divisor || rest == divisor && quotient % 2 != 0;
@@ -210,7 +210,7 @@ struct Number {
     scale: i128,
 }
 
-/// The number that a text begins with, and what follows.
+/// The number at the start of a text, and the rest.
 fn number_at(text: &str) -> Option<(Number, &str)> {
     let sign = usize::from(text.starts_with(['-', '+']));
     let length = text[sign..].bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();

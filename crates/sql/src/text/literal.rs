@@ -1,20 +1,20 @@
-//! Literals as statements write them.
+//! Literals in statements.
 
 use datafusion::common::ScalarValue;
 use std::borrow::Cow;
 
-/// A literal as it is written.
+/// A literal as written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Literal<'a> {
     Null,
     Bool(bool),
-    /// Digits with sign, point and exponent.
+    /// Digits with a sign, decimal point and exponent.
     Number(Cow<'a, str>),
-    /// A number that a parameter gave: a text where the column is one, character by character.
+    /// A number from a parameter. In a text column it is the same text, character by character.
     Parameter(Cow<'a, str>),
     Text(Cow<'a, str>),
     Bytes(Vec<u8>),
-    /// The value of a parameter that no literal writes: a time, a date, a float of 32 bits.
+    /// The value of a parameter for which there is no literal: a time, a date, a 32-bit float.
     Typed(&'a ScalarValue),
 }
 

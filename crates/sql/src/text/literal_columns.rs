@@ -1,4 +1,4 @@
-//! Literals gathered into Arrow columns of a table's types.
+//! Collects literals into Arrow columns with a table's types.
 
 use super::literal::Literal;
 use super::literal_numbers::{as_text, float32, float64, integer};
@@ -15,7 +15,7 @@ use atsdb_engine::KeyValue;
 use datafusion::common::ScalarValue;
 use std::sync::Arc;
 
-/// One column of a table on its way in.
+/// Collects the values of one column.
 pub(crate) struct LiteralColumn {
     column: Column,
     builder: Builder,
@@ -43,7 +43,7 @@ enum Builder {
     Date(Date32Builder),
 }
 
-/// Does the same with the builder of any type.
+/// Runs the same code for a builder of any type.
 macro_rules! with_builder {
     ($builder:expr, $name:ident => $action:expr) => {
         match $builder {
@@ -113,7 +113,7 @@ impl LiteralColumn {
         &self.column.name
     }
 
-    /// The value that was pushed last, as one of a key.
+    /// The value that was pushed last, as part of a key.
     pub(crate) fn last(&self) -> KeyValue<'_> {
         macro_rules! number {
             ($builder:expr, $kind:ident) => {
@@ -159,7 +159,7 @@ impl LiteralColumn {
         last.unwrap_or(KeyValue::Null)
     }
 
-    /// Whether it takes a literal as it is, or refuses it. Other values are converted by a plan.
+    /// Whether it can accept or refuse a literal by itself. Other values are converted by a plan.
     pub(crate) fn takes(&self, literal: &Literal<'_>) -> bool {
         match literal {
             Literal::Typed(value) => value.data_type() == self.field().data_type().clone(),
@@ -172,7 +172,7 @@ impl LiteralColumn {
         with_builder!(&mut self.builder, builder => Arc::new(builder.finish()))
     }
 
-    /// Adds a value, converted where nothing is lost. The error does not say which row it is.
+    /// Adds a value, converted if nothing is lost. The error does not name the row.
     pub(crate) fn push(&mut self, literal: &Literal<'_>) -> Result<()> {
         self.last_is_null = matches!(literal, Literal::Null);
         if self.last_is_null {
@@ -264,7 +264,7 @@ fn shown(literal: &Literal<'_>) -> String {
     }
 }
 
-/// A literal as a truth value.
+/// A literal as a boolean.
 pub(crate) fn boolean(literal: &Literal<'_>) -> Option<bool> {
     match literal {
         Literal::Bool(value) => Some(*value),

@@ -1,5 +1,5 @@
-//! Numbers as literals write them, in the types of columns: nothing is rounded that the column could hold, and what it
-//! cannot hold is refused.
+//! Converts numbers in literals to the types of columns. A number that the column can hold is not rounded, and one that
+//! it cannot hold is refused.
 
 use super::literal::Literal;
 use arrow::array::{ArrayRef, AsArray, Float64Array};
@@ -9,10 +9,10 @@ use atsdb_core::{Error, Result};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A longer number has no place in a type of 64 bits, or is nothing but zeros.
+/// A longer number does not fit a 64-bit type, or consists only of zeros.
 const DIGITS_MAX: usize = 30;
 
-/// A whole number, also one written as a fraction or in text.
+/// A whole number, which may be written with a fraction or as text.
 pub(crate) fn integer(literal: &Literal<'_>) -> Option<i128> {
     match literal {
         Literal::Bool(value) => Some(i128::from(*value)),
@@ -22,7 +22,7 @@ pub(crate) fn integer(literal: &Literal<'_>) -> Option<i128> {
     }
 }
 
-/// Digits with sign, point and exponent as the number they write, if it is a whole one.
+/// Parses digits with a sign, decimal point and exponent, if the number is whole.
 fn whole(text: &str) -> Option<i128> {
     if let Ok(value) = text.parse::<i64>() {
         return Some(value.into());
@@ -47,7 +47,7 @@ fn whole(text: &str) -> Option<i128> {
     if significant.is_empty() {
         return Some(0);
     }
-    // How many zeros follow the significant digits; a digit behind the point is none that may be lost.
+    // The number of zeros after the significant digits. No digit after the decimal point may be lost.
     let scale = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?.checked_add(zeros)?;
     let scale = usize::try_from(scale).ok()?;
     if significant.len().saturating_add(scale) > DIGITS_MAX {
@@ -57,7 +57,7 @@ fn whole(text: &str) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// The nearest float, if there is one: a number beyond all floats does not become infinite, nor a tiny one zero.
+/// The nearest float. `None` if the number would become infinite, or if a tiny number would become zero.
 pub(crate) fn float64(literal: &Literal<'_>) -> Option<f64> {
     match literal {
         Literal::Number(text) | Literal::Parameter(text) | Literal::Text(text) => {
@@ -81,7 +81,7 @@ pub(crate) fn float32(literal: &Literal<'_>) -> Option<f32> {
     }
 }
 
-/// Whether a float is what a text says: only words (`inf`, `nan`) are not finite, only zeros are zero.
+/// Whether a float represents a text: only words (`inf`, `nan`) may be non-finite, and only zeros zero.
 fn is_kept(text: &str, is_finite: bool, is_zero: bool) -> bool {
     let mantissa = text.split(['e', 'E']).next().unwrap_or(text);
     match (is_finite, is_zero) {
@@ -91,8 +91,8 @@ fn is_kept(text: &str, is_finite: bool, is_zero: bool) -> bool {
     }
 }
 
-/// A number in a text column: as the general way writes the same literal, whole ones without leading zeros, others
-/// as the text of the `DOUBLE` that they are.
+/// A number in a text column, formatted as a query plan would format the same literal: whole numbers without leading
+/// zeros, others as the text of the `DOUBLE`.
 pub(crate) fn as_text(number: &str) -> Result<Cow<'_, str>> {
     if let Ok(value) = number.parse::<i64>() {
         return Ok(value.to_string().into());

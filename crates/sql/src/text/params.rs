@@ -1,8 +1,7 @@
-//! Parameters: `$name` or `$1` in a statement stands for a value.
-//!
-//! Values that are given as text are put in as tokens, so that none can be anything but a literal. What looks like a
-//! number becomes a marked one, whose type its place decides ([`parameter_types`](crate::parse::parameter_types)).
-//! Values that have a type keep their places until the statement is planned.
+//! Parameters: `$name` and `$1` in a statement stand for values. Values that are given as text are inserted as tokens,
+//! so that they can only be literals. A text that looks like a number becomes a marked number, whose type depends on
+//! its context ([`parameter_types`](crate::parse::parameter_types)). Values that have a type stay placeholders until
+//! the statement is planned.
 
 use super::errors::{sql_error, syntax_error};
 use super::place::Place;
@@ -14,10 +13,10 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use std::sync::Arc;
 
-/// The most parameters that a statement may have, as in PostgreSQL's protocol.
+/// The maximum number of parameters of a statement, as in PostgreSQL's protocol.
 const COUNT_MAX: usize = 65_535;
 
-/// What the parameters of a statement stand for.
+/// The parameters of a statement.
 #[derive(Debug, Clone)]
 pub(crate) enum Parameters {
     /// Texts by name.
@@ -29,7 +28,7 @@ pub(crate) enum Parameters {
 }
 
 impl Parameters {
-    /// For statements that have none.
+    /// No parameters.
     pub(crate) fn none() -> Self {
         Self::Texts(Arc::default())
     }
@@ -43,7 +42,7 @@ impl Parameters {
         }
     }
 
-    /// The value of a parameter that has a number, if it is known. One that is only described is NULL.
+    /// The value of a numbered parameter, if it is known. It is NULL if the statement is only described.
     pub(crate) fn value(&self, id: &str) -> Option<ScalarValue> {
         let at = number(id)? - 1;
         match self {
@@ -59,11 +58,11 @@ pub(crate) fn number(id: &str) -> Option<usize> {
     id.strip_prefix('$')?.parse().ok().filter(|number| (1..=COUNT_MAX).contains(number))
 }
 
-/// How many parameters a statement has: the highest number.
+/// The number of parameters of a statement, which is the highest number in it.
 pub(crate) fn parameter_count(text: &str, place: Place) -> Result<usize> {
     let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location();
     let mut count = 0;
-    // What cannot be read is reported when the statement is parsed.
+    // An unreadable text is reported when the statement is parsed.
     for token in tokens.unwrap_or_default() {
         if let Token::Placeholder(id) = &token.token {
             count = count.max(number(id).ok_or_else(|| not_numbered(id, &token, place))?);
@@ -95,7 +94,7 @@ pub(crate) fn bound<'a>(name: &str, params: &'a [(String, String)]) -> Result<&'
     }
 }
 
-/// Whether a text is a number as a program would write it; `007` and `1 ` are text.
+/// Whether a text is a number as a program would format it; `007` and `1 ` are text.
 pub(crate) fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let canonical =
@@ -106,7 +105,7 @@ pub(crate) fn is_number(text: &str) -> bool {
         && text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// Puts the values that are given as text into a statement's tokens; checks that the others have a number.
+/// Inserts the values that are given as text into a statement's tokens, and checks that other parameters have a number.
 pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, parameters: &Parameters, place: Place) -> Result<()> {
     if !tokens.iter().any(|token| matches!(token.token, Token::Placeholder(_))) {
         return Ok(());
@@ -158,7 +157,7 @@ fn check(tokens: &[TokenWithSpan], parameters: &Parameters, place: Place) -> Res
     Ok(())
 }
 
-/// Takes the marks off: for statements in which no place decides.
+/// Removes the marks, for statements in which the context does not decide the type.
 pub(crate) fn unmark(tokens: &mut [TokenWithSpan]) {
     for token in tokens {
         if let Token::Number(_, mark) = &mut token.token {

@@ -8,7 +8,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Where a text begins.
+    /// The start of a text.
     pub(crate) const START: Self = Self { line: 1, column: 1 };
 
     /// The place after `passed`.
@@ -22,7 +22,7 @@ impl Place {
         }
     }
 
-    /// The place in the script of a place that was counted from here.
+    /// The place in the script of a place that is relative to this one.
     pub(crate) fn of_inner(self, inner: Self) -> Self {
         match inner.line {
             0 | 1 => Self { line: self.line, column: self.column + inner.column.saturating_sub(1) },

@@ -1,7 +1,7 @@
 //! Splitting a script into statements, and finding the line and column of a place in it.
 //!
-//! Statements end with `;` outside strings, quoted names, comments and dollar quotes. What a statement means is
-//! not looked at here.
+//! Statements end with `;` outside strings, quoted names, comments and dollar quotes. Not owned: the meaning of
+//! statements.
 
 use super::errors::syntax_error;
 use super::place::Place;
@@ -16,17 +16,17 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// The statement's text, without the `;` and without what surrounds it.
+    /// The statement's text, without the `;` and surrounding space and comments.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The line of the script it begins in, from 1.
+    /// The line of the script in which it begins, from 1.
     pub fn line(&self) -> usize {
         self.place.line
     }
 
-    /// The column it begins at, in characters, from 1.
+    /// The column at which it begins, in characters, from 1.
     pub fn column(&self) -> usize {
         self.place.column
     }
@@ -44,7 +44,7 @@ pub struct Statements<'a> {
 }
 
 impl<'a> Statements<'a> {
-    /// Reads the script from its beginning.
+    /// Creates an iterator that starts at the beginning of the script.
     pub fn new(text: &'a str) -> Self {
         Self { rest: text.strip_prefix('\u{feff}').unwrap_or(text), place: Place::START }
     }
@@ -89,8 +89,8 @@ impl Iterator for Statements<'_> {
     }
 }
 
-/// Whether a text can be executed as it stands: its last statement has its `;`, or there is none. A shell reads on
-/// until it is so.
+/// Whether a text is complete: its last statement has its `;`, or there is no statement. A shell reads further lines
+/// until then.
 pub fn is_complete(text: &str) -> bool {
     let mut rest = text;
     loop {
@@ -106,13 +106,13 @@ pub fn is_complete(text: &str) -> bool {
     }
 }
 
-/// Something that begins at `at` and does not end.
+/// A quoted text or a comment that begins at `at` and does not end.
 struct Unclosed {
     at: usize,
     what: &'static str,
 }
 
-/// Where the first byte that is neither space nor comment stands.
+/// The position of the first byte that is neither space nor comment.
 fn first_code(text: &str) -> Result<usize, Unclosed> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -128,7 +128,7 @@ fn first_code(text: &str) -> Result<usize, Unclosed> {
     Ok(at)
 }
 
-/// Where the `;` that ends the first statement stands, or the end of the text.
+/// The position of the `;` that ends the first statement, or the end of the text.
 fn statement_end(text: &str) -> Result<usize, Unclosed> {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -4,7 +4,7 @@ use super::errors::sql_error;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::ObjectName;
 
-/// The last part of a table's name; what stands before may only be the one schema there is.
+/// The last part of a table's name. The part before it may only be the name of the single schema.
 pub(crate) fn table_name(name: &ObjectName) -> Result<String> {
     let parts: Vec<&str> = name.0.iter().filter_map(|part| part.as_ident()).map(|ident| ident.value.as_str()).collect();
     match parts.as_slice() {
@@ -16,7 +16,7 @@ pub(crate) fn table_name(name: &ObjectName) -> Result<String> {
     }
 }
 
-/// The error for a table that is not there.
+/// The error for a table that does not exist.
 pub(crate) fn unknown_table(name: &str, tables: &[Table]) -> Error {
     let names = tables.iter().map(|table| table.definition.name.as_str());
     let unknown = atsdb_core::name::unknown_name("table", name, names);

@@ -1,4 +1,4 @@
-//! Times and dates in text: ISO 8601 as people and databases write it, for every time that i64 holds.
+//! Times and dates in text: the forms of ISO 8601 that people and databases write, for every time that fits i64.
 
 use atsdb_core::TimeUnit;
 use atsdb_core::time::DAY_SECONDS;
@@ -7,24 +7,24 @@ use atsdb_core::time_text::{DateForm, leading_number, utc_offset, year_first_dat
 /// Dates in SQL: two digits for month and day.
 const DATE: DateForm = DateForm { separators: b"-/", digits_min: 2 };
 
-/// The count of `unit` since the epoch that is nearest to the time that a text names. `None` if it is no such text,
-/// or the time lies outside of what i64 counts.
+/// Parses a time and rounds it to the nearest count of `unit` since the epoch. `None` if the text is invalid, or the
+/// time is out of the range of i64.
 pub fn parse_time(text: &str, unit: TimeUnit) -> Option<i64> {
     let WrittenTime { count, rest, .. } = read_time(text, unit)?;
     i64::try_from(count + i128::from(matches!(rest, Rest::HalfOrMore))).ok()
 }
 
-/// A time that was read, as a count of some unit since the epoch.
+/// A parsed time, as a count of some unit since the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WrittenTime {
-    /// The last count that is not after the time.
+    /// The time rounded down.
     pub(crate) count: i128,
     pub(crate) rest: Rest,
-    /// Whether the text says how far from UTC its clock is.
+    /// Whether the text has an offset from UTC.
     pub(crate) has_offset: bool,
 }
 
-/// How far a time lies after a whole count of its unit.
+/// The fraction of a unit that was rounded down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rest {
     Nothing,
@@ -33,7 +33,7 @@ pub(crate) enum Rest {
 }
 
 /// Reads `2024-03-01`, `2024-03-01 12:30`, `2024-03-01T12:30:00.25Z`, `...+02:00`; years beyond four digits carry a
-/// sign. Without an offset it is UTC. `None` if it is no such text.
+/// sign. Without an offset it is UTC. `None` if the text is invalid.
 pub(crate) fn read_time(text: &str, unit: TimeUnit) -> Option<WrittenTime> {
     let mut reader = Reader { bytes: text.trim().as_bytes() };
     let days = reader.date()?;
@@ -94,7 +94,7 @@ impl Reader<'_> {
         Some(days)
     }
 
-    /// Digits after the point, in the unit, and what the further ones come to.
+    /// The digits after the decimal point, in the unit, and the remainder of further digits.
     fn fraction(&mut self, unit: TimeUnit) -> Option<(i64, Rest)> {
         let count = self.bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = self.bytes.split_at(count);
@@ -112,7 +112,7 @@ impl Reader<'_> {
         Some(((0..kept).fold(0, |value, position| value * 10 + digit(position)), rest))
     }
 
-    /// How far the clock is ahead of UTC, if the text says so.
+    /// The offset from UTC, if the text has one.
     fn offset_seconds(&mut self) -> Option<Option<i64>> {
         while self.take(b' ') {}
         match std::mem::take(&mut self.bytes) {

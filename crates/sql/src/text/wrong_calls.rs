@@ -1,5 +1,5 @@
-//! Calls of functions with arguments that they do not take: what DataFusion says of them, which goes through all of a
-//! function's signatures and calls it a bug of its own, in a sentence.
+//! Replaces DataFusion's message for a function call with wrong arguments, which lists all of the function's signatures
+//! and calls it an internal bug, by a short sentence.
 
 use super::errors::sql_error;
 use atsdb_core::Error;
@@ -28,7 +28,8 @@ pub(crate) fn wrong_call(message: &str) -> Option<Error> {
     })
 }
 
-/// How many arguments a function takes, and how many it was given, if that is what is wrong with each signature.
+/// The number of arguments that a function accepts, and the number in the call, if the number is wrong for each
+/// signature.
 fn counts(errors: &str) -> Option<(String, &str)> {
     let (mut wanted, mut found) = (BTreeSet::new(), None);
     for error in errors.split("Function '").skip(1) {
@@ -41,7 +42,7 @@ fn counts(errors: &str) -> Option<(String, &str)> {
     Some((wanted.join(" or "), found?))
 }
 
-/// A type as people declare it.
+/// A type as users declare it.
 fn declared(logical: &str) -> &str {
     match logical {
         "String" => "TEXT",

@@ -1,5 +1,6 @@
-//! What a query answers, brought to the types of the columns that it is inserted into, as an assignment does it:
-//! times are rounded to the column's unit, text is read, floats are narrowed. Whatever is exact is left to the engine.
+//! Converts the result of a query to the types of the columns that it is inserted into, with the rules of assignment:
+//! times are rounded to the column's unit, text is parsed, floats are narrowed. Exact conversions are left to the
+//! engine.
 
 use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
@@ -11,8 +12,8 @@ use atsdb_core::time::DAY_SECONDS;
 use atsdb_core::{Column, ColumnType, Error, Result, TableDefinition, TimeUnit};
 use std::sync::Arc;
 
-/// The values for the column at `position`. `rows_before` counts the rows of earlier batches, for the row in an error;
-/// without, the error does not say which row it is.
+/// The values for the column at `position`. `rows_before` counts the rows of earlier batches, for the row in an error.
+/// Without it, the error does not name the row.
 pub(crate) fn assign(
     definition: &TableDefinition,
     position: usize,
@@ -80,13 +81,14 @@ impl Assignment<'_> {
         cast(&(Arc::new(counts.into_iter().collect::<Int64Array>()) as ArrayRef), &wanted).map_err(internal)
     }
 
-    /// The days that times lie in.
+    /// The days that contain the times.
     fn days(&self) -> Result<ArrayRef> {
         let days = self.convert(1, i128::from(DAY_SECONDS), |count| i32::try_from(count).ok())?;
         Ok(Arc::new(days.into_iter().collect::<Int32Array>().reinterpret_cast::<Date32Type>()))
     }
 
-    /// Each time as `numerator / denominator` counts a second: rounded, but days are where the time lies.
+    /// Converts each time to a unit of which there are `numerator / denominator` in a second. It rounds, except that a
+    /// day is the one that contains the time.
     fn convert<T>(
         &self,
         numerator: i128,
@@ -116,7 +118,7 @@ impl Assignment<'_> {
         counts.as_primitive::<arrow::datatypes::Int64Type>().iter().enumerate().map(convert).collect()
     }
 
-    /// To the nearest float; only what becomes infinite by it does not fit.
+    /// Narrows to the nearest float. Only a value that would become infinite does not fit.
     fn narrow_floats(&self) -> Result<ArrayRef> {
         let narrow = cast(self.array, &DataType::Float32).map_err(internal)?;
         let wide = self.array.as_primitive::<arrow::datatypes::Float64Type>();
@@ -143,7 +145,8 @@ fn internal(error: arrow::error::ArrowError) -> Error {
     Error::internal(error.to_string())
 }
 
-/// A dictionary of more texts than rows, or of none, as plain text; NULLs of no type in the column's.
+/// Converts a dictionary with more texts than rows, or with none, to plain text, and untyped NULLs to the column's
+/// type.
 pub(crate) fn plain(array: &ArrayRef, column: &Column) -> Result<ArrayRef> {
     if array.data_type().is_null() {
         let data_type = if column.map.is_some() { DataType::Utf8 } else { logical_type(column) };

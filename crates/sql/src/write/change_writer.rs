@@ -1,7 +1,6 @@
-//! From the rows that change to a batch: gathered by chunk, rewritten by threads, put in the place of the old ones.
-//!
-//! Of a plan that reads chunks in order a chunk is rewritten as soon as its rows are complete; of others when all rows
-//! are known.
+//! Applies an `UPDATE` or `DELETE` to a batch: changed rows are collected by chunk, chunks are rewritten by threads,
+//! and the old chunks are replaced. If a plan reads chunks in order, a chunk is rewritten as soon as its rows are
+//! complete; otherwise when all rows are known.
 
 use super::assign::{assign, plain};
 use super::chunk_change::{ChunkChange, Successor};
@@ -18,7 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 
-/// What a change may use.
+/// The resources that a change may use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) threads: usize,
@@ -31,22 +30,22 @@ pub(crate) struct ChangeWriter<'a> {
     change: &'a Change,
     limits: Limits,
     interrupt: &'a Interrupt,
-    /// By position in the scan.
+    /// Changes of chunks, by position in the scan.
     pending: BTreeMap<usize, ChunkChange>,
     pending_bytes: usize,
-    /// For each partition of a plan in order the chunk whose rows are coming.
+    /// For each partition of a plan in order, the chunk whose rows are being read.
     open: Vec<Option<usize>>,
-    /// Rows that are to be added when all old ones are gone.
+    /// Rows to add after all old ones have been removed.
     moved: Vec<RecordBatch>,
     row_count: u64,
-    /// The rows as they are now, or were, if they are asked for.
+    /// The new rows, or the removed ones, if `RETURNING` needs them.
     returned: ReturningRows,
 }
 
-/// What was done.
+/// The result of a change.
 pub(crate) struct ChangedRows {
     pub(crate) row_count: u64,
-    /// The rows that `RETURNING` is about: as they are now, or were.
+    /// The rows for `RETURNING`: the new ones, or the removed ones.
     pub(crate) returned: Vec<RecordBatch>,
 }
 
@@ -69,10 +68,10 @@ impl<'a> ChangeWriter<'a> {
         }
     }
 
-    /// Says how many rows changed.
+    /// Applies the change, and returns the number of changed rows.
     pub(crate) fn run(mut self, mut rows: Rows) -> Result<ChangedRows> {
         let Some(source) = &self.change.source else {
-            // Nothing is read, so nothing can change; but the query may still fail.
+            // Nothing is read, so nothing can change, but the query may still fail.
             rows.try_for_each(|rows| rows.map(|_| ()))?;
             return Ok(ChangedRows { row_count: 0, returned: Vec::new() });
         };
@@ -98,7 +97,7 @@ impl<'a> ChangeWriter<'a> {
         Ok(ChangedRows { row_count: self.row_count, returned: self.returned.rows })
     }
 
-    /// Adds rows to their chunks. Says which chunks are complete.
+    /// Adds rows to their chunks, and returns the chunks that are complete.
     fn gather(&mut self, rows: &RecordBatch) -> Result<Vec<usize>> {
         let place = |column: usize| match rows.columns().get(column) {
             Some(array) => {
@@ -129,7 +128,7 @@ impl<'a> ChangeWriter<'a> {
         Ok(complete)
     }
 
-    /// The chunk that is complete as rows of this one come.
+    /// The chunk that is complete because rows of this one have begun.
     fn opened(&mut self, position: usize) -> Option<usize> {
         let partition_count = self.open.len();
         let open = self.open.get_mut(position.checked_rem(partition_count)?)?;
@@ -169,7 +168,7 @@ impl<'a> ChangeWriter<'a> {
         'a: 'scope,
     {
         let Some(mut chunk) = self.pending.remove(&position) else { return Ok(()) };
-        // Rows that wait for others to go stay until the end.
+        // Rows that must wait until others are removed stay until the end.
         if self.change.kind != Kind::Move || self.change.table.definition.unique.is_empty() {
             self.pending_bytes -= chunk.bytes;
         }
@@ -187,7 +186,7 @@ impl<'a> ChangeWriter<'a> {
         Ok(())
     }
 
-    /// Waits for the chunk that was begun first.
+    /// Waits for the chunk that was started first.
     fn finish(&mut self, running: &mut Running<'_>, scan: &Scan) -> Result<()> {
         let Some((position, handle)) = running.pop_front() else { return Ok(()) };
         let successor = handle.join().map_err(|_| Error::internal("rewriting a chunk panicked"))?;
@@ -201,7 +200,7 @@ impl<'a> ChangeWriter<'a> {
                 self.batch.append_stored(table, columns, row_count)?;
             }
         }
-        // Where keys decide, the old rows must all be gone first.
+        // If the table has keys, all old rows must be removed first.
         if table.definition.unique.is_empty() {
             std::mem::take(&mut self.moved).into_iter().try_for_each(|rows| self.append(rows))?;
         }
@@ -209,7 +208,7 @@ impl<'a> ChangeWriter<'a> {
     }
 
     fn append(&mut self, rows: RecordBatch) -> Result<()> {
-        // A row that is changed into another's key is neither lost nor takes the other's place.
+        // A row whose new key exists already is an error: it is neither lost nor does it replace the other row.
         append_named(self.batch, &self.change.table, &self.change.columns, rows, ConflictPolicy::Error)
     }
 
@@ -227,7 +226,7 @@ impl<'a> ChangeWriter<'a> {
     }
 }
 
-/// The bytes of values themselves, not of what they are slices of.
+/// The size of the values themselves in bytes, not of the arrays that they are slices of.
 fn bytes_of(values: &[ArrayRef]) -> usize {
     values.iter().map(|array| array.to_data().get_slice_memory_size().unwrap_or(0)).sum()
 }

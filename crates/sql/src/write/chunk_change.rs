@@ -1,4 +1,4 @@
-//! The change of one chunk: rows that go, or columns that are set.
+//! The change of one chunk: removed rows, or columns with new values.
 
 use crate::dml::change::{Change, Kind};
 use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder, UInt32Array};
@@ -6,7 +6,7 @@ use arrow::compute::{concat, filter};
 use atsdb_core::{Error, ErrorKind, NewChunk, Result};
 use atsdb_engine::{Rewrite, Scan};
 
-/// Rows of one chunk, and the new values of the columns that are set, in pieces as they came.
+/// Rows of one chunk, and the new values of assigned columns, in pieces as they arrived.
 #[derive(Debug, Default)]
 pub(super) struct ChunkChange {
     pub(super) numbers: Vec<UInt32Array>,
@@ -16,11 +16,11 @@ pub(super) struct ChunkChange {
     pub(super) bytes: usize,
 }
 
-/// What becomes of a chunk.
+/// The replacement of a chunk.
 pub(super) enum Successor {
     /// `None` if no row is left.
     Chunk(Option<NewChunk>),
-    /// It is too large as one chunk: its rows in stored form, to be added anew.
+    /// The rows in stored form, which must be added again because they are too large for one chunk.
     Rows(Vec<ArrayRef>, usize),
 }
 
@@ -31,7 +31,7 @@ impl ChunkChange {
         self.values.push(values);
     }
 
-    /// The successor of the chunk, and how many rows of it changed.
+    /// The successor of the chunk, and the number of its rows that changed.
     pub(super) fn successor(&self, change: &Change, scan: &Scan, position: usize) -> Result<(Successor, u64)> {
         let Some(chunk) = scan.chunks().get(position) else {
             return Err(Error::internal(format!("no chunk {position} is read")));
@@ -67,7 +67,7 @@ impl ChunkChange {
         }
     }
 
-    /// The columns that are set, whole.
+    /// The assigned columns, with all rows.
     fn set(
         &self,
         change: &Change,
@@ -84,7 +84,7 @@ impl ChunkChange {
     }
 }
 
-/// How many rows are named, each counted once.
+/// The number of distinct rows.
 fn count_distinct(numbers: &UInt32Array, chunk_rows: usize) -> Result<usize> {
     let numbers = numbers.values();
     if numbers.last().is_some_and(|last| *last as usize >= chunk_rows) {
@@ -103,7 +103,7 @@ fn count_distinct(numbers: &UInt32Array, chunk_rows: usize) -> Result<usize> {
     Ok(seen.into_iter().filter(|seen| *seen).count())
 }
 
-/// All rows but these.
+/// A mask of all other rows.
 fn others(numbers: &UInt32Array, chunk_rows: usize) -> BooleanArray {
     let mut keep = BooleanBufferBuilder::new(chunk_rows);
     keep.append_n(chunk_rows, true);
@@ -111,7 +111,7 @@ fn others(numbers: &UInt32Array, chunk_rows: usize) -> BooleanArray {
     BooleanArray::new(keep.finish(), None)
 }
 
-/// The rows that a successor was to have, in stored form.
+/// The rows of a successor, in stored form.
 fn rows_of(change: &Change, scan: &Scan, position: usize, rewrite: &Rewrite) -> Result<(Vec<ArrayRef>, usize)> {
     let all: Vec<usize> = (0..change.table.definition.columns.len()).collect();
     let mut columns = scan.read_stored(position, &all)?;

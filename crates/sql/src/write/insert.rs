@@ -1,5 +1,5 @@
-//! `INSERT`: where rows go, and the way there for the result of a query. Literals go straight into columns
-//! ([`insert_run`](crate::write::insert_run)). Either way one batch, all or nothing.
+//! `INSERT` of the result of a query. Literals are read directly into columns
+//! ([`insert_run`](crate::write::insert_run)). In both cases the statement is one batch, all or nothing.
 
 use super::assign::assign;
 use crate::ddl::defaults::{default_array, default_type};
@@ -12,7 +12,7 @@ use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result, Table};
 use atsdb_engine::Batch;
 use std::sync::Arc;
 
-/// Adds what a query answers to a batch, by position. Says how many rows.
+/// Adds the rows of a query to a batch, by position, and returns their number.
 pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, rows: Rows) -> Result<u64> {
     let policy = target.on_duplicate.policy(table)?;
     let mut row_count = 0_u64;
@@ -27,7 +27,7 @@ pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, row
     Ok(row_count)
 }
 
-/// Does something with what a query answers, by position, as rows with the columns' names and the defaults.
+/// Runs a function for the rows of a query, with the columns' names assigned by position, and defaults added.
 pub(crate) fn for_named_rows(
     table: &Table,
     target: &Target,
@@ -83,8 +83,8 @@ pub(crate) fn append_named(
     batch.append_with(table, &rows.map_err(|error| Error::internal(error.to_string()))?, policy)
 }
 
-/// The columns that an `INSERT` does not name and that must be given all the same: those with a default, and mapped
-/// ones, whose NULLs are given as plain text, which has no dictionary to be empty.
+/// The columns that an `INSERT` does not name and that must be supplied all the same: those with a default, and mapped
+/// ones, whose NULLs are supplied as plain text to avoid an empty dictionary.
 pub(crate) struct Unnamed<'a>(Vec<&'a Column>);
 
 impl<'a> Unnamed<'a> {
@@ -105,7 +105,7 @@ impl<'a> Unnamed<'a> {
     }
 }
 
-/// An array of NULLs of no type, or with an empty dictionary, as plain text.
+/// Converts an array of untyped NULLs, or with an empty dictionary, to plain text.
 fn with_values(array: &ArrayRef) -> ArrayRef {
     if array.data_type().is_null() {
         return new_null_array(&DataType::Utf8, array.len());

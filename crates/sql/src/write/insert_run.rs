@@ -1,8 +1,7 @@
-//! Statements of one form, `INSERT INTO t (a, b) VALUES (...)` over and over, whose rows gather in columns before they
-//! go to the engine together: a script of a million statements then costs little more than the reading of its text.
-//!
-//! A statement is all there or not at all: what is wrong with its values, or with its keys, is said of it and not of a
-//! later one. Owned here: the rows that wait. Not owned: the batch they go into, and when (`session`).
+//! Repeated statements of one form, `INSERT INTO t (a, b) VALUES (...)`. Their rows are collected in columns before
+//! they are passed to the engine together, so a script of a million statements costs little more than reading its text.
+//! Each statement is all or nothing, and an error in its values or keys is reported for that statement, not for a later
+//! one. Owned here: the waiting rows. Not owned: the batch that they are added to, and when (`session`).
 
 use super::insert::{Unnamed, wrong_width};
 use super::insert_text::{InsertText, Step};
@@ -21,14 +20,14 @@ use atsdb_core::{ColumnType, ConflictPolicy, Error, Result, Table};
 use atsdb_engine::{Batch, KeyIndex, KeyValue};
 use std::sync::Arc;
 
-/// So much text of statements waits at most.
+/// The maximum size of the text of waiting statements in bytes.
 const TEXT_BYTES_MAX: usize = 16 << 20;
-/// How often an interrupt is looked for within one statement.
+/// The number of rows of a statement between checks for an interrupt.
 const ROWS_BETWEEN_LOOKS: u64 = 1 << 16;
 
-/// What waits of statements that begin with the same words.
+/// The waiting rows of statements that begin with the same words.
 pub(crate) struct InsertRun {
-    /// The text up to and with `VALUES`.
+    /// The text up to and including `VALUES`.
     head: String,
     table: Table,
     policy: ConflictPolicy,
@@ -39,32 +38,32 @@ pub(crate) struct InsertRun {
     maps: NarrowMaps,
     row_count: usize,
     text_bytes: usize,
-    /// Rows that wait and are not stored, as their key is there.
+    /// Waiting rows that will not be stored because their key exists.
     left_out: Vec<usize>,
 }
 
-/// How the keys of rows are compared.
+/// How the keys of rows are checked.
 enum Keys {
-    /// By the batch, all together: there are none, or new rows replace others, or the statement is a commit of its own.
+    /// By the batch, all together: there are no keys, or new rows replace others, or the statement has its own commit.
     Later,
-    /// Row by row.
+    /// Here, row by row, with an index.
     Indexed(Box<KeyIndex>),
     /// By the batch, statement by statement.
     AtOnce,
 }
 
-/// What became of a statement.
+/// The outcome of a statement.
 pub(crate) enum Pushed {
-    /// So many rows came, those left out not counted.
+    /// The number of rows, without those that were left out.
     Rows(u64),
-    /// Only the parser understands it; nothing of it is stored.
+    /// Only the parser can read it; nothing was stored.
     NotPlain,
-    /// It is wrong; nothing of it is stored.
+    /// It is invalid; nothing was stored.
     Refused(Error),
 }
 
 impl InsertRun {
-    /// A run that the statement can begin; `None` if it is not plain. `tables` gives those that it may mean.
+    /// Begins a run with a statement; `None` if it is not plain. `tables` returns the tables that it may mean.
     pub(crate) fn begin(
         text: &str,
         parameters: &Parameters,
@@ -72,7 +71,7 @@ impl InsertRun {
     ) -> Result<Option<Self>> {
         let Some(mut insert) = InsertText::begin(text, parameters) else { return Ok(None) };
         let head = text[..insert.place()].to_owned();
-        // The first row decides before the store is asked for anything.
+        // The first row is checked before the store is accessed.
         if insert.next(&mut Vec::new())? != Step::Row {
             return Ok(None);
         }
@@ -100,17 +99,16 @@ impl InsertRun {
         }))
     }
 
-    /// Makes it ready for more than one statement, each of which hears of its own errors. `before` is the index of
-    /// another run of the same table.
+    /// Prepares the run for several statements, each of which reports its own errors. `before` is the index of another
+    /// run of the same table.
     pub(crate) fn keep_on(&mut self, batch: &mut Batch, before: Option<Box<KeyIndex>>) -> Result<()> {
         let definition = &self.table.definition;
         let is_named = |id| self.positions.iter().any(|position| definition.columns[*position].id == id);
-        // A time of this type may be beyond what a time can be; that, and that nobody writes to a rollup, the batch
-        // says.
+        // A time of this type may be out of range. The batch reports that, and also that a rollup cannot be written to.
         let is_unsigned = definition.time_column().is_some_and(|time| time.column_type == ColumnType::UInt64);
         let all_named = definition.unique.iter().flat_map(|unique| &unique.columns).all(|id| is_named(*id));
         self.keys = match (definition.has_unique(), self.policy) {
-            // Keys of rows in memory are compared where the rows are; a rollup refuses at its first row.
+            // Keys of rows in memory are checked by the table in memory; a rollup is refused at its first row.
             _ if is_unsigned || definition.rollup.is_some() => Keys::AtOnce,
             _ if definition.is_in_memory() && definition.has_unique() => Keys::AtOnce,
             (false, _) | (true, ConflictPolicy::Replace | ConflictPolicy::Merge) => Keys::Later,
@@ -125,12 +123,12 @@ impl InsertRun {
         Ok(())
     }
 
-    /// Whether the statement is one more of the same form.
+    /// Whether the statement has the same form.
     pub(crate) fn takes(&self, text: &str) -> bool {
         text.starts_with(&self.head)
     }
 
-    /// Whether its rows go into the table.
+    /// Whether it inserts into this table.
     pub(crate) fn is_into(&self, table: &Table) -> bool {
         self.table.id == table.id
     }
@@ -140,12 +138,12 @@ impl InsertRun {
         &self.table
     }
 
-    /// Bytes of the statements that wait.
+    /// The size of the waiting statements in bytes.
     pub(crate) fn text_bytes(&self) -> usize {
         self.text_bytes
     }
 
-    /// The index of the table's keys, which goes on with another run.
+    /// The index of the table's keys, which another run can continue to use.
     pub(crate) fn into_index(self) -> Option<Box<KeyIndex>> {
         match self.keys {
             Keys::Indexed(index) => Some(index),
@@ -153,9 +151,8 @@ impl InsertRun {
         }
     }
 
-    /// Takes in the rows of a statement that [it takes](Self::takes). Unless it answers with rows, it is to be given
-    /// up.
-    /// After an error the batch is.
+    /// Adds the rows of a statement that [has the same form](Self::takes). If the outcome is not a number of rows, the
+    /// run must be discarded. After an error, so must the batch.
     pub(crate) fn push(
         &mut self,
         text: &str,
@@ -191,7 +188,7 @@ impl InsertRun {
         Ok(Pushed::Rows(row_count))
     }
 
-    /// Hands all rows that wait to the batch.
+    /// Passes all waiting rows to the batch.
     pub(crate) fn flush(&mut self, batch: &mut Batch) -> Result<()> {
         self.hand_over(self.row_count, batch)?;
         if let Keys::Indexed(index) = &mut self.keys
@@ -256,7 +253,7 @@ impl InsertRun {
         Ok(())
     }
 
-    /// Hands the first rows that wait to the batch; the others are forgotten.
+    /// Passes the first waiting rows to the batch, and discards the others.
     fn hand_over(&mut self, row_count: usize, batch: &mut Batch) -> Result<()> {
         let arrays = self.finish();
         let rows = self.rows(&arrays, 0, row_count)?;
@@ -279,7 +276,7 @@ impl InsertRun {
         }
     }
 
-    /// The error of a statement one of whose keys is there, as the batch says it.
+    /// The batch's error for a statement with a key that exists.
     fn refuse_duplicate(&mut self, before: usize, batch: &mut Batch) -> Error {
         let row_count = self.row_count;
         let arrays = self.finish();
@@ -293,7 +290,7 @@ impl InsertRun {
         compare().err().unwrap_or_else(|| Error::internal("a key that is there already is not found"))
     }
 
-    /// The columns' values; nothing waits then.
+    /// Takes the columns' values. No rows wait afterwards.
     fn finish(&mut self) -> Vec<ArrayRef> {
         (self.row_count, self.text_bytes) = (0, 0);
         self.columns.iter_mut().map(LiteralColumn::finish).collect()
@@ -306,10 +303,10 @@ impl InsertRun {
     }
 }
 
-/// What was read of a statement.
+/// The rows that were read from a statement.
 struct Read {
     row_count: u64,
-    /// A row of it has a key that is there.
+    /// Whether one of its rows has a key that exists.
     is_duplicate: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Reading `INSERT INTO table (columns) VALUES (literals), ...` straight from its text, without syntax tree and
-//! plan, row by row. Anything else is "not plain" and goes the general way.
+//! Reads `INSERT INTO table (columns) VALUES (literals), ...` directly from its text, row by row, without a syntax tree
+//! or plan. Any other statement is "not plain" and is parsed as usual.
 
 use crate::dml::conflict::OnDuplicate;
 use crate::text::literal::Literal;
@@ -7,12 +7,12 @@ use crate::text::params::{Parameters, bound, is_number};
 use atsdb_core::{ConflictPolicy, Result};
 use std::borrow::Cow;
 
-/// What comes next in the text.
+/// The next item in the text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Row,
     End,
-    /// Something that only the parser understands.
+    /// Text that only the parser can read.
     NotPlain,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct InsertText<'a> {
 }
 
 impl<'a> InsertText<'a> {
-    /// Reads up to and with `VALUES`; `None` if the text is not plain.
+    /// Reads up to and including `VALUES`; `None` if the text is not plain.
     pub(crate) fn begin(text: &'a str, parameters: &'a Parameters) -> Option<Self> {
         let mut reader = Reader { text, at: 0 };
         let on_duplicate = reader.opening()?;
@@ -44,13 +44,13 @@ impl<'a> InsertText<'a> {
         Some(Self { reader, parameters, table, columns, on_duplicate, has_rows: false })
     }
 
-    /// Reads on in a statement whose beginning, up to and with `VALUES`, was read before.
+    /// Continues in a statement that has been read up to and including `VALUES`.
     pub(crate) fn resume(text: &'a str, at: usize, parameters: &'a Parameters) -> Self {
         let (reader, on_duplicate) = (Reader { text, at }, OnDuplicate::default());
         Self { reader, parameters, table: String::new(), columns: None, on_duplicate, has_rows: false }
     }
 
-    /// How far it has been read, in bytes.
+    /// The number of bytes read so far.
     pub(crate) fn place(&self) -> usize {
         self.reader.at
     }
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// A word of letters, digits and underscores, as far as it goes.
+    /// A word of letters, digits and underscores.
     fn word(&self) -> &'a str {
         let rest = self.rest();
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80;
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Up to and with `INTO`: what becomes of rows whose key is there.
+    /// Reads up to and including `INTO`, and returns the clause for rows whose key exists.
     fn opening(&mut self) -> Option<OnDuplicate> {
         let by_word = match self.keyword("REPLACE") {
             true => ConflictPolicy::Replace.into(),
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
         self.take(b')').then_some(names)
     }
 
-    /// What stands between two quotes, doubled ones inside taken as one.
+    /// The text between two quotes, in which a doubled quote is one quote.
     fn quoted(&mut self, quote: u8) -> Option<Cow<'a, str>> {
         let start = self.at + 1;
         let mut doubled = false;
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         let negative = self.peek() == Some(b'-');
         if negative || self.peek() == Some(b'+') {
             self.at += 1;
-            // Two signs, or a comment.
+            // This would be two signs, or a comment.
             if matches!(self.peek(), Some(b'-' | b'+')) {
                 return None;
             }

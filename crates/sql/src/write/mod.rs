@@ -1,9 +1,7 @@
-//! Writing rows: what `INSERT`, `UPDATE` and `DELETE` do to a batch of the engine.
-//!
-//! Owned here: rows of queries and of literals on their way into columns of a table's types ([`insert`],
-//! [`insert_run`], [`assign`]), chunks that are rewritten ([`change_writer`]), rows that meet others of the same key
-//! ([`upsert`]), and the rows of `RETURNING`. Not owned: what a statement asks for (`dml`), when a batch commits
-//! (`session`), and how a chunk is rewritten and committed (`engine`).
+//! Writing rows: what `INSERT`, `UPDATE` and `DELETE` do to a batch of the engine. Owned here: converting rows of
+//! queries and literals to columns with a table's types ([`insert`], [`insert_run`], [`assign`]), rewriting chunks
+//! ([`change_writer`]), rows whose key exists already ([`upsert`]), and the rows of `RETURNING`. Not owned: the meaning
+//! of a statement (`dml`), committing batches (`session`), and how a chunk is rewritten and committed (`engine`).
 
 pub(crate) mod assign;
 pub(crate) mod change_writer;

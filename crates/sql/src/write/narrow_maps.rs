@@ -1,5 +1,5 @@
-//! The strings that rows bring for mapped columns of 8 and 16 bits: when a dictionary may be full, the rows go to the
-//! engine at once, so that the statement which brings one string too many hears of it.
+//! Counts the new strings for mapped columns of 8 and 16 bits. When a dictionary may be full, the rows are passed to
+//! the engine at once, so that the statement with one string too many gets the error.
 
 use crate::text::literal::Literal;
 use atsdb_core::{Column, MapWidth, Result, Table};
@@ -11,22 +11,22 @@ use std::collections::HashSet;
 pub(crate) struct NarrowMaps(Vec<NarrowMap>);
 
 struct NarrowMap {
-    /// Which of the statement's columns.
+    /// The position among the statement's columns.
     column: usize,
-    /// The texts that came.
+    /// The texts so far.
     texts: HashSet<String>,
-    /// How many more strings certainly fit.
+    /// The number of further strings that certainly fit.
     room: usize,
     is_full: bool,
 }
 
 impl NarrowMaps {
-    /// Of no column.
+    /// No narrow dictionaries.
     pub(crate) fn none() -> Self {
         Self::default()
     }
 
-    /// Of the columns of a statement.
+    /// The narrow dictionaries of a statement's columns.
     pub(crate) fn of<'a>(table: &Table, columns: impl Iterator<Item = &'a Column>, batch: &mut Batch) -> Result<Self> {
         let mut maps = Vec::new();
         for (at, column) in columns.enumerate() {
@@ -37,7 +37,7 @@ impl NarrowMaps {
         Ok(Self(maps))
     }
 
-    /// Takes a row in.
+    /// Notes the strings of a row.
     pub(crate) fn note(&mut self, row: &[Literal<'_>]) {
         for map in &mut self.0 {
             let text = match row.get(map.column) {
@@ -53,7 +53,7 @@ impl NarrowMaps {
         }
     }
 
-    /// Whether a string came since the last time that may be one too many.
+    /// Whether a new string since the last call may be one too many.
     pub(crate) fn are_full(&mut self) -> bool {
         let mut are_full = false;
         for map in &mut self.0 {

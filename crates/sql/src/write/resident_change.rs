@@ -1,4 +1,4 @@
-//! Changes of rows in memory: old rows go, new ones come.
+//! Changes of rows in memory: old rows are removed, new ones are added.
 
 use super::assign::{assign, plain};
 use super::change_writer::ChangedRows;

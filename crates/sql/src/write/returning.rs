@@ -1,4 +1,4 @@
-//! `RETURNING`: what a statement answers of the rows that it has added, changed or removed.
+//! `RETURNING`: the answer of a statement about the rows that it has added, changed or removed.
 
 use crate::ddl::defaults::default_type;
 use crate::dml::returning::Returning;
@@ -15,7 +15,7 @@ use atsdb_core::{Column, Error, ErrorKind, Result, Table};
 use atsdb_engine::ReadSnapshot;
 use std::sync::Arc;
 
-/// Where and how the queries that belong to a statement run: over the state before it.
+/// The context for the queries that belong to a statement: they run over the state before it.
 pub(crate) struct StatementContext<'a> {
     pub(crate) worker: Arc<Worker>,
     pub(crate) interrupt: &'a Interrupt,
@@ -25,7 +25,7 @@ pub(crate) struct StatementContext<'a> {
 }
 
 impl Returning {
-    /// The answer for some rows, which are complete ones.
+    /// The answer for some complete rows.
     pub(crate) fn answer(
         &self,
         context: &StatementContext<'_>,
@@ -60,7 +60,7 @@ impl Returning {
     }
 }
 
-/// Rows of one schema in one batch; `bytes_max` bounds what a statement may hold.
+/// Combines rows of one schema into one batch. `bytes_max` limits the memory of a statement.
 pub(crate) fn gathered(mut batches: Vec<RecordBatch>, bytes_max: usize) -> Result<Option<RecordBatch>> {
     let bytes: usize = batches.iter().map(RecordBatch::get_array_memory_size).sum();
     if bytes > bytes_max {
@@ -77,7 +77,7 @@ pub(crate) fn gathered(mut batches: Vec<RecordBatch>, bytes_max: usize) -> Resul
     }
 }
 
-/// No rows, of a table's columns.
+/// An empty batch with a table's columns.
 pub(crate) fn no_rows(table: &Table) -> RecordBatch {
     let field = |column: &Column| Field::new(&column.name, default_type(column), true);
     RecordBatch::new_empty(Arc::new(Schema::new(table.definition.columns.iter().map(field).collect::<Vec<_>>())))

@@ -1,4 +1,4 @@
-//! The rows that the `RETURNING` of a change is about: whole, and each once.
+//! The rows for the `RETURNING` of a change: complete, and each once.
 
 use super::assign::plain;
 use crate::dml::change::Change;
@@ -10,17 +10,17 @@ use atsdb_engine::Batch;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// As they are now, or were.
+/// Collects the new rows, or the removed ones.
 #[derive(Default)]
 pub(crate) struct ReturningRows {
     pub(crate) rows: Vec<RecordBatch>,
-    /// The places of those that are among them.
+    /// The locations of the rows collected so far.
     seen: HashSet<(u32, u32)>,
 }
 
 impl ReturningRows {
-    /// Takes rows of the change's query in, if anybody asks for them: `whole` has the columns that are set, by
-    /// position, the query's rows the others. Says how many bytes they take.
+    /// Keeps rows of the change's query, if they are needed. `whole` has the assigned columns, by position, and the
+    /// query's rows have the others. Returns the size of the rows in bytes.
     pub(crate) fn keep(
         &mut self,
         batch: &Batch,

@@ -1,7 +1,8 @@
-//! Tests: processes that end at each point between two steps, and power cuts, which also take what was not on disk.
+//! Tests: processes that end at each point between two steps, and power cuts, which also lose data that was not on
+//! disk.
 //!
 //! A power cut is a crash after which each page file ends where it was last made durable, and the catalogue's log is
-//! all there; or, where commits do not wait for the disk, is gone.
+//! complete or, if commits do not wait for the disk, lost.
 
 use crate::options::SqliteOptions;
 use crate::split::layout::{SplitBy, SplitLayout};
@@ -15,7 +16,7 @@ use std::process::Command;
 
 const NOW_MS: i64 = 1_709_294_400_000;
 const STEPS: u64 = 40;
-/// How many batches are kept.
+/// The number of batches that are kept.
 const KEPT: u64 = 6;
 const POINTS: [&str; 6] = [
     "pages are staged",
@@ -43,7 +44,7 @@ fn chunks(table: TableId, batch: u64) -> Vec<NewChunk> {
     (0..4).map(chunk).collect()
 }
 
-/// What is visible after a step: the last batches, all but the newest with an index on their first two chunks.
+/// The visible chunks after a step: the last batches. All but the newest have an index on their first two chunks.
 fn expected(table: TableId, step: u64) -> Vec<NewChunk> {
     let batch = |batch: u64| {
         let mut chunks = chunks(table, batch);
@@ -59,7 +60,7 @@ fn find<'e>(entries: &'e [ChunkEntry], chunk: &NewChunk) -> &'e ChunkEntry {
     entries.iter().find(|entry| entry.descriptor_bytes == chunk.descriptor_bytes).expect("the chunk is there")
 }
 
-/// One change that adds a batch, in part staged, takes the oldest away and amends the one before.
+/// One change that adds a batch, in part staged, removes the oldest and amends the previous one.
 fn step(store: &SqliteStore, table: TableId, step: u64) {
     let entries = store.snapshot().unwrap().chunks(table, TimeRange::ALL).unwrap();
     let mut change = Change { batch: Some(BatchId::new(step.to_string()).unwrap()), ..Change::default() };
@@ -79,7 +80,7 @@ fn step(store: &SqliteStore, table: TableId, step: u64) {
     store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap();
 }
 
-/// Whether exactly the chunks of a step are there, bit for bit.
+/// Whether exactly the chunks of a step exist, bit for bit.
 fn is_at(snapshot: &dyn Snapshot, table: TableId, step: u64) -> bool {
     let (entries, chunks) = (snapshot.chunks(table, TimeRange::ALL).unwrap(), expected(table, step));
     let there = |chunk: &NewChunk| {
@@ -107,7 +108,7 @@ fn a_writer_until_a_fault() {
     }
 }
 
-/// Runs a writer until it passes the point the so-manieth time, or to its end; says what it acknowledged.
+/// Runs a writer until it has passed the point a given number of times, or to its end. Returns what it acknowledged.
 fn crash(path: &Path, durability: Durability, point: &str, count: u32) -> Option<u64> {
     let beside = |ending: &str| path.with_extension(ending);
     let mut writer = Command::new(std::env::current_exe().unwrap());
@@ -150,8 +151,8 @@ fn check(path: &Path, case: &str) -> Option<u64> {
     let at = (0..STEPS).rev().find(|step| is_at(&*snapshot, table, *step));
     assert!(at.is_some() || snapshot.chunks(table, TimeRange::ALL).unwrap().is_empty(), "{case}: half a step");
     drop(snapshot);
-    // What was left goes, and nothing else does.
-    // Stages that are idle are given up when they were seen to be so for a while.
+    // Leftovers are removed, and nothing else. Stages that are idle are given up when they were seen to be so for a
+    // while.
     for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
         while store.reclaim(1 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
@@ -200,7 +201,7 @@ fn a_power_cut_leaves_whole_changes_where_commits_do_not_wait_for_the_disk() {
         crash(&path, Durability::Normal, point, count);
         let cut = path.with_extension("cut");
         cut_power(&path, &cut);
-        // One that came to its end has none.
+        // A writer that ran to its end has none.
         let _ = fs::remove_file(cut.join("atsdb.db-wal"));
         check(&cut, &case);
     }

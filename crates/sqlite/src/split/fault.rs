@@ -1,5 +1,5 @@
-//! Hooks for crash tests: points at which they end the process, and a log of what is on disk by then. Outside of tests
-//! they do nothing.
+//! Hooks for crash tests: points at which the process is ended, and a log of the data that is on disk at that time.
+//! Outside of tests they do nothing.
 
 /// A named point between two steps.
 #[cfg(not(test))]

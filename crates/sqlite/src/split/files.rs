@@ -1,9 +1,9 @@
 //! All page files of a store: open files, write locks, reading, and syncing.
 //!
 //! A file is written by the holder of its lock (`flock`, which the system releases when a process ends). The lock is
-//! held from the first byte until the catalogue refers to what was written, or never will. So the content of an
-//! unlocked file is either referenced or garbage. Locks are only tried, never waited for. Files are deleted by name, so
-//! the holder of an open file checks whether it still has its name.
+//! held from the first byte until the catalogue refers to the new blocks, or until it is certain that it never will. So
+//! the content of an unlocked file is either referenced or garbage. Locks are only tried, never waited for. Files are
+//! deleted by name, so the holder of an open file checks whether it still has its name.
 
 use crate::error::{Attempt, Failure};
 use crate::rewrite::rewrite_and_sync;
@@ -195,7 +195,7 @@ impl PageFiles {
         columns.iter().map(page).collect()
     }
 
-    /// The error for a file that could not be read; `what` is what was searched for.
+    /// The error for a file that could not be read; `what` names the object that was searched for.
     pub(crate) fn failure(&self, number: i64, what: &str, error: PageFileError) -> Error {
         let path = self.path(number);
         match error {
@@ -234,7 +234,7 @@ impl PageFiles {
         let synced = handle.file.sync_data().and_then(|()| {
             if !handle.named.load(Ordering::Acquire) {
                 File::open(&self.folder)?.sync_all()?;
-                // It is set only now, since whoever finds it set acknowledges without waiting.
+                // It is set only now, because a thread that finds it set acknowledges without waiting.
                 handle.named.store(true, Ordering::Release);
             }
             Ok(())
@@ -268,15 +268,15 @@ impl PageFiles {
     pub(crate) fn repair_before_close(&self) {
         let failed = self.failed.lock().clone();
         for handle in failed.into_iter().filter_map(|number| self.writer(number, false).ok()) {
-            // There is nobody to report a failure to.
+            // A failure cannot be reported here.
             if let Ok(Some(locked)) = LockedFile::try_lock(&handle) {
                 self.repair(locked.handle());
             }
         }
     }
 
-    /// Locks a file for writing, if nobody else has. `file_usage` asks the catalogue how much of it chunks use, if it
-    /// still belongs to the store: it can only be removed while nobody has locked it.
+    /// Locks a file for writing, if it is not locked. `file_usage` asks the catalogue how much of it chunks use, if it
+    /// still belongs to the store: it can only be removed while it is not locked.
     pub(crate) fn claim(
         &self,
         handle: &Arc<FileHandle>,
@@ -287,7 +287,7 @@ impl PageFiles {
         else {
             return Ok(Claim::Busy);
         };
-        // Another process may have removed the file before the lock was free: what is written to it now would be lost.
+        // Another process may have removed the file before the lock was free. Data written to it now would be lost.
         let file_usage = if handle.is_linked() { file_usage()? } else { None };
         let Some(file_usage) = file_usage else {
             self.forget(handle.number);
@@ -359,7 +359,7 @@ pub(crate) enum Claim {
     Useless,
 }
 
-/// A file that is locked for writing. When this is dropped, what was appended is truncated unless it was
+/// A file that is locked for writing. When this is dropped, appended data is truncated unless it was
 /// [kept](Self::keep).
 #[derive(Debug)]
 pub(crate) struct LockedFile {
@@ -405,7 +405,7 @@ impl LockedFile {
         Ok(location)
     }
 
-    /// Keeps what was appended.
+    /// Keeps the appended data.
     pub(crate) fn keep(&mut self) {
         self.start = self.end;
     }

@@ -65,7 +65,7 @@ impl Folder {
 /// Makes the names in a folder durable.
 pub(crate) fn sync_directory(folder: &Path) -> Result<()> {
     match fs::File::open(folder).and_then(|folder| folder.sync_all()) {
-        // A folder that may be entered but not listed must have been created by somebody else before.
+        // A folder that may be entered but not listed must have been created by another user before.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         other => other.map_err(|error| unavailable("make durable", folder, error)),
     }

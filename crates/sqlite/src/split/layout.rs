@@ -13,7 +13,7 @@ const SMALL_CHUNK_BYTES: u64 = 32 << 10;
 /// How the pages of a split store are divided over files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SplitBy {
-    /// By slice: each slice has files of its own, so dropping it removes files.
+    /// By slice: each slice has its own files, so dropping it removes files.
     Slice,
     /// By writer: writers share this number of files.
     Shards(u16),

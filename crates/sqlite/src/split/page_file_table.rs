@@ -1,4 +1,4 @@
-//! What the catalogue records about page files.
+//! The catalogue's records of page files.
 
 use crate::error::Attempt;
 use crate::split::file::{BLOCK_HEAD_BYTES, BLOCK_PAGE_BYTES};

@@ -131,7 +131,7 @@ impl<'a> PageWriter<'a> {
         Self { store, files, locked: Vec::new() }
     }
 
-    /// Keeps what was appended to these files.
+    /// Keeps the data appended to these files.
     pub(crate) fn keep(&mut self, used: &BTreeSet<i64>) {
         let used = self.locked.iter_mut().filter(|(_, locked)| used.contains(&locked.handle().number));
         used.for_each(|(_, locked)| locked.keep());
@@ -356,7 +356,7 @@ impl<'a> PageWriter<'a> {
         Ok(self.files.sync_all(&staged)?)
     }
 
-    /// Makes durable what was appended.
+    /// Makes the appended data durable.
     pub(crate) fn sync_locked(&self) -> Attempt<()> {
         self.sync(&[])
     }

@@ -1,14 +1,14 @@
-//! Removing page files that contain nothing any more.
+//! Removing page files that no chunk refers to any more.
 //!
 //! A file is removed in three steps, each of which a crash may interrupt. It *retires* when no chunk refers to it:
-//! under its lock, one transaction removes it from `atsdb_page_file`, so that nobody writes to it again, and leaves a
-//! note in `atsdb_garbage`. Then older snapshots must end, in all processes. Then the file is deleted, and after it the
-//! notes.
+//! under its lock, one transaction removes it from `atsdb_page_file`, so that it is not written to again, and adds a
+//! row to `atsdb_garbage`. Then older snapshots must end, in all processes. Then the file is deleted, and after it the
+//! rows in `atsdb_garbage`.
 //!
 //! How is it known that no older snapshot is left? A snapshot is a read transaction of the catalogue, and SQLite copies
 //! a commit from its log into the file only when no read transaction is older than that commit. So once a checkpoint
-//! has passed the transaction that retired the file, nobody can see a chunk in it any more. The same checkpoint made
-//! that commit durable, so a power cut cannot restore chunks whose file is gone.
+//! has passed the transaction that retired the file, no reader can see a chunk in it any more. The same checkpoint made
+//! that commit durable, so a power cut cannot restore chunks whose file was deleted.
 
 use crate::catalogue::Catalogue;
 use crate::error::Attempt;
@@ -26,7 +26,7 @@ use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 use std::io;
 
-/// How often all files are checked for what crashes left, in milliseconds.
+/// How often all files are checked for leftovers of crashes, in milliseconds.
 const SWEEP_MS: u64 = 3_600_000;
 
 /// The chunks in a file.

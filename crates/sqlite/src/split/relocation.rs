@@ -49,7 +49,7 @@ pub(crate) fn relocate(
         }
         let Some(location) = PageLocation::of(left.payload) else { continue };
         let unreadable = |error| files.failure(number, &format!("chunk {}", left.chunk), error);
-        // What is damaged stays where it is, for `verify` to find.
+        // Damaged data stays in its place, so that `verify` finds it.
         let Ok(file) = files.reader(number) else { return Ok(0) };
         let Ok(block) = file::read_block(&file, location) else { continue };
         let pages = block.read_all(&file).map_err(|error| unreadable(error.into()))?;

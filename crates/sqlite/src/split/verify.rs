@@ -1,5 +1,5 @@
 //! Finding damage in page files: whether they exist, whether each chunk's block does, and whether they agree with the
-//! catalogue. What is between blocks is meaningless and not checked.
+//! catalogue. Bytes between blocks have no meaning and are not checked.
 
 use crate::split::file::{self, PageFileError};
 use crate::split::files::PageFiles;
@@ -33,7 +33,7 @@ pub(crate) fn verify(connection: &Connection, files: &PageFiles, listed: &BTreeS
     findings
 }
 
-/// Checks a file that the catalogue does not know. It is no finding if it belongs to this store or its header never
+/// Checks a file that the catalogue does not know. It is not reported if it belongs to this store or its header never
 /// reached the disk: a power cut leaves such files, and reclaiming removes them.
 fn check_unknown_file(files: &PageFiles, number: i64) -> Option<Finding> {
     let path = files.path(number);
@@ -59,8 +59,8 @@ fn finding_of_error(location: String, error: &Error) -> Finding {
     Finding::from_error(location, error.to_string(), error)
 }
 
-/// Compares visible chunks with their blocks, in the order of their locations. What a stage wrote need not be on disk:
-/// after a power cut its rows may exist without it, until the stage is discarded.
+/// Compares visible chunks with their blocks, in the order of their locations. The pages of a stage need not be on
+/// disk: after a power cut its rows may exist without them, until the stage is discarded.
 fn chunks(connection: &Connection, files: &PageFiles, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(&format!(
         "SELECT payload, id, page_count, byte_count, (payload - {PAGE_LOCATION_MIN}) >> 32 IN (SELECT id FROM atsdb_page_file)

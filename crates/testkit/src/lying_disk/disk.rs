@@ -10,13 +10,13 @@ const SECTOR_BYTES: usize = 512;
 /// What becomes of changes that were not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// All are there: the program was killed, and the system was not.
+    /// All changes survive: the program was killed, but not the system.
     Nothing,
-    /// None is there.
+    /// No change survives.
     Everything,
-    /// The first are there, of each file and folder; the last of them in part.
+    /// The first changes of each file and folder survive, the last of them in part.
     Later,
-    /// Any of them are there, and any sectors of each.
+    /// Any subset of the changes survives, with any sectors of each.
     Some,
 }
 
@@ -63,13 +63,13 @@ impl Folder {
 }
 
 impl Disk {
-    /// A disk on which the folder is there, empty.
+    /// A disk with only an empty folder.
     pub fn new(root: &Path) -> Self {
         let folders = BTreeMap::from([(root.to_owned(), Folder::default())]);
         Self { root: root.to_owned(), files: Vec::new(), inodes: HashMap::new(), folders }
     }
 
-    /// Does what the program did.
+    /// Repeats a recorded operation of the program.
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Created { path, inode } => {
@@ -111,8 +111,8 @@ impl Disk {
                 let entry = self.folders[parent(from)].find(&name_of(from));
                 self.name(to, entry);
             }
-            // What was written before is lost with the power, and no later sync tells: Linux takes it for written once
-            // it has told of the failure. Names are tried again.
+            // Data written before is lost in a power cut, and no later sync reports that: Linux considers it written
+            // once it has reported the failure. Changes of names are retried.
             Event::SyncFailed { path, inode } => {
                 if !self.folders.contains_key(path) {
                     self.file(*inode).pending.clear();
@@ -132,7 +132,7 @@ impl Disk {
         folder.pending.push((name_of(path), entry));
     }
 
-    /// Writes the files as a power cut leaves them into a folder that is there.
+    /// Writes the files into an existing folder, in the state that a power cut leaves.
     pub fn cut_power(&self, loss: Loss, random: &mut Random, to: &Path) {
         self.write_folder(&self.root, loss, random, to);
     }
@@ -198,7 +198,7 @@ fn set(names: &mut BTreeMap<String, Entry>, name: String, entry: Option<Entry>) 
     };
 }
 
-/// How many of so many changes are looked at.
+/// How many of this many changes are considered.
 fn kept(count: usize, loss: Loss, random: &mut Random) -> usize {
     match loss {
         Loss::Nothing => count,

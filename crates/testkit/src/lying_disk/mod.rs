@@ -1,10 +1,9 @@
-//! A disk that lies: what a program did to files is recorded, call by call ([`Recorder`]), and the [`Disk`] that it was
-//! done to is made again as a power cut at any moment would leave it.
-//!
-//! What is assumed of a disk and its file system, and so not tested: what was synced is there, a write touches no byte
-//! outside of it, and the names in one folder come to the disk in the order in which they were changed. All else may
-//! happen to what was not synced: it is lost, in any order, and in sectors of 512 bytes. What a failed sync did not
-//! make durable, a later one does not either, unless it is written once more.
+//! A simulated disk that lies: the file operations of a program are recorded, call by call ([`Recorder`]), and the
+//! [`Disk`] is rebuilt in the state that a power cut at any moment would leave. These assumptions about a disk and its
+//! file system are not tested: synced data survives, a write touches no byte outside of its range, and the names in one
+//! folder reach the disk in the order in which they were changed. Data that was not synced may be lost, in any order,
+//! in sectors of 512 bytes. Data that a failed sync did not make durable is not made durable by a later sync either,
+//! unless it is written again.
 
 mod disk;
 mod recorder;

@@ -1,11 +1,11 @@
-//! Recording what a program does to files, and letting calls of it fail.
+//! Records the file operations of a program, and makes its calls fail.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCE: &str = include_str!("recorder.c");
 
-/// The library that stands between a program and libc.
+/// The library that intercepts a program's calls of libc.
 #[derive(Debug)]
 pub struct Recorder(PathBuf);
 
@@ -19,8 +19,8 @@ pub struct Fault {
     pub first: u64,
     /// How many fail.
     pub count: u64,
-    /// The system's number of the error; 0 kills the process instead; -1 lets reads and writes do half of what is
-    /// asked.
+    /// The system's error number; 0 kills the process instead; -1 makes reads and writes process only half of the
+    /// requested bytes.
     pub error: i32,
 }
 
@@ -39,7 +39,8 @@ impl Recorder {
         is_built.then_some(Self(library))
     }
 
-    /// Has a command that is not started yet recorded: all that it does below `root` goes to the end of `log`.
+    /// Sets up recording for a command that is not started yet: all its file operations below `root` are appended to
+    /// `log`.
     pub fn watch(&self, command: &mut Command, root: &Path, log: &Path, fault: Option<Fault>) {
         command.env("LD_PRELOAD", &self.0).env("ATSDB_DISK_ROOT", root).env("ATSDB_DISK_LOG", log);
         if let Some(Fault { kinds, first, count, error }) = fault {
@@ -70,13 +71,13 @@ pub enum Event {
     Renamed { from: PathBuf, to: PathBuf },
     /// A file got one more name.
     Linked { from: PathBuf, to: PathBuf },
-    /// The program wrote this to a file whose name ends in `.ack`.
+    /// An acknowledgement, which the program wrote to a file whose name ends in `.ack`.
     Mark(String),
     /// A call was let fail.
     Failed { path: PathBuf, kind: char },
 }
 
-/// Reads what was recorded.
+/// Reads the recorded operations.
 pub fn read_log(log: &Path) -> Vec<Event> {
     let bytes = std::fs::read(log).unwrap_or_default();
     let mut rest = bytes.as_slice();

@@ -1,4 +1,4 @@
-//! The addresses of a URL, and what answers there.
+//! The addresses of a URL, and the servers that answer there.
 
 use super::proxy::{AtCommit, Proxy};
 use super::subject::{Subject, append, count};
@@ -6,7 +6,7 @@ use crate::sample::{Plan, series_table};
 use crate::server;
 use atsdb_core::ErrorKind;
 
-/// The first address that answers is used, and the next when it is gone.
+/// The first address that answers is used, and the next one when it becomes unavailable.
 pub fn the_next_address_is_used_when_one_is_gone(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let url = server.database();

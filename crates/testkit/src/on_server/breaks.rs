@@ -15,7 +15,7 @@ pub fn a_commit_whose_answer_is_lost_counts_once(subject: Subject) {
     let mut expected = 0;
     for round in 0..6 {
         for what in [AtCommit::BreakBefore, AtCommit::BreakAfter] {
-            // Payload numbers are drawn ahead, in a transaction of their own: it may be the one that breaks.
+            // Payload numbers are reserved ahead, in a separate transaction, which may be the one that breaks.
             proxy.set(what);
             let batch = (round % 2 == 0).then(|| BatchId::new(format!("{round} {what:?}")).unwrap());
             let add = vec![Plan::new(expected).chunk(table), Plan::new(expected + 1_000).chunk(table)];
@@ -47,7 +47,7 @@ pub fn a_commit_whose_answer_is_lost_counts_once(subject: Subject) {
     assert_eq!(store.verify().unwrap(), []);
 }
 
-/// A connection that is gone is noticed by its next use, and replaced; a snapshot on it reports what happened.
+/// A lost connection is noticed at its next use, and replaced; a snapshot on it reports an error.
 pub fn a_connection_that_breaks_is_replaced(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let (proxy, url) = Proxy::to(&server.database());

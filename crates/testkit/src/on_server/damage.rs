@@ -61,7 +61,7 @@ pub fn a_row_that_was_changed_is_reported(subject: Subject) {
     }
 }
 
-/// What each reader reports; a new string gets that index.
+/// Checks the reports of each reader, and that a new string gets that index.
 fn ask(store: &dyn Store, tables: [TableId; 2], new: &[u8], index: u32) -> [Result<(), ErrorKind>; 4] {
     let snapshot = store.snapshot().unwrap();
     let chunks = |range| snapshot.chunks(tables[0], range).map(drop).map_err(|error| error.kind());

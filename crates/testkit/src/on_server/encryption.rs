@@ -1,4 +1,4 @@
-//! Whether the network can read what is sent, and whether the server proves its name.
+//! Tests that data is encrypted on the network, and that the server proves its name.
 
 use super::proxy::Proxy;
 use super::subject::{Subject, append, count};
@@ -6,8 +6,8 @@ use crate::sample::{Plan, series_table};
 use crate::server::TestServer;
 use atsdb_core::ErrorKind;
 
-/// An encrypted store works, and nobody between can read it; a server that cannot prove to be who the URL names gets no
-/// login, with `prefer` neither.
+/// An encrypted store works, and nobody in between can read the data. A server that cannot prove to have the name in
+/// the URL gets no login, not even with `prefer`.
 pub fn an_encrypted_connection_is_private_and_to_the_right_server(subject: Subject) {
     let Some((server, authority)) = TestServer::start_encrypting(subject.kind) else { return };
     let (proxy, url) = Proxy::to(&server.database());

@@ -6,7 +6,7 @@ use crate::server::TestServer;
 use atsdb_core::{Change, ColumnId, ErrorKind, NewChunk, Result, Store, TableId, TimeRange};
 
 const FREE_BYTES: u64 = 40 << 20;
-/// Several times what fits.
+/// Several times the available space.
 const COMMITS: u64 = 400;
 
 fn plan(seed: u64) -> Plan {
@@ -29,9 +29,9 @@ fn check(store: &dyn Store, table: TableId, acknowledged: &[u64]) {
     }
 }
 
-/// Every commit that fails says why and what to do, and leaves nothing; what was acknowledged is there and is read;
-/// with more room everything works again. A server that ends itself, as MariaDB does where there is no room to undo
-/// something, is told as one that cannot be reached.
+/// Every failed commit reports the reason and what to do, and leaves nothing behind. Acknowledged data exists and can
+/// be read; with more space everything works again. A server that ends itself, as MariaDB does if it has no space to
+/// roll back, is reported as unreachable.
 pub fn a_full_disk_is_told_and_what_was_acknowledged_stays(subject: Subject) {
     let Some(server) = TestServer::start_on_small_disk(subject.kind, FREE_BYTES) else { return };
     let url = server.database();
@@ -71,7 +71,7 @@ pub fn a_full_disk_is_told_and_what_was_acknowledged_stays(subject: Subject) {
     append(&*store, plan(COMMITS).chunk(table)).unwrap();
     acknowledged.push(COMMITS);
     check(&*store, table, &acknowledged);
-    // Stages that are idle are given up when they were seen to be so for a while.
+    // Idle stages are discarded after they have been observed as idle for a while.
     for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
         while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }

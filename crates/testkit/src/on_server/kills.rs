@@ -25,13 +25,13 @@ fn written(table: TableId, batch: u64) -> Vec<NewChunk> {
     (0..CHUNKS).map(|position| Plan::new(batch * 10 + position).with_pages(3, 40_000).chunk(table)).collect()
 }
 
-/// What the chunks of a batch are replaced by.
+/// The chunks that replace those of a batch.
 fn sealed(table: TableId, batch: u64) -> NewChunk {
     Plan::new(batch * 10 + 9).with_pages(3, 60_000).chunk(table)
 }
 
-/// Of what the writers noted as acknowledged nothing is missing; what they did not note is there whole or not at all;
-/// nothing is there twice.
+/// Nothing that the writers recorded as acknowledged is missing. A batch that they did not record exists completely or
+/// not at all. Nothing exists twice.
 pub fn a_killed_server_loses_nothing_acknowledged(subject: Subject) {
     let Some(server) = TestServer::start(subject.kind) else { return };
     let url = server.database();
@@ -43,13 +43,13 @@ pub fn a_killed_server_loses_nothing_acknowledged(subject: Subject) {
     nothing_acknowledged_is_lost(subject, &[url.clone(), url], KILLS, kill);
 }
 
-/// The same of a cluster, a node of which is killed at a time: writers go on at another node.
+/// The same for a cluster, of which one node at a time is killed: writers continue at another node.
 pub fn a_killed_node_loses_nothing_acknowledged(subject: Subject, cluster: &Cluster) {
     let mut killed = 0;
     let kill = |random: &mut Random| {
         clock::sleep(Duration::from_millis(1_000 + random.below(500)));
         cluster.node(killed).kill();
-        // Long enough for the others to go on without it.
+        // Long enough for the others to continue without it.
         clock::sleep(Duration::from_secs(8));
         cluster.node(killed).resume();
         killed += 1;
@@ -84,7 +84,7 @@ fn nothing_acknowledged_is_lost(subject: Subject, urls: &[String], kills: u64, m
     for url in urls {
         let store = subject.opened(url);
         check(&*store, table, &log);
-        // Stages that are idle are given up when they were seen to be so for a while.
+        // Idle stages are discarded after they have been observed as idle for a while.
         for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
             while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
         }
@@ -93,8 +93,8 @@ fn nothing_acknowledged_is_lost(subject: Subject, urls: &[String], kills: u64, m
     }
 }
 
-/// Writes batches through stages and seals every second, until asked to stop. An error is none of an acknowledged
-/// change.
+/// Writes batches through stages and seals every second, until asked to stop. An error means that the change was not
+/// acknowledged.
 fn write(store: &dyn Store, table: TableId, number: u64, stop: &AtomicBool, log: &Mutex<Vec<(u64, bool)>>) {
     let mut batch = number * 1_000_000;
     while !stop.load(Ordering::Relaxed) {

@@ -1,11 +1,11 @@
-//! What cannot be opened, and what may not be written.
+//! Stores that cannot be opened, and stores that may not be written.
 
 use super::subject::{Limits, NOW_MS, Subject};
 use crate::sample::{Plan, series_table};
 use crate::server::{self, Kind, PASSWORD, USER};
 use atsdb_core::{Change, ErrorKind, Result, Store, TimeRange};
 
-/// The kind and the words of the error; none of them is a password.
+/// The kind and the message of the error, which must not contain a password.
 #[track_caller]
 fn refused(subject: Subject, url: &str) -> (ErrorKind, String) {
     refusal((subject.open)(url))
@@ -26,7 +26,7 @@ fn refusal(opened: Result<Box<dyn Store>>) -> (ErrorKind, String) {
     (error.kind(), error.to_string())
 }
 
-/// Wrong passwords, unknown users, missing databases, no server: each says what is wrong and what to do.
+/// Wrong passwords, unknown users, missing databases, no server: each error says what is wrong and what to do.
 pub fn what_cannot_be_opened_is_told_without_the_password(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let url = server.database();
@@ -40,7 +40,7 @@ pub fn what_cannot_be_opened_is_told_without_the_password(subject: Subject) {
     assert!(told.contains("create"), "{told}");
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let start = url.rfind(':').unwrap() + 1;
-    // One that is away may come back.
+    // An unavailable server may come back.
     let error = (subject.open_with)(&format!("{}{free}/{database}", &url[..start]), Limits::seconds(1, 60));
     let (kind, told) = refusal(error);
     assert!(kind == ErrorKind::Unavailable && told.contains("check that the server runs"), "{told}");

@@ -1,6 +1,6 @@
-//! What every store on a server promises beyond the contract: processes that share it, servers that are killed,
-//! connections that break in the middle of a commit, logins that are refused, encryption, full disks.
-//! [`on_server_tests`](crate::on_server_tests) makes the tests of a store.
+//! Tests of the guarantees of every store on a server beyond the contract: several processes, killed servers,
+//! connections that break in the middle of a commit, refused logins, encryption, full disks.
+//! [`on_server_tests`](crate::on_server_tests) generates the tests of a store.
 
 mod addresses;
 mod breaks;
@@ -37,7 +37,7 @@ pub use wire::a_column_is_read_without_the_others;
 use crate::server;
 use crate::store::store_conformance;
 
-/// The contract of stores, each case in a database of its own.
+/// The contract of stores, with a separate database for each case.
 pub fn the_contract_of_stores_holds(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     store_conformance(&|| subject.opened(&server.database()));

@@ -34,8 +34,8 @@ pub fn processes_on_all_nodes_write_and_nothing_is_lost(subject: Subject, cluste
     processes_write_and_nothing_is_lost(subject, &cluster.database(), one);
 }
 
-/// The same of processes each of which reaches one node only: the node that is written to changes all the time. Several
-/// times, as what can go wrong is a matter of moments.
+/// The same for processes that can each reach only one node, so the writer node changes all the time. It is repeated
+/// several times, because failures depend on timing.
 pub fn processes_that_reach_different_nodes_lose_nothing(subject: Subject, cluster: &Cluster, one: &str) {
     let only_first = |url: &String| {
         let (from, to) = (url.find(',').unwrap(), url.rfind('/').unwrap());
@@ -73,7 +73,7 @@ fn processes_write_and_nothing_is_lost(subject: Subject, urls: &[String], one: &
     assert_eq!(store.verify().unwrap(), []);
 }
 
-/// The work of one of them; nothing in a process of its own right.
+/// The work of one of these processes; it does nothing if it is run as an ordinary test.
 pub fn one_writer_of_many(subject: Subject) {
     let Some((url, number)) = as_other_process() else { return };
     let store = subject.opened(&url);

@@ -15,19 +15,19 @@ pub(super) enum AtCommit {
     Pass,
     /// The server never sees it.
     BreakBefore,
-    /// The server does it; its answer is lost.
+    /// The server executes it, and its answer is lost.
     BreakAfter,
-    /// Whatever comes next from the client is the last thing.
+    /// The connection breaks after the client's next message.
     BreakNow,
-    /// Nobody is served any more.
+    /// No client is served any more.
     Gone,
     /// It is kept, and all that its client sends after it, until this is something else.
     Freeze,
-    /// The same of the statement that takes a lease, before which a row was locked and nothing changed.
+    /// The same for the statement that takes a lease, before which a row was locked but nothing changed.
     FreezeLease,
     /// One of these is kept.
     Frozen,
-    /// Whatever clients send is kept.
+    /// Records everything that clients send.
     Mute,
 }
 
@@ -63,7 +63,7 @@ impl Proxy {
         (proxy, url)
     }
 
-    /// How many bytes went from the server to the client since this was last asked.
+    /// The number of bytes sent from the server to the client since the last call.
     pub(super) fn take_bytes(&self) -> u64 {
         self.to_client.swap(0, Ordering::Relaxed)
     }
@@ -72,19 +72,19 @@ impl Proxy {
         self.at_commit.store(what as u8, Ordering::Relaxed);
     }
 
-    /// Whether what was set has happened.
+    /// Whether the configured event has happened.
     pub(super) fn is_done(&self) -> bool {
         self.what() == AtCommit::Pass as u8
     }
 
-    /// Waits until what is to be kept is.
+    /// Waits until the data to record has been recorded.
     pub(super) fn wait_until_frozen(&self) {
         while self.what() != AtCommit::Frozen as u8 {
             clock::sleep(PAUSE);
         }
     }
 
-    /// Keeps what a client has sent, for as long as that is asked for.
+    /// Records what a client has sent, while recording is on.
     fn keep(&self, sent: &[u8], is_commit: bool) {
         let is_lease = || sent.windows(LEASE.len()).any(|words| words == LEASE);
         let (what, of_lease) = (self.what(), AtCommit::FreezeLease as u8);
@@ -147,7 +147,7 @@ fn relay(client: TcpStream, server: TcpStream, proxy: &Proxy) {
                 let _ = client.shutdown(Shutdown::Both);
                 if what == AtCommit::BreakAfter as u8 {
                     let _ = server.write_all(sent);
-                    // Its answer goes nowhere; it is waited for, so that the server is sure to have read.
+                    // Its answer is discarded, but waited for, so that the server has certainly read the message.
                     clock::sleep(Duration::from_millis(50));
                 }
                 break;

@@ -50,8 +50,8 @@ pub fn a_server_that_falls_silent_is_given_up(subject: Subject) {
     assert_eq!(count(&*store, table), before + 1);
 }
 
-/// Its machine is gone, or it is stopped, while it holds the lock that every change takes: the server ends its
-/// transaction before the others have lost their patience. If it comes back, its change is done, once.
+/// A process is suspended, or its machine disappears, while it holds the lock that every change takes: the server ends
+/// its transaction before the others time out. If it comes back, its change is applied, exactly once.
 pub fn a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let direct = server.database();
@@ -59,7 +59,7 @@ pub fn a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long(subject:
     let other = (subject.open_with)(&direct, Limits::seconds(20, 60)).unwrap();
     let vanishing = (subject.open_with)(&url, Limits::seconds(6, 60)).unwrap();
     let table = other.create_table(&series_table("t"), None).unwrap().id;
-    // Numbers for pages are drawn in a transaction of their own.
+    // Numbers for pages are reserved in a separate transaction.
     append(&*vanishing, Plan::new(1).chunk(table)).unwrap();
     std::thread::scope(|scope| {
         proxy.set(AtCommit::Freeze);

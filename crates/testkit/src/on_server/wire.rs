@@ -1,4 +1,4 @@
-//! What goes over the network.
+//! Tests of the data that is sent over the network.
 
 use super::proxy::Proxy;
 use super::subject::{NOW_MS, Subject};
@@ -6,7 +6,7 @@ use crate::sample::{Plan, wide_table};
 use crate::server;
 use atsdb_core::{Change, ColumnId, TimeRange};
 
-/// Reading a column of a wide table does not move the others.
+/// Reading a column of a wide table does not transfer the others.
 pub fn a_column_is_read_without_the_others(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let (proxy, url) = Proxy::to(&server.database());

@@ -1,4 +1,4 @@
-//! Certificates for servers that encrypt, made by the program openssl.
+//! Certificates for servers with encryption, created by the program openssl.
 
 use super::setup::run;
 use crate::skipped;
@@ -6,7 +6,7 @@ use std::io::Result;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a server needs, and what its clients do.
+/// The files that a server and its clients need.
 pub(super) struct Certificates {
     /// The authority's, which clients trust.
     pub(super) authority: PathBuf,

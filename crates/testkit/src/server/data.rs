@@ -45,8 +45,8 @@ fn package(kind: Kind) -> &'static str {
     }
 }
 
-/// Deletes the data folders of processes that are gone: a server that serves a whole process outlives the last chance
-/// to do so.
+/// Deletes the data folders of processes that have ended, because a server that serves a whole process outlives the
+/// last chance to delete its own folder.
 fn remove_left_over() -> Result<()> {
     for entry in std::fs::read_dir(std::env::temp_dir())?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -54,7 +54,7 @@ fn remove_left_over() -> Result<()> {
         let is_number = |owner: &&str| owner.bytes().all(|byte| byte.is_ascii_digit());
         if owner.filter(is_number).is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
             let _ = Command::new("umount").arg("-l").arg(entry.path().join("data")).stderr(Stdio::null()).status();
-            // Whoever else starts a server may be at it too.
+            // Another process that starts a server may be doing the same.
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
@@ -108,7 +108,7 @@ fn templates() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// What a folder's files take.
+/// The size of a folder's files.
 pub(super) fn bytes_in(folder: &Path) -> Result<u64> {
     let told = Command::new("du").args(["-s", "-B1"]).arg(folder).output()?;
     let told = String::from_utf8_lossy(&told.stdout);

@@ -1,8 +1,6 @@
-//! A MariaDB Galera cluster for tests: three nodes on loopback.
-//!
-//! The first node's data are made into those of a cluster once, and copied, so that the others need not ask it for
-//! them. A node that was killed does: `rsync` brings it everything. It refuses to read a folder of root's, so that
-//! nodes of root run as the user of the package.
+//! A MariaDB Galera cluster for tests: three nodes on loopback. The first node's data is turned into that of a cluster
+//! once, and copied, so that the other nodes need not request it. A killed node does request it: `rsync` transfers
+//! everything. It refuses to read a folder of root, so root's nodes run as the user of the package.
 
 use super::data::{Kind, data_folder};
 use super::mariadb;

@@ -26,7 +26,7 @@ pub(super) fn initialize(data: &Path) -> Result<()> {
         install.arg("--user=root");
     }
     run(install.arg(data_argument(data)).arg(temporary_argument(data)))?;
-    // The ordinary user is made by a server that serves nobody else.
+    // The ordinary user is created by a server that serves no one else.
     let sql = format!(
         "FLUSH PRIVILEGES; DELETE FROM mysql.global_priv WHERE user = ''; CREATE USER {USER}@'%' IDENTIFIED BY '{PASSWORD}';"
     );
@@ -46,7 +46,7 @@ fn base(data: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]).arg(program("mariadbd")).arg("--no-defaults");
     if is_root() {
-        // Arguments given twice are ignored; the owner of the folder is its user.
+        // Repeated arguments are ignored; the owner of the folder is its user.
         let is_roots = std::fs::metadata(data).map_or(true, |metadata| metadata.uid() == 0);
         command.arg(if is_roots { "--user=root" } else { "--user=mysql" });
     }
@@ -54,7 +54,7 @@ fn base(data: &Path) -> Command {
     command
 }
 
-/// In one word: the script that makes the folder knows no other form.
+/// Written as one argument, because the script that creates the folder supports no other form.
 pub(super) fn data_argument(data: &Path) -> String {
     format!("--datadir={}", data.display())
 }
@@ -85,7 +85,7 @@ pub(super) fn command(data: &Path, port: u16) -> Command {
     command
 }
 
-/// What makes it encrypt.
+/// The arguments that enable encryption.
 pub(super) fn encryption(certificates: &Certificates) -> Vec<String> {
     let setting = |name: &str, file: &Path| format!("--ssl-{name}={}", file.display());
     vec![setting("cert", &certificates.server), setting("key", &certificates.key)]

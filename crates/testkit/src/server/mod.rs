@@ -1,8 +1,7 @@
-//! Database servers for tests: started on loopback, with a data folder that vanishes with them.
-//!
-//! One of each kind serves all tests of a process, each with a database of its own; a test that kills its server starts
-//! one for itself. Servers end with the process, however that ends. Data folders are copied from one that was made once
-//! and is in the target folder.
+//! Database servers for tests: started on loopback, with a data folder that vanishes with them. One server of each kind
+//! serves all tests of a process, each with its own database; a test that kills its server starts a separate one.
+//! Servers end with the process, however it ends. Data folders are copied from one that was created once and is kept in
+//! the target folder.
 
 mod certificates;
 mod data;

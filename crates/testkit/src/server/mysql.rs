@@ -57,7 +57,7 @@ fn base(data: &Path) -> Command {
 
 pub(super) fn initialize(data: &Path) -> Result<()> {
     let statements = data.with_extension("sql");
-    // As it comes: a login needs the server's key, or an encrypted connection.
+    // The default: a login needs the server's key, or an encrypted connection.
     std::fs::write(&statements, format!("CREATE USER {USER}@'%' IDENTIFIED BY '{PASSWORD}';\n"))?;
     let mut initialize = base(data);
     initialize.arg("--initialize-insecure").arg(format!("--init-file={}", statements.display()));

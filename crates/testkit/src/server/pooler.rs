@@ -23,8 +23,8 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// A pooler of one's own that shares its connections as `pool_mode` says. None, and a word on stderr, where it is
-    /// not installed.
+    /// Starts a separate pooler that shares its connections according to `pool_mode`. `None`, with a message on stderr,
+    /// if it is not installed.
     pub fn start(server: &TestServer, pool_mode: &str) -> Option<Self> {
         assert_eq!(server.kind, Kind::Postgres, "it is PostgreSQL's");
         let Some(program) = find("pgbouncer", &FOLDERS) else {
@@ -52,7 +52,7 @@ impl Pooler {
         Some(Self { port, server_port, child, _folder: folder })
     }
 
-    /// The way of a server's URL through it.
+    /// A server's URL that goes through the pooler.
     pub fn through(&self, url: &str) -> String {
         url.replace(&format!(":{}/", self.server_port), &format!(":{}/", self.port))
     }

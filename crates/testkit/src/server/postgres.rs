@@ -50,7 +50,7 @@ pub(super) fn initialize(data: &Path) -> Result<()> {
     let mut command = as_user(&program("initdb"));
     command.arg("-D").arg(data).arg("--pwfile").arg(password);
     run(command.args(["-U", "postgres", "-A", "scram-sha-256", "-E", "UTF8", "--locale=C", "--no-sync"]))?;
-    // The ordinary user is made by a server that serves nobody else.
+    // The ordinary user is created by a server that serves no one else.
     let mut single = as_user(&program("postgres"));
     let sql = format!("CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}'\n");
     single.arg("--single").arg("-D").arg(data).arg("postgres");
@@ -98,7 +98,7 @@ pub(super) fn command(data: &Path, port: u16) -> Command {
     command
 }
 
-/// What makes it encrypt. It takes no key that others may read.
+/// The arguments that enable encryption. The server accepts no key that other users may read.
 pub(super) fn encryption(certificates: &Certificates) -> Vec<String> {
     if is_root() {
         run(Command::new("chown").arg("postgres:postgres").arg(&certificates.key)).expect("the key can be handed over");
@@ -108,7 +108,7 @@ pub(super) fn encryption(certificates: &Certificates) -> Vec<String> {
     ["-c", "ssl=on"].map(str::to_owned).into_iter().chain(files.into_iter().flatten()).collect()
 }
 
-/// Leaves what is written ahead where it was, when the rest has been moved.
+/// Keeps the write-ahead log in its place when the other files are moved.
 pub(super) fn keep_log_elsewhere(data: &Path, elsewhere: &Path) -> Result<()> {
     if is_root() {
         run(Command::new("chown").arg("postgres:postgres").arg(data))?;

@@ -1,4 +1,4 @@
-//! What all servers are set up with: the user of tests, programs, ports, folders.
+//! The common setup of all servers: the user of tests, programs, ports, folders.
 
 use std::io::{Error, Result};
 use std::net::TcpListener;
@@ -11,9 +11,9 @@ use tempfile::TempDir;
 pub const USER: &str = "tester";
 /// Its password.
 pub const PASSWORD: &str = "pass/word@1";
-/// The password as it stands in a URL.
+/// The password in its form in a URL.
 pub(super) const PASSWORD_IN_URL: &str = "pass%2Fword%401";
-/// What the names of data folders begin with; the number of the process follows.
+/// The prefix of the names of data folders, which the number of the process follows.
 pub(super) const FOLDER_PREFIX: &str = "atsdb-test-";
 
 /// Starts a program that dies with this process. The system kills it with the thread that started it: that one stays.

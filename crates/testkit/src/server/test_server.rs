@@ -1,4 +1,4 @@
-//! A server that runs.
+//! A running server.
 
 use super::certificates::Certificates;
 use super::data::{Kind, bytes_in, new_folder, onto_a_disk};
@@ -64,8 +64,8 @@ impl TestServer {
         server
     }
 
-    /// A server of one's own that encrypts, and proves to be `localhost`, which is none of its addresses, by a
-    /// certificate of an authority of its own; and the file of that one's certificate.
+    /// Starts a separate server with encryption. It proves to be `localhost`, which is none of its addresses, with a
+    /// certificate of its own authority. Also returns the file with the authority's certificate.
     pub fn start_encrypting(kind: Kind) -> Option<(Self, PathBuf)> {
         let folder = new_folder(kind)?;
         let certificates = Certificates::make(folder.path())?;
@@ -79,8 +79,8 @@ impl TestServer {
         Some((server, certificates.authority))
     }
 
-    /// A server of one's own, whose data lie on a disk that has this much room left; what PostgreSQL writes ahead lies
-    /// elsewhere. None, and a word on stderr, where mounting is not permitted.
+    /// Starts a separate server whose data is on a disk with this much free space; PostgreSQL's write-ahead log is
+    /// elsewhere. `None`, with a message on stderr, if mounting is not permitted.
     pub fn start_on_small_disk(kind: Kind, free_bytes: u64) -> Option<Self> {
         let folder = new_folder(kind)?;
         let disk = onto_a_disk(kind, folder.path()).expect("the data can be moved")?;
@@ -186,7 +186,8 @@ impl TestServer {
         self.try_administer(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
-    /// Runs statements as the server's administrator in one of its databases; gives what they answer, a line a row.
+    /// Runs statements as the server's administrator in one of its databases. Returns their answer, with one line for
+    /// each row.
     pub fn ask(&self, url: &str, sql: &str) -> String {
         let database = url.rsplit('/').next().unwrap_or_default();
         self.run(database, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))

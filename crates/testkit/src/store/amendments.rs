@@ -89,7 +89,7 @@ pub(super) fn only_a_visible_chunk_of_the_table_is_amended(store: &dyn Store) {
     let staged = store.stage_snapshot(stage).unwrap().chunks(chunk.table, TimeRange::ALL).unwrap()[0].id;
     assert_kind(commit(store, of(chunk.table, staged)), ErrorKind::Conflict);
     store.abandon_stage(stage).unwrap();
-    // Gone by the same change, then by another.
+    // Removed by the same change, then by another one.
     assert_kind(commit(store, Change { remove: vec![(chunk.table, id)], ..change.clone() }), ErrorKind::Conflict);
     assert_holds(store, chunk.table, std::slice::from_ref(&chunk));
     commit(store, removing(&visible(store, chunk.table))).unwrap();

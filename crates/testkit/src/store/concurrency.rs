@@ -6,7 +6,7 @@ use atsdb_core::{BatchId, Change, ChunkId, CommitOutcome, Error, ErrorKind, Resu
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// What each of four threads made of its number.
+/// Runs a function with a number on each of four threads, and returns the results.
 fn four<T: Send>(work: impl Fn(u64) -> T + Sync) -> Vec<T> {
     thread::scope(|scope| {
         let threads: Vec<_> = (0..4)

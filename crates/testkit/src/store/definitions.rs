@@ -119,7 +119,7 @@ pub(super) fn a_change_made_under_another_definition_is_a_conflict(store: &dyn S
         store.abandon_stage(stage).unwrap();
     }
     assert_eq!(everything(store), before);
-    // The definition that the change itself gives is none that it was made under.
+    // The definition that the change itself sets is not one that it was made under.
     let both = Change { add: vec![chunk], ..redefining(vec![renaming(table, "u", "v")]) };
     assert_eq!(commit(store, under(2, both)).unwrap(), CommitOutcome::Committed);
     commit(store, dropping(other)).unwrap();

@@ -1,4 +1,4 @@
-//! What the cases have in common.
+//! Helpers for the cases.
 
 use crate::sample::{Plan, series_table};
 use atsdb_core::{
@@ -63,13 +63,13 @@ pub(super) fn renaming(table: TableId, from: &str, to: &str) -> Redefinition {
     Redefinition { table, from: series_table(from), to: series_table(to) }
 }
 
-/// Commits one chunk; gives its number.
+/// Commits one chunk, and returns its number.
 pub(super) fn append(store: &dyn Store, chunk: &NewChunk) -> ChunkId {
     assert_eq!(commit(store, adding(vec![chunk.clone()])).unwrap(), CommitOutcome::Committed);
     visible(store, chunk.table).iter().map(|entry| entry.id).max().unwrap()
 }
 
-/// All that is visible, but for pages.
+/// Everything visible, except pages.
 pub(super) fn everything(store: &dyn Store) -> Vec<(Table, Vec<ChunkEntry>)> {
     let snapshot = store.snapshot().unwrap();
     let with_chunks = |table: Table| {
@@ -79,7 +79,7 @@ pub(super) fn everything(store: &dyn Store) -> Vec<(Table, Vec<ChunkEntry>)> {
     snapshot.tables().unwrap().into_iter().map(with_chunks).collect()
 }
 
-/// Commits one chunk for each seed; gives the table's chunks.
+/// Commits one chunk for each seed, and returns the table's chunks.
 pub(super) fn fill(store: &dyn Store, table: TableId, seeds: std::ops::Range<u64>) -> Vec<ChunkEntry> {
     let add = seeds.map(|seed| Plan::new(seed).chunk(table)).collect();
     assert_eq!(commit(store, adding(add)).unwrap(), CommitOutcome::Committed);
@@ -146,7 +146,7 @@ pub(super) fn assert_kind<T>(result: Result<T, Error>, kind: ErrorKind) {
     assert_eq!(error.kind(), kind, "{error}");
 }
 
-/// Reclaims until nothing is left; gives the steps and bytes.
+/// Reclaims until nothing is left, and returns the numbers of steps and bytes.
 #[track_caller]
 pub(super) fn reclaim_all(store: &dyn Store, byte_budget: u64, now_ms: i64) -> (usize, u64) {
     let mut byte_count = 0;

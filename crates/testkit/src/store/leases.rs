@@ -43,7 +43,7 @@ pub(super) fn a_lease_for_ever_is_one_of_the_longest_time(store: &dyn Store) {
     assert!(!store.acquire_lease("seal", "b", i64::MAX - 1, 1_000).unwrap());
 }
 
-/// A process whose clock is days ahead took it, and is gone.
+/// A process whose clock is days ahead took the lease, and has ended.
 pub(super) fn a_lease_that_ends_later_than_any_can_has_run_out(store: &dyn Store) {
     for days in [1, 3, 40_000] {
         assert!(store.acquire_lease("copy", "ahead", NOW_MS + days * 86_400_000, 10_000).unwrap());

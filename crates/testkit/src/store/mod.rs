@@ -1,4 +1,4 @@
-//! The conformance suite: the cases, one folder file for each part of the contract, and what runs them.
+//! The conformance suite: the cases, one file for each part of the contract, and their runner.
 
 mod amendments;
 mod commits;
@@ -19,7 +19,7 @@ use crate::sample::Plan;
 use atsdb_core::{ChunkId, ColumnId, Store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Gives a new, empty store each time it is called; the one before may still be open.
+/// Returns a new, empty store each time it is called. The previous one may still be open.
 pub type OpenStore<'a> = &'a dyn Fn() -> Box<dyn Store>;
 
 /// One promise of the contract.
@@ -182,8 +182,8 @@ pub fn one_chunk(store: &dyn Store) -> (ChunkId, Vec<ColumnId>) {
     (helpers::visible(store, table)[0].id, helpers::columns(3))
 }
 
-/// Runs every case on a store of its own. At the end it panics with the names of those that failed; what each said
-/// stands above, as panics print it.
+/// Runs every case on a separate store. At the end it panics with the names of those that failed; their panic messages
+/// are printed above.
 pub fn store_conformance(open: OpenStore<'_>) {
     let all = cases();
     let failed: Vec<&str> = all

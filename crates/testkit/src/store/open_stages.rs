@@ -1,4 +1,4 @@
-//! Stages before their commit: reading what lies in them, and taking it out.
+//! Stages before their commit: reading their contents, and removing them.
 
 use super::helpers::*;
 use crate::sample::{Plan, series_table};
@@ -122,7 +122,7 @@ pub(super) fn what_is_taken_out_does_not_appear(store: &dyn Store) {
     let entries = staged(store, stage, table);
     store.unstage(stage, &[]).unwrap();
     store.unstage(stage, &[entries[2].id, entries[0].id]).unwrap();
-    // In place of what was taken out: the same numbers do not come again.
+    // Added in place of the removed chunks: numbers are not reused.
     store.stage(stage, chunks(table, 4..5), NOW_MS).unwrap();
     let left = staged(store, stage, table);
     assert!(left.iter().all(|entry| entry.id != entries[0].id && entry.id != entries[2].id));

@@ -1,4 +1,4 @@
-//! Snapshots: what they show, in which order, and that they do not change.
+//! Snapshots: their contents and order, and that they do not change.
 
 use super::helpers::*;
 use crate::sample::{Plan, Random, wide_table};

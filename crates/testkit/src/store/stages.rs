@@ -101,7 +101,7 @@ pub(super) fn an_idle_stage_is_given_up_and_a_touched_one_is_not(store: &dyn Sto
     create(store, "idle");
 }
 
-/// A process whose clock is days ahead looks again and again, for longer than idle stages are doubted.
+/// A process whose clock is days ahead checks repeatedly, for longer than idle stages must be observed.
 pub(super) fn a_clock_that_is_ahead_takes_no_stage_that_is_written_to(store: &dyn Store) {
     let table = create(store, "t");
     let stage = store.open_stage(NOW_MS).unwrap();

@@ -95,7 +95,7 @@ pub(super) fn a_staged_table_whose_name_was_taken_is_refused_whole(store: &dyn S
     let taken = create(store, "T");
     assert_kind(commit(store, publishing(stage)), ErrorKind::Exists);
     assert!(visible(store, other).is_empty() && visible(store, staged).is_empty());
-    // What stood in the way may go; the stage is still there.
+    // The conflicting table may be dropped; the stage still exists.
     store.drop_table(taken).unwrap();
     assert_eq!(commit(store, publishing(stage)).unwrap(), CommitOutcome::Committed);
     assert_holds(store, staged, &[Plan::new(1).chunk(staged)]);

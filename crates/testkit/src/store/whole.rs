@@ -1,4 +1,4 @@
-//! Changes that have every part: all of it is done, or nothing.
+//! Changes that have every part are applied completely or not at all.
 
 use super::helpers::*;
 use crate::sample::{Plan, amended, amendment, series_table};
@@ -7,7 +7,7 @@ use atsdb_core::{
     TableId,
 };
 
-/// A change of every part, and what the store has to have for it.
+/// A change with every part, and the required contents of the store.
 struct Sample {
     old: TableId,
     table: TableId,
@@ -18,8 +18,8 @@ struct Sample {
     change: Change,
 }
 
-/// `old` goes and another of its name comes, `before` becomes `after`; of the chunks of `t` one goes, one gets a page,
-/// one is added, one comes from the stage.
+/// `old` is dropped and another table takes its name, and `before` is renamed to `after`. Of the chunks of `t`, one is
+/// removed, one gets a page, one is added, and one comes from the stage.
 fn sample(store: &dyn Store) -> Sample {
     let (old, table, renamed) = (create(store, "old"), create(store, "t"), create(store, "before"));
     fill(store, old, 0..2);

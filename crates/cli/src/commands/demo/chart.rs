@@ -7,7 +7,7 @@ use arrow::util::display::array_value_to_string;
 use atsdb::sql::{Answer, Session};
 use atsdb::{Error, Result};
 
-/// How long the longest bar is, in characters.
+/// The length of the longest bar, in characters.
 const WIDTH: f64 = 48.0;
 /// A bar's end, in eighths of a character.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

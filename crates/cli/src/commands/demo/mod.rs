@@ -1,7 +1,5 @@
-//! `atsdb demo`: the main job, from files to answers, with plain SQLite beside it.
-//!
-//! What it shows is what the other commands do: each step is a command that could be typed, and is shown as such.
-//! Only the comparison and the chart are made here.
+//! `atsdb demo`: the main job, from files to answers, with plain SQLite beside it. Each step is an ordinary command
+//! that the user could type, and is shown as such. Only the comparison and the chart are implemented here.
 
 mod chart;
 mod plain_sqlite;
@@ -101,7 +99,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<()> {
     Ok(())
 }
 
-/// An empty place: what an earlier demo made goes, and nothing else.
+/// Prepares an empty folder: removes the files of an earlier demo, and nothing else.
 fn prepare(folder: &Path, store: &str) -> Result<()> {
     let refuse = |error: std::io::Error| {
         let message = format!("cannot write to {}: {error}", folder.display());
@@ -121,7 +119,7 @@ fn heading(text: &str) {
     println!("\n{text}\n{}\n", "-".repeat(text.chars().count()));
 }
 
-/// Shows a command as it would be typed, and does what it does.
+/// Shows a command as a user would type it, and runs it.
 fn type_command(words: &[&str]) -> Result<()> {
     let quoted = |word: &&str| if word.contains(' ') { format!("\"{word}\"") } else { (*word).to_owned() };
     println!("$ atsdb {}", words.iter().map(quoted).collect::<Vec<_>>().join(" "));
@@ -179,7 +177,7 @@ fn compare(database: &Database, name: &str, file: &Path, folder: &Path) -> Resul
     Ok(())
 }
 
-/// The seconds that the rows take into a store of their own.
+/// The seconds that it takes to load the rows into a separate store.
 fn load(path: &Path, table: &Table, rows: &[RecordBatch]) -> Result<f64> {
     plain_sqlite::remove(path);
     let database = OpenOptions::new().maintenance(false).open(&path.display().to_string())?;

@@ -10,7 +10,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use std::path::Path;
 
-/// What was measured.
+/// The measurements.
 pub(super) struct PlainSqliteFigures {
     pub(super) row_count: u64,
     pub(super) load_seconds: f64,
@@ -115,7 +115,7 @@ fn values_of(array: &ArrayRef) -> Vec<Value> {
 /// Removes a database file and what SQLite keeps beside it.
 pub(super) fn remove(path: &Path) {
     for ending in ["", "-wal", "-shm"] {
-        // What is not there need not go; what cannot go is reported when it is written.
+        // A missing file need not be removed. If a file cannot be removed, writing it reports an error.
         let _ = std::fs::remove_file(format!("{}{ending}", path.display()));
     }
 }

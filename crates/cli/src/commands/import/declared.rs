@@ -1,4 +1,4 @@
-//! What the flags declare of a new table beyond what the files show: where its rows are kept, its indexes.
+//! The parts of a new table's definition that come from flags, not from the files: its engine and its indexes.
 
 use crate::args::{ImportArgs, ImportEngine};
 use atsdb::{ColumnId, Error, Result, TableDefinition};
@@ -36,7 +36,7 @@ impl DeclaredTable {
         Ok(definition)
     }
 
-    /// The flags that ask for another table than the one that is there.
+    /// The flags that contradict the existing table.
     pub(super) fn unused(&self, definition: &TableDefinition) -> Result<Vec<String>> {
         let mut unused = Vec::new();
         if self.in_memory && !definition.is_in_memory() {

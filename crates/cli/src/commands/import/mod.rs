@@ -66,7 +66,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let (mut outcome, mut kept) = sink.commit()?;
     let mut report = report;
     if outcome == CommitOutcome::Duplicate && is_of_files && is_empty(engine, &args.table)? {
-        // What they brought has been deleted since.
+        // The imported rows have been deleted since.
         let mut sink = BatchSink::new(engine, existing.clone(), &declared, BatchName::None);
         let inputs = options::inputs(&files)?;
         report = atsdb_import::import(&args.table, inputs, &options, definition.as_ref(), &mut sink, &show)?;

@@ -1,4 +1,4 @@
-//! What the flags of `atsdb import` mean to the importer.
+//! Translates the flags of `atsdb import` to the importer's options.
 
 use crate::args::{DateOrderArg, ImportArgs, ImportFormat};
 use atsdb::{BatchId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit, Unique};
@@ -39,7 +39,7 @@ pub(super) fn options(args: &ImportArgs) -> Result<Options> {
     })
 }
 
-/// The flags that ask for another table than the one that is there.
+/// The flags that contradict the existing table.
 pub(super) fn unused(options: &Options, definition: &TableDefinition) -> Result<Vec<String>> {
     let mut unused = Vec::new();
     if let Some(slice) = options.slice.filter(|slice| *slice != definition.slice) {

@@ -1,12 +1,12 @@
-//! What a person should know of an import: notes, and the records that were left out.
+//! Information for the user about an import: notes, and the records that were left out.
 
 use crate::console::quantity::{show_count, show_many};
 use atsdb_import::Report;
 
-/// How many of the records that were left out are shown.
+/// The maximum number of left-out records that are shown.
 const SKIPPED_SHOWN: usize = 10;
 
-/// What a person should know, on stderr.
+/// Prints information for the user to stderr.
 pub(super) fn show_remarks(report: &Report) {
     for note in &report.notes {
         eprintln!("note: {note}");

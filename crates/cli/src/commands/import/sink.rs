@@ -1,4 +1,4 @@
-//! The batch that an import's rows go into.
+//! The batch for an import's rows.
 
 use super::again::batch_id;
 use super::declared::DeclaredTable;
@@ -7,7 +7,7 @@ use arrow::record_batch::RecordBatch;
 use atsdb::{Batch, BatchId, CommitOutcome, Engine, Error, Result, Table, TableDefinition};
 use std::sync::atomic::Ordering;
 
-/// What the batch is called, so that it counts once.
+/// The id of the batch, so that it is stored once.
 pub(super) enum BatchName {
     /// It has no name, and counts each time.
     None,
@@ -17,19 +17,19 @@ pub(super) enum BatchName {
     OfFiles(u64),
 }
 
-/// One batch of the engine, which begins again whenever the importer changes its mind about the table.
+/// One batch of the engine, which is restarted whenever the importer changes its plan for the table.
 pub(super) struct BatchSink<'a> {
     engine: &'a Engine,
     existing: Option<Table>,
     declared: &'a DeclaredTable,
     name: BatchName,
     open: Option<(Batch, Table)>,
-    /// From the first row on, Ctrl-C ends the import between two batches of rows, and the batch is given up.
+    /// From the first row on, Ctrl-C ends the import between two batches of rows, and the batch is discarded.
     watch: Option<Watch>,
 }
 
 impl<'a> BatchSink<'a> {
-    /// Rows for a table that is there, or that the batch creates.
+    /// Receives rows for an existing table, or for one that the batch creates.
     pub(super) fn new(
         engine: &'a Engine,
         existing: Option<Table>,
@@ -39,8 +39,8 @@ impl<'a> BatchSink<'a> {
         Self { engine, existing, declared, name, open: None, watch: None }
     }
 
-    /// Makes everything visible at once. Rows of a table in memory would be gone with this program: they are saved by
-    /// the same commit, where the store outlives it. Also returns how many rows were left out because their key
+    /// Makes everything visible at once. Rows of a table in memory would be lost when this program ends, so the same
+    /// commit saves them, unless the store is in memory too. Also returns how many rows were left out because their key
     /// existed.
     pub(super) fn commit(&mut self) -> Result<(CommitOutcome, u64)> {
         interrupt::check()?;
@@ -66,7 +66,7 @@ impl<'a> BatchSink<'a> {
 
 impl atsdb_import::Sink for BatchSink<'_> {
     fn begin(&mut self, definition: &TableDefinition) -> Result<()> {
-        // Dropping the batch gives up what it staged.
+        // Dropping the batch discards its stage.
         self.open = None;
         if self.watch.is_none() {
             self.watch = Some(Watch::new(|| ()));
@@ -105,7 +105,7 @@ fn with_flag(error: Error, is_existing: bool) -> Error {
     }
 }
 
-/// Takes no rows: only the table that the files show is wanted.
+/// Accepts no rows, because only the detected table is needed.
 pub(super) struct DiscardRows;
 
 impl atsdb_import::Sink for DiscardRows {

@@ -1,4 +1,4 @@
-//! `atsdb lab advise`: which database suits a file.
+//! `atsdb lab advise`: finds the database that suits a file.
 
 use super::running::{options_of, run_lab, write_file};
 use crate::args::{LabAdviseArgs, LabFormat};
@@ -6,7 +6,7 @@ use crate::commands::report;
 use atsdb::{Error, Result};
 use atsdb_lab::AdviseInput;
 
-/// Does it.
+/// Runs the command.
 pub(super) fn run(args: &LabAdviseArgs) -> Result<()> {
     let input = AdviseInput::look(&args.file, &atsdb_import::Options::default())?;
     let mut options = options_of(&args.how)?;
@@ -39,7 +39,7 @@ pub(super) fn run(args: &LabAdviseArgs) -> Result<()> {
     crate::console::interrupt::check()
 }
 
-/// As a shell takes it.
+/// Quotes a text for the shell.
 fn quoted(path: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+=:,@".contains(letter);
     if !path.is_empty() && path.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! `atsdb lab`: runs workloads and shows what came of them.
+//! `atsdb lab`: runs workloads and shows the results.
 
 mod advise;
 mod running;
@@ -11,7 +11,7 @@ use atsdb::{Error, ErrorKind, Result};
 use atsdb_lab::{REPORT_FORMAT, Report, RunOptions};
 use std::path::Path;
 
-/// Does it.
+/// Runs the command.
 pub(super) fn run(args: &LabArgs) -> Result<()> {
     match &args.command {
         LabCommand::List(args) => list(args),
@@ -38,7 +38,7 @@ fn measure(args: &LabRunArgs) -> Result<()> {
     args.rows.iter().try_for_each(|text| take_rows(text, &mut options))?;
     options.full = args.full;
     options.seed = args.seed;
-    // Beside the file that is written at the end, so that a run that is killed leaves what it had.
+    // Beside the final file, so that a killed run leaves its partial results.
     options.keep = args.output.as_ref().map(|path| path.with_extension("partial.json"));
     let (result, watch) = run_lab(&mut options)?;
     if let Some(path) = &args.output {

@@ -1,4 +1,4 @@
-//! Findings as they are reported.
+//! Reporting findings.
 
 use crate::console::quantity::show_many;
 use atsdb::{Error, ErrorKind, Finding, Result};
@@ -8,7 +8,7 @@ use serde::Serialize;
 pub(super) struct FindingJson {
     pub(super) place: String,
     pub(super) problem: String,
-    /// Whether the place is damaged; else it could not be checked.
+    /// Whether there is damage. Otherwise the place could not be checked.
     pub(super) is_damage: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `atsdb verify`: reads everything, and names what is damaged.
+//! `atsdb verify`: reads everything, and reports damage.
 
 mod archive;
 mod findings;
@@ -32,7 +32,7 @@ struct HashJson {
     hash: String,
 }
 
-/// Checks a store. The findings are printed; if there are any, that is the error.
+/// Checks a store, and prints the findings. Findings are an error.
 pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
     let args = &verify.report;
     if atsdb::is_archive(&args.url) {
@@ -43,7 +43,7 @@ pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
     let table = report::table_of(engine, args)?;
     let ticker = Ticker::new(|| "reading everything".to_owned());
     let checked = engine.verify(table.as_ref())?;
-    // Of what is damaged there is no hash.
+    // Damaged data has no hash.
     let hashes = match verify.hash && checked.findings.is_empty() {
         true => engine.content_hashes(table.as_ref())?,
         false => Vec::new(),

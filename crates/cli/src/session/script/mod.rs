@@ -1,7 +1,7 @@
 //! Running SQL: statement by statement, results to an output, times to stderr.
 //!
-//! Owned here: how a script is read in bounded memory, and the positions of errors in it. Not owned: what a
-//! statement is (`sql`), the shell's own commands (`shell`).
+//! Owned here: how a script is read in bounded memory, and the positions of errors in it. Not owned: the syntax of
+//! statements (`sql`), the shell's own commands (`shell`).
 
 mod reader;
 
@@ -17,14 +17,14 @@ use atsdb::sql::{Answer, Rows, Session, Statements};
 use atsdb::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 
-/// What is said of statements, on stderr.
+/// The messages about statements on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reports {
-    /// All that a person wants to see: what was changed, how many rows a result has.
+    /// Messages for a person: the changes, and the number of rows of a result.
     Everything,
-    /// What each statement changed.
+    /// The changes of each statement.
     Changes,
-    /// What all statements changed together, at the end.
+    /// The changes of all statements together, at the end.
     Total,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Shows a result, and says how many rows it has.
+    /// Shows a result, and returns its number of rows.
     fn show(self, rows: Rows, out: &mut Destination) -> Result<String> {
         let schema = rows.schema();
         let shown = self.screen.text(&schema, rows)?;
@@ -56,7 +56,7 @@ impl Terminal {
     }
 }
 
-/// What statements changed.
+/// The changes made by statements.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     statement_count: u64,
@@ -73,19 +73,19 @@ pub(crate) struct Runner {
     pub(crate) format: Format,
     /// Whether each statement's time goes to stderr.
     pub(crate) timing: bool,
-    /// What is said on stderr of statements.
+    /// Which messages about statements are printed to stderr.
     pub(crate) reports: Reports,
-    /// What was changed so far.
+    /// The changes so far.
     pub(crate) changes: Changes,
     /// How tables appear on a terminal, and whether long ones go through a pager; `None` writes them whole.
     pub(crate) terminal: Option<Terminal>,
-    /// How many results were written; some formats take one only.
+    /// The number of results written. Some formats allow only one.
     pub(crate) result_count: usize,
 }
 
 impl Runner {
-    /// Runs the statements of a text, which stands from a line of a script on (from 1). `source` is the script's
-    /// name for messages.
+    /// Runs the statements of a text that begins at a line of a script (from 1). `source` is the script's name for
+    /// messages.
     pub(crate) fn run(
         &mut self,
         text: &str,
@@ -107,7 +107,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Says what a script changed.
+    /// Reports the changes of a script.
     pub(crate) fn report_total(&self) {
         let Changes { statement_count, row_count } = self.changes;
         if self.reports == Reports::Total && statement_count > 0 {
@@ -162,8 +162,8 @@ fn time_line(elapsed: Duration) -> String {
     format!("Time: {:.3} ms", elapsed.as_secs_f64() * 1_000.0)
 }
 
-/// The error with its place in the script: the line it was counted at from the piece's beginning becomes the
-/// script's, and is said where the message does not say it.
+/// Adds the place in the script to an error. A line that was counted from the start of the piece becomes the script's
+/// line, and is added if the message does not have one.
 fn placed(error: Error, line: usize, first_line: usize, source: Option<&str>) -> Error {
     if error.kind() == ErrorKind::Interrupted {
         return error;
@@ -191,8 +191,8 @@ fn placed(error: Error, line: usize, first_line: usize, source: Option<&str>) ->
     placed.with_source(error)
 }
 
-/// What the statement itself is to blame for, its text or its values, is an SQL error: exit code 3. What the store is
-/// to blame for stays what it is.
+/// An error caused by the statement itself, by its text or its values, becomes an SQL error with exit code 3. An error
+/// of the store stays unchanged.
 fn kind_in_script(kind: ErrorKind) -> ErrorKind {
     match kind {
         ErrorKind::NotFound

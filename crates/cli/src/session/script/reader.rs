@@ -13,9 +13,9 @@ pub(crate) struct ScriptPiece {
     pub(crate) first_line: usize,
 }
 
-/// So much is asked for at once, and as much as is there of a long statement.
+/// The number of bytes that are read at once. For a long statement, all available bytes are read.
 const READ_BYTES: usize = 256 << 10;
-/// A piece of more bytes takes in no further statement.
+/// A piece with more bytes than this gets no further statement.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The pieces of a script.
@@ -23,9 +23,9 @@ pub(crate) struct PieceReader<R> {
     input: R,
     name: String,
     next_line: usize,
-    /// What was read.
+    /// The bytes that were read.
     buffer: Vec<u8>,
-    /// How much of it was given out.
+    /// The number of bytes already returned.
     given: usize,
     is_at_end: bool,
 }
@@ -37,8 +37,8 @@ impl<R: Read> PieceReader<R> {
         Self { input, name, next_line: 1, buffer, given: 0, is_at_end: false }
     }
 
-    /// The next statements, or a line that begins with a point where no statement has begun: a command that is no SQL.
-    /// Statements that are there are given out without waiting for more.
+    /// The next statements, or a line that begins with a dot outside of a statement, which is a command and not SQL.
+    /// Complete statements are returned without waiting for more.
     pub(crate) fn next_piece(&mut self) -> Result<Option<ScriptPiece>> {
         self.buffer.drain(..std::mem::take(&mut self.given));
         // Where the last whole statement ends, and the lines that were looked at.
@@ -107,7 +107,7 @@ impl<R: Read> PieceReader<R> {
         }
     }
 
-    /// Where the line ends that begins here, if it is there as a whole.
+    /// The end of the line that begins here, if it is complete.
     fn line_end(&self, start: usize) -> Option<usize> {
         let rest = &self.buffer[start..];
         match memchr::memchr(b'\n', rest) {

@@ -1,8 +1,6 @@
-//! DuckDB through its program, behind a pipe: it takes statements and answers in lines of JSON. Rows in
-//! bulk travel as Parquet files, which is the fastest way in and out that the program has; the library's appender,
-//! which hands rows over in memory, would spare that.
-//!
-//! It has one tier: a commit is in its log, and that on disk.
+//! DuckDB through its program, behind a pipe: it reads statements and answers in lines of JSON. Bulk rows are passed as
+//! Parquet files, which is the fastest interface of the program; the library's appender, which passes rows in memory,
+//! would avoid that. It has only one tier: a commit is in its log, and the log is on disk.
 
 mod arrow_rows;
 mod pipe;
@@ -34,7 +32,8 @@ fn program() -> Result<PathBuf, Failure> {
     found.map(|path| without_wrapper(&path)).ok_or_else(install)
 }
 
-/// What pip puts on the path is a script, which starts Python before it starts the program beside it.
+/// The real program for a path. pip installs a script on the path, which starts Python before it starts the program
+/// beside it.
 fn without_wrapper(path: &Path) -> PathBuf {
     let Some(root) = path.canonicalize().ok().and_then(|path| Some(path.parent()?.parent()?.to_owned())) else {
         return path.to_owned();

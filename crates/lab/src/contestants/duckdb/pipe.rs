@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 const MARK: &str = "atsdb-lab-done";
 
-/// What it says of a file that another of its processes has open.
+/// Its message about a file that another process has open.
 const IN_USE: &str = "Could not set lock on file";
 
 /// The program; dropping it closes the database.
@@ -20,7 +20,7 @@ pub(super) struct Pipe {
 impl Pipe {
     /// Opens a database.
     pub(super) fn open(program: &Path, file: &Path) -> Result<Self, Failure> {
-        // What it complains of comes where answers do, in order.
+        // Errors arrive on the same stream as answers, in order.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$@\" 2>&1", "sh"])
             .arg(program)

@@ -26,8 +26,8 @@ use std::sync::Arc;
 /// A workspace's database.
 const FILE: &str = "duck.db";
 
-/// How many statements, and bytes of them, are sent before the program is asked whether they are done, as a script's
-/// are. What it may complain of them fits a pipe.
+/// The number of statements, and of their bytes, that are sent before waiting for the program, as in a script. The
+/// possible error messages fit into a pipe.
 const GROUP: (usize, usize) = (100, 32 << 10);
 
 pub(super) struct DuckdbSession {
@@ -54,7 +54,7 @@ impl DuckdbSession {
         Ok(Self { pipe, folder: workspace.directory.clone(), files: 0, known: HashMap::new(), settings })
     }
 
-    /// A file for rows to pass through. Each has a name of its own: the program remembers what it has read by the name.
+    /// A file for passing rows. Each has a different name, because the program caches files by name.
     fn next_file(&mut self) -> PathBuf {
         self.files += 1;
         self.folder.join(format!("rows-{}.parquet", self.files))
@@ -311,7 +311,7 @@ impl Loader for DuckdbLoader<'_> {
 impl Drop for DuckdbLoader<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            // The load is given up anyway; what cannot be rolled back goes when the program ends.
+            // The load is abandoned anyway. If it cannot be rolled back, that happens when the program ends.
             let _ = self.session.pipe.run("ROLLBACK");
         }
     }

@@ -1,6 +1,6 @@
 //! The two formats.
 
-/// What a file looks like.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileFormat {
     /// A line a row; rows are appended.

@@ -1,8 +1,6 @@
-//! Files without a database, as the published PHP test had them: a CSV file to which rows are appended, and a JSON
-//! file that every change rewrites. Reading means reading the whole file; nothing is synced.
-//!
-//! They take the statements that the test made (`INSERT ... VALUES`, sums and counts over all rows, an UPDATE of all
-//! rows) and no other SQL.
+//! Files without a database, as the published PHP test had them: a CSV file to which rows are appended, and a JSON file
+//! that every change rewrites. Reading means reading the whole file; nothing is synced. They support the statements of
+//! that test (`INSERT ... VALUES`, sums and counts over all rows, an UPDATE of all rows) and no other SQL.
 
 mod file_format;
 mod json;
@@ -14,7 +12,7 @@ use crate::contestant::{Contestant, Session, Workspace};
 use crate::failure::Failure;
 use crate::server::ServerUrls;
 
-/// A file a table.
+/// One file for each table.
 pub(crate) struct Files {
     name: &'static str,
     summary: &'static str,

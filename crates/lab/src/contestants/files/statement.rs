@@ -1,4 +1,4 @@
-//! The few statements that files take.
+//! The few statements that files support.
 
 use crate::data::answer::Cell;
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ pub(super) enum Statement {
     Create { table: String, columns: Vec<String> },
 }
 
-/// What is asked of all rows.
+/// An aggregate over all rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Aggregate {
     Count,
@@ -25,7 +25,7 @@ pub(super) enum Aggregate {
     Max(String),
 }
 
-/// What a statement is made of.
+/// A token of a statement.
 #[derive(Debug, Clone, PartialEq)]
 enum Token {
     Word(String),

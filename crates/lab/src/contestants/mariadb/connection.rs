@@ -1,4 +1,4 @@
-//! A connection, and how statements that insert go through it.
+//! A connection, and sending INSERT statements over it.
 
 use super::engine::Engine;
 use crate::failure::Failure;
@@ -32,8 +32,8 @@ impl MariadbConnection {
         self.engine != Engine::Csv
     }
 
-    /// Waits until rows that wait in the server are in their tables. `FLUSH TABLES` would stop the threads of the
-    /// server that write them, those of other connections too, and may return before the last rows are there.
+    /// Waits until delayed rows in the server are in their tables. `FLUSH TABLES` would stop the threads of the server
+    /// that write them, those of other connections too, and may return before the last rows are there.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
         while self.delayed && self.rows_waiting()? > 0 {
             clock::sleep(LOOK_AGAIN);

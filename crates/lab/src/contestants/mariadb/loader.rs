@@ -53,7 +53,7 @@ impl Loader for MariadbLoader<'_> {
 impl Drop for MariadbLoader<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            // The load is given up anyway; what cannot be rolled back goes when the connection closes.
+            // The load is abandoned anyway. If it cannot be rolled back, that happens when the connection closes.
             let _ = self.server.connection.query_drop("ROLLBACK");
         }
     }

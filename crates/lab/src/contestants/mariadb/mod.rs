@@ -1,8 +1,7 @@
-//! MariaDB with each of its engines, and MySQL by URL: one table with the rows as they are, times as DATETIME,
-//! loaded by INSERT statements of many rows in one transaction, as a dump is.
-//!
-//! An engine promises what it can: MyISAM and CSV never wait for the disk, MEMORY ends with the server. The tier in
-//! the report is the engine's, not what was asked for.
+//! MariaDB with each of its engines, and MySQL by URL: one table with unmodified rows, times as DATETIME, loaded by
+//! INSERT statements of many rows in one transaction, like a dump. Guarantees depend on the engine: MyISAM and CSV
+//! never wait for the disk, and MEMORY is lost when the server ends. The tier in the report is the engine's real one,
+//! not the requested one.
 
 mod connection;
 mod engine;
@@ -30,7 +29,7 @@ const fn engine(name: &'static str, summary: &'static str, engine: Engine) -> Ma
     Mariadb { name, summary, server: ServerKind::Mariadb, engine, delayed: false }
 }
 
-/// One for each engine, and what else is worth a column of its own.
+/// One contestant for each engine, and some further variants.
 pub(super) static VARIANTS: [Mariadb; 8] = [
     engine("mariadb:innodb", "MariaDB, InnoDB: transactions, the default engine", Engine::Innodb),
     engine("mariadb:myisam", "MariaDB, MyISAM: no transactions, nothing synced", Engine::Myisam),
@@ -72,9 +71,9 @@ impl Contestant for Mariadb {
         Ok(Box::new(session::MariadbSession::open(self.engine, self.delayed, workspace)?))
     }
 
-    /// The files of the tables and their indexes, where the engine keeps a file a table and the folder can be seen;
-    /// else what the server says of them. The redo log, which all tables share and whose size is a setting, is not
-    /// in it.
+    /// The size of the files of tables and indexes, if the engine keeps one file for each table and the folder is
+    /// accessible; otherwise the sizes that the server reports. The redo log, which all tables share and whose size is
+    /// a setting, is not included.
     fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {
         let server = workspace.server()?;
         let has_files = !matches!(self.engine, Engine::Memory | Engine::Rocksdb);
@@ -90,7 +89,7 @@ impl Contestant for Mariadb {
             connection.query_drop("SET GLOBAL rocksdb_force_flush_memtable_now = 1").map_err(server_failure)?;
         }
         if self.engine == Engine::Innodb {
-            // What it says is of when it last counted, which may have been before the rows came.
+            // The server's statistics may be from before the rows were inserted.
             let tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()";
             for table in connection.query::<String, _>(tables).map_err(server_failure)? {
                 connection.query_drop(format!("ANALYZE TABLE `{table}`")).map_err(server_failure)?;

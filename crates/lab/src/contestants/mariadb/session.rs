@@ -1,4 +1,4 @@
-//! A connection to the server, in a database of its own.
+//! A connection to the server, with its own database.
 
 use super::connection::MariadbConnection;
 use super::engine::Engine;
@@ -55,7 +55,7 @@ impl MariadbSession {
     }
 }
 
-/// The settings of other engines say nothing of this one.
+/// Whether a setting affects this engine. Settings of other engines do not.
 fn bears_on(setting: &str, engine: Engine) -> bool {
     let of = |engines: &[Engine]| engines.contains(&engine);
     match setting.split(['-', '_']).next() {
@@ -68,12 +68,13 @@ fn bears_on(setting: &str, engine: Engine) -> bool {
     }
 }
 
-/// What the engine's commits survive on this server, as the server itself says it.
+/// The durability of the engine's commits on this server, as the server itself reports it.
 fn tier(connection: &mut Conn, engine: Engine) -> Result<Tier, Failure> {
     match engine {
         Engine::Innodb => innodb_tier(connection),
         Engine::Rocksdb => rocksdb_tier(connection),
-        // Its statements are in its log, and that on disk, before they are acknowledged, whatever was asked for.
+        // Its statements are in its log, and the log is on disk, before they are acknowledged, whatever tier was
+        // requested.
         Engine::Aria => Ok(Tier::Full),
         Engine::Myisam | Engine::Csv => Ok(Tier::Off),
         Engine::Memory => Ok(Tier::None),
@@ -102,7 +103,7 @@ fn rocksdb_tier(connection: &mut Conn) -> Result<Tier, Failure> {
     })
 }
 
-/// What a server that somebody else started is set to, and whether what goes to it is encrypted.
+/// The settings of a server that the lab did not start, and whether the connection is encrypted.
 fn variables(connection: &mut Conn) -> Result<Vec<String>, Failure> {
     let names = "'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_buffer_pool_size', 'innodb_doublewrite', \
                  'innodb_log_file_size', 'innodb_redo_log_capacity', 'log_bin', 'sync_binlog'";
@@ -205,7 +206,7 @@ impl Session for MariadbSession {
         done.and(self.server.connection.query_drop(end).map_err(server_failure))
     }
 
-    /// LOAD DATA LOCAL INFILE: the client sends the file as it is.
+    /// LOAD DATA LOCAL INFILE: the client sends the unmodified file.
     fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
         let path = file.to_owned();
         self.server.connection.set_local_infile_handler(Some(LocalInfileHandler::new(move |_, writer| {
@@ -226,7 +227,7 @@ impl Session for MariadbSession {
         let select = self.server.connection.prep(select).map_err(server_failure)?;
         let mut found = 0;
         for value in values {
-            // A number that came as text would be compared as text, without the index.
+            // A number that is passed as text would be compared as text, without the index.
             let wanted = match value.parse::<i64>() {
                 Ok(number) => mysql::Value::Int(number),
                 Err(_) => mysql::Value::from(value.trim_matches('\'')),

@@ -31,7 +31,7 @@ pub(super) fn column_type(column_type: ColumnType, engine: Engine) -> String {
     }
 }
 
-/// What a value of an answer is.
+/// The kind of a value in an answer.
 pub(super) fn cell(value: Value, is_decimal: bool) -> Result<Cell, Failure> {
     Ok(match value {
         Value::NULL => Cell::Null,
@@ -50,7 +50,7 @@ pub(super) fn cell(value: Value, is_decimal: bool) -> Result<Cell, Failure> {
     })
 }
 
-/// A whole number where it is written as one: a sum is, a mean never.
+/// A whole number if it is written as one, as sums are and means never are.
 pub(super) fn decimal(text: &str) -> Cell {
     match text.parse() {
         Ok(integer) => Cell::Integer(integer),

@@ -12,7 +12,7 @@ pub(super) enum LoadMethod {
 }
 
 impl LoadMethod {
-    /// As it stands among a run's settings.
+    /// Its name in the settings of a run.
     pub(super) fn setting(self) -> &'static str {
         match self {
             Self::Copy => "COPY, binary",

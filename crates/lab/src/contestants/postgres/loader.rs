@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 
 /// A statement of many rows is sent once it is this long.
 const STATEMENT_BYTES: usize = 128 << 10;
-/// What COPY is handed at once.
+/// The number of bytes that are passed to COPY at once.
 const COPY_BYTES: usize = 64 << 10;
 /// The signature, no flags, no extension (PostgreSQL's documentation of COPY, *Binary Format*).
 const COPY_HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";

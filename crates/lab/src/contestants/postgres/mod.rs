@@ -1,5 +1,5 @@
-//! PostgreSQL: one table with the rows as they are, times as TIMESTAMPTZ. Loaded by COPY, the way for many rows; by
-//! INSERT of one row or of many; or by COPY into an unlogged table, which a crash empties.
+//! PostgreSQL: one table with unmodified rows, times as TIMESTAMPTZ. Loaded by COPY, the way for many rows; by INSERT
+//! of one row or of many; or by COPY into an unlogged table, which a crash empties.
 
 mod load_method;
 mod loader;
@@ -55,8 +55,8 @@ impl Contestant for Postgres {
         Ok(Box::new(session::PostgresSession::open(self.method, self.unlogged, workspace)?))
     }
 
-    /// The tables with their indexes, oversized values and maps, as the server counts them. The write-ahead log,
-    /// which all databases share and whose size is a setting, is not in it.
+    /// The tables with their indexes, oversized values and maps, as the server counts them. The write-ahead log, which
+    /// all databases share and whose size is a setting, is not included.
     fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {
         let sum = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c \
                    JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') \

@@ -1,4 +1,4 @@
-//! A connection to the server, in a database of its own.
+//! A connection to the server, with its own database.
 
 use super::load_method::LoadMethod;
 use super::loader::{CopyLoader, InsertLoader, MultirowLoader};
@@ -54,7 +54,7 @@ impl PostgresSession {
     }
 }
 
-/// What commits survive on this server, as the server itself says it.
+/// The durability of commits on this server, as the server itself reports it.
 fn tier(client: &mut Client) -> Result<Tier, Failure> {
     let mut show = |name: &str| -> Result<String, Failure> {
         let row = client.query_one(&format!("SHOW {name}"), &[]).map_err(postgres_failure)?;
@@ -67,7 +67,7 @@ fn tier(client: &mut Client) -> Result<Tier, Failure> {
     })
 }
 
-/// What a server that somebody else started is set to, and whether what goes to it is encrypted.
+/// The settings of a server that the lab did not start, and whether the connection is encrypted.
 fn shown_settings(client: &mut Client) -> Result<Vec<String>, Failure> {
     let select = "SELECT name || ' = ' || current_setting(name) FROM pg_settings WHERE name IN ('fsync', \
                   'full_page_writes', 'synchronous_commit', 'shared_buffers', 'work_mem', 'max_wal_size')";
@@ -168,7 +168,7 @@ impl Session for PostgresSession {
         done.and(self.client.batch_execute(end).map_err(postgres_failure))
     }
 
-    /// COPY: the client sends the file as it is.
+    /// COPY: the client sends the unmodified file.
     fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
         let mut file = File::open(file).map_err(Failure::broken)?;
         let mut copy = self.client.copy_in(&format!("COPY {table} FROM STDIN")).map_err(postgres_failure)?;

@@ -24,7 +24,7 @@ pub(super) fn column_type(column_type: ColumnType) -> &'static str {
     }
 }
 
-/// A value as it came, of any type.
+/// The raw value, of any type.
 pub(super) struct Raw<'a> {
     data_type: Type,
     bytes: &'a [u8],
@@ -85,8 +85,8 @@ impl Raw<'_> {
     }
 }
 
-/// A NUMERIC: digits of base 10,000, the place of the first, the sign, and how many decimals are shown
-/// (`numeric_send` of PostgreSQL's numeric.c). One that shows no decimals is a whole number: a sum is, a mean never.
+/// A NUMERIC: digits of base 10,000, the place of the first, the sign, and how many decimals are shown (`numeric_send`
+/// of PostgreSQL's numeric.c). One without decimals is a whole number, as sums are and means never are.
 fn numeric(bytes: &[u8]) -> Result<Cell, Failure> {
     let word = |at: usize| bytes.get(at * 2..at * 2 + 2).map(|pair| i16::from_be_bytes([pair[0], pair[1]]));
     let (Some(count), Some(weight), Some(sign), Some(scale)) = (word(0), word(1), word(2), word(3)) else {

@@ -49,7 +49,7 @@ impl Loader for SqliteLoader<'_> {
 impl Drop for SqliteLoader<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            // The load is given up anyway; what cannot be rolled back goes when the connection closes.
+            // The load is abandoned anyway. If it cannot be rolled back, that happens when the connection closes.
             let _ = self.connection.execute_batch("ROLLBACK");
         }
     }

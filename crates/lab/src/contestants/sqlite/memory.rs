@@ -33,7 +33,7 @@ pub(super) fn give_back(workspace: PathBuf, connection: Connection) {
     kept().insert(workspace, Some(connection));
 }
 
-/// What its pages occupy.
+/// The size of its pages.
 pub(super) fn bytes(workspace: &Path) -> Result<u64, Failure> {
     let kept = kept();
     let Some(Some(connection)) = kept.get(workspace) else { return Ok(0) };

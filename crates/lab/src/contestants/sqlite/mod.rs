@@ -1,6 +1,6 @@
-//! Plain SQLite, as a careful user runs it: one table with the rows as they are, strings as TEXT, times as
-//! INTEGER, prepared statements, one transaction for a load. Strings that a user replaces by integers by hand, in
-//! tables of their own, would make it smaller and faster; that is another contestant than the plain one.
+//! Plain SQLite, as a careful user runs it: one table with unmodified rows, strings as TEXT, times as INTEGER, prepared
+//! statements, one transaction for a load. It would be smaller and faster if the user replaced strings by integers by
+//! hand, with separate tables for the strings; that would be a different contestant.
 
 mod file;
 mod loader;

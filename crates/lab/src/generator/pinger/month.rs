@@ -1,4 +1,4 @@
-//! The rows of a seed: who pings whom, when, and what comes back.
+//! The rows for a seed: which host pings which, when, and the replies.
 
 use crate::generator::random::Random;
 use std::collections::HashSet;
@@ -64,7 +64,7 @@ const DETAILED: [&str; 2] = ["hep.net", "umd.edu"];
 pub struct MetaRow {
     /// Its number, from 1.
     pub meta_id: i32,
-    /// The host that asks.
+    /// The host that sends the pings.
     pub ip_name_src: &'static str,
     /// The host that answers.
     pub ip_name_dst: &'static str,
@@ -84,9 +84,9 @@ pub struct DataRow {
     pub meta_id: i32,
     /// Seconds since the epoch.
     pub timestamp: i64,
-    /// minRtt, meanRtt, medianRtt, maxRtt; none when no packet came back.
+    /// minRtt, meanRtt, medianRtt, maxRtt; `None` if no packet came back.
     pub round_trips_us: Option<[i64; 4]>,
-    /// What two sources report besides.
+    /// Further values, which only two sources report.
     pub detail: Option<Detail>,
 }
 
@@ -95,9 +95,9 @@ pub struct DataRow {
 pub struct Detail {
     /// minIpd, meanIpd, maxIpd, iqrIpd: how far the distance between packets changed. None when no packet came back.
     pub distances_us: Option<[i64; 4]>,
-    /// Packets that came twice.
+    /// The number of packets that arrived twice.
     pub duplicates: i32,
-    /// Packets that came before an earlier one.
+    /// The number of packets that arrived out of order.
     pub out_of_order: i32,
     /// Packets lost after a lost one, in percent.
     pub conditional_loss_percent: i32,
@@ -172,7 +172,7 @@ fn meta_rows(random: &mut Random) -> Vec<MetaRow> {
     meta
 }
 
-/// Every time at which something is asked, less what is missing.
+/// All measurement times, without the missing ones.
 fn schedule(meta: &[MetaRow], random: &mut Random) -> Vec<(i64, u16)> {
     let mut planned = Vec::new();
     for step in 0..STEPS {
@@ -225,7 +225,8 @@ fn data_row(time: i64, meta: &MetaRow, random: &mut Random) -> DataRow {
     DataRow { meta_id: meta.meta_id, timestamp: time, round_trips_us, detail }
 }
 
-/// Number and round trip of each packet that came back. Roads are busier by day, and now and then a packet waits.
+/// Number and round trip of each packet that came back. Networks are busier by day, and occasionally a packet is
+/// delayed.
 fn packets(time: i64, meta: &MetaRow, random: &mut Random) -> Vec<(i32, i64)> {
     let hour = time / 3_600 % 24;
     let busy_us = (12 - (hour - 14).abs().min(12)) * meta.base_us / 200;

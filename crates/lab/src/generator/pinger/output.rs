@@ -33,7 +33,7 @@ const TRANSPORT: &str = "icmp";
 /// count, packetInterval (s), deadline (s), ttl.
 const PING_SETTINGS: [i32; 4] = [10, 1, 30, 255];
 
-/// Writes `metaData.csv` and `data_200112.csv` into a folder that is there. Returns their paths in this order.
+/// Writes `metaData.csv` and `data_200112.csv` into an existing folder. Returns their paths in this order.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! `report.html`: one file that opens offline. Styles and plots are in it; nothing is loaded, nothing runs.
+//! `report.html`: one file that opens offline. Styles and plots are embedded; it loads nothing and runs no script.
 //!
 //! Owned here: the page. Not owned: plots (`plot`), the comparison with an earlier run (`comparison`).
 
@@ -14,7 +14,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 const STYLE: &str = include_str!("style.css");
 
 impl Report {
-    /// The page of this run; beside an earlier one, where that is given.
+    /// The page for this run, beside an earlier one if given.
     pub fn to_html(&self, before: Option<&Self>) -> String {
         let title = format!("atsdb lab, {}", if self.date.is_empty() { "a run" } else { &self.date });
         let page = html! {

@@ -1,4 +1,4 @@
-//! Who a client is: SCRAM-SHA-256 in the frames of SASL.
+//! Authenticates a client by SCRAM-SHA-256, in SASL frames.
 
 use super::io::Io;
 use crate::access::authenticate::Refusal;
@@ -9,7 +9,7 @@ use crate::pg::shared::PgShared;
 use crate::pg::wire::fields::Fields;
 use crate::pg::wire::incoming::{self, Incoming};
 
-/// Finds out who a client is that says it is `user`. `end_point` is the hash of the certificate on an encrypted
+/// Authenticates a client that claims to be `user`. `end_point` is the hash of the certificate on an encrypted
 /// connection.
 pub(super) async fn authenticate(
     io: &mut Io,
@@ -47,7 +47,8 @@ pub(super) async fn authenticate(
     }
 }
 
-/// The next message, which must be a step of SASL: others may be larger than what somebody unknown may send.
+/// Reads the next message, which must be a step of SASL, because other messages may be larger than an unauthenticated
+/// client may send.
 async fn secret(io: &mut Io) -> Result<Vec<u8>, Failure> {
     loop {
         match incoming::head(io.buffered())? {

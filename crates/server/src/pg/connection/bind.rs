@@ -16,24 +16,24 @@ use std::sync::Arc;
 pub(super) struct PreparedStatement {
     pub(super) text: String,
     pub(super) kind: Kind,
-    /// The types of its parameters, as the client is told.
+    /// The types of its parameters, as sent to the client.
     pub(super) parameter_types: Vec<u32>,
     /// The columns of its answer; `None` if it has no rows.
     pub(super) columns: Option<Vec<ResultColumn>>,
     pub(super) plan: Plan,
 }
 
-/// Who executes a statement.
+/// What executes a statement.
 pub(super) enum Plan {
-    /// There is nothing in it but comments.
+    /// The statement is empty or contains only comments.
     Empty,
-    /// The connection.
+    /// The connection itself.
     Connection,
     Store(Prepared),
     Catalogue(Arc<CatalogueQuery>),
 }
 
-/// A statement with values, and the rows that are not read yet.
+/// A statement with values, and its rows that are not read yet.
 pub(super) struct Portal {
     pub(super) statement: Arc<PreparedStatement>,
     pub(super) values: Vec<ScalarValue>,
@@ -41,14 +41,14 @@ pub(super) struct Portal {
     pub(super) progress: Progress,
 }
 
-/// How far a portal is.
+/// The progress of a portal.
 pub(super) enum Progress {
     Bound,
     Running { rows: Box<RowSource>, verb: &'static str },
     Finished,
 }
 
-/// A portal for the values of a message.
+/// Creates a portal for the values of a Bind message.
 pub(super) fn bind(statement: &Arc<PreparedStatement>, bind: &Bind) -> Result<Portal, Failure> {
     let types = &statement.parameter_types;
     if bind.values.len() != types.len() {
@@ -78,7 +78,7 @@ pub(super) fn formats(codes: &[i16], column_count: usize) -> Result<Vec<Format>,
     (0..column_count).map(|position| Format::at(codes, position)).collect()
 }
 
-/// Describes the columns of an answer.
+/// Sends the description of the columns of an answer.
 pub(super) fn describe(out: &mut Outgoing, columns: &[ResultColumn], formats: &[Format]) {
     let format = |position: usize| formats.get(position).map_or(0, |format| format.code());
     let described: Vec<_> = columns

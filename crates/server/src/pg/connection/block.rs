@@ -6,11 +6,11 @@ use crate::pg::wire::outgoing::TransactionStatus;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Block {
     None,
-    /// Of the statements of one message, or up to a Sync.
+    /// A transaction over the statements of one message, or up to a Sync.
     Implicit,
     /// Between BEGIN and COMMIT.
     Explicit,
-    /// The same, and a statement has failed.
+    /// Between BEGIN and COMMIT, after a statement has failed.
     Failed,
 }
 

@@ -13,13 +13,13 @@ use atsdb::sql::Permission;
 use atsdb::{Column, Error, ErrorKind};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-/// Batches that are read and not stored yet.
+/// The maximum number of batches that are read but not stored yet.
 const WAITING_BATCHES_MAX: usize = 2;
 
 type Piece = Result<RecordBatch, Error>;
 
 impl Connection {
-    /// Reads rows until the client says that there are no more; the tag of the command.
+    /// Reads rows until the client signals the end, and returns the command's tag.
     pub(super) fn copy_in(&mut self, copy: &Copy) -> Result<String, Failure> {
         let CopyWhat::Table { name, columns } = &copy.what else {
             return Err(PgError::syntax("COPY FROM takes a table").into());
@@ -54,7 +54,7 @@ impl Connection {
                 }
             };
             let mut read = Ok(());
-            // Whoever stores has an error of its own if it does not take a batch.
+            // If the storing thread does not accept a batch, it has an error of its own.
             loop {
                 match next() {
                     Ok(Some(batch)) => {
@@ -71,7 +71,7 @@ impl Connection {
             }
             let read = read.and_then(|()| match reader.finish()? {
                 Some(batch) => {
-                    // Whoever takes the rows says itself why it ended.
+                    // The receiving thread itself reports why it ended.
                     let _ = sender.send(Ok(batch));
                     Ok(())
                 }
@@ -89,7 +89,7 @@ impl Connection {
         })
     }
 
-    /// The columns that rows have, in their order.
+    /// The columns of the rows, in order.
     fn columns_to_copy(&self, table: &str, names: &[String]) -> Result<Vec<Column>, Failure> {
         let table = self.session.table(table)?;
         let definition = &table.definition;
@@ -109,7 +109,7 @@ impl Connection {
         names.iter().map(find).collect()
     }
 
-    /// Sends rows; the tag of the command.
+    /// Sends rows, and returns the command's tag.
     pub(super) fn copy_out(&mut self, copy: &Copy, mut rows: RowSource) -> Result<String, Failure> {
         let options = &copy.options;
         let columns = rows.columns().to_vec();
@@ -133,8 +133,8 @@ impl Connection {
     }
 }
 
-/// Tells whoever stores that nothing of it is to stay.
+/// Tells the storing thread to discard everything.
 fn give_up(sender: &SyncSender<Piece>) {
-    // It has an error already if nobody takes this one.
+    // If the thread does not receive this error, it already has another one.
     let _ = sender.send(Err(Error::new(ErrorKind::Interrupted, "the client gave the COPY up")));
 }

@@ -57,7 +57,7 @@ impl Connection {
         }
     }
 
-    /// Sends rows of a cursor, or skips them; the tag of the command.
+    /// Sends rows of a cursor, or skips them, and returns the command's tag.
     pub(super) fn fetch(
         &mut self,
         cursor: &str,

@@ -19,13 +19,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
-/// What a statement comes to.
+/// The outcome of a statement.
 pub(super) enum Outcome {
-    /// Nothing was in it.
+    /// The statement was empty.
     Empty,
-    /// The tag of a command that is done.
+    /// The tag of a completed command.
     Done(String),
-    /// Rows, and the word that the tag begins with.
+    /// Rows, and the first word of the tag.
     Rows {
         rows: RowSource,
         verb: &'static str,
@@ -86,7 +86,7 @@ impl Connection {
         })
     }
 
-    /// What a query about the catalogue is asked in.
+    /// The context for queries of the catalogue.
     pub(super) fn surroundings(&self) -> Surroundings<'_> {
         Surroundings {
             database: &self.database,
@@ -105,7 +105,7 @@ impl Connection {
         Ok(Outcome::Rows { rows: RowSource::values(found.columns, found.rows), verb: "SELECT" })
     }
 
-    /// What concerns the connection alone.
+    /// Executes a statement that concerns only the connection.
     fn of_connection(&mut self, kind: &Kind, text: &str, values: &[ScalarValue]) -> Result<Outcome, Failure> {
         let tag = match kind {
             Kind::Begin { .. } | Kind::Commit | Kind::Rollback | Kind::RollbackTo | Kind::Savepoint => {
@@ -115,7 +115,7 @@ impl Connection {
                 self.set(name, value.as_deref())?;
                 "SET".to_owned()
             }
-            // Every transaction has the same isolation: a snapshot, and conflicts that are found at its end.
+            // Every transaction has the same isolation: a snapshot, and conflicts that are detected at its end.
             Kind::SetTransaction { read_only, is_session } => {
                 match read_only {
                     Some(read_only) if *is_session => {
@@ -212,7 +212,7 @@ impl Connection {
         Ok(Outcome::Rows { rows: RowSource::values(self.columns_of_show(name), rows), verb: "SHOW" })
     }
 
-    /// Stops the statement when its time is over, until the guard is dropped.
+    /// Stops the statement when its time is up, unless the guard is dropped before.
     pub(super) fn deadline(&self) -> Deadline {
         let Some(milliseconds) = self.settings.milliseconds("statement_timeout") else { return Deadline::default() };
         let (handle, fired) = (self.session.interrupt_handle(), Arc::new(AtomicBool::new(false)));
@@ -234,7 +234,7 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// Says who stopped a statement, if it was stopped.
+    /// Replaces the error of an interrupted statement by the reason for the interrupt.
     pub(super) fn explain(self, done: Result<(), Failure>) -> Result<(), Failure> {
         done.map_err(|failure| match failure {
             Failure::Error(mut error) if error.code == "57014" => {
@@ -257,7 +257,7 @@ impl Drop for Deadline {
     }
 }
 
-/// The tag of a command that had rows.
+/// The tag of a command that returned rows.
 pub(super) fn tag_of_rows(verb: &str, count: usize) -> String {
     match verb {
         "EXPLAIN" | "SHOW" => verb.to_owned(),

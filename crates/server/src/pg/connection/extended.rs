@@ -12,7 +12,7 @@ use crate::pg::wire::incoming::{Bind, Incoming, Target};
 use crate::pg::wire::outgoing::ResultColumn;
 use std::sync::Arc;
 
-/// The most prepared statements and the most portals of a connection.
+/// The maximum number of prepared statements, and of portals, of a connection.
 const NAMED_MAX: usize = 10_000;
 
 impl Connection {
@@ -28,7 +28,7 @@ impl Connection {
             Incoming::Describe(Target::Portal(name)) => self.describe_portal(&name),
             Incoming::Execute { portal, row_max } => self.execute(&portal, row_max),
             Incoming::Close(target) => {
-                // Closing what is not there is no error.
+                // Closing something that does not exist is not an error.
                 match target {
                     Target::Statement(name) => drop(self.statements.remove(&name)),
                     Target::Portal(name) => drop(self.portals.remove(&name)),
@@ -40,7 +40,7 @@ impl Connection {
         }
     }
 
-    /// The end of a series of messages.
+    /// Handles Sync, the end of a series of messages.
     pub(super) fn sync(&mut self) -> Result<(), Failure> {
         self.skips_to_sync = false;
         match self.settle() {
@@ -65,7 +65,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Finds what a statement takes and answers.
+    /// Determines the parameters and the columns of a statement.
     pub(super) fn prepare(&mut self, text: &str, types: &[u32]) -> Result<PreparedStatement, Failure> {
         let statements = self.session.statements(text)?;
         let text = match statements.as_slice() {
@@ -147,7 +147,7 @@ impl Connection {
     }
 
     fn execute(&mut self, name: &str, row_max: usize) -> Result<(), Failure> {
-        // Taken out while it works; an error leaves it closed.
+        // The portal is removed while it runs; after an error it stays closed.
         let Some(mut portal) = self.portals.remove(name) else { return Err(Self::no_such("portal", name, "34000")) };
         self.queries.increment();
         let deadline = self.deadline();
@@ -165,7 +165,7 @@ impl Connection {
     fn execute_portal(&mut self, portal: &mut Portal, row_max: usize) -> Result<(), Failure> {
         if matches!(portal.progress, Progress::Bound) {
             let statement = Arc::clone(&portal.statement);
-            // A Sync right behind it: then it is alone.
+            // If a Sync follows immediately, the statement is alone.
             let is_one_of_several = self.io.next_kind()? != Some(b'S');
             self.enter(&statement.kind, is_one_of_several)?;
             portal.progress = Progress::Finished;
@@ -192,7 +192,7 @@ impl Connection {
 
     fn send_rows(&mut self, portal: &mut Portal, row_max: usize) -> Result<(), Failure> {
         let Progress::Running { rows, verb } = &mut portal.progress else {
-            // All of them were read before.
+            // All rows were read before.
             self.io.out.complete(&tag_of_rows("SELECT", 0));
             return Ok(());
         };
@@ -211,7 +211,7 @@ fn is_declared(id: u32) -> bool {
     id != 0 && id != known::UNKNOWN
 }
 
-/// The columns must be those that the client was told of: a definition may have changed since.
+/// Checks that the columns are still those that were described to the client: a definition may have changed since.
 pub(super) fn check_columns(told: Option<&[ResultColumn]>, found: &[ResultColumn]) -> Result<(), PgError> {
     let same = told.is_some_and(|told| {
         told.len() == found.len() && told.iter().zip(found).all(|(told, found)| told.type_id == found.type_id)

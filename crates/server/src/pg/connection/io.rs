@@ -9,19 +9,19 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;
 use tokio_rustls::TlsAcceptor;
 
-/// Messages are sent when they are this long together, and when there is nothing more to say.
+/// Messages are sent when they have this many bytes together, and when there are no more.
 const FLUSH_BYTES: usize = 64 << 10;
 
-/// What is read at a time.
+/// The number of bytes that are read at a time.
 const READ_BYTES: usize = 32 << 10;
 
-/// How long a client may take to read anything of what it is sent.
+/// How long a client may read nothing while data is being sent to it.
 const SEND_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// How long a client that is refused may take to read why, and to hang up.
+/// How long a refused client may take to read the reason and to hang up.
 const HANG_UP_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// What a connection runs over.
+/// The byte stream of a connection: a TCP socket or TLS.
 pub(in crate::pg) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
@@ -30,7 +30,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 pub(in crate::pg) struct Io {
     stream: Box<dyn Stream>,
     input: Vec<u8>,
-    /// Where the bytes begin that are not taken yet.
+    /// The start of the bytes that are not consumed yet.
     start: usize,
     pub(in crate::pg) out: Outgoing,
     runtime: Handle,
@@ -47,9 +47,9 @@ impl Io {
         &self.runtime
     }
 
-    /// Agrees with the client on a key, from which on everything is encrypted.
+    /// Performs the TLS handshake. Everything after it is encrypted.
     pub(in crate::pg) async fn encrypt(&mut self, acceptor: &TlsAcceptor) -> Result<(), Failure> {
-        // What came before the key cannot be trusted: somebody in between may have sent it.
+        // Bytes received before the handshake cannot be trusted: a man in the middle may have sent them.
         if !self.buffered().is_empty() {
             return Err(PgError::protocol("received unencrypted data after SSL request").into());
         }
@@ -58,7 +58,7 @@ impl Io {
         Ok(())
     }
 
-    /// Reads what comes, once. An error if the client has gone.
+    /// Reads once from the client. It is an error if the client has disconnected.
     pub(in crate::pg) async fn fill(&mut self) -> Result<(), Failure> {
         if self.start == self.input.len() {
             self.input.clear();
@@ -74,7 +74,7 @@ impl Io {
         }
     }
 
-    /// The bytes that are not taken yet.
+    /// The bytes that are not consumed yet.
     pub(in crate::pg) fn buffered(&self) -> &[u8] {
         &self.input[self.start..]
     }
@@ -83,13 +83,13 @@ impl Io {
         self.start += count;
     }
 
-    /// The kind of the next frame, if all of it has come.
+    /// The kind of the next frame, if it has arrived completely.
     pub(in crate::pg) fn next_kind(&self) -> Result<Option<u8>, PgError> {
         let found = incoming::head(self.buffered())?;
         Ok(found.filter(|(_, length)| self.buffered().len() >= 5 + length).map(|(kind, _)| kind))
     }
 
-    /// The next frame, if all of it has come.
+    /// The next frame, if it has arrived completely.
     pub(in crate::pg) fn take(&mut self) -> Result<Option<Incoming>, PgError> {
         let Some((kind, length)) = incoming::head(self.buffered())? else { return Ok(None) };
         let Some(body) = self.buffered().get(5..5 + length) else { return Ok(None) };
@@ -98,7 +98,7 @@ impl Io {
         message.map(Some)
     }
 
-    /// The next frame, waited for on a thread that may block. What waits to be sent is sent before.
+    /// Waits for the next frame, on a thread that may block. Pending output is sent first.
     pub(in crate::pg) fn wait(&mut self) -> Result<Incoming, Failure> {
         loop {
             if let Some(message) = self.take()? {
@@ -115,7 +115,7 @@ impl Io {
         }
     }
 
-    /// Sends what waits, on a thread that may block.
+    /// Sends pending output, on a thread that may block.
     pub(in crate::pg) fn flush(&mut self) -> Result<(), Failure> {
         let runtime = self.runtime.clone();
         runtime.block_on(self.send())
@@ -125,7 +125,7 @@ impl Io {
         if self.out.bytes.len() < FLUSH_BYTES { Ok(()) } else { self.flush() }
     }
 
-    /// Sends what waits. A client that reads nothing of it for a minute has gone.
+    /// Sends pending output. A client that reads nothing for a minute counts as disconnected.
     pub(in crate::pg) async fn send(&mut self) -> Result<(), Failure> {
         let mut sent = 0;
         while sent < self.out.bytes.len() {
@@ -141,10 +141,11 @@ impl Io {
         self.stream.flush().await.map_err(|_| Failure::Gone)
     }
 
-    /// Sends what waits and ends the connection. A socket that is closed while messages of its client are on their way
-    /// is reset, which may discard what was sent; so they are read until the client hangs up, unless the server ends too.
+    /// Sends pending output and ends the connection. If a socket is closed while messages of its client are in transit,
+    /// it is reset, which may discard data that was sent. So messages are read until the client hangs up, unless the
+    /// server is shutting down too.
     pub(in crate::pg) async fn hang_up(&mut self) {
-        // The client may have gone.
+        // The client may have disconnected.
         if self.send().await.is_err() || self.stream.shutdown().await.is_err() {
             return;
         }
@@ -158,7 +159,7 @@ impl Io {
         }
     }
 
-    /// Gives memory back that an idle connection does not need.
+    /// Frees memory that an idle connection does not need.
     pub(in crate::pg) fn rest(&mut self) {
         if self.start == self.input.len() && self.input.capacity() > READ_BYTES {
             (self.input, self.start) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! A connection from its acceptance to its end: waiting for frames, working on them, giving up on idle clients.
+//! A connection from its acceptance to its end: waiting for frames, handling them, disconnecting idle clients.
 
 use super::block::Block;
 use super::io::Stream;
@@ -11,7 +11,7 @@ use crate::shared::phase::Phase;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Serves a client until it leaves, or the server ends.
+/// Serves a client until it disconnects, or the server shuts down.
 pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Arc<PgShared>, has_place: bool) {
     let _work = shared.state.phase().work();
     let mut phase = shared.state.phase();
@@ -31,7 +31,7 @@ pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Ar
             }
             break;
         }
-        // A panic ends the connection alone.
+        // A panic ends only this connection.
         match tokio::task::spawn_blocking(move || (connection.work(), connection)).await {
             Ok((Next::Wait, worked)) => connection = worked,
             Ok((Next::End, worked)) => {
@@ -42,11 +42,11 @@ pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Ar
             Err(_) => return,
         }
     }
-    // What is open in the session is rolled back, which may take a while.
+    // An open transaction is rolled back, which may take a while.
     let _ = tokio::task::spawn_blocking(move || drop(connection)).await;
 }
 
-/// Waits until a frame is there. An error ends the connection, with a message or without.
+/// Waits for a complete frame. An error ends the connection, with a message or without.
 async fn frame(connection: &mut Connection) -> Result<(), Option<PgError>> {
     let mut phase = connection.state.phase();
     let (until, idle_max, farewell) = match connection.block {
@@ -66,7 +66,7 @@ async fn frame(connection: &mut Connection) -> Result<(), Option<PgError>> {
         }
     };
     let mut idle = std::pin::pin!(idle);
-    // What is wrong with a frame is told when it is worked on.
+    // An invalid frame is reported when it is handled.
     while matches!(connection.io.next_kind(), Ok(None)) {
         tokio::select! {
             filled = connection.io.fill() => filled.map_err(|_| None::<PgError>)?,

@@ -1,7 +1,6 @@
-//! Connections: from the first packet to the last.
-//!
-//! An idle connection is a task that waits for bytes. As soon as a whole frame is there, a thread that may block works
-//! on everything that has come, and the connection goes back to waiting.
+//! Connections: from the first packet to the last. An idle connection is a task that waits for bytes. As soon as a
+//! whole frame has arrived, a thread that may block handles everything received so far. Then the connection waits
+//! again.
 
 mod authenticate;
 mod bind;

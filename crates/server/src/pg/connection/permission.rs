@@ -1,4 +1,4 @@
-//! What a session may do: by its user's role, and by whether its transaction may only read.
+//! The rights of a session, which depend on its user's role and on whether its transaction is read-only.
 
 use super::block::Block;
 use super::session::Connection;
@@ -8,15 +8,15 @@ use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::statement::kind::Kind;
 use atsdb::sql::Permission;
 
-/// The setting that says whether the present transaction may only read.
+/// The setting for whether the current transaction is read-only.
 pub(super) const TRANSACTION_READ_ONLY: &str = "transaction_read_only";
 
-/// The one that says it of transactions to come.
+/// The setting for whether later transactions are read-only.
 pub(super) const DEFAULT_READ_ONLY: &str = "default_transaction_read_only";
 
 impl Connection {
-    /// Notices that users were changed since the last message. An error ends the session: its user is gone, or the
-    /// server has users now and this session has none.
+    /// Checks whether users have changed since the last message. An error ends the session: its user was dropped, or
+    /// the server has users now and this session has none.
     pub(super) fn follow_users(&mut self) -> Result<(), PgError> {
         let generation = self.access.generation();
         if generation == self.generation {
@@ -40,7 +40,7 @@ impl Connection {
         }
     }
 
-    /// Before a statement: tells the session of the store what it may do.
+    /// Sets the rights of the store's session before a statement.
     pub(super) fn restrict(&mut self, kind: &Kind) {
         if self.block == Block::None {
             let default = self.settings.get(DEFAULT_READ_ONLY).unwrap_or("off").to_owned();
@@ -71,7 +71,7 @@ impl Connection {
         self.settings.get(TRANSACTION_READ_ONLY) == Some("on")
     }
 
-    /// `SET TRANSACTION READ ONLY` and what is the same. Outside of a transaction it has no effect.
+    /// `SET TRANSACTION READ ONLY` and its equivalents. Outside of a transaction it has no effect.
     pub(super) fn set_transaction_read_only(&mut self, read_only: bool) -> Result<(), Failure> {
         if matches!(self.block, Block::None) {
             return Ok(());
@@ -84,7 +84,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Changes a setting, and tells the client what that brings with it.
+    /// Changes a setting, and sends the resulting messages to the client.
     pub(super) fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), Failure> {
         if name.eq_ignore_ascii_case(TRANSACTION_READ_ONLY) {
             let value = value.unwrap_or("off");

@@ -1,4 +1,4 @@
-//! A session: what one connection has.
+//! A session: the state of one connection.
 
 use super::bind::{Portal, PreparedStatement};
 use super::block::Block;
@@ -16,18 +16,18 @@ use crate::shared::state::State;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What one connection has.
+/// The state of one connection.
 pub(super) struct Connection {
     pub(super) io: Io,
     pub(super) state: State,
     pub(super) access: Access,
     pub(super) caller: Caller,
     pub(super) peer: Peer,
-    /// The users by which the caller's role is known.
+    /// The generation of the users from which the caller's role was determined.
     pub(super) generation: u64,
-    /// Whether the session of the store was told that it may not do everything.
+    /// Whether the store's session has restricted rights.
     pub(super) is_restricted: bool,
-    /// Whether the open transaction has executed something that fixes whether it may only read.
+    /// Whether the open transaction has executed a statement, after which its read-only mode can no longer change.
     pub(super) has_queried: bool,
     pub(super) session: StoreSession,
     pub(super) settings: Settings,
@@ -35,9 +35,9 @@ pub(super) struct Connection {
     pub(super) database: String,
     pub(super) key: CancelKey,
     pub(super) block: Block,
-    /// Prepared statements by name; the one without is replaced by each Parse.
+    /// Prepared statements by name; the unnamed one is replaced by each Parse.
     pub(super) statements: BTreeMap<String, Arc<PreparedStatement>>,
-    /// Portals and cursors by name, which are one kind of thing.
+    /// Portals and cursors by name. Both are treated alike.
     pub(super) portals: BTreeMap<String, Portal>,
     /// After an error, everything up to the next Sync is skipped.
     pub(super) skips_to_sync: bool,
@@ -46,7 +46,7 @@ pub(super) struct Connection {
     pub(super) copied_rows: Counter,
 }
 
-/// Whether a connection goes on.
+/// Whether a connection continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Wait,
@@ -54,7 +54,7 @@ pub(super) enum Next {
 }
 
 impl Connection {
-    /// Works on all frames that have come whole, on a thread that may block.
+    /// Handles all frames that have arrived completely, on a thread that may block.
     pub(super) fn work(&mut self) -> Next {
         if let Err(error) = self.follow_users() {
             return self.fail_with(&error);
@@ -64,7 +64,8 @@ impl Connection {
                 Ok(Some(message)) => message,
                 Ok(None) => break,
                 Err(error) => {
-                    // What follows an unreadable text can still be read; what breaks the protocol cannot.
+                    // After an unreadable text, further messages can still be read. After a protocol violation they
+                    // cannot.
                     if self.fail_with(&error) == Next::End {
                         return Next::End;
                     }
@@ -97,7 +98,7 @@ impl Connection {
                 self.skips_to_sync = false;
                 self.simple_query(&text)?;
             }
-            // Left over from a COPY that has failed.
+            // These are left over from a failed COPY.
             Incoming::CopyData(_) | Incoming::CopyDone | Incoming::CopyFail(_) => {}
             Incoming::Secret(_) => return Err(PgError::protocol("a password that nobody asked for").into()),
             Incoming::Flush => self.io.flush()?,
@@ -112,14 +113,14 @@ impl Connection {
         Ok(Next::Wait)
     }
 
-    /// Tells the client of an error, and takes back what nobody has named.
+    /// Sends an error to the client, and rolls back an implicit transaction.
     pub(super) fn fail_with(&mut self, error: &PgError) -> Next {
         self.errors.increment();
         self.fail();
         self.io.out.error(error);
         match error.severity {
             Severity::Fatal => {
-                // The client may have gone already.
+                // The client may have disconnected already.
                 let _ = self.io.flush();
                 Next::End
             }
@@ -127,12 +128,12 @@ impl Connection {
         }
     }
 
-    /// Puts a statement into the list of those that run.
+    /// Adds a statement to the list of running statements.
     pub(super) fn list(&self, text: &str) -> Listed {
         self.state.running().begin("postgresql", Some(&self.user), text, self.session.interrupt_handle())
     }
 
-    /// Tells the client what a change of a setting brings with it.
+    /// Sends the messages that result from a change of a setting.
     pub(super) fn tell(&mut self, changed: Changed) {
         if let Some((name, value)) = changed.report {
             self.io.out.parameter(name, &value);

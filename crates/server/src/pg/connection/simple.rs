@@ -1,4 +1,4 @@
-//! Simple queries: a text with one statement or several, answered as text.
+//! Simple queries: a text with one or several statements, with results as text.
 
 use super::bind;
 use super::execute::Outcome;
@@ -8,9 +8,9 @@ use crate::pg::statement::kind::Kind;
 use crate::pg::types::input::Format;
 
 impl Connection {
-    /// Answers a message with statements. Ends with ReadyForQuery, whatever happened.
+    /// Answers a message with statements. The answer always ends with ReadyForQuery.
     pub(super) fn simple_query(&mut self, text: &str) -> Result<(), Failure> {
-        // The portal and the statement without a name end with each simple query.
+        // The unnamed portal and statement end with each simple query.
         self.portals.remove("");
         self.statements.remove("");
         let done = self.statements_of(text);
@@ -93,7 +93,7 @@ impl Connection {
         self.fetch(cursor, count, is_move, &formats)
     }
 
-    /// The error for a statement that is not there.
+    /// The error for a statement that does not exist.
     pub(super) fn no_such(what: &str, name: &str, code: &'static str) -> Failure {
         PgError::error(code, format!("{what} \"{name}\" does not exist")).into()
     }

@@ -1,4 +1,4 @@
-//! The beginning of a connection: what it is for, who it is, what it begins with.
+//! The start of a connection: its purpose, its user, and its initial settings.
 
 use super::authenticate::authenticate;
 use super::block::Block;
@@ -18,24 +18,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a client may take until it has said who it is.
+/// How long a client may take to log in.
 const STARTUP_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// The requests for encryption that a client may make before it goes on without.
+/// How many requests for encryption a client may make before it continues without.
 const REQUESTS_MAX: usize = 3;
 
-/// Who a client is, and what it begins with.
+/// The user of a client, and its initial settings.
 struct Client {
     user: String,
     parameters: Vec<(String, String)>,
     caller: Caller,
     peer: Peer,
     is_encrypted: bool,
-    /// The users by which it was let in.
+    /// The generation of the users with which it was authenticated.
     generation: u64,
 }
 
-/// Begins a session; `None` if the connection was for something else.
+/// Begins a session; `None` if the connection had another purpose.
 pub(super) async fn begin(
     stream: Box<dyn Stream>,
     peer: Peer,
@@ -57,7 +57,7 @@ pub(super) async fn begin(
     }
 }
 
-/// Finds out who a client is.
+/// Reads the first packet and authenticates the client.
 async fn introduced(io: &mut Io, peer: Peer, shared: &PgShared, has_place: bool) -> Result<Option<Client>, Failure> {
     let mut identity = None;
     let Some(parameters) = first_packet(io, shared, &mut identity).await? else { return Ok(None) };
@@ -72,7 +72,7 @@ async fn introduced(io: &mut Io, peer: Peer, shared: &PgShared, has_place: bool)
     let user = parameters.iter().rfind(|(name, value)| name == "user" && !value.is_empty());
     let user = user.map(|(_, user)| user.clone());
     let user = user.ok_or_else(|| PgError::fatal("28000", "no PostgreSQL user name specified in startup packet"))?;
-    // Before it is looked who that is: a later change is then noticed.
+    // This is read before the user is looked up, so that a later change is noticed.
     let generation = shared.access.generation();
     let end_point = identity.as_ref().and_then(|identity| identity.end_point());
     let caller = authenticate(io, &user, peer, shared, end_point).await?;
@@ -86,7 +86,7 @@ async fn refuse(mut io: Io, mut error: PgError) -> Option<Box<Connection>> {
     None
 }
 
-/// The parameters that a session begins with. If the client asks for encryption, `identity` is what it is done with.
+/// The initial parameters of a session. If the client requests encryption, `identity` is used for it.
 async fn first_packet(
     io: &mut Io,
     shared: &PgShared,

@@ -1,7 +1,5 @@
-//! Transactions as clients see them: idle, open, failed.
-//!
-//! Several statements of one message, and those up to a Sync, are one transaction that nobody has named. It begins with
-//! the first statement that changes something.
+//! Transactions as clients see them: idle, open, failed. Several statements of one message, and all statements up to a
+//! Sync, form one implicit transaction. It begins with the first statement that changes something.
 
 use super::block::Block;
 use super::session::Connection;
@@ -9,7 +7,7 @@ use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::statement::kind::Kind;
 
 impl Connection {
-    /// Before a statement: whether it may run, and the transaction that it needs.
+    /// Prepares for a statement: checks that it may run, and begins the transaction that it needs.
     pub(super) fn enter(&mut self, kind: &Kind, is_one_of_several: bool) -> Result<(), Failure> {
         if self.block == Block::Failed && !kind.ends_transaction() {
             return Err(PgError::failed_transaction().into());
@@ -22,11 +20,11 @@ impl Connection {
         Ok(())
     }
 
-    /// After an error: what the transaction is then.
+    /// Updates the state of the transaction after an error.
     pub(super) fn fail(&mut self) {
         match self.block {
             Block::Implicit => {
-                // Without a transaction there is nothing to take back.
+                // Without a transaction there is nothing to roll back.
                 let _ = self.session.execute("ROLLBACK");
                 self.block = Block::None;
             }
@@ -38,7 +36,7 @@ impl Connection {
         }
     }
 
-    /// At the end of a message, or at a Sync: what nobody has named is committed.
+    /// Commits an implicit transaction, at the end of a message or at a Sync.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
         if matches!(self.block, Block::None | Block::Implicit) {
             self.portals.clear();
@@ -50,7 +48,7 @@ impl Connection {
         Ok(())
     }
 
-    /// BEGIN, COMMIT, ROLLBACK and their like; the tag of the command.
+    /// Executes BEGIN, COMMIT, ROLLBACK and similar commands, and returns the command's tag.
     pub(super) fn bracket(&mut self, kind: &Kind, text: &str) -> Result<String, Failure> {
         let tag = match kind {
             Kind::Begin { read_only } => return self.begin(*read_only),
@@ -101,7 +99,7 @@ impl Connection {
         if self.block == Block::None {
             self.warn("25P01", "there is no transaction in progress");
         } else {
-            // Whatever comes of it, it is over.
+            // The transaction ends, whether it succeeds or not.
             self.block = Block::None;
             let committed = self.session.execute("COMMIT");
             if committed.is_err() && self.session.in_transaction() {

@@ -1,14 +1,14 @@
-//! Rows in binary.
+//! Reading rows in binary.
 
 use super::column::{ColumnBuilder, ROW_BYTES_MAX, placed};
 use crate::pg::error::PgError;
 
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
 
-/// Bytes before the header's extension: the signature, flags, the length of the extension.
+/// The number of bytes before the header's extension: the signature, flags, and the length of the extension.
 const HEADER_BYTES: usize = SIGNATURE.len() + 8;
 
-/// Reads rows that have the count of their fields before them.
+/// Reads rows, each preceded by the number of its fields.
 #[derive(Default)]
 pub(super) struct BinaryReader {
     rest: Vec<u8>,
@@ -18,7 +18,7 @@ pub(super) struct BinaryReader {
 }
 
 impl BinaryReader {
-    /// Reads all rows that are whole; says how many they are.
+    /// Reads all complete rows, and returns their number.
     pub(super) fn push(&mut self, piece: &[u8], columns: &mut [ColumnBuilder]) -> Result<usize, PgError> {
         let mut bytes = std::mem::take(&mut self.rest);
         bytes.extend(piece);
@@ -55,7 +55,7 @@ impl BinaryReader {
         }
     }
 
-    /// The bytes of the first row, if it is whole.
+    /// The length of the first row in bytes, if it is complete.
     fn row_length(&mut self, bytes: &[u8], column_count: usize) -> Result<Option<usize>, PgError> {
         let Some(count) = bytes.first_chunk().map(|count| i16::from_be_bytes(*count)) else { return Ok(None) };
         if count == -1 {
@@ -86,7 +86,7 @@ impl BinaryReader {
         Ok((at <= bytes.len()).then_some(at))
     }
 
-    /// Reads the fields of a row that is whole.
+    /// Reads the fields of a complete row.
     fn row(&self, mut fields: &[u8], columns: &mut [ColumnBuilder]) -> Result<(), PgError> {
         for column in columns {
             let (length, rest) = fields.split_at(4);
@@ -104,7 +104,7 @@ impl BinaryReader {
     }
 }
 
-/// The bytes of the header with its extension, if they have come.
+/// The length of the header with its extension in bytes, if it has arrived.
 fn header_length(bytes: &[u8]) -> Result<Option<usize>, PgError> {
     let signature = &bytes[..bytes.len().min(SIGNATURE.len())];
     if *signature != SIGNATURE[..signature.len()] {

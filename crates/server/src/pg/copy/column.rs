@@ -1,4 +1,4 @@
-//! One column of the rows that come in.
+//! One column of incoming rows.
 
 use crate::pg::error::PgError;
 use crate::pg::types::calendar::{EPOCH_DAYS, EPOCH_US};
@@ -16,10 +16,10 @@ use atsdb::sql::parse_time;
 use atsdb::{Column, ColumnType, TimeUnit};
 use std::sync::Arc;
 
-/// The longest row.
+/// The maximum length of a row in bytes.
 pub(super) const ROW_BYTES_MAX: usize = 256 << 20;
 
-/// The values of a column, as they come.
+/// Collects the values of a column.
 pub(in crate::pg) struct ColumnBuilder {
     pub(in crate::pg) name: String,
     column_type: ColumnType,
@@ -44,7 +44,7 @@ enum Values {
     Date(PrimitiveBuilder<Date32Type>),
 }
 
-/// Runs a piece of code with the builder, whatever it is.
+/// Runs code with the builder, whatever its type.
 macro_rules! each {
     ($values:expr, $builder:ident => $do:expr) => {
         match $values {
@@ -93,7 +93,7 @@ impl ColumnBuilder {
         each!(&mut self.values, builder => builder.append_null());
     }
 
-    /// The type that clients know the column by.
+    /// The PostgreSQL type of the column.
     fn type_id(&self) -> u32 {
         match self.column_type {
             ColumnType::Bool => known::BOOL,
@@ -115,7 +115,7 @@ impl ColumnBuilder {
         let text = str::from_utf8(bytes).map_err(|_| PgError::not_utf8())?;
         let type_id = self.type_id();
         let invalid = || input::invalid(type_id, text);
-        // Said only when it is known to be no value.
+        // This is only evaluated if the text is not a valid value.
         let of_number = || match text.trim().parse::<i128>() {
             Ok(_) => out_of_range(type_id, text),
             Err(_) => invalid(),
@@ -199,7 +199,7 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// The values so far, which the builder then has no longer.
+    /// Returns the values so far, and empties the builder.
     pub(in crate::pg) fn finish(&mut self) -> ArrayRef {
         let Values::Time(builder, unit) = &mut self.values else {
             return each!(&mut self.values, builder => Arc::new(builder.finish()) as ArrayRef);
@@ -221,7 +221,7 @@ fn times<T: arrow::array::types::ArrowTimestampType>(counts: &PrimitiveArray<Int
     Arc::new(values)
 }
 
-/// The nearest count of a unit.
+/// The time rounded to a unit.
 fn in_unit(microseconds: i64, unit: TimeUnit) -> Option<i64> {
     let nearest = |per_unit: i64| microseconds.checked_add(per_unit / 2).map(|shifted| shifted.div_euclid(per_unit));
     match unit {
@@ -247,7 +247,7 @@ fn out_of_range(type_id: u32, text: &str) -> PgError {
     PgError::error("22003", format!("value \"{text}\" is out of range for type {name}"))
 }
 
-/// Says in which row and column a value is wrong.
+/// Adds the row and the column of an invalid value to an error.
 pub(super) fn placed(error: PgError, line: u64, column: &str) -> PgError {
     PgError { detail: Some(format!("line {line}, column {column}")), ..error }
 }

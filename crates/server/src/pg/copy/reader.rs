@@ -1,4 +1,4 @@
-//! Rows that come in, in whatever format.
+//! Reading incoming rows in any format.
 
 use super::binary_reader::BinaryReader;
 use super::column::ColumnBuilder;
@@ -10,13 +10,13 @@ use arrow::datatypes::{Field, Schema};
 use atsdb::Column;
 use std::sync::Arc;
 
-/// Rows that go into the store at a time.
+/// The number of rows that are stored at a time.
 const BATCH_ROWS: usize = 65_536;
 
-/// The same in bytes.
+/// The number of bytes that are stored at a time.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// Reads the rows of a COPY piece by piece; pieces end anywhere.
+/// Reads the rows of a COPY piece by piece. A piece may end anywhere.
 pub(in crate::pg) struct CopyReader {
     columns: Vec<ColumnBuilder>,
     format: FormatReader,
@@ -38,7 +38,7 @@ impl CopyReader {
         Self { columns: columns.iter().map(ColumnBuilder::new).collect(), format, row_count: 0, byte_count: 0 }
     }
 
-    /// Reads a piece; gives a batch when there are enough rows.
+    /// Reads a piece, and returns a batch when there are enough rows.
     pub(in crate::pg) fn push(&mut self, piece: &[u8]) -> Result<Option<RecordBatch>, PgError> {
         self.byte_count += piece.len();
         self.row_count += match &mut self.format {
@@ -51,7 +51,7 @@ impl CopyReader {
         self.batch()
     }
 
-    /// Reads what is left; gives the last batch.
+    /// Reads the remaining bytes, and returns the last batch.
     pub(in crate::pg) fn finish(mut self) -> Result<Option<RecordBatch>, PgError> {
         self.row_count += match &mut self.format {
             FormatReader::Text(reader) => reader.finish(&mut self.columns)?,
@@ -95,7 +95,7 @@ mod tests {
         ]
     }
 
-    /// The rows of a text that comes in pieces of this many bytes.
+    /// Reads a text in pieces of this many bytes.
     fn read(options: &str, bytes: &[u8], piece: usize) -> Result<Vec<RecordBatch>, PgError> {
         let copy = Copy::read(&format!("COPY t FROM STDIN {options}")).unwrap();
         let mut reader = CopyReader::new(&columns(), &copy.options);

@@ -1,10 +1,10 @@
-//! Rows as text and as CSV.
+//! Reading rows as text and as CSV.
 
 use super::column::{ColumnBuilder, ROW_BYTES_MAX, placed};
 use crate::pg::error::PgError;
 use crate::pg::statement::copy::{CopyFormat, CopyOptions};
 
-/// Reads rows of text, each ended by a line end.
+/// Reads rows of text, each terminated by a line end.
 pub(super) struct TextReader {
     is_csv: bool,
     delimiter: u8,
@@ -12,7 +12,7 @@ pub(super) struct TextReader {
     quote: u8,
     escape: u8,
     skips_header: bool,
-    /// What has come and is no whole row yet.
+    /// Received bytes that do not form a complete row yet.
     rest: Vec<u8>,
     line: u64,
     /// After `\.` nothing is read.
@@ -36,7 +36,7 @@ impl TextReader {
         }
     }
 
-    /// Reads all rows that are whole; says how many they are.
+    /// Reads all complete rows, and returns their number.
     pub(super) fn push(&mut self, piece: &[u8], columns: &mut [ColumnBuilder]) -> Result<usize, PgError> {
         let mut bytes = std::mem::take(&mut self.rest);
         bytes.extend(piece);
@@ -58,13 +58,13 @@ impl TextReader {
         Ok(if rest.is_empty() { 0 } else { usize::from(self.row(&rest, columns)?) })
     }
 
-    /// The bytes of the first row, without its line end.
+    /// The length of the first row in bytes, without its line end.
     fn row_length(&self, bytes: &[u8]) -> Option<usize> {
         if !self.is_csv {
             let mut from = 0;
             loop {
                 let end = from + bytes[from..].iter().position(|byte| *byte == b'\n')?;
-                // A line end behind a backslash belongs to the value.
+                // A line end after a backslash belongs to the value.
                 if bytes[..end].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0 {
                     return Some(end);
                 }
@@ -86,7 +86,7 @@ impl TextReader {
         None
     }
 
-    /// Reads one row; `false` if it is none.
+    /// Reads one row. Returns `false` for the header and the end marker, which are not rows.
     fn row(&mut self, row: &[u8], columns: &mut [ColumnBuilder]) -> Result<bool, PgError> {
         self.line += 1;
         let row = row.strip_suffix(b"\r").unwrap_or(row);
@@ -115,7 +115,7 @@ impl TextReader {
         PgError { detail: Some(format!("line {}", self.line)), ..PgError::error("22P04", message) }
     }
 
-    /// Reads a field; what follows its delimiter is left, nothing if it was the last one.
+    /// Reads a field, and returns the rest after its delimiter, or nothing if it was the last field.
     fn text_field<'a>(&mut self, bytes: &'a [u8], column: &mut ColumnBuilder) -> Result<Option<&'a [u8]>, PgError> {
         let (mut end, mut has_escape) = (0, false);
         while let Some(&byte) = bytes.get(end) {
@@ -172,7 +172,7 @@ impl TextReader {
     }
 }
 
-/// Takes the backslashes out of a field.
+/// Resolves the backslash escapes of a field.
 fn unescape(field: &[u8], out: &mut Vec<u8>) {
     let mut bytes = field.iter().copied().peekable();
     while let Some(byte) = bytes.next() {

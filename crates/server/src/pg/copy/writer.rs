@@ -1,4 +1,4 @@
-//! Rows that go out.
+//! Writing outgoing rows.
 
 use crate::pg::error::PgError;
 use crate::pg::rows::RowView;
@@ -6,7 +6,7 @@ use crate::pg::statement::copy::{CopyFormat, CopyOptions};
 use crate::pg::types::{binary, text};
 use crate::pg::wire::outgoing::ResultColumn;
 
-/// What comes before the first row, without a header of names.
+/// The bytes before the first row, without a header of names.
 pub(in crate::pg) fn begin(options: &CopyOptions) -> &'static [u8] {
     match options.format {
         CopyFormat::Binary => b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0",
@@ -14,7 +14,7 @@ pub(in crate::pg) fn begin(options: &CopyOptions) -> &'static [u8] {
     }
 }
 
-/// What comes after the last row.
+/// The bytes after the last row.
 pub(in crate::pg) fn end(options: &CopyOptions) -> &'static [u8] {
     match options.format {
         CopyFormat::Binary => b"\xff\xff",

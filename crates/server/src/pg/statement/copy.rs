@@ -3,7 +3,7 @@
 use super::words::{Word, Words};
 use crate::pg::error::PgError;
 
-/// What a COPY says.
+/// A parsed COPY statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pg) struct Copy {
     pub(in crate::pg) what: CopyWhat,
@@ -11,10 +11,10 @@ pub(in crate::pg) struct Copy {
     pub(in crate::pg) options: CopyOptions,
 }
 
-/// What is copied.
+/// The table or query that is copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pg) enum CopyWhat {
-    /// A table, and columns of it; none are all.
+    /// A table, and some of its columns; an empty list means all.
     Table {
         name: String,
         columns: Vec<String>,
@@ -22,7 +22,7 @@ pub(in crate::pg) enum CopyWhat {
     Query(String),
 }
 
-/// How rows are written.
+/// The format of the rows, and its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pg) struct CopyOptions {
     pub(in crate::pg) format: CopyFormat,
@@ -42,7 +42,7 @@ pub(in crate::pg) enum CopyFormat {
 }
 
 impl Copy {
-    /// Reads what follows `COPY`. Files and programs are refused.
+    /// Parses the text after `COPY`. Files and programs are refused.
     pub(in crate::pg) fn read(text: &str) -> Result<Self, PgError> {
         let mut words = Words::new(text);
         words.accept("copy");
@@ -73,7 +73,7 @@ impl Copy {
 fn table(words: &mut Words<'_>) -> Result<CopyWhat, PgError> {
     let mut name = words.name()?;
     while words.accept_symbol('.') {
-        // There is one schema.
+        // There is only one schema.
         name = words.name()?;
     }
     let mut columns = Vec::new();
@@ -90,7 +90,7 @@ fn table(words: &mut Words<'_>) -> Result<CopyWhat, PgError> {
     Ok(CopyWhat::Table { name, columns })
 }
 
-/// The text up to the parenthesis that closes the one before it.
+/// The text up to the closing parenthesis that matches the one before it.
 fn query(words: &mut Words<'_>) -> Result<String, PgError> {
     let (text, mut depth) = (words.rest(), 1);
     loop {

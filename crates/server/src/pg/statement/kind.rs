@@ -4,24 +4,24 @@ use super::copy::Copy;
 use super::words::{Word, Words};
 use crate::pg::error::PgError;
 
-/// What a statement is.
+/// The kind of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pg) enum Kind {
-    /// Begins a transaction that may only read, or may change, or as the session's settings say.
+    /// Begins a transaction that is read-only, read-write, or as the session's settings say.
     Begin {
         read_only: Option<bool>,
     },
     Commit,
     Rollback,
-    /// About a part of a transaction; the session knows.
+    /// Sets or releases a savepoint, which the store's session handles.
     Savepoint,
-    /// Back to a savepoint, also after an error.
+    /// Rolls back to a savepoint. This is also allowed after an error.
     RollbackTo,
     Set {
         name: String,
         value: Option<String>,
     },
-    /// About the present transaction, or all that come in the session.
+    /// Sets the mode of the current transaction, or of all later ones in the session.
     SetTransaction {
         read_only: Option<bool>,
         is_session: bool,
@@ -40,23 +40,23 @@ pub(in crate::pg) enum Kind {
         is_move: bool,
     },
     CloseCursor(Option<String>),
-    /// `LISTEN`, `UNLISTEN`: nothing ever notifies.
+    /// `LISTEN` and `UNLISTEN`. There are never any notifications.
     Listening(&'static str),
     Copy(Box<Copy>),
-    /// What the store does by itself.
+    /// Maintenance that the store does automatically.
     Maintenance(&'static str),
-    /// Rows: `SELECT` and what stands for it.
+    /// A statement that returns rows: `SELECT` and its equivalents.
     Query,
-    /// Rows of another kind: the word that the command's tag begins with.
+    /// A statement that returns other rows; the first word of the command's tag.
     Report(&'static str),
-    /// Changes rows; may have rows with `RETURNING`.
+    /// A statement that changes rows; with `RETURNING` it returns rows.
     Change(&'static str),
     /// Everything else.
     Other,
 }
 
 impl Kind {
-    /// Reads as much of a statement as tells what it is.
+    /// Reads as much of a statement as is needed to determine its kind.
     pub(in crate::pg) fn of(text: &str) -> Result<Self, PgError> {
         let mut words = Words::new(text);
         let first = match words.next() {
@@ -100,12 +100,12 @@ impl Kind {
         })
     }
 
-    /// Whether a statement may come after an error inside a transaction.
+    /// Whether a statement is allowed after an error inside a transaction.
     pub(in crate::pg) fn ends_transaction(&self) -> bool {
         matches!(self, Self::Commit | Self::Rollback | Self::RollbackTo)
     }
 
-    /// Whether it works on the store in a way that a transaction can gather.
+    /// Whether it may change the store within a transaction.
     pub(in crate::pg) fn may_change(&self) -> bool {
         matches!(self, Self::Change(_) | Self::Other | Self::Copy(_))
     }
@@ -116,7 +116,7 @@ fn rollback(mut words: Words<'_>) -> Kind {
     if words.accept("to") { Kind::RollbackTo } else { Kind::Rollback }
 }
 
-/// Whether the modes of a transaction say that it may only read. The last one counts.
+/// Whether the modes of a transaction make it read-only. The last one counts.
 fn read_only(words: Words<'_>) -> Option<bool> {
     let words: Vec<Word> = words.collect();
     let pair = |pair: &[Word]| match pair {
@@ -161,7 +161,7 @@ fn set(mut words: Words<'_>) -> Result<Kind, PgError> {
     Ok(Kind::Set { name, value: value(&mut words)? })
 }
 
-/// One value or several, as they are kept; `DEFAULT` is none.
+/// One or several values in their stored form; `None` for `DEFAULT`.
 fn value(words: &mut Words<'_>) -> Result<Option<String>, PgError> {
     let mut ahead = words.clone();
     if ahead.accept("default") && matches!(ahead.next(), None | Some(Word::Symbol(';'))) {
@@ -183,7 +183,7 @@ fn value(words: &mut Words<'_>) -> Result<Option<String>, PgError> {
     if parts.is_empty() { Err(words.unexpected(None)) } else { Ok(Some(parts.join(", "))) }
 }
 
-/// Names that the session lists, as MySQL has them, are not settings.
+/// Parses `SHOW`. Lists in MySQL's style, such as `SHOW TABLES`, are not settings.
 fn show(mut words: Words<'_>) -> Result<Kind, PgError> {
     const LISTS: [&str; 7] = ["tables", "columns", "create", "databases", "index", "indexes", "keys"];
     match words.peek() {

@@ -1,4 +1,4 @@
-//! What a statement is, before anybody plans it.
+//! Classifies statements before they are planned.
 //!
 //! Owned here: the words of a statement, whether it concerns the connection (SET, BEGIN, cursors, COPY) or the store.
 //! Not owned: SQL itself.

@@ -7,7 +7,7 @@ use crate::pg::error::PgError;
 pub(in crate::pg) enum Word {
     /// A name or a key word, in lower case.
     Name(String),
-    /// A name in double quotes, as it is.
+    /// A name in double quotes, unchanged.
     Quoted(String),
     /// A text in quotes.
     Text(String),
@@ -28,7 +28,7 @@ impl<'a> Words<'a> {
         Self { text, at: 0 }
     }
 
-    /// What is not read yet.
+    /// The text that is not read yet.
     pub(in crate::pg) fn rest(&self) -> &'a str {
         self.text[self.at..].trim_start()
     }
@@ -64,7 +64,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Nothing but a semicolon may be left.
+    /// Checks that nothing but a semicolon is left.
     pub(in crate::pg) fn end(mut self) -> Result<(), PgError> {
         self.accept_symbol(';');
         match self.next() {
@@ -98,7 +98,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// A piece that ends with a quote, in which the quote stands doubled.
+    /// A text that ends with a quote; a doubled quote in it is a quote.
     fn quoted(&mut self, quote: char) -> String {
         let mut out = String::new();
         let mut rest = self.text[self.at..].char_indices().skip(1).peekable();
@@ -161,7 +161,7 @@ fn comment_length(text: &str) -> usize {
             _ => (at + 1, depth),
         };
     }
-    // A letter of several bytes may be the last one.
+    // The last character may have several bytes.
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 

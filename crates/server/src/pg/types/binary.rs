@@ -1,4 +1,4 @@
-//! Values in binary, as PostgreSQL's send functions write them.
+//! Values in binary, in the form of PostgreSQL's send functions.
 
 use super::calendar::{EPOCH_DAYS, EPOCH_US};
 use super::cells::{Cell, Cells};
@@ -6,7 +6,7 @@ use super::{known, numeric, text};
 use crate::pg::error::PgError;
 use arrow::array::{Array, ArrayRef};
 
-/// Appends the value for a column of this type; `false` is NULL, for which nothing is appended.
+/// Appends the value for a column of this type. Returns `false` for NULL, for which nothing is appended.
 pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> Result<bool, PgError> {
     match cell {
         Cell::Null => return Ok(false),
@@ -16,7 +16,7 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
             known::INT8 => out.extend(value.to_be_bytes()),
             _ => out.extend((*value as i32).to_be_bytes()),
         },
-        // Numbers of the catalogue have 32 bits without a sign.
+        // Object numbers of the catalogue have 32 bits, unsigned.
         Cell::Named(number, _) => out.extend((*number as u32).to_be_bytes()),
         Cell::Float32(value) => out.extend(value.to_be_bytes()),
         Cell::Float64(value) => out.extend(value.to_be_bytes()),
@@ -43,7 +43,7 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
     Ok(true)
 }
 
-/// One dimension that begins at 1; none for an empty array.
+/// Appends an array with one dimension that begins at 1, or with none if it is empty.
 fn push_array(out: &mut Vec<u8>, element: u32, list: &ArrayRef) -> Result<(), PgError> {
     out.extend(i32::from(!list.is_empty()).to_be_bytes());
     out.extend(i32::from(list.null_count() > 0).to_be_bytes());

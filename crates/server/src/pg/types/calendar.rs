@@ -1,4 +1,4 @@
-//! Days and microseconds as PostgreSQL writes and counts them.
+//! Days and microseconds, as PostgreSQL formats and counts them.
 
 use atsdb::time::civil_from_days;
 use std::fmt::Write;
@@ -67,7 +67,7 @@ fn push_fraction(out: &mut String, microseconds: i64) {
     }
 }
 
-/// `1 year 2 mons 3 days 04:05:06`, as `IntervalStyle` `postgres` has it.
+/// `1 year 2 mons 3 days 04:05:06`, as with `IntervalStyle` `postgres`.
 pub(in crate::pg) fn interval(months: i32, days: i32, microseconds: i64) -> String {
     let mut out = String::new();
     let mut is_before_negative = false;

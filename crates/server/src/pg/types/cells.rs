@@ -1,4 +1,4 @@
-//! The values of an Arrow array, one at a time, whatever array it is.
+//! The values of an Arrow array of any type, one at a time.
 
 use super::known;
 use arrow::array::types::{
@@ -27,7 +27,7 @@ pub(in crate::pg) enum Cell<'a> {
     Int(i64),
     Float32(f32),
     Float64(f64),
-    /// Digits, a sign, a point.
+    /// A number as text: digits, a sign, a decimal point.
     Numeric(String),
     Text(&'a str),
     Bytes(&'a [u8]),
@@ -42,7 +42,7 @@ pub(in crate::pg) enum Cell<'a> {
         days: i32,
         microseconds: i64,
     },
-    /// The type of its elements, and they.
+    /// The type of the elements, and the elements.
     List(u32, ArrayRef),
     /// An object of the catalogue: its number in binary, its name in text.
     Named(i64, &'a str),
@@ -76,7 +76,7 @@ pub(in crate::pg) enum Cells<'a> {
     Other(&'a ArrayRef),
 }
 
-/// Integers of any width, multiplied or divided into the unit that is wanted.
+/// Integers of any width, converted to the required unit.
 pub(in crate::pg) struct Ints<'a> {
     read: Box<dyn Fn(usize) -> Option<Option<i64>> + 'a>,
 }
@@ -210,7 +210,7 @@ fn times(factor: i64) -> impl Fn(i64) -> Option<i64> {
     move |value| value.checked_mul(factor)
 }
 
-/// Nanoseconds do not fit PostgreSQL's types: what is below a microsecond is cut off.
+/// PostgreSQL's types have no nanoseconds: fractions of a microsecond are cut off.
 fn micros(nanoseconds: i64) -> Option<i64> {
     Some(nanoseconds.div_euclid(1_000))
 }

@@ -31,7 +31,7 @@ impl Format {
         }
     }
 
-    /// The format at a position of a list that has none (text), one for all, or one each.
+    /// The format at a position. The list is empty (all are text), has one format for all, or one for each.
     pub(in crate::pg) fn at(codes: &[i16], position: usize) -> Result<Self, PgError> {
         match codes {
             [] => Ok(Self::Text),
@@ -43,7 +43,7 @@ impl Format {
     }
 }
 
-/// The type of Arrow that values of a type become; `None` if its place in the statement decides.
+/// The Arrow type for values of a type; `None` if it depends on the position in the statement.
 pub(in crate::pg) fn arrow_type(type_id: u32) -> Option<DataType> {
     Some(match type_id {
         known::BOOL => DataType::Boolean,
@@ -58,7 +58,7 @@ pub(in crate::pg) fn arrow_type(type_id: u32) -> Option<DataType> {
         known::BYTEA => DataType::Binary,
         known::DATE => DataType::Date32,
         known::TIME => DataType::Time64(TimeUnit::Microsecond),
-        // There is one clock, UTC.
+        // All times are UTC.
         known::TIMESTAMP | known::TIMESTAMPTZ => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         known::INTERVAL => DataType::Interval(IntervalUnit::MonthDayNano),
         known::NUMERIC => DataType::Decimal128(38, 10),
@@ -81,7 +81,7 @@ pub(in crate::pg) fn parameter(type_id: u32, format: Format, value: Option<&[u8]
     }
 }
 
-/// The error for a text that is no value of a type.
+/// The error for a text that is not a value of a type.
 pub(in crate::pg) fn invalid(type_id: u32, text: &str) -> PgError {
     let name = known::sql_name(type_id).unwrap_or_else(|| type_id.to_string());
     PgError::error("22P02", format!("invalid input syntax for type {name}: \"{text}\""))
@@ -173,7 +173,7 @@ fn of_binary(type_id: u32, bytes: &[u8]) -> Result<ScalarValue, PgError> {
         known::NUMERIC => return decimal(&numeric::read(bytes)?),
         known::BYTEA => return Ok(ScalarValue::Binary(Some(bytes.to_vec()))),
         known::UUID => return uuid(bytes),
-        // jsonb has a version before its text.
+        // jsonb has a version number before its text.
         3802 => return text(bytes.strip_prefix(&[1]).unwrap_or(bytes)),
         other => match known::element_of(other) {
             Some(element) => array(element.id, &mut fields)?,
@@ -280,7 +280,7 @@ fn array(element: u32, fields: &mut Fields<'_>) -> Result<ScalarValue, PgError> 
         }
         _ => return Err(PgError::not_supported("an array of several dimensions")),
     };
-    // Each takes four bytes at least.
+    // Each item takes at least four bytes.
     if usize::try_from(count).map_or(true, |count| count > fields.rest().len() / 4) {
         return Err(PgError::protocol("an array is shorter than it says"));
     }

@@ -1,4 +1,4 @@
-//! What PostgreSQL has no type for, as JSON.
+//! Values for which PostgreSQL has no type, as JSON.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;

@@ -1,4 +1,4 @@
-//! The types of PostgreSQL that clients may meet, by their numbers.
+//! The PostgreSQL types that clients may see, by number.
 
 use arrow::datatypes::DataType;
 
@@ -10,13 +10,13 @@ pub(in crate::pg) struct PgType {
     pub(in crate::pg) name: &'static str,
     /// Its name in SQL.
     pub(in crate::pg) sql_name: &'static str,
-    /// The bytes of a value; -1 if that varies, -2 for a C string.
+    /// The size of a value in bytes; -1 if it varies, -2 for a C string.
     pub(in crate::pg) width: i16,
     /// `typcategory`.
     pub(in crate::pg) category: char,
-    /// The type of its arrays; 0 without.
+    /// The type of its arrays; 0 if there is none.
     pub(in crate::pg) array: u32,
-    /// The name of that.
+    /// The name of its array type.
     pub(in crate::pg) array_name: &'static str,
 }
 
@@ -57,7 +57,7 @@ const fn plain(
     PgType { id, name, sql_name, width, category, array, array_name }
 }
 
-/// The types that are no arrays.
+/// The types that are not arrays.
 pub(in crate::pg) const TYPES: [PgType; 43] = [
     plain(BOOL, "bool", "boolean", 1, 'B', (1000, "_bool")),
     plain(BYTEA, "bytea", "bytea", -1, 'U', (1001, "_bytea")),
@@ -104,7 +104,7 @@ pub(in crate::pg) const TYPES: [PgType; 43] = [
     plain(3802, "jsonb", "jsonb", -1, 'U', (3807, "_jsonb")),
 ];
 
-/// The type of this number that is no array.
+/// The type with this number, if it is not an array type.
 pub(in crate::pg) fn by_id(id: u32) -> Option<&'static PgType> {
     TYPES.iter().find(|known| known.id == id)
 }
@@ -128,12 +128,12 @@ pub(in crate::pg) fn by_name(name: &str) -> Option<&'static PgType> {
     TYPES.iter().find(|known| known.name == name || known.sql_name == name)
 }
 
-/// The bytes of a value of this type; -1 if that varies.
+/// The size of a value of this type in bytes; -1 if it varies.
 pub(in crate::pg) fn width_of(id: u32) -> i16 {
     by_id(id).map_or(-1, |known| known.width)
 }
 
-/// The name of a type in SQL, as `format_type` has it.
+/// The name of a type in SQL, as `format_type` returns it.
 pub(in crate::pg) fn sql_name(id: u32) -> Option<String> {
     match by_id(id) {
         Some(known) => Some(known.sql_name.to_owned()),
@@ -141,7 +141,7 @@ pub(in crate::pg) fn sql_name(id: u32) -> Option<String> {
     }
 }
 
-/// The type that stands for one of Arrow's.
+/// The PostgreSQL type for an Arrow type.
 pub(in crate::pg) fn of_arrow(data_type: &DataType) -> u32 {
     match data_type {
         DataType::Boolean => BOOL,

@@ -1,7 +1,6 @@
-//! Values on the wire: the types of PostgreSQL that stand for those of Arrow, and both formats of each.
-//!
-//! Owned here: which type a column has, its values as text and in binary, parameters and pieces of COPY as values. Not
-//! owned: the messages around them.
+//! Values on the wire: the PostgreSQL types that correspond to Arrow's, and both formats of each. Owned here: the type
+//! of a column, its values as text and in binary, and reading parameters and pieces of COPY as values. Not owned: the
+//! messages around them.
 
 pub(in crate::pg) mod binary;
 pub(in crate::pg) mod calendar;

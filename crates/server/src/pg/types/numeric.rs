@@ -8,10 +8,10 @@ const NAN: u16 = 0xc000;
 const INFINITY: u16 = 0xd000;
 const NEGATIVE_INFINITY: u16 = 0xf000;
 
-/// The most decimal digits of a number that is read.
+/// The maximum number of decimal digits that is accepted.
 const DIGITS_MAX: usize = 20_000;
 
-/// Appends a number that is written with digits, a sign and a point.
+/// Appends a number that is given as text with digits, a sign and a decimal point.
 pub(in crate::pg) fn push(out: &mut Vec<u8>, text: &str) {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (NEGATIVE, digits),

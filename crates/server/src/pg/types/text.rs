@@ -1,4 +1,4 @@
-//! Values as text, in PostgreSQL's words.
+//! Values as text, in PostgreSQL's format.
 
 use super::cells::{Cell, Cells};
 use super::{calendar, known};
@@ -6,7 +6,7 @@ use crate::pg::error::PgError;
 use arrow::array::{Array, ArrayRef};
 use std::fmt::Write;
 
-/// The value as text; `None` is NULL. Times beyond what PostgreSQL's types hold are written as far as they go.
+/// The value as text; `None` for NULL. Times beyond the range of PostgreSQL's types are formatted all the same.
 pub(in crate::pg) fn of(type_id: u32, cell: &Cell<'_>) -> Option<String> {
     let mut out = Vec::new();
     match push(&mut out, type_id, cell) {
@@ -15,7 +15,7 @@ pub(in crate::pg) fn of(type_id: u32, cell: &Cell<'_>) -> Option<String> {
     }
 }
 
-/// Appends the value; `false` is NULL, for which nothing is appended.
+/// Appends the value. Returns `false` for NULL, for which nothing is appended.
 pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> Result<bool, PgError> {
     match cell {
         Cell::Null => return Ok(false),
@@ -83,12 +83,12 @@ pub(in crate::pg) fn push_element(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// A time that microseconds in 64 bits do not hold.
+/// The error for a time that does not fit 64 bits in microseconds.
 pub(in crate::pg) fn out_of_range() -> PgError {
     PgError::error("22008", "timestamp out of range").with_hint("read it as text: CAST(time AS TEXT)")
 }
 
-/// The shortest digits that give the same number back, with an exponent from 1e15 on and below 1e-4.
+/// The shortest digits that yield the same number, with an exponent from 1e15 on and below 1e-4.
 pub(in crate::pg) fn float64(value: f64) -> String {
     match value {
         _ if value.is_nan() => "NaN".to_owned(),

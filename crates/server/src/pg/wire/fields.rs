@@ -1,4 +1,4 @@
-//! The fields of a frame, read one after the other. Whatever is missing is an error.
+//! Reads the fields of a frame one after the other. A missing field is an error.
 
 use crate::pg::error::PgError;
 
@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
         Ok(text)
     }
 
-    /// A value with its length before it; -1 is NULL.
+    /// A value preceded by its length; -1 is NULL.
     pub(in crate::pg) fn value(&mut self) -> Result<Option<&'a [u8]>, PgError> {
         match self.i32()? {
             -1 => Ok(None),
@@ -65,7 +65,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// As many items as the two bytes before them say.
+    /// A list preceded by the number of its items in two bytes.
     pub(in crate::pg) fn list<T>(
         &mut self,
         mut item: impl FnMut(&mut Self) -> Result<T, PgError>,
@@ -78,7 +78,7 @@ impl<'a> Fields<'a> {
         self.rest
     }
 
-    /// Nothing may be left.
+    /// Checks that nothing is left.
     pub(in crate::pg) fn end(self) -> Result<(), PgError> {
         if self.rest.is_empty() { Ok(()) } else { Err(PgError::protocol("a frame is longer than what it holds")) }
     }

@@ -1,12 +1,12 @@
-//! What a client says once it is connected.
+//! The messages of a connected client.
 
 use super::fields::Fields;
 use crate::pg::error::PgError;
 
-/// The longest frame: a statement, its parameters, or a piece of a COPY.
+/// The maximum length of a frame with a statement, its parameters, or a piece of a COPY, in bytes.
 pub(in crate::pg) const FRAME_BYTES_MAX: usize = 256 << 20;
 
-/// The longest frame of any other kind.
+/// The maximum length of any other frame in bytes.
 const SMALL_FRAME_BYTES_MAX: usize = 64 << 10;
 
 /// A message of a client.
@@ -45,14 +45,14 @@ pub(in crate::pg) struct Bind {
     pub(in crate::pg) result_formats: Vec<i16>,
 }
 
-/// What is described or closed.
+/// The statement or portal that is described or closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pg) enum Target {
     Statement(String),
     Portal(String),
 }
 
-/// The kind and the length of the frame's body, once its head is there.
+/// The kind and the length of the frame's body, once its head has arrived.
 pub(in crate::pg) fn head(bytes: &[u8]) -> Result<Option<(u8, usize)>, PgError> {
     let Some((&kind, rest)) = bytes.split_first() else { return Ok(None) };
     let longest = match kind {
@@ -90,7 +90,7 @@ pub(in crate::pg) fn read(kind: u8, body: &[u8]) -> Result<Incoming, PgError> {
         b'C' => Incoming::Close(target(&mut fields)?),
         b'E' => Incoming::Execute {
             portal: fields.text()?.to_owned(),
-            // 0 and less is without a limit.
+            // 0 or less means no limit.
             row_max: usize::try_from(fields.i32()?).ok().filter(|most| *most > 0).unwrap_or(usize::MAX),
         },
         b'H' => Incoming::Flush,

@@ -1,7 +1,5 @@
-//! Bytes of PostgreSQL's protocol, version 3: frames from a client, messages to it.
-//!
-//! Owned here: what a frame holds, and that no length in it is believed before the bytes are there. Not owned: what is
-//! answered.
+//! Bytes of PostgreSQL's protocol, version 3: frames from a client, messages to it. Owned here: the contents of frames,
+//! and the rule that no length is trusted before its bytes have arrived. Not owned: the answers.
 
 pub(in crate::pg) mod fields;
 pub(in crate::pg) mod incoming;

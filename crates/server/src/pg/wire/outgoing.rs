@@ -2,13 +2,13 @@
 
 use crate::pg::error::PgError;
 
-/// Messages that wait to be sent.
+/// Messages that are waiting to be sent.
 #[derive(Debug, Default)]
 pub(in crate::pg) struct Outgoing {
     pub(in crate::pg) bytes: Vec<u8>,
 }
 
-/// The state of the session's transaction, as each ReadyForQuery says it.
+/// The state of the session's transaction, as each ReadyForQuery reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::pg) enum TransactionStatus {
     Idle,
@@ -25,7 +25,7 @@ pub(in crate::pg) struct ResultColumn {
 }
 
 impl Outgoing {
-    /// A message of this kind; the body appends its bytes.
+    /// Appends a message of this kind, whose content the function `body` appends.
     pub(in crate::pg) fn message(&mut self, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
         self.bytes.push(kind);
         let start = self.bytes.len();
@@ -35,7 +35,7 @@ impl Outgoing {
         self.bytes[start..start + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// One byte that is no message: the answer to a request for TLS.
+    /// Appends a single byte that is not a message: the answer to a request for TLS.
     pub(in crate::pg) fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
@@ -69,7 +69,7 @@ impl Outgoing {
         });
     }
 
-    /// The server speaks 3.0, and does not know these parameters.
+    /// Reports that the server supports version 3.0, and does not know these parameters.
     pub(in crate::pg) fn negotiate(&mut self, unknown: &[&str]) {
         self.message(b'v', |out| {
             out.extend(0_i32.to_be_bytes());
@@ -191,7 +191,7 @@ impl Outgoing {
     }
 }
 
-/// A text and the zero byte that ends it. Zero bytes in it would end it early: they are left out.
+/// Appends a text and a zero byte that ends it. Zero bytes in the text would end it early, so they are left out.
 fn text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.bytes().filter(|byte| *byte != 0));
     out.push(0);

@@ -3,22 +3,22 @@
 use super::fields::Fields;
 use crate::pg::error::PgError;
 
-/// The longest first packet, as in PostgreSQL.
+/// The maximum length of the first packet in bytes, as in PostgreSQL.
 const STARTUP_BYTES_MAX: usize = 10_000;
 
 const CANCEL: u32 = 80_877_102;
 const TLS: u32 = 80_877_103;
 const GSS: u32 = 80_877_104;
 
-/// What a client begins with.
+/// The first packet of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pg) enum Startup {
-    /// A session, with the minor version that is asked for and its parameters.
+    /// Requests a session, with the minor version of the protocol and parameters.
     Session {
         minor: u16,
         parameters: Vec<(String, String)>,
     },
-    /// Stop what another connection does.
+    /// Requests to interrupt another connection.
     Cancel {
         process: i32,
         secret: i32,
@@ -27,7 +27,7 @@ pub(in crate::pg) enum Startup {
     Gss,
 }
 
-/// The length of the packet's body, once its head is there.
+/// The length of the packet's body, once its head has arrived.
 pub(in crate::pg) fn head(bytes: &[u8]) -> Result<Option<usize>, PgError> {
     let Some(length) = bytes.first_chunk() else { return Ok(None) };
     match usize::try_from(i32::from_be_bytes(*length)) {

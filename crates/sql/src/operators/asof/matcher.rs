@@ -1,5 +1,5 @@
-//! Finds matches by going through both sides once. In memory are one batch of the left side, and those batches of the
-//! right side in which its matches lie, of which there are never many.
+//! Finds matches in one pass over both sides. It holds one batch of the left side in memory, and the batches of the
+//! right side that contain its matches, of which there are never many.
 
 use super::node::{Task, Tolerance};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array, new_null_array};
@@ -12,7 +12,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use futures::TryStreamExt;
 use std::sync::Arc;
 
-/// Rows are given out before their matches lie in more batches than this.
+/// Rows are emitted before their matches span more batches than this.
 const HELD_BATCHES_MAX: usize = 32;
 
 /// Reads one side.
@@ -21,7 +21,7 @@ pub(super) struct SideReader {
     keys: Vec<Arc<dyn PhysicalExpr>>,
     time: Arc<dyn PhysicalExpr>,
     tick: i128,
-    /// `None` without keys: then all are equal.
+    /// `None` without keys: all rows then have equal keys.
     converter: Option<RowConverter>,
 }
 
@@ -56,12 +56,12 @@ impl SideReader {
     }
 }
 
-/// A batch of one side, and what its rows are compared by.
+/// A batch of one side, and the values by which its rows are compared.
 struct Part {
     batch: RecordBatch,
     rows: Option<Rows>,
     times: Int64Array,
-    /// Whether the time or one of the keys is NULL: such a row has no match and is none.
+    /// Whether the time or one of the keys is NULL. Such a row matches nothing.
     null: Vec<bool>,
     tick: i128,
 }
@@ -83,18 +83,18 @@ struct Found {
     row: usize,
 }
 
-/// Goes through both sides.
+/// Merges both sides.
 pub(super) struct Matcher {
     left: SideReader,
     right: SideReader,
     task: Task,
     schema: SchemaRef,
-    /// The left batch, and its first row that is not given out.
+    /// The left batch, and its first row that is not emitted yet.
     open: Option<(Part, usize)>,
     /// The right row that is compared with next; `None` at the end.
     ahead: Option<Found>,
     started: bool,
-    /// Looking back: the last row passed.
+    /// For a backward search: the last row that was passed.
     behind: Option<Found>,
 }
 
@@ -138,7 +138,8 @@ impl Matcher {
     /// The match of a left row.
     async fn find(&mut self, left: &Part, row: usize) -> Result<Option<Found>> {
         let (key, time) = (left.key(row), left.time(row));
-        // Whether rows of the same time are passed: looking back they then are the match, looking on they are not.
+        // Whether rows with the same time are passed: in a backward search they are then the match, in a forward search
+        // they are not.
         let pass_equal = self.task.is_backward() != self.task.is_strict();
         while let Some(ahead) = &self.ahead {
             let (part, at) = (&ahead.part, ahead.row);
@@ -184,7 +185,7 @@ impl Matcher {
 #[derive(Default)]
 struct Pairs {
     left: Vec<u32>,
-    /// Which of `parts` and which row of it; part 0 is a row of NULLs.
+    /// The position in `parts`, and the row in that part; part 0 is a row of NULLs.
     right: Vec<(usize, usize)>,
     parts: Vec<Arc<Part>>,
 }
@@ -195,7 +196,7 @@ impl Pairs {
         self.right.push(match found {
             None => (0, 0),
             Some(Found { part, row }) => {
-                // Matches come in the order of the right side's batches.
+                // Matches are found in the order of the right side's batches.
                 if !self.parts.last().is_some_and(|last| Arc::ptr_eq(last, &part)) {
                     self.parts.push(part);
                 }

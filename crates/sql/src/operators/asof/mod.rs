@@ -1,8 +1,7 @@
-//! `ASOF JOIN`: to each row of the left side the one row of the right side that is nearest in time, before or after.
-//!
-//! [`syntax`] turns both ways of writing it (Snowflake's and DuckDB's) into an ordinary join with a mark in its
-//! condition; [`rule`] makes an [`node::AsofJoin`] of that, planned as an [`operator::AsofJoinExec`], whose rows
-//! [`matcher`] finds by merging two sorted streams.
+//! `ASOF JOIN`: joins each row of the left side with the row of the right side that is nearest in time, before or
+//! after. [`syntax`] turns both syntaxes (Snowflake's and DuckDB's) into an ordinary join with a mark in its condition.
+//! [`rule`] turns that into an [`node::AsofJoin`], which is planned as an [`operator::AsofJoinExec`]. [`matcher`] finds
+//! its rows by merging two sorted streams.
 
 mod matcher;
 mod node;

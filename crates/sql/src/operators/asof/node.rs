@@ -1,4 +1,4 @@
-//! The step of a plan that joins by time, before it is known how.
+//! The logical plan step that joins by time.
 
 use datafusion::common::{DFSchemaRef, JoinType, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator, UserDefinedLogicalNodeCore, build_join_schema};
@@ -6,45 +6,45 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// Joins to each row of the left side the nearest of the right side.
+/// Joins each row of the left side with the nearest one of the right side.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct AsofJoin {
     pub(crate) left: Arc<LogicalPlan>,
     pub(crate) right: Arc<LogicalPlan>,
-    /// What must be equal.
+    /// The pairs of expressions that must be equal.
     pub(crate) on: Vec<(Expr, Expr)>,
-    /// The times of both sides, and what one count of each is worth, in a measure that they share.
+    /// The times of both sides, and the length of one unit of each, in a common unit.
     pub(crate) at: (Expr, Expr),
     pub(crate) ticks: (i64, i64),
     pub(crate) task: Task,
     schema: DFSchemaRef,
 }
 
-/// Which row is the match.
+/// Defines which row is the match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Task {
-    /// The time of the left row stands before it, that of the right row after it.
+    /// The comparison operator, with the left row's time before it and the right row's time after it.
     pub(crate) operator: Operator,
     pub(crate) tolerance: Option<Tolerance>,
     /// Whether rows of the left side without a match stay.
     pub(crate) is_left: bool,
 }
 
-/// How far apart the times may be.
+/// The maximum distance between the times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Tolerance {
     pub(crate) distance: i128,
-    /// Less than the distance, not equal to it.
+    /// Whether the distance must be less than the limit, not equal to it.
     pub(crate) strict: bool,
 }
 
 impl Task {
-    /// Whether a right row is looked for at or before the left one.
+    /// Whether the match is at or before the left row.
     pub(crate) fn is_backward(&self) -> bool {
         matches!(self.operator, Operator::Gt | Operator::GtEq)
     }
 
-    /// Whether equal times are no match.
+    /// Whether equal times do not match.
     pub(crate) fn is_strict(&self) -> bool {
         matches!(self.operator, Operator::Gt | Operator::Lt)
     }
@@ -106,7 +106,7 @@ impl UserDefinedLogicalNodeCore for AsofJoin {
         write!(f, "AsofJoin: {left} {} {right}, on=[{}], {}", self.task.operator, on.join(", "), self.task)
     }
 
-    /// Of each side only what it or something above needs is read.
+    /// Only the columns of each side that this step or a later one needs are read.
     fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {
         let left_count = self.left.schema().fields().len();
         let mut needed = [Vec::new(), Vec::new()];

@@ -1,4 +1,4 @@
-//! The operator that joins by time: both sides come sorted by what must be equal, then by time.
+//! The operator that joins by time. Both sides are sorted by the columns that must be equal, then by time.
 
 use super::matcher::{Matcher, SideReader};
 use super::node::Task;
@@ -23,17 +23,17 @@ use futures::stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// How both sides are sorted.
+/// The sort order of both sides.
 pub(super) const ORDER: SortOptions = SortOptions { descending: false, nulls_first: false };
 
 /// One side of the join.
 #[derive(Debug, Clone)]
 pub(crate) struct Side {
     pub(crate) input: Arc<dyn ExecutionPlan>,
-    /// What must be equal; of one type on both sides.
+    /// The expressions that must be equal, with the same types on both sides.
     pub(crate) keys: Vec<Arc<dyn PhysicalExpr>>,
     pub(crate) time: Arc<dyn PhysicalExpr>,
-    /// What a count of the time is worth.
+    /// The length of one unit of the time.
     pub(crate) tick: i64,
 }
 

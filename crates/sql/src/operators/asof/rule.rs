@@ -1,4 +1,4 @@
-//! Makes an [`AsofJoin`] of each join whose condition has the mark, and takes conditions on its left side below it.
+//! Turns each join whose condition has the mark into an [`AsofJoin`], and moves conditions on its left side below it.
 
 use super::node::{AsofJoin, Task, Tolerance};
 use crate::functions::interval::interval_of;
@@ -20,10 +20,10 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// The function that stands first in the condition of an ASOF join.
+/// The function that marks an ASOF join, as the first part of its condition.
 pub(super) const MARK: &str = "asof_match";
 
-/// That function, to be registered.
+/// This function, for registration.
 pub(crate) fn mark() -> ScalarUDF {
     ScalarUDF::new_from_impl(Mark { signature: Signature::nullary(Volatility::Volatile) })
 }
@@ -51,8 +51,8 @@ impl ScalarUDFImpl for Mark {
     }
 }
 
-/// Before types are made equal it is an analyzer's rule, as times of different units are compared as they are; later
-/// an optimizer's.
+/// As an analyzer rule, it runs before type coercion, because times of different units are compared unchanged. Later it
+/// runs as an optimizer rule.
 #[derive(Debug)]
 pub(crate) struct JoinAsOf;
 
@@ -82,7 +82,7 @@ impl OptimizerRule for JoinAsOf {
         Some(ApplyOrder::TopDown)
     }
 
-    /// A condition on the left side decides which rows are looked up, and on what is equal, among which.
+    /// Moves a condition on the left side to that side, and one on the equal columns to both sides.
     fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let LogicalPlan::Filter(filter) = &plan else { return Ok(Transformed::no(plan)) };
         let LogicalPlan::Extension(extension) = filter.input.as_ref() else { return Ok(Transformed::no(plan)) };
@@ -109,7 +109,7 @@ impl OptimizerRule for JoinAsOf {
     }
 }
 
-/// A condition on columns of the left side, said of the columns of the right side that must be equal to them.
+/// A condition on columns of the left side, rewritten to the columns of the right side that must be equal to them.
 fn on_right(part: &Expr, on: &[(Expr, Expr)]) -> Option<Expr> {
     let mut is_whole = true;
     let changed = part.clone().transform_down(|expr| {
@@ -201,7 +201,7 @@ fn planned(join: &Join, config: &ConfigOptions) -> Result<AsofJoin> {
     AsofJoin::new((Arc::clone(&join.left), Arc::clone(&join.right)), on, (left_time, right_time), ticks, task)
 }
 
-/// A comparison between the sides, turned so that the left one stands first.
+/// A comparison between the sides, turned so that the left side comes first.
 fn compared(part: &Expr, left: &DFSchema, right: &DFSchema) -> Option<Comparison> {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq};
     let Expr::BinaryExpr(BinaryExpr { left: a, op, right: b }) = part else { return None };
@@ -228,7 +228,7 @@ fn bare(expr: &Expr) -> &Expr {
     }
 }
 
-/// A side's time as one that counts, and what a count is worth in nanoseconds; 0 for an integer.
+/// A side's time as a number, and the length of its unit in nanoseconds; 0 for an integer.
 fn time_of(expr: &Expr, schema: &DFSchema) -> Result<(Expr, i64)> {
     let nanos = match expr.get_type(schema)? {
         DataType::Timestamp(TimeUnit::Second, _) => 1_000_000_000,
@@ -242,7 +242,8 @@ fn time_of(expr: &Expr, schema: &DFSchema) -> Result<(Expr, i64)> {
     Ok((expr.clone(), nanos))
 }
 
-/// The limit of the distance from an earlier to a later time that a condition sets, and whether it is itself outside.
+/// The maximum distance from an earlier to a later time that a condition sets, and whether the limit itself is
+/// excluded.
 fn tolerance<'a>(part: &'a Expr, later: &Expr, earlier: &Expr) -> Option<(&'a Expr, bool)> {
     use Operator::{Gt, GtEq, Lt, LtEq, Minus, Plus};
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = part else { return None };
@@ -294,7 +295,7 @@ fn constant(expr: &Expr, config: &ConfigOptions) -> Result<ScalarValue> {
     }
 }
 
-/// What must be equal, in one type.
+/// Casts two expressions that must be equal to the same type.
 fn same_type((a, left): (Expr, &DFSchema), (b, right): (Expr, &DFSchema)) -> Result<(Expr, Expr)> {
     let (of_a, of_b) = (a.get_type(left)?, b.get_type(right)?);
     if of_a == of_b {
@@ -303,7 +304,7 @@ fn same_type((a, left): (Expr, &DFSchema), (b, right): (Expr, &DFSchema)) -> Res
     let Some(common) = comparison_coercion(&of_a, &of_b) else {
         return Err(wrong(format!("ASOF JOIN: {a} and {b} cannot be compared")));
     };
-    // Two dictionaries of unlike width have their strings in common.
+    // Two dictionaries of different widths are compared as strings.
     let common = match common {
         DataType::Dictionary(_, values) => *values,
         other => other,

@@ -1,12 +1,12 @@
-//! The ways in which an ASOF join is written, made one:
+//! Translates both syntaxes of an ASOF join:
 //!
 //! ```text
 //! a ASOF JOIN b MATCH_CONDITION (a.t >= b.t) ON a.k = b.k     Snowflake: every row of a stays
 //! a ASOF JOIN b ON a.k = b.k AND a.t >= b.t                   DuckDB: rows without a match go
 //! a ASOF LEFT JOIN b ..., a ASOF INNER JOIN b ...             both
 //! ```
-//!
-//! The parser knows the first only; so the tokens become those of an ordinary join, whose condition begins with a mark.
+//! The parser only knows the first one, so the tokens are rewritten to those of an ordinary join whose condition begins
+//! with a mark.
 
 use super::rule::MARK;
 use crate::text::errors::from_parser;
@@ -33,7 +33,7 @@ pub(crate) fn rewrite_tokens(tokens: Vec<TokenWithSpan>, place: Place) -> Result
     Ok(tokens)
 }
 
-/// `ASOF` is a table's name where one must stand, and where no JOIN follows.
+/// Whether `ASOF` is a table's name: a name is required there, and no JOIN follows.
 fn is_name(tokens: &[TokenWithSpan], at: usize) -> bool {
     let before = at.checked_sub(1).map(|before| &tokens[before]);
     let names_follow = before.is_none_or(|before| {
@@ -44,7 +44,7 @@ fn is_name(tokens: &[TokenWithSpan], at: usize) -> bool {
     names_follow || !tokens.get(at + 1).is_some_and(|next| joins.iter().any(|keyword| is(next, *keyword)))
 }
 
-/// Rewrites one join, whose `ASOF` stands at `at`. `Err` holds where something else was expected.
+/// Rewrites one join, whose `ASOF` is at `at`. `Err` has the position of an unexpected token.
 fn rewrite(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Result<(), usize> {
     let mut join = at + 1;
     let explicit = match &tokens[join] {
@@ -82,7 +82,7 @@ fn rewrite(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Result<(), usize> {
     Ok(())
 }
 
-/// Where the condition of the join begins whose right side begins at `from`.
+/// The start of the condition of the join whose right side begins at `from`.
 fn condition_of(tokens: &[TokenWithSpan], from: usize) -> Result<usize, usize> {
     let mut at = from;
     while let Some(token) = tokens.get(at) {
@@ -98,7 +98,7 @@ fn condition_of(tokens: &[TokenWithSpan], from: usize) -> Result<usize, usize> {
     Err(at)
 }
 
-/// Where the parenthesis closes that opens at `from`.
+/// The position of the parenthesis that closes the one at `from`.
 fn closing(tokens: &[TokenWithSpan], from: usize) -> Result<usize, usize> {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate().skip(from) {

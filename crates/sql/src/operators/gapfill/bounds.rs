@@ -1,4 +1,5 @@
-//! From when to when gaps are filled: what the arguments say, else what WHERE says of the time, else the rows.
+//! The time range in which gaps are filled. It comes from the arguments, or else from conditions on the time in WHERE,
+//! or else from the rows.
 
 use super::steps::{Steps, Ticks};
 use crate::functions::arguments::per_second;
@@ -13,11 +14,11 @@ use datafusion::logical_expr::expr::Between;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 
-/// One end of the time that is filled: `time operator value`.
+/// One end of the range: `time operator value`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Bound {
     pub(crate) operator: Operator,
-    /// No column stands in it.
+    /// The value, which contains no column.
     pub(crate) value: Expr,
 }
 
@@ -35,7 +36,7 @@ impl Bound {
     }
 }
 
-/// The conditions on `time` under an aggregate that all its rows fulfil.
+/// The conditions on `time` below an aggregate that all its rows satisfy.
 pub(super) fn bounds_below(plan: &LogicalPlan, time: &Expr) -> Vec<Bound> {
     let (mut plan, mut time, mut bounds) = (plan, bare(time, plan.schema()).clone(), Vec::new());
     loop {
@@ -68,7 +69,7 @@ fn position(schema: &DFSchema, time: &Expr) -> Option<usize> {
     }
 }
 
-/// Types are made equal before this is read: what they were made equal by is of no matter.
+/// Removes casts that type coercion has added.
 fn bare<'a>(expr: &'a Expr, schema: &DFSchema) -> &'a Expr {
     match expr {
         Expr::Alias(alias) => bare(&alias.expr, schema),
@@ -80,7 +81,7 @@ fn bare<'a>(expr: &'a Expr, schema: &DFSchema) -> &'a Expr {
     }
 }
 
-/// Whether a cast keeps each value as what it was: a time the same time, an integer the same integer.
+/// Whether a cast preserves the meaning of each value, as the same time or the same integer.
 fn is_widened(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
         (DataType::Timestamp(from, from_zone), DataType::Timestamp(to, to_zone)) => {
@@ -122,7 +123,7 @@ fn collect(condition: &Expr, (time, schema): (&Expr, &DFSchema), bounds: &mut Ve
     }
 }
 
-/// The first bucket and the time before which the last one begins, as far as bounds say.
+/// The first bucket, and the time before which the last one begins, as far as bounds determine them.
 pub(super) fn range(
     bounds: &[(Bound, ScalarValue)],
     steps: &Steps,
@@ -143,7 +144,7 @@ pub(super) fn range(
     Ok((start, end))
 }
 
-/// The last count that is not after a value, and whether it is the value.
+/// A value rounded down to a tick, and whether it is exact.
 fn count_of(value: &ScalarValue, ticks: Ticks) -> Result<Option<(i128, bool)>> {
     let wrong = || {
         sql_error(format!("{value} is no time")).with_hint(match ticks {

@@ -1,4 +1,4 @@
-//! What stands in each bucket of one series: its row, or nothing; and what is put there then.
+//! The buckets of one series, each with its row or a gap, and the values that are put into gaps.
 
 use super::steps::{Steps, Ticks};
 use crate::functions::interval::interval_of;
@@ -8,7 +8,7 @@ use datafusion::arrow::array::{Array, Float64Array, Int64Array, UInt32Array};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 
-/// One row of the answer.
+/// One row of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     /// `None` for the row of times that are NULL.
@@ -17,31 +17,32 @@ pub(crate) struct Place {
     pub(crate) row: Option<usize>,
 }
 
-/// Goes through the rows of a series, in their order, and the buckets that they leave out.
+/// Iterates over the rows of a series, in their order, and the buckets that have none.
 #[derive(Debug)]
 pub(crate) struct Walk {
     steps: Steps,
-    /// The buckets of the rows, rising, NULL last.
+    /// The buckets of the rows in ascending order, with NULL last.
     buckets: Int64Array,
     next_row: usize,
-    /// The next bucket that must not be left out.
+    /// The next bucket to emit.
     next_bucket: Option<i64>,
     end: i64,
 }
 
 impl Walk {
-    /// `range`: the first bucket, and the time before which the last one begins. Rows outside of it stay.
+    /// Creates an iterator. `range` is the first bucket, and the time before which the last one begins. Rows outside of
+    /// it stay.
     pub(crate) fn new(steps: &Steps, buckets: Int64Array, range: (i64, i64)) -> Self {
         let next_bucket = Some(range.0).filter(|start| *start < range.1);
         Self { steps: steps.clone(), buckets, next_row: 0, next_bucket, end: range.1 }
     }
 
-    /// No fewer gaps than this are to come.
+    /// A lower bound for the number of remaining gaps.
     pub(crate) fn gap_count_min(&self) -> u64 {
         let Some((start, next)) = self.next_bucket.and_then(|start| Some((start, self.steps.next(start)?))) else {
             return 0;
         };
-        // Months, and days when clocks change, are not all of one length, but none is twice as long as another.
+        // Months, and days on which clocks change, have different lengths, but none is twice as long as another.
         let width = 2 * (i128::from(next) - i128::from(start)).max(1);
         let buckets = (i128::from(self.end) - i128::from(start)).max(0) / width;
         u64::try_from(buckets).unwrap_or(u64::MAX).saturating_sub(self.buckets.len() as u64)
@@ -70,7 +71,7 @@ impl Walk {
     }
 }
 
-/// How far apart values may lie.
+/// The maximum distance between values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Reach {
     months: i32,
@@ -79,7 +80,8 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// An interval; for plain integers an integer. `None` for NULL: any distance.
+    /// Creates it from an interval, or from an integer for plain integers. NULL returns `None`, which means any
+    /// distance.
     pub(crate) fn new(value: &ScalarValue, ticks: Ticks) -> Result<Option<Self>> {
         if value.is_null() {
             return Ok(None);
@@ -98,7 +100,7 @@ impl Reach {
         Ok(Some(Self { months: interval.months, ticks, ticks_per_day }))
     }
 
-    /// The last time that is reached from a time.
+    /// The last time within the distance from a time.
     fn from(&self, time: i64) -> i64 {
         let time = match self.months {
             0 => time,
@@ -118,7 +120,7 @@ fn is_reached(reach: Option<Reach>, from: i64, to: i64) -> bool {
     reach.is_none_or(|reach| to <= reach.from(from))
 }
 
-/// Carries the last value that is not NULL forward.
+/// Carries the last non-NULL value forward.
 #[derive(Debug)]
 pub(crate) struct Carry {
     reach: Option<Reach>,
@@ -150,13 +152,13 @@ impl Carry {
     }
 }
 
-/// Draws straight lines between neighbouring values that are not NULL.
+/// Interpolates linearly between neighbouring non-NULL values.
 #[derive(Debug)]
 pub(crate) struct Line {
     reach: Option<Reach>,
     /// The rows with a time and a value, and their times.
     knots: Vec<(usize, i64)>,
-    /// The first knot that is not passed yet.
+    /// The first knot that has not been passed yet.
     next: usize,
 }
 
@@ -184,7 +186,7 @@ impl Line {
             let passed = (i128::from(bucket) - i128::from(before)) as f64;
             let whole = (i128::from(after) - i128::from(before)) as f64;
             let (from, to) = (values.value(row_before), values.value(row_after));
-            // Multiplied first, whole numbers stay whole where they can.
+            // Multiplying first keeps whole numbers whole if possible.
             let part = (to - from) * passed;
             Some(from + if part.is_finite() { part / whole } else { (to - from) * (passed / whole) })
         };
@@ -197,7 +199,7 @@ mod tests {
     use super::*;
     use atsdb_core::TimeUnit;
 
-    /// A small generator of numbers that look random.
+    /// A small pseudo-random number generator.
     fn random(seed: &mut u64, bound: i64) -> i64 {
         *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         i64::try_from(*seed >> 33).unwrap() % bound

@@ -1,5 +1,5 @@
-//! Fills gaps while rows stream by, sorted by series and bucket. One series is in memory at a time; all rows are only
-//! if nothing but they say from when to when.
+//! Fills gaps while rows stream by, sorted by series and bucket. One series is in memory at a time, or all rows if the
+//! time range is known only from them.
 
 use super::bounds::range;
 use super::fill::{Carry, Line, Walk};
@@ -18,19 +18,19 @@ use futures::TryStreamExt;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The most rows that one query may have made for gaps.
+/// The maximum number of rows that one query may add for gaps.
 const GAP_ROWS_MAX: u64 = 10_000_000;
 
-/// Rows with gaps in, rows without out.
+/// Reads rows with gaps, and returns rows without.
 pub(super) struct Filler {
     task: Arc<Task>,
     schema: SchemaRef,
     input: SendableRecordBatchStream,
-    /// Rows that were read only to know their times.
+    /// Rows that were read in advance to find the time range.
     waiting: VecDeque<RecordBatch>,
     /// The batch that is being cut into series.
     current: Option<Cutting>,
-    /// `None` if nothing tells series apart: then there is one, even without rows.
+    /// `None` if no columns distinguish series: there is then exactly one, even without rows.
     converter: Option<RowConverter>,
     range: Option<(i64, i64)>,
     series_count: usize,
@@ -45,7 +45,7 @@ pub(super) struct Filler {
 struct Cutting {
     batch: RecordBatch,
     keys: Option<Rows>,
-    /// Where the next series begins.
+    /// The start of the next series.
     start: usize,
 }
 
@@ -119,7 +119,7 @@ impl Filler {
         }
     }
 
-    /// What the bounds say, else from the first to the last bucket of all rows.
+    /// The range given by the bounds, or else from the first to the last bucket of all rows.
     async fn find_range(&mut self) -> Result<(i64, i64)> {
         let task = Arc::clone(&self.task);
         let found = match range(&task.bounds, &task.steps, task.ticks).map_err(external)? {
@@ -134,7 +134,7 @@ impl Filler {
                     }
                     self.waiting.push_back(batch);
                 }
-                // Without rows, one bound alone says nothing.
+                // Without rows, a single bound does not define a range.
                 match (first, last) {
                     (Some(first), Some(last)) => {
                         (start.unwrap_or(first), end.unwrap_or_else(|| last.saturating_add(1)))
@@ -209,7 +209,7 @@ impl Filler {
     }
 }
 
-/// One series: its rows, and how far its answer has come.
+/// One series: its rows, and the progress of its result.
 struct Series {
     rows: RecordBatch,
     walk: Walk,
@@ -240,7 +240,7 @@ impl Series {
         Ok(Self { rows, walk, fills })
     }
 
-    /// The next rows of the answer, and how many of them stand in gaps.
+    /// The next rows of the result, and how many of them are in gaps.
     fn next(&mut self, task: &Task, schema: &SchemaRef, count_max: usize) -> Result<Option<(RecordBatch, u64)>> {
         let places = self.walk.places(count_max);
         if places.is_empty() {

@@ -1,5 +1,5 @@
-//! The functions by which gaps are asked to be filled. They are only marks in a plan, which [`super::rule`] replaces;
-//! what is left of them stands where nothing can be filled.
+//! The functions that request gap filling. They are only marks in a plan, which [`super::rule`] replaces. A mark that
+//! is left is in a place where gaps cannot be filled.
 
 use super::steps::{Steps, Ticks};
 use crate::text::errors::sql_error;
@@ -16,7 +16,7 @@ pub(super) const GAPFILL: &str = "time_bucket_gapfill";
 pub(super) const LOCF: &str = "locf";
 pub(super) const INTERPOLATE: &str = "interpolate";
 
-/// All of them, to be registered.
+/// All of these functions, for registration.
 pub(crate) fn functions() -> [Arc<ScalarUDF>; 3] {
     [GAPFILL, LOCF, INTERPOLATE].map(|name| {
         let signature = Signature::variadic_any(Volatility::Immutable);
@@ -24,7 +24,7 @@ pub(crate) fn functions() -> [Arc<ScalarUDF>; 3] {
     })
 }
 
-/// The call of one of these functions that an expression is: its arguments.
+/// The arguments, if an expression is a call of this function.
 pub(super) fn call_of<'a>(expr: &'a Expr, name: &str) -> Option<&'a [Expr]> {
     match expr {
         Expr::ScalarFunction(call) if is_mark(&call.func, name) => Some(&call.args),
@@ -100,7 +100,7 @@ impl ScalarUDFImpl for Mark {
     }
 }
 
-/// The plain function that takes the place of `time_bucket_gapfill` in the aggregate: width, time, zone.
+/// The plain function that replaces `time_bucket_gapfill` in the aggregate, with width, time and zone.
 pub(super) fn bucket(width: ScalarValue, time: Expr, zone: Option<&str>) -> Expr {
     static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
         let signature = Signature::any(3, Volatility::Immutable);
@@ -144,7 +144,7 @@ impl ScalarUDFImpl for Bucket {
     }
 }
 
-/// The error for a time whose bucket begins or ends outside of what can be counted.
+/// The error for a time whose bucket begins or ends out of range.
 pub(super) fn beyond(time: i64) -> atsdb_core::Error {
     atsdb_core::Error::invalid(format!(
         "the bucket of the time {time} begins or ends beyond the times that can be counted"

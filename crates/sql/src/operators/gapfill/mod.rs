@@ -2,8 +2,8 @@
 //!
 //! The functions ([`functions`]) are marks; [`rule`] turns an aggregate that groups by `time_bucket_gapfill` into one
 //! by plain buckets with a [`node::GapFill`] above, planned as a [`operator::GapFillExec`], whose rows [`filler`]
-//! makes, series by series. Which buckets there are is said by [`steps`], from when to when by [`bounds`], and what
-//! stands in a gap by [`fill`].
+//! produces, series by series. [`steps`] determines the buckets, [`bounds`] the time range, and [`fill`] the values in
+//! gaps.
 
 mod bounds;
 mod fill;

@@ -1,4 +1,4 @@
-//! The step of a plan that fills gaps, before it is known how.
+//! The logical plan step that fills gaps.
 
 use super::bounds::Bound;
 use super::fill::Reach;
@@ -14,9 +14,9 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct GapFill {
     pub(crate) input: Arc<LogicalPlan>,
-    /// So many of the input's first columns are what it is grouped by.
+    /// The number of group columns, which are the input's first columns.
     pub(crate) group_count: usize,
-    /// Which of those is the bucket; the others tell series apart.
+    /// The position of the bucket among them; the others identify the series.
     pub(crate) bucket_at: usize,
     pub(crate) width: ScalarValue,
     pub(crate) zone: Option<String>,
@@ -30,18 +30,18 @@ pub(crate) struct GapFill {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Fill {
     pub(crate) kind: FillKind,
-    /// Of the input's columns.
+    /// An expression over the input's columns.
     pub(crate) value: Expr,
     pub(crate) reach: Option<Reach>,
     pub(crate) name: String,
 }
 
-/// What is put into a gap.
+/// How gaps are filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum FillKind {
-    /// The last value.
+    /// With the last value.
     Carry,
-    /// What lies on the line between neighbours.
+    /// With a value on the line between the neighbours.
     Line,
 }
 
@@ -60,7 +60,7 @@ impl GapFill {
         Self { input, group_count, bucket_at, width, zone, ticks, bounds, fills: Vec::new(), schema }.with_schema()
     }
 
-    /// The same with one more column, unless it has that already.
+    /// Adds a column, unless it exists already.
     pub(super) fn with_fill(mut self, fill: Fill) -> Result<Self> {
         if self.fills.contains(&fill) {
             return Ok(self);
@@ -75,7 +75,7 @@ impl GapFill {
             .iter()
             .enumerate()
             .map(|(at, (qualifier, field))| {
-                // In a gap all but the group is NULL.
+                // In a gap all columns but those of the group are NULL.
                 let nullable = field.is_nullable() || at >= self.group_count;
                 (qualifier.cloned(), Arc::new(field.as_ref().clone().with_nullable(nullable)))
             })

@@ -1,4 +1,4 @@
-//! The operator that fills gaps: what it asks of its input, and what it promises of its rows.
+//! The operator that fills gaps: its requirements for the input, and the properties of its output.
 
 use super::filler::Filler;
 use super::task::Task;

@@ -1,5 +1,5 @@
-//! Finds what groups by `time_bucket_gapfill`: the aggregate gets plain buckets, and a [`GapFill`] above it. `locf` and
-//! `interpolate` above that become columns of it.
+//! Finds aggregates that group by `time_bucket_gapfill`. The aggregate gets plain buckets, and a [`GapFill`] above it.
+//! `locf` and `interpolate` above that become columns of it.
 
 use super::bounds::{Bound, bounds_below, has_subquery};
 use super::fill::Reach;
@@ -21,7 +21,7 @@ use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use std::sync::Arc;
 
-/// Runs after types are made equal.
+/// The rule, which runs after type coercion.
 #[derive(Debug)]
 pub(crate) struct FillGaps;
 
@@ -120,7 +120,7 @@ fn with_fills(
     }
 }
 
-/// The aggregate with plain buckets, and what fills its gaps.
+/// The aggregate with plain buckets, and the step that fills its gaps.
 fn filled(aggregate: &Aggregate, at: usize, config: &ConfigOptions) -> Result<LogicalPlan> {
     let call = &aggregate.group_expr[at];
     let arguments = call_of(call, GAPFILL).unwrap_or_default();

@@ -10,17 +10,17 @@ use datafusion::arrow::array::{Array, Int64Array};
 use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano, TimeUnit as ArrowUnit};
 use datafusion::common::ScalarValue;
 
-/// What the times that are cut count.
+/// The unit of the times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Ticks {
-    /// A unit since the epoch.
+    /// A time unit since the epoch.
     Of(TimeUnit),
-    /// An integer column says no unit: its buckets are as wide as an integer says.
+    /// An integer column without a unit; the width of its buckets is an integer.
     Plain,
 }
 
 impl Ticks {
-    /// What a column of this type counts; `None` if it holds no times.
+    /// The unit of a column of this type; `None` if the type cannot be a time.
     pub(crate) fn of(ty: &DataType) -> Option<Self> {
         Some(match ty {
             DataType::Timestamp(ArrowUnit::Second, _) => Self::Of(TimeUnit::Second),
@@ -33,16 +33,16 @@ impl Ticks {
     }
 }
 
-/// Cuts times into buckets that leave nothing out.
+/// Divides times into adjacent buckets.
 #[derive(Debug, Clone)]
 pub(crate) enum Steps {
     Times(Buckets),
-    /// Of this width, from 0 on.
+    /// Buckets of this width, starting at 0.
     Integers(i64),
 }
 
 impl Steps {
-    /// Buckets of a width: an interval, or text that names one; for plain integers an integer.
+    /// Creates buckets of a width, which is an interval, text that names one, or an integer for plain integers.
     pub(crate) fn new(width: &ScalarValue, zone: Option<&str>, ticks: Ticks) -> Result<Self> {
         let Ticks::Of(unit) = ticks else {
             return match width.cast_to(&DataType::Int64) {
@@ -61,7 +61,7 @@ impl Steps {
         Ok(Self::Times(Buckets::new(grid, zone, unit.per_second())))
     }
 
-    /// The start of the bucket that a time lies in; `None` beyond the times that i64 counts.
+    /// The start of the bucket that contains a time; `None` if it is out of the range of i64.
     pub(crate) fn bucket_of(&self, time: i64) -> Option<i64> {
         match self {
             Self::Times(buckets) => buckets.bucket(time).map(|bucket| bucket.start),
@@ -69,7 +69,7 @@ impl Steps {
         }
     }
 
-    /// The start of the bucket after one; `None` beyond the times that i64 counts.
+    /// The start of the next bucket; `None` if it is out of the range of i64.
     pub(crate) fn next(&self, bucket: i64) -> Option<i64> {
         match self {
             Self::Times(buckets) => buckets.bucket(bucket)?.last.checked_add(1),
@@ -77,7 +77,7 @@ impl Steps {
         }
     }
 
-    /// For each time the start of its bucket; `Err` holds the time that has none.
+    /// For each time the start of its bucket. `Err` has the time that has no bucket.
     pub(crate) fn starts(&self, times: &Int64Array) -> std::result::Result<Int64Array, i64> {
         match self {
             Self::Times(buckets) => {

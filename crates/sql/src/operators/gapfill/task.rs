@@ -1,4 +1,4 @@
-//! What the operator that fills gaps is to do.
+//! The parameters of the operator that fills gaps.
 
 use super::bounds::Bound;
 use super::fill::Reach;
@@ -8,7 +8,7 @@ use datafusion::common::ScalarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use std::sync::Arc;
 
-/// What is to be done, of any input.
+/// The parameters, independent of the input.
 #[derive(Debug, Clone)]
 pub(crate) struct Task {
     pub(crate) group_count: usize,
@@ -29,7 +29,7 @@ pub(crate) struct PhysicalFill {
 }
 
 impl Task {
-    /// The columns that tell series apart.
+    /// The columns that identify a series.
     pub(super) fn series(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.group_count).filter(|at| *at != self.bucket_at)
     }

@@ -1,4 +1,4 @@
-//! A call of `time_bucket`, `date_bin` or `date_trunc` in a physical plan, as buckets of a column.
+//! Turns a call of `time_bucket`, `date_bin` or `date_trunc` in a physical plan into buckets of a column.
 
 use crate::functions::cut::Cut;
 use crate::functions::time_bucket::TimeBucket;
@@ -10,8 +10,8 @@ use datafusion::physical_expr::ScalarFunctionExpr;
 use datafusion::physical_expr::expressions::Literal;
 use std::sync::Arc;
 
-/// The buckets of a call over times of a type. `None` for other functions, and where an argument beside the time is no
-/// constant.
+/// The buckets of a call over times of a type. `None` for other functions, and if an argument other than the time is
+/// not a constant.
 pub(super) fn bucket_of_call(call: &ScalarFunctionExpr, times: &DataType) -> Option<BucketOf> {
     let constants: Vec<Option<&ScalarValue>> =
         call.args().iter().map(|argument| argument.downcast_ref::<Literal>().map(Literal::value)).collect();

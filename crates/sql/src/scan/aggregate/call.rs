@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     function: Function,
-    /// Which of the measures it is made from.
+    /// The position of the measure from which it is computed.
     pub(super) measure: usize,
     result: DataType,
 }
@@ -31,7 +31,7 @@ enum Function {
     Extreme,
 }
 
-/// The calls, and what is measured for them. `None` if one is not computed here.
+/// The calls, and the measures for them. `None` if one of them is not supported here.
 pub(super) fn calls_of(
     functions: &[Arc<AggregateFunctionExpr>],
     resolve: impl Fn(&Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>>,
@@ -90,7 +90,7 @@ fn is_float(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Float32 | DataType::Float64)
 }
 
-/// Whether numbers of one type are the same in the other.
+/// Whether every number of one type is exact in the other.
 fn is_widened(from: &DataType, to: &DataType) -> bool {
     match to {
         DataType::Int64 => from.is_signed_integer() || (from.is_unsigned_integer() && *from != DataType::UInt64),
@@ -124,7 +124,7 @@ impl Call {
             (Function::Average, Measured::Integers(sums, counts)) => {
                 Ok(averages(sums.iter().map(|sum| *sum as f64), counts))
             }
-            // A sum begins with 0.0, which is also that of nothing but -0.0.
+            // A sum starts with 0.0, so the sum of only -0.0 is 0.0, too.
             (Function::Average, Measured::Floats(sums, counts)) => {
                 Ok(averages(sums.iter().map(|sum| sum + 0.0), counts))
             }

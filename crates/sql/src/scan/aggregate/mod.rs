@@ -2,7 +2,7 @@
 //!
 //! DataFusion hands rows to an aggregate 8,192 at a time and looks each one up. Here whole chunks go to
 //! [`Groups`](atsdb_engine::Groups), which works on runs of rows with equal keys: sealed chunks are sorted by series
-//! and time. Whatever is not covered (other functions, expressions, DISTINCT, FILTER) stays with DataFusion.
+//! and time. Everything else (other functions, expressions, DISTINCT, FILTER) stays with DataFusion.
 
 mod bucket;
 mod call;

@@ -1,4 +1,4 @@
-//! The operator: every thread reads chunks of its own and groups their rows; then the groups are merged.
+//! The operator. Each thread reads its own chunks and groups their rows; then the groups are merged.
 
 use super::call::Call;
 use crate::scan::operator::AtsdbScan;
@@ -32,8 +32,8 @@ use tokio::task::JoinSet;
 /// Aggregates the chunks of a scan.
 #[derive(Debug, Clone)]
 pub(crate) struct AggregateExec {
-    /// DataFusion's plan of the same aggregate. It runs where the groups do not fit the memory, as it can write them to
-    /// disk.
+    /// DataFusion's plan of the same aggregate. It runs if the groups do not fit into memory, because it can write them
+    /// to disk.
     spilling: Arc<dyn ExecutionPlan>,
     scan: AtsdbScan,
     keys: Vec<GroupKey>,
@@ -82,7 +82,7 @@ impl AggregateExec {
         };
         let mut tasks = JoinSet::new();
         for first in 0..threads {
-            // The pool gives an operator that can do with less memory no more than its share.
+            // The pool limits an operator that can spill to its share.
             let consumer = MemoryConsumer::new(self.name()).with_can_spill(true);
             let part = Part {
                 scan: Arc::clone(&scan),
@@ -118,7 +118,7 @@ impl AggregateExec {
         if self.keys.is_empty() {
             all.ensure_one().map_err(from_engine)?;
         }
-        // Before the first row, as a result that does not fit is an error of the whole query.
+        // Checked before the first row, because a result that does not fit is an error of the whole query.
         for call in &self.calls {
             call.check(all.measured(call.measure, 0..all.len()))?;
         }
@@ -152,7 +152,7 @@ impl AggregateExec {
     }
 }
 
-/// What one thread does.
+/// The work of one thread.
 struct Part {
     scan: Arc<Scan>,
     groups: Groups,
@@ -168,14 +168,14 @@ impl Part {
                 self.chunks_read.add(1);
             }
             self.reservation.try_resize(self.groups.memory_bytes())?;
-            // A query that is stopped ends here.
+            // A stopped query ends here.
             tokio::task::yield_now().await;
         }
         Ok((first, self.groups, self.reservation))
     }
 }
 
-/// An error of the engine. DataFusion's plan may still do what does not fit here.
+/// Converts an error of the engine. If memory is exhausted, DataFusion's plan may still succeed.
 fn from_engine(error: Error) -> DataFusionError {
     match error.kind() {
         ErrorKind::Resources => DataFusionError::ResourcesExhausted(error.to_string()),

@@ -1,4 +1,4 @@
-//! Which aggregates of a plan the operator takes over.
+//! Chooses the aggregates of a plan that the operator replaces.
 
 use super::bucket::bucket_of_call;
 use super::call::calls_of;
@@ -19,8 +19,8 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Adds the rule, before DataFusion decides how inputs are distributed: the aggregates that it replaces are two steps
-/// then, one on top of the other.
+/// Adds the rule before DataFusion decides how inputs are distributed. At that point each aggregate consists of two
+/// adjacent steps.
 pub(crate) fn aggregate_chunks(optimizer: &mut PhysicalOptimizer) {
     if let Some(at) = optimizer.rules.iter().position(|rule| rule.name() == "EnsureRequirements") {
         optimizer.rules.insert(at, Arc::new(AggregateChunks));
@@ -53,7 +53,7 @@ fn address(plan: &Arc<dyn ExecutionPlan>) -> *const () {
     Arc::as_ptr(plan).cast()
 }
 
-/// The aggregates of whose groups only the first ones of an order are wanted. DataFusion then keeps no others.
+/// The aggregates of which only the first groups in some order are needed. DataFusion then keeps only those.
 fn limited_aggregates(plan: &Arc<dyn ExecutionPlan>) -> Result<HashSet<*const ()>> {
     let mut limited = HashSet::new();
     plan.apply(|plan| {
@@ -69,7 +69,7 @@ fn limited_aggregates(plan: &Arc<dyn ExecutionPlan>) -> Result<HashSet<*const ()
     Ok(limited)
 }
 
-/// An aggregate's steps as one: where values enter, and what comes out.
+/// Replaces the steps of an aggregate by one operator.
 fn replacement(plan: &Arc<dyn ExecutionPlan>, is_limited: bool) -> Option<ChunkAggregateExec> {
     let last = plan.downcast_ref::<AggregateExec>()?;
     let first = match last.mode() {
@@ -79,7 +79,7 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>, is_limited: bool) -> Option<ChunkA
         }
         AggregateMode::Partial | AggregateMode::PartialReduce => return None,
     };
-    // With a limit, rows are read until there are enough groups.
+    // With a limit, DataFusion reads rows only until there are enough groups.
     let is_plain = first.group_expr().is_single()
         && first.filter_expr().iter().all(Option::is_none)
         && first.limit_options().is_none()
@@ -118,7 +118,7 @@ impl<'a> Input<'a> {
         Some(Self { scan, projections })
     }
 
-    /// An expression over the aggregate's input as one over the scan.
+    /// Translates an expression over the aggregate's input to one over the scan.
     fn resolve(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
         let mut expr = Arc::clone(expr);
         for projection in &self.projections {
@@ -142,7 +142,7 @@ fn key_of(expr: &Arc<dyn PhysicalExpr>, scan: &AtsdbScan) -> Option<GroupKey> {
     let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
     let times = call.args().iter().find_map(|argument| argument.downcast_ref::<Column>())?;
     let column_type = scan.schema().field(times.index()).data_type().clone();
-    // The bucket must be of the column's type, since keys come out as that.
+    // The bucket must have the column's type, because that is the type of the result's keys.
     (call.return_type() == &column_type).then_some(())?;
     Some(GroupKey::Bucket { column: times.index(), bucket_of: bucket_of_call(call, &column_type)? })
 }

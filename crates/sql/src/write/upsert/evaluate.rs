@@ -1,5 +1,5 @@
-//! The expressions of a `DO UPDATE`: one query over rows that hold the stored row and the new one side by side, planned
-//! once and asked again in each round.
+//! The expressions of a `DO UPDATE`: one query over rows that have the stored row and the new one side by side. It is
+//! planned once and run again in each round.
 
 use crate::dml::conflict::Update;
 use crate::dml::values::place_value;
@@ -22,17 +22,17 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// What is before a new row's columns, to tell them from the stored one's.
+/// The prefix of a new row's columns, which distinguishes them from the stored row's.
 const NEW: &str = "\u{1}new ";
-/// Which row of the round it is: a plan may give them in another order.
+/// The column with the number of the row in the round, because a plan may return rows in another order.
 const ORDINAL: &str = "\u{1}ordinal";
 
-/// The update, ready to be asked.
+/// A prepared update.
 pub(super) struct Evaluation<'a> {
     table: &'a Table,
     /// The key that decides.
     unique: &'a Unique,
-    /// The columns that are set, by position.
+    /// The assigned columns, by position.
     pub(super) set: Vec<usize>,
     query: Option<Query>,
     context: &'a StatementContext<'a>,
@@ -51,7 +51,7 @@ impl<'a> Evaluation<'a> {
         Ok(Self { table, unique, set, query: Some(query), context, running: None })
     }
 
-    /// For stored rows and as many new ones: of which the stored one is updated, and what they are then.
+    /// For pairs of stored and new rows, determines which stored rows are updated, and their new values.
     pub(super) fn next(
         &mut self,
         batch: &Batch,
@@ -73,7 +73,7 @@ impl<'a> Evaluation<'a> {
         let mut columns = old.columns().to_vec();
         for (position, value) in self.set.iter().zip(&answer) {
             let definition = &self.table.definition;
-            // A row that is not updated may have got a value that the column does not take.
+            // A row that is not updated may have a computed value that the column does not accept.
             let kept = &old.columns()[*position];
             let value = assign(definition, *position, &plain(value, &definition.columns[*position])?, None)?;
             let value = match updated.false_count() {
@@ -104,7 +104,7 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// The condition and the values, in the rows' order.
+    /// Computes the condition and the values, in the rows' order.
     fn ask(&mut self, old: &RecordBatch, new: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let rows = side_by_side(old, new)?;
         let (_, running) = match &mut self.running {
@@ -149,7 +149,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// The query for the rows' numbers, the condition and the values of an update, and the columns that are set.
+/// The query for the rows' numbers, the condition and the values of an update, and the assigned columns.
 fn query_of_update(
     table: &Table,
     update: &Update,
@@ -192,7 +192,7 @@ fn work_table(table: &Table, spellings: &SharedSpellings, rows: &RecordBatch) ->
     WorkTable::new(table, &others, spellings, rows).map(Arc::new)
 }
 
-/// The query of an update over no rows, to be described, and the types of the columns that it sets.
+/// The query of an update over no rows, to describe it, and the types of the columns that it assigns.
 pub(crate) fn update_query(
     table: &Table,
     update: &Update,
@@ -210,7 +210,7 @@ pub(crate) fn update_query(
     Ok((WorkQuery { query, spellings, work_table, more: None, parameters }, columns))
 }
 
-/// Puts the names that they have in the work table in the place of `excluded.c` and `VALUES(c)`.
+/// Replaces `excluded.c` and `VALUES(c)` by their names in the work table.
 fn name_new_columns(expression: &mut Expr, update: &Update, table: &Table, spellings: &SharedSpellings) -> Result<()> {
     let outcome = visit_expressions_mut(expression, |expr| {
         let Some(column) = update.new_column(expr) else { return ControlFlow::Continue(()) };
@@ -229,7 +229,7 @@ fn name_new_columns(expression: &mut Expr, update: &Update, table: &Table, spell
     }
 }
 
-/// Stored and new rows as rows of both, with their numbers.
+/// Combines stored and new rows side by side, with their numbers.
 fn side_by_side(old: &RecordBatch, new: &RecordBatch) -> Result<RecordBatch> {
     let numbers: ArrayRef = Arc::new(UInt32Array::from_iter_values(0..old.num_rows() as u32));
     let columns: Vec<ArrayRef> = old.columns().iter().chain(new.columns()).cloned().chain([numbers]).collect();

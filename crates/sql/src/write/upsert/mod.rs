@@ -1,10 +1,9 @@
-//! `INSERT` that decides for each row whose key is there already: `ON CONFLICT (key) DO UPDATE SET ... WHERE ...` and
-//! `DO NOTHING` for one of several keys. As if the rows had come one after the other: what one has changed, the next
-//! one of the same key finds.
-//!
-//! The stored rows of the keys are read into memory; `rounds` settles the new ones on them, the first of each key, then
-//! the second, and so on, each round one projection; what has come out is then added, or put in its place. Not owned:
-//! finding the rows of the keys (`engine`), putting them in their place (`change`).
+//! `INSERT` with a decision for each row whose key exists already: `ON CONFLICT (key) DO UPDATE SET ... WHERE ...` and
+//! `DO NOTHING` for one of several keys. The result is as if the rows had been inserted one after the other: a row sees
+//! the changes of earlier rows with the same key. The stored rows with these keys are read into memory. `rounds`
+//! applies the new rows to them, first the first row of each key, then the second, and so on, with one projection for
+//! each round. The results are then added, or replace the stored rows. Not owned: finding the stored rows (`engine`),
+//! and replacing them (`change`).
 
 mod evaluate;
 mod rounds;
@@ -26,15 +25,15 @@ use evaluate::Evaluation;
 use rounds::{Fates, Rounds};
 use std::sync::Arc;
 
-/// What has become of the rows.
+/// The result of an upsert.
 pub(crate) struct Upserted {
-    /// How many were added, or have updated another.
+    /// The number of rows that were added or that updated another row.
     pub(crate) row_count: u64,
-    /// As `RETURNING` has them: each as it was when its turn was over.
+    /// The rows for `RETURNING`, each in its state after its own turn.
     pub(crate) returned: Vec<RecordBatch>,
 }
 
-/// Adds complete rows to a table, or updates with them.
+/// Adds complete rows to a table, or uses them to update existing rows.
 pub(crate) fn upsert(
     batch: &mut Batch,
     table: &Table,
@@ -67,7 +66,7 @@ pub(crate) fn upsert(
             RowSource::Resident(state) => drop(change_resident(batch, &change, &state, rows)?),
         }
     }
-    // Another key's row is not looked at.
+    // Conflicts with another key are errors.
     batch.append_with(table, &added, ConflictPolicy::Error)?;
     Ok(Upserted { row_count, returned })
 }
@@ -79,7 +78,7 @@ fn change_of(table: &Table, set: &[usize]) -> Change {
         definition.time.is_some_and(|time| time.column == id)
             || definition.unique.iter().any(|unique| unique.columns.contains(&id))
     };
-    // Rows in memory never change: others come in their place.
+    // Rows in memory never change: they are replaced by others.
     let (kind, columns) = match definition.is_in_memory() || set.iter().any(in_key) {
         true => (Kind::Move, (0..definition.columns.len()).collect()),
         false => (Kind::Set, set.to_vec()),
@@ -88,7 +87,7 @@ fn change_of(table: &Table, set: &[usize]) -> Change {
     Change { verb: "INSERT", table, columns, others, kind, returning: None, source: None }
 }
 
-/// Rows as a change takes them: chunk, row, values.
+/// Rows in the form that a change expects: chunk, row, values.
 fn placed(chunks: UInt32Array, numbers: UInt32Array, values: Vec<ArrayRef>) -> Result<RecordBatch> {
     let places: [ArrayRef; 2] = [Arc::new(chunks), Arc::new(numbers)];
     let columns: Vec<ArrayRef> = places.into_iter().chain(values).collect();

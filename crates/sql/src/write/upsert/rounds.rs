@@ -1,4 +1,5 @@
-//! New rows settled on those of the same key, round by round: in each at most one new row of a key has its turn.
+//! Applies new rows to existing ones with the same key, in rounds. Each round processes at most one new row of each
+//! key.
 
 use crate::write::returning::no_rows;
 use arrow::array::{Array as _, BooleanArray, RecordBatch, UInt32Array};
@@ -7,48 +8,48 @@ use atsdb_core::{Error, Result, Table};
 use atsdb_engine::ConflictingRows;
 use std::collections::BTreeMap;
 
-/// New rows, and who has their keys.
+/// New rows, and the stored rows with their keys.
 pub(super) struct Rounds<'a> {
     pub(super) table: &'a Table,
     pub(super) holders: &'a ConflictingRows,
-    /// Complete ones.
+    /// The new rows, which are complete.
     pub(super) rows: &'a RecordBatch,
 }
 
-/// What becomes of the rows.
+/// The results for the rows.
 pub(super) struct Fates {
-    /// Rows to be added.
+    /// Rows to add.
     pub(super) added: RecordBatch,
-    /// Stored rows that change: the positions of their chunks, their numbers there, and what they become.
+    /// Stored rows that change: the positions of their chunks, their numbers in the chunks, and their new values.
     pub(super) updated: Option<(UInt32Array, UInt32Array, RecordBatch)>,
-    /// How many rows were added, or have updated another.
+    /// The number of rows that were added or that updated another row.
     pub(super) row_count: u64,
-    /// Each of these as it was after its turn, in the order in which they came.
+    /// Each of these rows in its state after its turn, in the original order.
     pub(super) returned: Vec<RecordBatch>,
 }
 
 /// The rows of one key.
 #[derive(Debug, Default)]
 struct Group {
-    /// Where the stored row is.
+    /// The location of the stored row.
     place: Option<(u32, u32)>,
     /// The new rows, in their order.
     rows: Vec<u32>,
-    /// Where among the rows of the last round the row of this key is.
+    /// The position of this key's row among the rows of the last round.
     current: Option<u32>,
     is_updated: bool,
 }
 
 impl Rounds<'_> {
-    /// `update` says for stored rows and as many new ones which are updated, and what they are then; `None` leaves all
-    /// as they are.
+    /// Processes the rows. For pairs of stored and new rows, `update` determines which stored rows are updated, and
+    /// their new values; `None` leaves all unchanged.
     pub(super) fn run(
         &self,
         mut update: impl FnMut(&RecordBatch, &RecordBatch) -> Result<Option<(BooleanArray, RecordBatch)>>,
     ) -> Result<Fates> {
         let (mut groups, mut current) = self.groups()?;
         let mut alive: Vec<u32> = (0..groups.len() as u32).collect();
-        // Rows whose key has had all its turns, with their groups; rows that had their turn, with their numbers.
+        // Rows whose keys are finished, with their groups; and rows that have had their turn, with their numbers.
         let (mut ended, mut ended_groups) = (vec![no_rows(self.table)], Vec::new());
         let (mut returned, mut returned_rows) = (vec![no_rows(self.table)], Vec::new());
         for round in 0.. {
@@ -130,7 +131,7 @@ impl Rounds<'_> {
         })
     }
 
-    /// The groups, and the stored rows of those that have one.
+    /// The groups, and the stored rows of groups that have one.
     fn groups(&self) -> Result<(Vec<Group>, RecordBatch)> {
         let place = |place: &Option<(u32, u32)>| Group { place: *place, ..Group::default() };
         let mut groups: Vec<Group> = self.holders.locations.iter().map(place).collect();
@@ -140,7 +141,7 @@ impl Rounds<'_> {
                 None => groups.push(Group { rows: vec![row as u32], ..Group::default() }),
             }
         }
-        // A chunk is read once.
+        // Each chunk is read only once.
         let mut by_chunk: BTreeMap<u32, Vec<(u32, usize)>> = BTreeMap::new();
         for (at, group) in groups.iter().enumerate() {
             if let Some((chunk, row)) = group.place {
@@ -162,7 +163,7 @@ impl Rounds<'_> {
     }
 }
 
-/// Mapped columns as plain text, as new rows have them.
+/// Converts mapped columns to plain text, as in new rows.
 fn in_types(rows: &RecordBatch, like: &RecordBatch) -> Result<RecordBatch> {
     let columns = rows.columns().iter().zip(like.columns());
     let columns =
