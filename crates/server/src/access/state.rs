@@ -106,6 +106,11 @@ impl Access {
         self.users().get(user).map(|(_, user)| user.role)
     }
 
+    /// All users by name, with their roles.
+    pub(crate) fn roles(&self) -> Vec<(String, Role)> {
+        self.users().roles()
+    }
+
     pub(super) fn users(&self) -> Arc<Users> {
         Arc::clone(&self.0.users.lock().0)
     }

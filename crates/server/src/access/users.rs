@@ -72,6 +72,11 @@ impl Users {
         self.users.is_empty()
     }
 
+    /// The names, sorted, with their roles.
+    pub(super) fn roles(&self) -> Vec<(String, Role)> {
+        self.users.iter().map(|(name, user)| (name.to_string(), user.role)).collect()
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<(&Arc<str>, &User)> {
         self.users.get_key_value(name)
     }

@@ -10,6 +10,7 @@ mod catalogue;
 mod client;
 mod curl;
 mod hostile;
+mod introspection;
 mod limits;
 mod lines;
 mod page;

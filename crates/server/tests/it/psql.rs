@@ -121,7 +121,7 @@ fn backslash_commands_describe_the_store() {
     let databases = served.psql(&[], "\\l\n").unwrap();
     assert!(databases.contains("air|me|UTF8"), "{databases}");
     let schemas = served.psql(&[], "\\dn\n").unwrap();
-    assert!(schemas.contains("public|me"), "{schemas}");
+    assert!(schemas.contains("public|pg_database_owner"), "{schemas}");
     for command in
         ["\\df", "\\du", "\\dT", "\\ds", "\\dm", "\\d", "\\dp", "\\dx", "\\db", "\\do", "\\dC", "\\det", "\\dconfig"]
     {

@@ -75,7 +75,8 @@ impl<'a> Frame<'a> {
 
     /// The row of a table, if a name is one's.
     pub(in crate::pg) fn whole_row(&self, table: &str) -> Option<Vec<Value>> {
-        let of_table = self.columns.iter().zip(self.row).filter(|(column, _)| column.table.as_deref() == Some(table));
+        let is_of_it = |column: &ColumnName| column.table.as_deref() == Some(table) && !column.is_system();
+        let of_table = self.columns.iter().zip(self.row).filter(|(column, _)| is_of_it(column));
         let values: Vec<Value> = of_table.map(|(_, value)| value.clone()).collect();
         if values.is_empty() { self.outer?.whole_row(table) } else { Some(values) }
     }

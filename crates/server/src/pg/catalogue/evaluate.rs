@@ -1,5 +1,6 @@
 //! The values of expressions.
 
+use super::access::access;
 use super::aggregate::{aggregate, is_aggregate};
 use super::casts::cast;
 use super::context::{Context, Frame};
@@ -7,11 +8,12 @@ use super::functions::{call, special_name};
 use super::names::{function_name, ident};
 use super::patterns::{like, matches};
 use super::select_sort::sort;
+use super::typing::first_subscript;
 use super::value::Value;
 use crate::pg::error::PgError;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArguments, Query, Subscript, UnaryOperator, Value as Literal, ValueWithSpan,
+    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArguments, Query, UnaryOperator, Value as Literal, ValueWithSpan,
 };
 use std::cmp::Ordering;
 
@@ -120,9 +122,7 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
         Expr::Array(array) => Value::Array(array.elem.iter().map(of).collect::<Result<_, _>>()?),
         Expr::Tuple(items) => Value::Record(items.iter().map(of).collect::<Result<_, _>>()?),
         Expr::Function(function) => function_value(context, function, frame)?,
-        Expr::CompoundFieldAccess { root, access_chain } => {
-            access_chain.iter().try_fold(of(root)?, |value, access| field(context, &value, access, frame))?
-        }
+        Expr::CompoundFieldAccess { root, access_chain } => access(context, root, access_chain, frame)?,
         Expr::Position { expr, r#in } => call(context, "strpos", &[of(r#in)?, of(expr)?])?,
         Expr::Substring { expr, substring_from, substring_for, .. } => {
             let mut arguments = vec![of(expr)?];
@@ -142,7 +142,7 @@ pub(super) fn evaluate_int(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>
     Ok(evaluate(context, expr, frame)?.int())
 }
 
-fn no_column(name: &str) -> PgError {
+pub(super) fn no_column(name: &str) -> PgError {
     PgError::error("42703", format!("column \"{name}\" does not exist"))
 }
 
@@ -338,34 +338,6 @@ fn concatenated(left: &Value, right: &Value) -> Value {
     }
 }
 
-fn field(context: &Context<'_>, value: &Value, access: &AccessExpr, frame: &Frame<'_>) -> Result<Value, PgError> {
-    match (value, access) {
-        (Value::Null, _) => Ok(Value::Null),
-        // The records that there are have the fields of _pg_expandarray.
-        (Value::Record(parts), AccessExpr::Dot(Expr::Identifier(name))) => match ident(name).as_str() {
-            "x" => Ok(parts.first().cloned().unwrap_or(Value::Null)),
-            "n" => Ok(parts.get(1).cloned().unwrap_or(Value::Null)),
-            other => Err(no_column(other)),
-        },
-        (Value::Array(items), AccessExpr::Subscript(Subscript::Index { index })) => {
-            let index = evaluate_int(context, index, frame)?;
-            // Arrays begin at 1.
-            let position = index.and_then(|index| usize::try_from(index).ok()?.checked_sub(1));
-            Ok(position.and_then(|position| items.get(position)).cloned().unwrap_or(Value::Null))
-        }
-        (Value::Array(items), AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, .. })) => {
-            let bound = |bound: &Option<Expr>, otherwise: i64| match bound {
-                Some(bound) => evaluate_int(context, bound, frame).map(|found| found.unwrap_or(otherwise)),
-                None => Ok(otherwise),
-            };
-            let (lower, upper) = (bound(lower_bound, 1)?.max(1), bound(upper_bound, items.len() as i64)?);
-            let numbered = (1_i64..).zip(items).filter(|(number, _)| (lower..=upper).contains(number));
-            Ok(Value::Array(numbered.map(|(_, item)| item.clone()).collect()))
-        }
-        _ => Err(PgError::not_supported("this access over the catalogue")),
-    }
-}
-
 fn function_value(context: &Context<'_>, function: &Function, frame: &Frame<'_>) -> Result<Value, PgError> {
     let name = function_name(function);
     let list = match &function.args {
@@ -381,7 +353,16 @@ fn function_value(context: &Context<'_>, function: &Function, frame: &Frame<'_>)
                 None => Value::Null,
             });
         }
-        return call(context, &name, &values);
+        let value = call(context, &name, &values)?;
+        return Ok(match (name.as_str(), value, list.args.first()) {
+            // Where the first element of the array has the number 0.
+            (
+                "array_upper" | "array_lower",
+                Value::Int(bound),
+                Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(array))),
+            ) => Value::Int(bound - 1 + first_subscript(context, array, frame)),
+            (_, value, _) => value,
+        });
     }
     let Some(rows) = frame.group else {
         return Err(PgError::error("42803", format!("{name} is an aggregate, and there is no group here")));

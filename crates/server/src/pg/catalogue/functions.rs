@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::lookup::{by_number, format_type, number_of, parts, quoted, type_number};
+use super::privileges::{has_privilege, has_role};
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::settings::SERVER_VERSION;
@@ -13,7 +14,7 @@ pub(super) fn special_name(name: &str) -> bool {
 }
 
 /// Functions that a query calls to learn about the server: without a table, they are the catalogue's.
-const ABOUT_THE_SERVER: [&str; 44] = [
+const ABOUT_THE_SERVER: [&str; 47] = [
     "version",
     "current_database",
     "current_schema",
@@ -53,6 +54,9 @@ const ABOUT_THE_SERVER: [&str; 44] = [
     "has_table_privilege",
     "has_schema_privilege",
     "has_database_privilege",
+    "has_column_privilege",
+    "has_any_column_privilege",
+    "pg_has_role",
     "to_regclass",
     "to_regtype",
     "quote_ident",
@@ -112,6 +116,7 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
         }
         "string_to_array" | "parse_ident" => 1009,
         "pg_advisory_unlock_all" => 2278,
+        "json_build_object" => known::JSON,
         name if is_condition(name) => known::BOOL,
         _ => known::TEXT,
     }
@@ -138,7 +143,11 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             let names = if with_implicit { vec!["pg_catalog", "public"] } else { vec!["public"] };
             Value::Array(names.into_iter().map(Value::text).collect())
         }
-        "current_user" | "session_user" | "user" | "current_role" | "pg_get_userbyid" => Value::text(context.user),
+        "current_user" | "session_user" | "user" | "current_role" => Value::text(context.user),
+        "pg_get_userbyid" => match by_number(context, ("pg_catalog", "pg_roles"), argument(0), "rolname")? {
+            Value::Null => text(0).map_or(Value::Null, |number| Value::Text(format!("unknown (OID={number})"))),
+            name => name,
+        },
         "pg_encoding_to_char" | "getdatabaseencoding" | "pg_client_encoding" => Value::text("UTF8"),
         "pg_char_to_encoding" => Value::Int(6),
         "pg_backend_pid" => Value::Int(i64::from(context.process)),
@@ -230,6 +239,8 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         | "pg_relation_is_publishable" => Value::Bool(false),
         "pg_advisory_unlock_all" => Value::text(""),
         "pg_typeof" => Value::text("unknown"),
+        "pg_has_role" => has_role(context, arguments)?,
+        name if name.starts_with("has_") => has_privilege(context, name, arguments)?,
         name if is_condition(name) && name != "starts_with" => Value::Bool(true),
         _ => return general(name, arguments),
     })
@@ -330,6 +341,10 @@ fn general(name: &str, arguments: &[Value]) -> Result<Value, PgError> {
         "array_length" | "array_upper" | "cardinality" => {
             items.filter(|items| !items.is_empty()).map_or(Value::Null, |items| Value::Int(items.len() as i64))
         }
+        "array_remove" => match items {
+            Some(items) => Value::Array(items.iter().filter(|item| *item != argument(1)).cloned().collect()),
+            None => Value::Null,
+        },
         "array_lower" => items.filter(|items| !items.is_empty()).map_or(Value::Null, |_| Value::Int(1)),
         "array_position" => match items {
             Some(items) => {

@@ -6,6 +6,7 @@
 //!
 //! Owned here: which queries these are, their evaluation, the tables. Not owned: the definitions themselves.
 
+mod access;
 mod aggregate;
 mod casts;
 mod contents;
@@ -16,6 +17,7 @@ mod functions;
 mod lookup;
 mod names;
 mod patterns;
+mod privileges;
 mod query;
 mod relation;
 mod select;

@@ -8,6 +8,7 @@ use super::relation::Row;
 use super::select::Executor;
 use super::type_names::type_id;
 use super::value::Value;
+use crate::access::state::Access;
 use crate::pg::error::PgError;
 use crate::pg::settings::Settings;
 use crate::pg::store::StoreSession;
@@ -17,7 +18,8 @@ use crate::pg::wire::outgoing::ResultColumn;
 use arrow::array::{Array, ArrayRef};
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
-    Expr, ObjectName, Query, Statement, Value as Literal, visit_expressions, visit_relations,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Query, Statement, Value as Literal, Visit,
+    Visitor, visit_expressions, visit_relations,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -45,6 +47,7 @@ pub(in crate::pg) struct Surroundings<'a> {
     pub(in crate::pg) process: i32,
     pub(in crate::pg) settings: Settings,
     pub(in crate::pg) session: &'a StoreSession,
+    pub(in crate::pg) access: &'a Access,
 }
 
 /// What a query answers.
@@ -77,10 +80,10 @@ impl CatalogueQuery {
 
     /// Answers the query.
     pub(in crate::pg) fn run(&self, values: &[ScalarValue], surroundings: Surroundings<'_>) -> Result<Found, PgError> {
-        let Surroundings { database, user, process, settings, session } = surroundings;
+        let Surroundings { database, user, process, settings, session, access } = surroundings;
         let parameters: Vec<Value> =
             values.iter().zip(&self.parameter_types).map(|(value, id)| of_scalar(value, *id)).collect();
-        let source = Contents::new(session, (database, user, process), &settings);
+        let source = Contents::new(session, (database, user, process), &settings, access);
         let context = Context {
             parameters: &parameters,
             database,
@@ -128,15 +131,16 @@ fn may_be(text: &str) -> bool {
 
 /// Whether all tables of a query are the catalogue's; without a table, whether it asks about the server.
 fn is_about_the_catalogue(query: &Query) -> bool {
-    let mut ctes = Vec::new();
-    collect_ctes(query, &mut ctes);
+    let mut ctes = CteNames::default();
+    let _: ControlFlow<()> = query.visit(&mut ctes);
+    let ctes = ctes.0;
     let mut found = false;
     let outcome = visit_relations(query, |name: &ObjectName| {
         let (schema, table) = schema_and_name(name);
         let is_cte = schema.is_none() && ctes.contains(&table);
-        let is_function = ["unnest", "generate_series", "generate_subscripts", "pg_get_keywords", "_pg_expandarray"]
-            .contains(&table.as_str());
-        if contents::is_relation(schema.as_deref(), &table) {
+        let is_function = ["unnest", "generate_series", "generate_subscripts"].contains(&table.as_str());
+        let is_about_it = ["pg_get_keywords", "_pg_expandarray"].contains(&table.as_str());
+        if contents::is_relation(schema.as_deref(), &table) || is_about_it {
             found = true;
         } else if !is_cte && !is_function {
             return ControlFlow::Break(());
@@ -153,7 +157,7 @@ fn is_about_the_catalogue(query: &Query) -> bool {
         let is_asked = match expr {
             Expr::Function(function) => is_about_the_server(&function_name(function)),
             Expr::Identifier(name) => name.quote_style.is_none() && special_name(&ident(name)),
-            Expr::Cast { data_type, .. } => type_id(data_type).is_some_and(|id| (2_200..2_212).contains(&id)),
+            Expr::Cast { data_type, .. } => type_id(data_type).is_some_and(known::is_named),
             _ => false,
         };
         if is_asked { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -161,11 +165,16 @@ fn is_about_the_catalogue(query: &Query) -> bool {
     asked.is_break()
 }
 
-fn collect_ctes(query: &Query, names: &mut Vec<String>) {
-    // Nested ones have names of their own, which are found the same way.
-    for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
-        names.push(ident(&cte.alias.name));
-        collect_ctes(&cte.query, names);
+/// The names of all common tables of a query, those of its subqueries among them.
+#[derive(Default)]
+struct CteNames(Vec<String>);
+
+impl Visitor for CteNames {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        self.0.extend(query.with.iter().flat_map(|with| &with.cte_tables).map(|cte| ident(&cte.alias.name)));
+        ControlFlow::Continue(())
     }
 }
 
@@ -189,9 +198,7 @@ fn parameter_types(query: &Query, declared: &[u32]) -> Vec<u32> {
     let _: ControlFlow<()> = visit_expressions(query, |expr| {
         match expr {
             Expr::Cast { expr, data_type, .. } => {
-                // What becomes an object's number comes as its name.
-                let id = type_id(data_type).filter(|id| !(2_200..2_212).contains(id));
-                note(expr, Some(id.unwrap_or(known::TEXT)));
+                note(expr, Some(type_id(data_type).unwrap_or(known::TEXT)));
             }
             Expr::BinaryOp { left, right, .. } => {
                 note(left, column_type(right));
@@ -205,6 +212,13 @@ fn parameter_types(query: &Query, declared: &[u32]) -> Vec<u32> {
                 let element = column_type(left).and_then(known::by_id);
                 note(right, element.map(|element| element.array));
             }
+            Expr::Function(function) => {
+                if let FunctionArguments::List(list) = &function.args
+                    && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(last))) = list.args.last()
+                {
+                    note(last, last_parameter_type(&function_name(function), list.args.len()));
+                }
+            }
             Expr::Value(_) => note(expr, None),
             _ => {}
         }
@@ -216,6 +230,16 @@ fn parameter_types(query: &Query, declared: &[u32]) -> Vec<u32> {
         declared.or_else(|| found.get(&number).copied().flatten()).unwrap_or(known::TEXT)
     };
     (1..=count).map(type_of).collect()
+}
+
+/// The type of the last argument of a function: whether what it writes is for people.
+fn last_parameter_type(function: &str, argument_count: usize) -> Option<u32> {
+    let is_pretty = match function {
+        "pg_get_constraintdef" | "pg_get_viewdef" | "pg_get_ruledef" | "pg_get_triggerdef" => argument_count == 2,
+        "pg_get_indexdef" | "pg_get_expr" => argument_count == 3,
+        _ => false,
+    };
+    is_pretty.then_some(known::BOOL)
 }
 
 /// A parameter's value.

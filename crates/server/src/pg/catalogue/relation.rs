@@ -24,7 +24,15 @@ pub(in crate::pg) struct Relation {
     pub(in crate::pg) rows: Rc<Vec<Row>>,
 }
 
+/// The name of a column that every table of the catalogue has, and that no `*` shows.
+pub(in crate::pg) const SYSTEM_COLUMN: &str = "tableoid";
+
 impl ColumnName {
+    /// Whether it is found by its table and name alone.
+    pub(in crate::pg) fn is_system(&self) -> bool {
+        self.is_hidden && self.name == SYSTEM_COLUMN
+    }
+
     pub(in crate::pg) fn new(name: &str, type_id: u32) -> Self {
         Self { table: None, name: name.to_owned(), type_id, is_hidden: false }
     }

@@ -4,7 +4,7 @@ use super::aggregate::is_aggregate_query;
 use super::context::{Context, Frame, Queries};
 use super::evaluate::{evaluate, evaluate_int};
 use super::from::from;
-use super::names::{ident, name_of_expression};
+use super::names::{ident, name_of_expression, schema_and_name};
 use super::relation::{ColumnName, Relation, Row, find};
 use super::select_sort::sort;
 use super::sets::{expand, window_values};
@@ -13,8 +13,9 @@ use super::value::Value;
 use crate::pg::error::PgError;
 use datafusion::sql::sqlparser::ast::{
     Cte, Distinct, Expr, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Value as Literal,
+    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Value as Literal, visit_relations,
 };
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 /// The most rows that a recursive query collects.
@@ -61,20 +62,24 @@ fn common_table(context: &Context<'_>, cte: &Cte, is_recursive: bool, frame: &Fr
     let names: Vec<String> = cte.alias.columns.iter().map(|column| ident(&column.name)).collect();
     let is_union = matches!(cte.query.body.as_ref(), SetExpr::SetOperation { op: SetOperator::Union, .. });
     let (true, true, SetExpr::SetOperation { left, set_quantifier, right, .. }) =
-        (is_recursive, is_union, cte.query.body.as_ref())
+        (is_recursive && refers_to(&cte.query, &name), is_union, cte.query.body.as_ref())
     else {
         return Ok(context.queries.query(context, &cte.query, frame)?.aliased(&name, &names));
     };
     let is_all = matches!(set_quantifier, SetQuantifier::All);
     let first = body(context, left, &[], frame)?.aliased(&name, &names);
     let (columns, mut all) = (first.columns.clone(), first.rows.as_ref().clone());
-    let mut working = first;
+    let mut seen = std::collections::BTreeSet::new();
+    if !is_all {
+        all.retain(|row| seen.insert(format!("{row:?}")));
+    }
+    let mut working = Relation::new(columns.clone(), all.clone());
     while !working.rows.is_empty() {
         let mut inner = frame.clone();
         Rc::make_mut(&mut inner.ctes).insert(name.clone(), working);
         let mut found = body(context, right, &[], &inner)?.rows.as_ref().clone();
         if !is_all {
-            found.retain(|row| !all.contains(row));
+            found.retain(|row| seen.insert(format!("{row:?}")));
         }
         all.extend(found.iter().cloned());
         if all.len() > RECURSIVE_ROWS_MAX {
@@ -83,6 +88,15 @@ fn common_table(context: &Context<'_>, cte: &Cte, is_recursive: bool, frame: &Fr
         working = Relation::new(columns.clone(), found);
     }
     Ok(Relation::new(columns, all))
+}
+
+/// Whether a query names a table: under WITH RECURSIVE, not every common table refers to itself.
+fn refers_to(query: &Query, table: &str) -> bool {
+    let outcome = visit_relations(query, |name| match schema_and_name(name) {
+        (None, found) if found == table => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    outcome.is_break()
 }
 
 fn body(
@@ -189,7 +203,8 @@ fn outputs<'a>(select: &'a Select, input: &[ColumnName]) -> Result<Vec<Output<'a
             }
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
                 let table = name.0.last().and_then(|part| part.as_ident()).map(ident);
-                outputs.extend((0..input.len()).filter(|position| input[*position].table == table).map(copy));
+                let is_of_it = |position: &usize| input[*position].table == table && !input[*position].is_system();
+                outputs.extend((0..input.len()).filter(is_of_it).map(copy));
             }
             _ => return Err(PgError::not_supported("this output column")),
         }

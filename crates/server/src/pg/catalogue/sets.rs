@@ -5,6 +5,7 @@ use super::evaluate::evaluate;
 use super::names::function_name;
 use super::relation::Relation;
 use super::select_sort::sort;
+use super::typing::first_subscript;
 use super::value::Value;
 use crate::pg::error::PgError;
 use datafusion::sql::sqlparser::ast::{
@@ -76,7 +77,14 @@ pub(super) fn expand(
     for expr in expressions {
         let outcome = visit_expressions(*expr, |inner| match inner {
             Expr::Function(function) if is_set_function(&function_name(function)) => {
-                match arguments(context, function, frame).and_then(|values| set_of(&function_name(function), &values)) {
+                let name = function_name(function);
+                match arguments(context, function, frame).and_then(|values| set_of(&name, &values)) {
+                    Ok(set) if name == "generate_subscripts" => {
+                        let less = 1 - first_number(context, function, frame);
+                        let set = set.iter().filter_map(Value::int).map(|number| Value::Int(number - less)).collect();
+                        sets.push((std::ptr::from_ref(inner), set));
+                        ControlFlow::Continue(())
+                    }
                     Ok(set) => {
                         sets.push((std::ptr::from_ref(inner), set));
                         ControlFlow::Continue(())
@@ -101,6 +109,17 @@ pub(super) fn expand(
         sets.iter().map(|(expr, set)| (*expr, set.get(position).cloned().unwrap_or(Value::Null))).collect()
     };
     Ok((0..row_count).map(row).collect())
+}
+
+/// The number of the first element of the array that a function is called with.
+fn first_number(context: &Context<'_>, function: &Function, frame: &Frame<'_>) -> i64 {
+    match &function.args {
+        FunctionArguments::List(list) => match list.args.first() {
+            Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(array))) => first_subscript(context, array, frame),
+            _ => 1,
+        },
+        _ => 1,
+    }
 }
 
 fn arguments(context: &Context<'_>, function: &Function, frame: &Frame<'_>) -> Result<Vec<Value>, PgError> {

@@ -1,5 +1,6 @@
 //! The types of expressions, which are known before any row is.
 
+use super::access::split;
 use super::context::{Context, Frame};
 use super::functions::result_type;
 use super::names::{function_name, ident};
@@ -82,20 +83,28 @@ pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> 
             let element = first_type(array.elem.iter().map(of));
             known::by_id(element).map_or(1009, |element| element.array)
         }
-        Expr::CompoundFieldAccess { root, access_chain } => match access_chain.last() {
-            Some(AccessExpr::Subscript(_)) => match of(root) {
-                22 => known::INT2,
-                30 => known::OID,
-                array => known::element_of(array).map_or(known::TEXT, |element| element.id),
-            },
-            Some(AccessExpr::Dot(Expr::Identifier(field))) if ident(field) == "n" => known::INT4,
-            _ => known::INT2,
-        },
+        Expr::CompoundFieldAccess { root, access_chain } => {
+            let (root, access_chain) = split(root, access_chain, frame);
+            match access_chain.last() {
+                Some(AccessExpr::Subscript(_)) => match of(&root) {
+                    22 => known::INT2,
+                    30 => known::OID,
+                    array => known::element_of(array).map_or(known::TEXT, |element| element.id),
+                },
+                Some(AccessExpr::Dot(Expr::Identifier(field))) if ident(field) == "n" => known::INT4,
+                _ => known::INT2,
+            }
+        }
         Expr::Position { .. } => known::INT4,
         Expr::Substring { .. } | Expr::Trim { .. } => known::TEXT,
         Expr::Tuple(_) => 2249,
         _ => known::BOOL,
     }
+}
+
+/// The number of the first element of an array: `int2vector` and `oidvector` begin at 0.
+pub(super) fn first_subscript(context: &Context<'_>, array: &Expr, frame: &Frame<'_>) -> i64 {
+    i64::from(!matches!(type_of(context, array, frame), 22 | 30))
 }
 
 /// The type of the one column of a subquery.

@@ -94,6 +94,7 @@ impl Connection {
             process: self.key.process,
             settings: self.settings.clone(),
             session: &self.session,
+            access: &self.access,
         }
     }
 

@@ -154,7 +154,7 @@ fn of_binary(type_id: u32, bytes: &[u8]) -> Result<ScalarValue, PgError> {
         known::INT2 => ScalarValue::Int16(Some(fields.i16()?)),
         known::INT4 => ScalarValue::Int32(Some(fields.i32()?)),
         known::INT8 => ScalarValue::Int64(Some(fields.i64()?)),
-        known::OID => ScalarValue::Int64(Some(i64::from(fields.u32()?))),
+        id if id == known::OID || known::is_named(id) => ScalarValue::Int64(Some(i64::from(fields.u32()?))),
         known::FLOAT4 => ScalarValue::Float32(Some(f32::from_bits(fields.u32()?))),
         known::FLOAT8 => ScalarValue::Float64(Some(f64::from_bits(fields.i64()? as u64))),
         known::DATE => {

@@ -104,6 +104,11 @@ pub(in crate::pg) const TYPES: [PgType; 43] = [
     plain(3802, "jsonb", "jsonb", -1, 'U', (3807, "_jsonb")),
 ];
 
+/// Whether values of a type are numbers of objects that are written by their names: `regclass` and its like.
+pub(in crate::pg) fn is_named(id: u32) -> bool {
+    matches!(id, REGPROC | 2_202 | REGCLASS | REGTYPE | 4_089 | 4_096)
+}
+
 /// The type with this number, if it is not an array type.
 pub(in crate::pg) fn by_id(id: u32) -> Option<&'static PgType> {
     TYPES.iter().find(|known| known.id == id)

@@ -6,19 +6,46 @@ use super::super::value::Value;
 use super::classes::namespace;
 use super::objects::{IndexObject, Object, Objects};
 use super::row::row;
+use crate::pg::types::known;
 
 fn each(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
     objects.public().flat_map(|object| object.indexes.iter().map(move |index| (object, index)))
 }
 
+/// The classes of operators by which values are sorted: number, name, family, type.
+pub(super) const OPCLASSES: [(i64, &str, i64, u32); 15] = [
+    (10_003, "bool_ops", 424, known::BOOL),
+    (10_006, "bytea_ops", 428, known::BYTEA),
+    (10_028, "name_ops", 1_994, known::NAME),
+    (3_124, "int8_ops", 1_976, known::INT8),
+    (1_979, "int2_ops", 1_976, known::INT2),
+    (1_978, "int4_ops", 1_976, known::INT4),
+    (3_126, "text_ops", 1_994, known::TEXT),
+    (1_981, "oid_ops", 1_989, known::OID),
+    (10_012, "float4_ops", 1_970, known::FLOAT4),
+    (3_123, "float8_ops", 1_970, known::FLOAT8),
+    (3_122, "date_ops", 434, known::DATE),
+    (10_038, "time_ops", 1_996, known::TIME),
+    (3_127, "timestamptz_ops", 434, known::TIMESTAMPTZ),
+    (10_022, "interval_ops", 1_982, known::INTERVAL),
+    (3_125, "numeric_ops", 1_988, known::NUMERIC),
+];
+
+/// The class of operators by which values of a type are sorted.
+fn opclass(type_id: u32) -> i64 {
+    OPCLASSES.iter().find(|(_, _, _, known)| *known == type_id).map_or(0, |(number, ..)| *number)
+}
+
 pub(super) fn indexes(objects: &Objects) -> Vec<Row> {
     let made = each(objects).map(|(object, index)| {
-        let numbers = |number: i64| Value::Array(vec![Value::Int(number); index.columns.len()]);
-        let collations = index.columns.iter().map(|column| {
+        let type_ids = index.columns.iter().map(|column| {
             let attribute = usize::try_from(column - 1).ok().and_then(|at| object.attributes.get(at));
-            let is_text = attribute.is_some_and(|attribute| attribute.type_id == crate::pg::types::known::TEXT);
-            Value::Int(if is_text { 100 } else { 0 })
+            attribute.map_or(known::TEXT, |attribute| attribute.type_id)
         });
+        let type_ids: Vec<u32> = type_ids.collect();
+        let of_types = |number: fn(u32) -> i64| {
+            Value::Array(type_ids.iter().map(|type_id| Value::Int(number(*type_id))).collect())
+        };
         row(
             "pg_catalog",
             "pg_index",
@@ -39,9 +66,9 @@ pub(super) fn indexes(objects: &Objects) -> Vec<Row> {
                 ("indislive", Value::Bool(true)),
                 ("indisreplident", Value::Bool(false)),
                 ("indkey", Value::Array(index.columns.iter().copied().map(Value::Int).collect())),
-                ("indcollation", Value::Array(collations.collect())),
-                ("indclass", numbers(1_978)),
-                ("indoption", numbers(0)),
+                ("indcollation", of_types(|type_id| if type_id == known::TEXT { 100 } else { 0 })),
+                ("indclass", of_types(opclass)),
+                ("indoption", of_types(|_| 0)),
             ],
         )
     });
@@ -55,7 +82,7 @@ pub(super) fn constraints(objects: &Objects) -> Vec<Row> {
             "pg_catalog",
             "pg_constraint",
             &[
-                ("oid", Value::Int(index.number)),
+                ("oid", Value::Int(index.constraint_number())),
                 ("conname", Value::text(index.name.as_str())),
                 ("connamespace", Value::Int(namespace(object.schema))),
                 ("contype", Value::text(if index.is_primary { "p" } else { "u" })),
@@ -98,7 +125,7 @@ pub(super) fn internal(name: &str, objects: &Objects) -> Vec<Row> {
             let keys = each(objects).filter(|(_, index)| index.is_key);
             let made = keys.map(|(object, index)| {
                 let kind = if index.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
-                vec![Value::Int(index.number), Value::Text(format!("{kind} ({})", list(object, index)))]
+                vec![Value::Int(index.constraint_number()), Value::Text(format!("{kind} ({})", list(object, index)))]
             });
             made.collect()
         }

@@ -4,7 +4,9 @@
 
 mod classes;
 mod indexes;
+mod keywords;
 mod objects;
+mod roles;
 mod row;
 mod server;
 mod shapes;
@@ -12,12 +14,15 @@ mod standard;
 mod types;
 
 use super::context::Source;
-use super::relation::{Relation, Row};
+use super::relation::{ColumnName, Relation, Row, SYSTEM_COLUMN};
 use super::value::Value;
+use crate::access::state::Access;
 use crate::pg::error::PgError;
 use crate::pg::settings::Settings;
 use crate::pg::store::StoreSession;
+use crate::pg::types::known;
 use objects::Objects;
+use roles::Roles;
 use row::columns;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -29,7 +34,9 @@ pub(in crate::pg) struct Contents<'a> {
     user: &'a str,
     process: i32,
     settings: &'a Settings,
+    access: &'a Access,
     objects: OnceCell<Objects>,
+    roles: OnceCell<Roles>,
     made: RefCell<BTreeMap<String, Relation>>,
 }
 
@@ -38,8 +45,10 @@ impl<'a> Contents<'a> {
         session: &'a StoreSession,
         (database, user, process): (&'a str, &'a str, i32),
         settings: &'a Settings,
+        access: &'a Access,
     ) -> Self {
-        Self { session, database, user, process, settings, objects: OnceCell::new(), made: RefCell::default() }
+        let (objects, roles) = (OnceCell::new(), OnceCell::new());
+        Self { session, database, user, process, settings, access, objects, roles, made: RefCell::default() }
     }
 
     fn objects(&self) -> Result<&Objects, PgError> {
@@ -48,6 +57,10 @@ impl<'a> Contents<'a> {
         }
         let found = Objects::of(self.session)?;
         Ok(self.objects.get_or_init(|| found))
+    }
+
+    fn roles(&self) -> &Roles {
+        self.roles.get_or_init(|| Roles::of(self.access.roles(), self.user))
     }
 
     fn rows(&self, schema: &str, name: &str) -> Result<Vec<Row>, PgError> {
@@ -59,12 +72,13 @@ impl<'a> Contents<'a> {
             ("pg_catalog", "pg_index") => Ok(indexes::indexes(self.objects()?)),
             ("pg_catalog", "pg_constraint") => Ok(indexes::constraints(self.objects()?)),
             ("pg_catalog", "pg_tables" | "pg_views" | "pg_matviews" | "pg_indexes") => {
-                Ok(indexes::listed(name, self.objects()?, self.user))
+                Ok(indexes::listed(name, self.objects()?, self.roles().owner()))
             }
             ("internal", name) => self.internal(name),
             ("information_schema", name) => Ok(standard::rows(name, self.objects()?, self.database)),
             ("pg_catalog" | "function", name) => {
-                Ok(server::rows(name, self.database, self.user, self.process, self.settings))
+                let asker = (self.database, self.user, self.process);
+                Ok(server::rows(name, asker, self.roles(), self.settings))
             }
             _ => Ok(Vec::new()),
         }
@@ -85,7 +99,9 @@ impl<'a> Contents<'a> {
                     };
                     Some(vec![Value::Int(object.number), Value::Int(i64::try_from(bytes).unwrap_or(i64::MAX))])
                 });
-                sizes.collect()
+                // Indexes are pages of their tables.
+                let indexes = objects.tables.iter().flat_map(|object| &object.indexes);
+                sizes.chain(indexes.map(|index| vec![Value::Int(index.number), Value::Int(0)])).collect()
             }
             name => indexes::internal(name, objects),
         })
@@ -99,7 +115,14 @@ impl Source for Contents<'_> {
         if let Some(relation) = self.made.borrow().get(&key) {
             return Ok(Some(relation.clone()));
         }
-        let relation = Relation::new(columns(shape), self.rows(schema, name)?);
+        let (mut columns, mut rows) = (columns(shape), self.rows(schema, name)?);
+        if schema == "pg_catalog" {
+            // Each row says in which table it is, if it is asked.
+            columns.push(ColumnName { is_hidden: true, ..ColumnName::new(SYSTEM_COLUMN, known::OID) });
+            let number = shapes::number_of(name);
+            rows.iter_mut().for_each(|row| row.push(Value::Int(number)));
+        }
+        let relation = Relation::new(columns, rows);
         self.made.borrow_mut().insert(key, relation.clone());
         Ok(Some(relation))
     }

@@ -9,9 +9,12 @@ use atsdb::{ColumnType, Table, arrow_schema};
 /// Numbers below are PostgreSQL's own.
 const FIRST_NUMBER: i64 = 16_384;
 
-/// What is added to a table's number for the keys and indexes of it, 64 each, and for its row type.
+/// What is added to a table's number for the keys and indexes of it, 64 each, for its row type, and for arrays of that.
 const INDEXES_FROM: i64 = 1 << 28;
+/// What is added to the number of a key for its constraint.
+const CONSTRAINTS_FROM: i64 = 1 << 28;
 const TYPES_FROM: i64 = 1 << 30;
+const ARRAYS_FROM: i64 = TYPES_FROM + (1 << 29);
 
 /// A table, a view or a rollup.
 pub(super) struct Object {
@@ -58,8 +61,14 @@ pub(super) struct Objects {
 }
 
 impl Object {
+    /// The type of its rows; the catalogue's own tables have none.
     pub(super) fn row_type(&self) -> i64 {
-        self.number + TYPES_FROM
+        if self.schema == "public" { self.number + TYPES_FROM } else { 0 }
+    }
+
+    /// The type of arrays of its rows.
+    pub(super) fn array_type(&self) -> i64 {
+        self.number + ARRAYS_FROM
     }
 
     /// The columns, from 1.
@@ -71,6 +80,13 @@ impl Object {
     pub(super) fn names<'a>(&'a self, index: &'a IndexObject) -> impl Iterator<Item = &'a str> {
         let name = |position: &i64| self.attributes.get(usize::try_from(position - 1).ok()?);
         index.columns.iter().filter_map(name).map(|attribute| attribute.name.as_str())
+    }
+}
+
+impl IndexObject {
+    /// The number of the constraint that a key is, too.
+    pub(super) fn constraint_number(&self) -> i64 {
+        self.number + CONSTRAINTS_FROM
     }
 }
 

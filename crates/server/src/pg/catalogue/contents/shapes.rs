@@ -4,7 +4,7 @@ use super::super::value::Value;
 use crate::pg::types::known;
 
 /// Tables with rows of their own, or none: `name type, name type`.
-const CATALOGUE: [(&str, &str); 60] = [
+const CATALOGUE: [(&str, &str); 61] = [
     ("pg_namespace", "oid oid, nspname name, nspowner oid, nspacl _aclitem"),
     (
         "pg_class",
@@ -78,6 +78,7 @@ const CATALOGUE: [(&str, &str); 60] = [
         "pg_user",
         "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, passwd text, valuntil timestamptz, useconfig _text",
     ),
+    ("pg_opfamily", "oid oid, opfmethod oid, opfname name, opfnamespace oid, opfowner oid"),
     ("pg_auth_members", "roleid oid, member oid, grantor oid, admin_option bool"),
     ("pg_db_role_setting", "setdatabase oid, setrole oid, setconfig _text"),
     ("pg_am", "oid oid, amname name, amhandler regproc, amtype char"),
@@ -285,19 +286,54 @@ const ACTIVITY: &str = "datid oid, datname name, pid int4, leader_pid int4, uses
      state text, backend_xid xid, backend_xmin xid, query_id int8, query text, backend_type text";
 
 /// Numbers that PostgreSQL has given to its tables, which clients know by heart.
-const NUMBERS: [(&str, i64); 12] = [
+const NUMBERS: [(&str, i64); 47] = [
+    ("pg_default_acl", 826),
+    ("pg_tablespace", 1213),
+    ("pg_shdepend", 1214),
     ("pg_type", 1247),
     ("pg_attribute", 1249),
     ("pg_proc", 1255),
     ("pg_class", 1259),
+    ("pg_authid", 1260),
+    ("pg_auth_members", 1261),
     ("pg_database", 1262),
+    ("pg_foreign_server", 1417),
+    ("pg_sequence", 2224),
+    ("pg_foreign_data_wrapper", 2328),
+    ("pg_shdescription", 2396),
+    ("pg_aggregate", 2600),
     ("pg_am", 2601),
     ("pg_attrdef", 2604),
+    ("pg_cast", 2605),
     ("pg_constraint", 2606),
+    ("pg_conversion", 2607),
+    ("pg_depend", 2608),
     ("pg_description", 2609),
     ("pg_index", 2610),
+    ("pg_inherits", 2611),
+    ("pg_language", 2612),
     ("pg_namespace", 2615),
+    ("pg_opclass", 2616),
+    ("pg_operator", 2617),
+    ("pg_opfamily", 2753),
+    ("pg_rewrite", 2618),
     ("pg_trigger", 2620),
+    ("pg_db_role_setting", 2964),
+    ("pg_largeobject_metadata", 2995),
+    ("pg_extension", 3079),
+    ("pg_foreign_table", 3118),
+    ("pg_policy", 3256),
+    ("pg_partitioned_table", 3350),
+    ("pg_statistic_ext", 3381),
+    ("pg_collation", 3456),
+    ("pg_event_trigger", 3466),
+    ("pg_enum", 3501),
+    ("pg_range", 3541),
+    ("pg_ts_config", 3602),
+    ("pg_subscription", 6100),
+    ("pg_publication", 6104),
+    ("pg_publication_rel", 6106),
+    ("pg_publication_namespace", 6237),
 ];
 
 /// The columns of a table of the catalogue.
@@ -326,6 +362,11 @@ pub(super) fn system_tables() -> impl Iterator<Item = (i64, &'static str, &'stat
     let standard =
         standard.map(|(position, (name, shape))| (13_100 + position as i64, "information_schema", *name, *shape));
     catalogue.chain(standard)
+}
+
+/// The number of a table of the catalogue.
+pub(super) fn number_of(name: &str) -> i64 {
+    system_tables().find(|(_, schema, known, _)| *schema == "pg_catalog" && *known == name).map_or(0, |found| found.0)
 }
 
 /// The type of a column of this name, in whatever table it is.

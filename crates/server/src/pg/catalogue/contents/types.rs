@@ -10,8 +10,12 @@ use crate::pg::types::known::{PgType, TYPES};
 pub(super) fn types(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
     for known in &TYPES {
-        let kind = if known.category == 'P' { "p" } else { "b" };
-        let input = Value::Text(receive_name(known));
+        let kind = if matches!(known.category, 'P' | 'X') { "p" } else { "b" };
+        let (receive, send) = match known.name {
+            // Values that no client sends.
+            "aclitem" | "any" => (Value::Named(0, "-".to_owned()), Value::Named(0, "-".to_owned())),
+            _ => (Value::Text(receive_name(known)), Value::Text(format!("{}send", known.name))),
+        };
         rows.push(type_row(
             i64::from(known.id),
             known.name,
@@ -23,12 +27,15 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
                 (
                     "typelem",
                     Value::Int(match known.id {
+                        // A name is read as an array of characters, too.
+                        19 => 18,
                         22 => 21,
                         30 => 26,
                         _ => 0,
                     }),
                 ),
-                ("typreceive", input),
+                ("typreceive", receive),
+                ("typsend", send),
                 ("typcollation", Value::Int(if known.category == 'S' { 100 } else { 0 })),
             ],
         ));
@@ -36,7 +43,7 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
             rows.push(type_row(
                 i64::from(known.array),
                 known.array_name,
-                "b",
+                if known.name == "record" { "p" } else { "b" },
                 'A',
                 -1,
                 &[
@@ -47,7 +54,8 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
             ));
         }
     }
-    for object in &objects.tables {
+    for object in objects.public() {
+        let schema = ("typnamespace", Value::Int(namespace(object.schema)));
         rows.push(type_row(
             object.row_type(),
             &object.name,
@@ -55,9 +63,24 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
             'C',
             -1,
             &[
-                ("typnamespace", Value::Int(namespace(object.schema))),
+                schema.clone(),
                 ("typrelid", Value::Int(object.number)),
+                ("typarray", Value::Int(object.array_type())),
+                ("typinput", Value::text("record_in")),
                 ("typreceive", Value::text("record_recv")),
+            ],
+        ));
+        rows.push(type_row(
+            object.array_type(),
+            &format!("_{}", object.name),
+            "b",
+            'A',
+            -1,
+            &[
+                schema,
+                ("typelem", Value::Int(object.row_type())),
+                ("typinput", Value::text("array_in")),
+                ("typreceive", Value::text("array_recv")),
             ],
         ));
     }
@@ -83,6 +106,7 @@ fn receive_name(known: &PgType) -> String {
         "inet",
         "void",
         "anyarray",
+        "pg_node_tree",
     ];
     format!("{}{}recv", known.name, if with_underscore.contains(&known.name) { "_" } else { "" })
 }
