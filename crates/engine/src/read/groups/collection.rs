@@ -1,4 +1,4 @@
-//! The groups of rows, with what is computed for each.
+//! The groups of rows, and the measures of each group.
 
 use super::key::{GroupKey, Packing};
 use super::measure::{Measure, Measured, State};
@@ -8,11 +8,11 @@ use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::Schema;
 use atsdb_core::Result;
 
-/// How many rows are worked on at a time: what is kept of each run then stays in the processor's cache, even if each
-/// row is a run of its own.
+/// The number of rows that are processed at a time. The data about runs then stays in the processor's cache, even if
+/// each row is a separate run.
 const WINDOW_ROWS: usize = 16_384;
 
-/// Groups of rows with what is computed for each of them. Groups of several threads can be merged.
+/// Groups of rows, with the measures of each group. Groups of several threads can be merged.
 #[derive(Debug)]
 pub struct Groups {
     pub(super) packing: Packing,
@@ -79,7 +79,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Makes the one group of groups without keys, which is there even if there are no rows.
+    /// Creates the single group of an aggregate without keys, which exists even if there are no rows.
     pub fn ensure_one(&mut self) -> Result<()> {
         self.table.group(0)?;
         self.states.iter_mut().for_each(|state| state.resize(self.table.len()));
@@ -108,7 +108,7 @@ impl Groups {
         Ok(self.packing.unpack(&self.table.keys()[groups])?)
     }
 
-    /// What was computed for some of the groups.
+    /// The results for some of the groups.
     pub fn measured(&self, measure: usize, groups: std::ops::Range<usize>) -> Measured<'_> {
         self.states[measure].measured(groups)
     }

@@ -1,4 +1,4 @@
-//! What rows are grouped by, packed into one integer of 128 bits.
+//! The keys by which rows are grouped, packed into one integer of 128 bits.
 
 use super::bits::{integer_width, nulls, values};
 use arrow::array::{ArrayData, ArrayRef, RecordBatch, make_array};
@@ -9,8 +9,8 @@ use atsdb_core::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 
-/// Finds the bucket that a time lies in: its first and its last tick. `None` if the first one lies before every time
-/// that 64 bits can hold.
+/// Finds the bucket that contains a time: its first and its last tick. `None` if the first one is below the range of 64
+/// bits.
 pub type BucketOf = Arc<dyn Fn(i64) -> Option<(i64, i64)> + Send + Sync>;
 
 /// One thing that rows are grouped by.
@@ -21,7 +21,7 @@ pub enum GroupKey {
         /// The column's position in the batches.
         column: usize,
     },
-    /// The starts of the buckets that times lie in. The column must have no NULLs.
+    /// The starts of the buckets that contain the times. The column must have no NULLs.
     Bucket {
         /// The position of a column of 64-bit times.
         column: usize,
@@ -56,7 +56,7 @@ pub(super) enum KeyValues<'a> {
     Buckets { times: ScalarBuffer<i64>, bucket_of: &'a BucketOf },
 }
 
-/// Where a key's bits lie in the packed one: its value from `shift` on, then, if it can be NULL, whether it is.
+/// The position of a key's bits in the packed key: its value from `shift` on, then, if it can be NULL, a bit for that.
 #[derive(Debug, Clone)]
 struct Slot {
     key: GroupKey,
@@ -137,8 +137,8 @@ impl Packing {
         Ok(())
     }
 
-    /// The packed key of rows that have all of their keys in common. `constant` gives the bits of a key, or that it is
-    /// NULL; `None` if not all rows have the same.
+    /// The packed key of rows that have all of their keys in common. `constant` returns the bits of a key, or that it
+    /// is NULL; `None` if not all rows have the same key.
     pub(super) fn pack_constants(&self, constant: impl Fn(&GroupKey) -> Option<Option<u64>>) -> Option<u128> {
         self.slots.iter().try_fold(0, |packed, slot| {
             let bits = match constant(&slot.key)? {

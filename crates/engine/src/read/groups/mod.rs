@@ -1,8 +1,7 @@
-//! Grouping rows by integers: indices of mapped columns, integers, times cut into buckets.
-//!
-//! Rows of one group often come one after the other, since sealed chunks are sorted by series and time. So a batch is
-//! cut into runs of rows with equal keys first. A group is looked up once for each run, and what is computed for it
-//! goes over slices of the columns. Where each row is a run of its own, this costs one lookup per row.
+//! Grouping rows by integers: indices of mapped columns, integers, times cut into buckets. Rows of one group are often
+//! adjacent, since sealed chunks are sorted by series and time. So a batch is cut into runs of rows with equal keys
+//! first. A group is looked up once for each run, and its measures are computed over slices of the columns. If each row
+//! is a separate run, this costs one lookup per row.
 
 mod bits;
 mod collection;

@@ -1,4 +1,4 @@
-//! Numbers for packed keys: 0, 1, 2, ... in the order in which they come.
+//! Assigns numbers to packed keys: 0, 1, 2, ... in the order of their arrival.
 
 use atsdb_core::{Error, ErrorKind, Result};
 use hashbrown::HashTable;
@@ -56,7 +56,7 @@ impl GroupTable {
     }
 }
 
-/// Gives a key the next number.
+/// Assigns the next number to a key.
 fn push(keys: &mut Vec<u128>, key: u128) -> Result<u32> {
     match u32::try_from(keys.len()) {
         Ok(FREE) | Err(_) => Err(Error::new(ErrorKind::Resources, "a query has more than 4,294,967,294 groups")),
