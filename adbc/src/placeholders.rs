@@ -1,5 +1,5 @@
-//! The parameters of a statement: `?`, `$1` and `$name`. A store knows `$1`, `$2`, and so on, so the others get numbers.
-//! Texts, names in quotes and comments stay as they are.
+//! The parameters of a statement: `?`, `$1` and `$name`. A store only knows `$1`, `$2`, and so on, so the others get
+//! numbers. Texts, quoted names and comments stay as they are.
 
 use crate::failure::invalid;
 use adbc_core::error::Result;
@@ -59,9 +59,9 @@ impl NumberedText {
     }
 }
 
-/// What stands at the beginning of a text.
+/// The first piece of a text.
 enum Piece {
-    /// So many bytes that are no parameter.
+    /// This many bytes contain no parameter.
     Other(usize),
     /// `?`
     Next,
@@ -75,7 +75,7 @@ fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// What stands at the beginning of a text; `before` is the letter before it.
+/// Returns the first piece of a text; `before` is the letter before it.
 fn piece(text: &str, before: Option<char>) -> Piece {
     let until = |from: usize, end: &str| text[from..].find(end).map_or(text.len(), |at| from + at + end.len());
     match text.as_bytes() {

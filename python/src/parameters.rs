@@ -1,5 +1,5 @@
 //! The parameters of a statement: `?`, `$1` and `$name` become `$1`, `$2` and so on, and their values keep their types.
-//! What stands in texts, in names in quotes and in comments stays as it is.
+//! Texts, quoted names and comments stay as they are.
 
 use crate::parameter_value::parameter_value;
 use atsdb::arrow::datatypes::DataType;
@@ -16,7 +16,7 @@ pub(crate) struct NumberedText {
 }
 
 impl NumberedText {
-    /// The types that the values have by themselves. A text and NULL have that of the place that they stand at.
+    /// The types that follow from the Python values. A text and NULL get the type of their place in the statement.
     pub(crate) fn declared_types(&self) -> Vec<Option<DataType>> {
         let own = |value: &ParameterValue| match value.data_type() {
             DataType::Utf8 | DataType::Null => None,
@@ -131,10 +131,10 @@ fn wrong(py: Python<'_>, message: &str) -> PyErr {
     crate::failure::exception(py, &atsdb::Error::new(atsdb::ErrorKind::Sql, message))
 }
 
-/// What stands at the beginning of a text.
+/// The first piece of a text.
 #[derive(Debug, PartialEq)]
 enum Placeholder {
-    /// So many bytes that are no parameter.
+    /// This many bytes contain no parameter.
     None(usize),
     /// `?`
     Next,
@@ -144,7 +144,7 @@ enum Placeholder {
     Named(usize),
 }
 
-/// What stands at the beginning of a text; `before` is the letter before it.
+/// Returns the first piece of a text; `before` is the letter before it.
 fn placeholder(text: &str, before: Option<char>) -> Placeholder {
     let until = |from: usize, end: &str| text[from..].find(end).map_or(text.len(), |at| from + at + end.len());
     match text.as_bytes() {
