@@ -17,7 +17,7 @@ import (
 // be used by several goroutines, and must be closed.
 //
 // A row that Append has taken is stored once, as long as the program runs and the server takes the batch; only Flush,
-// Close and Send say that rows are durable.
+// Close and Send guarantee that rows are durable.
 type Appender[T any] struct {
 	client  *Client
 	table   string
@@ -34,12 +34,12 @@ type Appender[T any] struct {
 
 	mu      sync.Mutex
 	current *collector[T]
-	// deadline is when the current batch is sent although it is not full.
+	// deadline is the time at which the current batch is sent even if it is not full.
 	deadline time.Time
 	queue    []*batch
 	// changed is closed, and replaced, when room is free again, a batch is done or the appender fails or closes.
 	changed chan struct{}
-	// queuedBytes are those of the batches that are not done, without the current one.
+	// queuedBytes is the size of the batches that are not done, without the current one.
 	queuedBytes int
 	// sealed and done count batches.
 	sealed, done uint64
@@ -48,19 +48,20 @@ type Appender[T any] struct {
 	stats        Stats
 }
 
-// Stats are the figures of an [Appender] since its beginning.
+// Stats are the figures of an [Appender] since it was created.
 type Stats struct {
-	// Rows were taken by Append; those that were sent by Send are not among them.
+	// Rows is the number of rows that Append has taken. Rows that Send has sent are not counted.
 	Rows int64
-	// StoredRows are durable.
+	// StoredRows is the number of rows that are durable.
 	StoredRows int64
-	// FailedRows are those of refused batches.
+	// FailedRows is the number of rows in refused batches.
 	FailedRows int64
-	// Batches were stored.
+	// Batches is the number of stored batches.
 	Batches int64
-	// Duplicates are the batches whose first answer was lost: the server had stored them when they came again.
+	// Duplicates is the number of batches whose first answer was lost: the server had already stored them when they were
+	// sent again.
 	Duplicates int64
-	// WaitingBytes are those of rows that are not stored yet.
+	// WaitingBytes is the size of the rows that are not stored yet.
 	WaitingBytes int
 }
 
@@ -71,8 +72,8 @@ type batch struct {
 	bytes int
 }
 
-// NewAppender is an appender for a table, which is created from the struct if it does not exist. An existing table must
-// be able to hold the values of the struct.
+// NewAppender returns an appender for a table, which is created from the struct if it does not exist. An existing table
+// must be able to hold the values of the struct.
 func NewAppender[T any](ctx context.Context, client *Client, table string, options Options) (*Appender[T], error) {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -101,7 +102,7 @@ func NewAppender[T any](ctx context.Context, client *Client, table string, optio
 		wake: make(chan struct{}, 1), finished: make(chan struct{}), changed: make(chan struct{}),
 		current: newCollector[T](layout),
 	}
-	// The contexts of calls bound these calls; what was taken is sent until Close.
+	// The context of a call bounds only that call. Rows that were taken are sent until Close.
 	a.sending, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go a.send()
 	return a, nil
@@ -160,7 +161,7 @@ func (a *Appender[T]) append(ctx context.Context, at time.Time, row T) error {
 	return nil
 }
 
-// refusal is why no row is taken.
+// refusal returns the reason why no row is taken.
 func (a *Appender[T]) refusal(ctx context.Context) error {
 	switch {
 	case a.failure != nil:
@@ -187,7 +188,7 @@ func (a *Appender[T]) wait(ctx context.Context) error {
 	}
 }
 
-// announce tells those who wait that something has changed.
+// announce wakes the waiting goroutines after a change.
 func (a *Appender[T]) announce() {
 	close(a.changed)
 	a.changed = make(chan struct{})
@@ -212,8 +213,8 @@ func (a *Appender[T]) seal() {
 	a.wakeSender()
 }
 
-// Flush sends what is collected, and returns when all rows that were appended before are durable, or were handed to
-// OnFailure. If the context ends, they are sent nevertheless, as before.
+// Flush sends the collected rows, and returns when all rows that were appended before are durable, or were handed to
+// OnFailure. If the context ends first, Flush returns and the rows are still sent.
 func (a *Appender[T]) Flush(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -226,8 +227,8 @@ func (a *Appender[T]) Flush(ctx context.Context) error {
 	return a.failure
 }
 
-// Close sends what is collected, waits until it is durable and ends the appender. If the context ends before, the
-// attempts end, too: what is then not known to be stored is handed to OnFailure, and the error says so.
+// Close sends the collected rows, waits until they are durable and ends the appender. If the context ends first, the
+// attempts end, too: batches that are then not known to be stored are handed to OnFailure, and the error says so.
 func (a *Appender[T]) Close(ctx context.Context) error {
 	a.mu.Lock()
 	a.closing = true
@@ -252,7 +253,7 @@ func (a *Appender[T]) Close(ctx context.Context) error {
 		a.stats.FailedRows, a.table, ended), a.failure)
 }
 
-// Stats are the figures since the beginning.
+// Stats returns the figures since the appender was created.
 func (a *Appender[T]) Stats() Stats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -261,9 +262,9 @@ func (a *Appender[T]) Stats() Stats {
 	return stats
 }
 
-// Send stores rows as one batch under an id of the caller's (up to 200 bytes), and returns when they are durable. The
-// same id counts once, also if another process sent it before: then Duplicate is true. It does not wait for the rows
-// that Append has collected.
+// Send stores rows as one batch under an id that the caller chooses (up to 200 bytes), and returns when they are
+// durable. A batch with the same id counts once, even if another process sent it before: then Duplicate is true. It
+// does not wait for the rows that Append has collected.
 func (a *Appender[T]) Send(ctx context.Context, id string, rows []T) (Appended, error) {
 	if id == "" {
 		return Appended{}, errors.New("atsdb: the batch has no id")

@@ -15,32 +15,32 @@ import (
 )
 
 const (
-	// answerBytesMax bounds what is read of an answer.
+	// answerBytesMax is the largest part of an answer that is read.
 	answerBytesMax = 1 << 20
-	// streamBytesMax is the most bytes that the server takes at once.
+	// streamBytesMax is the largest stream that the server takes at once.
 	streamBytesMax = 64 << 20
-	// retryTimeMax is a day less than the server remembers the id of a batch.
+	// retryTimeMax is one day less than the time for which the server remembers the id of a batch.
 	retryTimeMax = 29 * 24 * time.Hour
-	// declareTimeMax is how long a table is waited for if the server cannot be reached.
+	// declareTimeMax is the longest time that a new appender waits for its table if the server cannot be reached.
 	declareTimeMax = 30 * time.Second
 )
 
 // ClientOptions are the options of a [Client]. The zero value has the defaults.
 type ClientOptions struct {
-	// HTTP sends the requests. The default is a client of its own, which follows no redirections.
+	// HTTP sends the requests. The default is a separate client that follows no redirections.
 	HTTP *http.Client
-	// Header is added to each request, for example for a proxy that asks who is calling.
+	// Header is added to each request, for example for a proxy that requires authentication.
 	Header http.Header
-	// RequestTime is how long one attempt may take. The default is a minute.
+	// RequestTime is the time limit of one attempt. The default is a minute.
 	RequestTime time.Duration
-	// RetryTime is for how long a batch is sent again while the server cannot be reached or is busy. The default, and
-	// the most, is 29 days: a server remembers the ids of batches for 30.
+	// RetryTime is the time for which a batch is sent again while the server cannot be reached or is busy. The default,
+	// and the maximum, is 29 days: a server remembers the ids of batches for 30.
 	RetryTime time.Duration
-	// OnRetry is called before each wait, if it is not nil: for a log.
+	// OnRetry is called before each wait, if it is not nil. It is meant for logging.
 	OnRetry func(err error, wait time.Duration)
 }
 
-// Client speaks with one server. It may be used by several goroutines.
+// Client talks to one server. It may be used by several goroutines.
 type Client struct {
 	address *url.URL
 	options ClientOptions
@@ -49,11 +49,11 @@ type Client struct {
 // Appended is the answer to a batch.
 type Appended struct {
 	Rows int64 `json:"rows"`
-	// Duplicate: a batch of this id was stored before, and this one was dropped.
+	// Duplicate is true if a batch with this id was stored before, so that this one was dropped.
 	Duplicate bool `json:"duplicate"`
 }
 
-// NewClient is a client of the server at an address such as http://127.0.0.1:8086. It does not connect yet.
+// NewClient returns a client of the server at an address such as http://127.0.0.1:8086. It does not connect yet.
 func NewClient(address string, options ClientOptions) (*Client, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -76,8 +76,8 @@ func NewClient(address string, options ClientOptions) (*Client, error) {
 }
 
 // AppendStream adds the rows of an Arrow stream to a table in one commit, and returns when they are durable. With an id
-// (up to 200 bytes) a stream counts once, however often it is sent. It is sent again while the server cannot be
-// reached or is busy, if it has an id.
+// (up to 200 bytes) a stream counts once, however often it is sent. Only a stream with an id is sent again while the
+// server cannot be reached or is busy.
 func (c *Client) AppendStream(ctx context.Context, table, id string, stream []byte) (Appended, error) {
 	if len(stream) > streamBytesMax {
 		return Appended{}, fmt.Errorf("atsdb: a batch of %d bytes is too large: a server takes %d at once",
@@ -111,7 +111,7 @@ func (c *Client) declare(ctx context.Context, statement string) error {
 	return err
 }
 
-// schema asks for the columns of a table.
+// schema requests the columns of a table.
 func (c *Client) schema(ctx context.Context, table string) (*arrow.Schema, error) {
 	body, err := c.sql(ctx, "SELECT * FROM "+quoteName(table)+" LIMIT 0", "arrow")
 	if err != nil {
@@ -139,8 +139,8 @@ func (c *Client) sql(ctx context.Context, statement, format string) ([]byte, err
 	return answer, err
 }
 
-// post is one attempt. Its error is an [*Error] if the server has answered, and a [*lostError] if it may not even have
-// got the request.
+// post makes one attempt. Its error is an [*Error] if the server has answered, and a [*lostError] if it may not even
+// have received the request.
 func (c *Client) post(
 	ctx context.Context, path string, query url.Values, header http.Header, body []byte,
 ) ([]byte, error) {

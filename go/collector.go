@@ -39,7 +39,7 @@ func newCollector[T any](layout *layout) *collector[T] {
 	return c
 }
 
-// hold makes a row the current one, and returns how many bytes it takes. A row that cannot be stored is refused.
+// hold makes a row the current one, and returns its size in bytes. A row that cannot be stored is refused.
 func (c *collector[T]) hold(at time.Time, row T) (int, error) {
 	c.at, c.row = at, row
 	bytes := 0
@@ -82,7 +82,7 @@ func (c *collector[T]) add(bytes int) {
 	}
 	c.rows++
 	c.bytes += bytes
-	// What the row points to is not kept.
+	// The values that the row points to are not kept.
 	var none T
 	c.row = none
 }

@@ -11,12 +11,12 @@ import (
 type TableOptions struct {
 	// Slice is the width of a slice: hour, day, week, month or year. The server's default is day.
 	Slice string
-	// Key are the columns of the series key, separated by commas; with the time among them, the primary key. The default
-	// is the fields that are tagged as key.
+	// Key is the list of the columns of the series key, separated by commas. If the time is among them, they are the
+	// primary key. The default is the fields that are tagged as key.
 	Key string
-	// OnConflict is what becomes of a row whose key exists: error, replace, keep or merge.
+	// OnConflict is what happens to a row whose key already exists: error, replace, keep or merge.
 	OnConflict string
-	// Retention is when rows are dropped, for example "2 years".
+	// Retention is the age at which rows are dropped, for example "2 years".
 	Retention string
 	// Preload is how much of the newest rows the server keeps decoded in memory, for example "8 hours".
 	Preload string
@@ -113,7 +113,7 @@ func (c *column) fitTo(field arrow.Field) error {
 	return nil
 }
 
-// holds is whether a column holds each value of another type unchanged.
+// holds returns whether a column can store every value of another type unchanged.
 func holds(column, value arrow.DataType) bool {
 	if arrow.TypeEqual(column, value) || isText(column) && isText(value) || isBytes(column) && isBytes(value) {
 		return true

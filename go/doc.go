@@ -1,8 +1,8 @@
 // Package atsdb appends rows to an atsdb server from Go, without cgo.
 //
 // A struct declares a table. An [Appender] collects its values into Arrow record batches and sends them to the server
-// in the background, each under an id of its own, until the server has acknowledged it. A batch counts once, however
-// often it had to be sent.
+// in the background, each under a unique id, until the server has acknowledged it. A batch counts once, however often
+// it had to be sent.
 //
 //	type Reading struct {
 //		Time   time.Time
@@ -33,7 +33,7 @@
 //	inline                              the fields of this struct are columns
 //	-                                   the field is no column
 //
-// The time is the field that is tagged so, otherwise the time.Time named Time, Timestamp or TS, otherwise the only
+// The time is the field with the tag time, otherwise the time.Time named Time, Timestamp or TS, otherwise the only
 // time.Time. If there is none, the table gets a column named time, and [Appender.AppendAt] takes it with each row.
 //
 // Pointers, sql.Null, sql.NullString and structs like these (a value and Valid) are columns that take NULL, and so are

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// ErrClosed is what an appender answers after Close.
+// ErrClosed is the error of calls to an appender after Close.
 var ErrClosed = errors.New("atsdb: the appender is closed")
 
 // Error is an answer of the server that refuses a request.
 type Error struct {
-	// Status is the status of HTTP.
+	// Status is the HTTP status.
 	Status int
 	// Kind is the server's name of the kind of error: sql, not_found, invalid_value, limit and so on. It is empty if the
 	// answer does not come from atsdb.
 	Kind    string
 	Message string
-	// Hint is what may help.
+	// Hint says what may help.
 	Hint string
 }
 
@@ -35,9 +35,9 @@ func (e *Error) Error() string {
 	return text
 }
 
-// isTransient is whether the same request may succeed later. What the server refuses for its content is sent once: of
-// 4xx only those are repeated that say nothing about the content, which are a body that stalled on its way, a server
-// or proxy that asks for patience, and a commit that gave way to other writers.
+// isTransient returns whether the same request may succeed later. A request that the server refuses for its content is
+// not repeated. Of the 4xx answers only those that do not concern the content are repeated: a body that stalled on its
+// way, a server or proxy that asks the client to wait, and a commit that lost against other writers.
 func (e *Error) isTransient() bool {
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
@@ -50,7 +50,7 @@ func (e *Error) isTransient() bool {
 	}
 }
 
-// errorOf reads the body of an answer that is an error.
+// errorOf reads the error from the body of an answer.
 func errorOf(status int, body []byte) *Error {
 	var found struct{ Kind, Message, Hint string }
 	if err := json.Unmarshal(body, &found); err == nil && found.Message != "" {
@@ -70,10 +70,10 @@ func errorOf(status int, body []byte) *Error {
 // BatchError says that a batch was refused, or given up. The rows of other batches are not affected.
 type BatchError struct {
 	Table string
-	// ID is the batch's id: sent again under this id, by [Client.AppendStream], it counts once even if the server has
-	// stored it.
+	// ID is the batch's id. If the batch is sent again under this id, by [Client.AppendStream], it counts once even if the
+	// server has already stored it.
 	ID string
-	// Rows is how many rows the batch has.
+	// Rows is the number of rows in the batch.
 	Rows int
 	// Stream is the batch as an Arrow stream.
 	Stream []byte

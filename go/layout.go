@@ -18,7 +18,7 @@ type column struct {
 	tag      tag
 	leaf     leaf
 	wrapping wrapping
-	// refusesNull: the column of an existing table is NOT NULL although the field could be NULL.
+	// refusesNull is true if the column of an existing table is NOT NULL although the field could be NULL.
 	refusesNull bool
 }
 
@@ -29,7 +29,7 @@ type layout struct {
 	columns []*column
 	// time is the table's time; nil in a plain table.
 	time *column
-	// timeBeside: the time is no field, but passed with each row.
+	// timeBeside is true if the time is not a field, but is passed with each row.
 	timeBeside bool
 }
 
@@ -110,7 +110,7 @@ func (l *layout) addFields(row reflect.Type, path string, index []int) error {
 	return nil
 }
 
-// columnOf is the column of a field, without its name and place.
+// columnOf returns the column of a field, without its name and place.
 func columnOf(field reflect.Type, tag tag) (*column, error) {
 	wrapping := wrappingOf(field)
 	leaf, err := leafOf(wrapping.inner(field), tag)

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// wrapping is how a field says that it can be NULL.
+// wrapping is the way in which a field's type allows NULL.
 type wrapping int
 
 const (
@@ -63,7 +63,7 @@ type leaf struct {
 	bytes     int // of a value; 0 if it depends on the value
 	isTime    bool
 	nilIsNull bool
-	// sink makes what collects the values of a column; text, bytes and times have theirs in sink.go.
+	// sink creates the sink that collects the values of a column; text, bytes and times have theirs in sink.go.
 	sink func() sink
 }
 
@@ -175,7 +175,7 @@ var timestampSQL = map[arrow.TimeUnit]string{
 	arrow.Microsecond: "TIMESTAMP(6)", arrow.Nanosecond: "TIMESTAMP(9)",
 }
 
-// count is a time in a unit since 1970, cut to the unit, and false if it is too far away to be counted.
+// count is a time in a unit since 1970, truncated to the unit, and false if it is too far away to be counted.
 func count(at time.Time, unit arrow.TimeUnit) (int64, bool) {
 	seconds, nanoseconds := at.Unix(), int64(at.Nanosecond())
 	perSecond := int64(time.Second / unit.Multiplier())

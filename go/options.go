@@ -15,16 +15,17 @@ const (
 
 // Options are the options of an [Appender]. The zero value has the defaults.
 type Options struct {
-	// Table is how the table is created if it does not exist.
+	// Table has the options with which the table is created if it does not exist.
 	Table TableOptions
-	// BatchRows and BatchBytes are when a batch is sent: 65,536 rows or 8 MiB by default, and at most 32 MiB.
+	// BatchRows and BatchBytes are the sizes at which a batch is sent: 65,536 rows or 8 MiB by default, and at most 32
+	// MiB.
 	BatchRows  int
 	BatchBytes int
-	// FlushTime is for how long a row waits for others before its batch is sent: a second by default. A negative time
-	// is for ever.
+	// FlushTime is the longest time that a row waits for others before its batch is sent: a second by default. A negative
+	// time means no limit.
 	FlushTime time.Duration
-	// MemoryBytes is how many bytes of rows may wait, those that are being sent included: 64 MiB by default, and at least
-	// twice BatchBytes. Append waits for room.
+	// MemoryBytes is the number of bytes of rows that may wait, including those that are being sent: 64 MiB by default,
+	// and at least twice BatchBytes. Append waits for room.
 	MemoryBytes int
 	// OnFailure is called with each batch that the server refuses, from the goroutine that sends: it must not call the
 	// appender. Without it, such a batch stops the appender, and all later calls return its error.

@@ -14,11 +14,11 @@ import (
 const (
 	waitFirst = 100 * time.Millisecond
 	waitMax   = 15 * time.Second
-	// retryAfterMax is the longest wait that a server is believed.
+	// retryAfterMax is the longest wait that a server may ask for.
 	retryAfterMax = 5 * time.Minute
 )
 
-// lostError is a request without an answer: nobody knows whether it was executed.
+// lostError means a request without an answer: it is unknown whether the server executed it.
 type lostError struct{ err error }
 
 func (e *lostError) Error() string { return "atsdb: no answer from the server: " + e.err.Error() }
@@ -33,8 +33,8 @@ type patienceError struct {
 func (e *patienceError) Error() string { return e.refused.Error() }
 func (e *patienceError) Unwrap() error { return e.refused }
 
-// retry repeats what may succeed later, for so long. Each attempt must be safe to repeat. With a time of 0 there is one
-// attempt.
+// retry repeats attempts that may succeed later, for at most the given time. Each attempt must be safe to repeat. With
+// a time of 0 there is one attempt.
 func (c *Client) retry(ctx context.Context, retryTime time.Duration, attempt func(context.Context) error) error {
 	begin := time.Now()
 	for count := 0; ; count++ {

@@ -29,7 +29,7 @@ func (a *Appender[T]) send() {
 	}
 }
 
-// next is the next batch to send, or how long to wait for one; 0 is until the sender is woken.
+// next returns the next batch to send, or how long to wait for one; 0 means until the sender is woken.
 func (a *Appender[T]) next() (next *batch, wait time.Duration, ended bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,7 +17,7 @@ var allocator = memory.NewGoAllocator()
 
 // sink collects the values of a column.
 type sink interface {
-	// measure returns how many bytes a value takes, or why it cannot be stored. It changes nothing.
+	// measure returns how many bytes a value takes, or the error why it cannot be stored. It changes nothing.
 	measure(value reflect.Value) (int, error)
 	put(value reflect.Value)
 	putNull()
@@ -36,7 +36,7 @@ func (s *numberSink) put(value reflect.Value)            { s.append(value) }
 func (s *numberSink) putNull()                           { s.builder.AppendNull() }
 func (s *numberSink) take() arrow.Array                  { return s.builder.NewArray() }
 
-// offsetBytes is what a text or bytes take beside themselves.
+// offsetBytes is the space that a text or bytes take in addition to their content.
 const offsetBytes = 4
 
 func measureText(text string) (int, error) {
@@ -74,7 +74,7 @@ func newMappedSink() sink {
 	return &mappedSink{array.NewUint32Builder(allocator), array.NewStringBuilder(allocator), map[string]uint32{}}
 }
 
-// knownBytes is about what an entry of the map takes.
+// knownBytes is the approximate size of an entry of the map.
 const knownBytes = 48
 
 func (s *mappedSink) measure(value reflect.Value) (int, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// tag is what the tags of a field say.
+// tag is the content of a field's tags.
 type tag struct {
 	name     string
 	indexSQL string // "u8", "u16" or "u32" in a mapped column
@@ -88,7 +88,7 @@ func (t *tag) set(option string) error {
 	return nil
 }
 
-// checkName refuses what the lists in the options of CREATE TABLE cannot hold.
+// checkName refuses names that the lists in the options of CREATE TABLE cannot hold.
 func (t *tag) checkName() error {
 	if strings.ContainsAny(t.name, ",:'\x00") {
 		return fmt.Errorf("the column's name %q has a comma, a colon, a quote or a zero byte", t.name)

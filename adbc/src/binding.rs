@@ -94,8 +94,8 @@ fn columns_of(statement: &NumberedText, data: &Schema, by_name: bool, count: usi
     (0..count).map(column).collect()
 }
 
-/// The type to declare for a parameter, if it is not the one that the statement makes of it: where nothing says a type,
-/// and where a value may be compared with a column that has less precision.
+/// The type to declare for a parameter, if it differs from the one inferred from the statement: where the statement
+/// implies no type, and where a value may be compared with a column that has less precision.
 fn declared_type(inferred: &DataType, bound: &DataType, is_query: bool) -> Option<DataType> {
     let bound = match bound {
         DataType::Dictionary(_, values) => values.as_ref(),

@@ -1,4 +1,4 @@
-//! A connection: a session, its transaction, and what it says about the store.
+//! A connection: a session, its transaction, and the metadata of the store.
 
 use crate::failure::{guarded, not_implemented, of_store, with_state};
 use crate::info::info;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// A connection to a store.
 pub(crate) struct AtsdbConnection {
     link: Arc<Link>,
-    /// What its statements begin with.
+    /// The initial value of this option for its statements.
     dictionaries: bool,
 }
 

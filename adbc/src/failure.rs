@@ -15,7 +15,8 @@ pub(crate) fn status_of(kind: ErrorKind) -> Status {
         ErrorKind::InvalidValue | ErrorKind::Limit => Status::InvalidData,
         ErrorKind::DuplicateKey => Status::Integrity,
         ErrorKind::Busy => Status::Timeout,
-        // ADBC has no status for what may be tried again: the SQLSTATE tells a conflict from a full disk.
+        // ADBC has no status for errors after which the caller may retry: the SQLSTATE distinguishes a conflict from a
+        // full disk.
         ErrorKind::Resources | ErrorKind::Conflict | ErrorKind::Unavailable => Status::IO,
         ErrorKind::ReadOnly => Status::InvalidState,
         ErrorKind::NewerFormat => Status::NotImplemented,
@@ -67,7 +68,7 @@ pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// What a panic says.
+/// The message of a panic.
 pub(crate) fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")

@@ -1,4 +1,4 @@
-//! What the driver says of itself and of the store: `GetInfo`.
+//! `GetInfo`: information about the driver and the store.
 
 use crate::failure::of_store;
 use adbc_core::constants::ADBC_VERSION_1_1_0;
@@ -14,7 +14,7 @@ use atsdb::arrow::datatypes::DataType;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A value, in the member of the union that its type is.
+/// A value, in the member of the union for its type.
 enum InfoValue {
     Text(&'static str),
     Bool(bool),

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 /// How often a batch that can be read again is appended again, while others change the table.
 const ATTEMPTS_MAX: usize = 20;
 
-/// What a statement ingests into.
+/// The target of a statement's ingestion, and its options.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ingestion {
     pub(crate) table: Option<String>,
@@ -121,7 +121,7 @@ fn append_in_transaction(link: &Link, session: &Session, table: &str, data: Boun
     Ok(row_count)
 }
 
-/// Appends as one batch of the engine. A batch whose id was committed before stores nothing.
+/// Appends as one batch of the engine. If a batch with the same id was committed before, nothing is stored.
 fn append_as_batch(
     link: &Link,
     session: &Session,
@@ -145,7 +145,7 @@ fn append_as_batch(
     }
 }
 
-/// Checks the place of a table: there is one catalog and one schema.
+/// Checks the catalog or the schema of the target table: only one of each exists.
 pub(crate) fn check_target(key: &OptionStatement, value: &str) -> Result<()> {
     let only = match key {
         OptionStatement::TargetCatalog => crate::objects::CATALOG,

@@ -1,5 +1,5 @@
-//! The ADBC driver, `libadbc_driver_atsdb.so`: every language with an ADBC driver manager (C, Go, Python, R) opens a
-//! store, asks SQL, and adds Arrow batches in bulk.
+//! The ADBC driver, `libadbc_driver_atsdb.so`: every language with an ADBC driver manager (C, Go, Python, R) can open a
+//! store, run SQL, and add Arrow batches in bulk.
 //!
 //! Owned here: what ADBC's database, connection and statement mean for a store. Not owned: the functions of C (the crate
 //! `adbc_ffi` makes them from the traits of `adbc_core`), and everything that the facade `atsdb` does.

@@ -1,4 +1,4 @@
-//! What a connection and its statements share: a session, and whether its statements gather in a transaction.
+//! The state that a connection and its statements share: a session, and whether its statements run in one transaction.
 
 use crate::failure::{invalid_state, of_store, with_state};
 use adbc_core::CancelHandle;
@@ -17,17 +17,17 @@ pub(crate) struct OpenStore {
     pub(crate) dictionaries: bool,
 }
 
-/// What a connection and its statements share.
+/// The state that a connection and its statements share.
 pub(crate) struct Link {
     store: Arc<OpenStore>,
     session: Arc<Session>,
     is_read_only: AtomicBool,
     is_autocommit: AtomicBool,
-    /// Whether the call that runs was asked to stop, for calls that are more than one statement.
+    /// Whether the running call was asked to stop. It is for calls that run more than one statement.
     is_cancelled: AtomicBool,
 }
 
-/// Stops what a connection is doing.
+/// Stops the work of a connection.
 pub(crate) struct Canceller(pub(crate) Arc<Link>);
 
 impl CancelHandle for Canceller {
@@ -73,7 +73,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sets the longest that a query of this connection may take.
+    /// Sets the time limit of this connection's queries.
     pub(crate) fn set_time_limit(&self, time_limit: Duration) {
         self.session.set_time_limit(Some(time_limit));
     }
@@ -91,7 +91,7 @@ impl Link {
         self.is_autocommit.load(Ordering::Relaxed)
     }
 
-    /// Whether each statement is a transaction of its own. Switched on, it commits what was begun.
+    /// Sets whether each statement is a separate transaction. Switching this on commits the open transaction.
     pub(crate) fn set_autocommit(&self, autocommit: bool) -> Result<()> {
         if autocommit && !self.is_autocommit() {
             self.end("COMMIT")?;
@@ -142,7 +142,7 @@ impl Link {
         execute(&session, "BEGIN").map(drop)
     }
 
-    /// Does work of several statements, all or nothing: in the open transaction, else in one of its own.
+    /// Does work of several statements, all or nothing: in the open transaction, or else in a new one.
     pub(crate) fn in_transaction<T>(&self, work: impl FnOnce(&Session) -> Result<T>) -> Result<T> {
         self.begin_before("")?;
         let session = self.session();

@@ -14,7 +14,7 @@ pub(crate) fn structs(data_type: &DataType, columns: Vec<ArrayRef>) -> Result<Ar
     Ok(Arc::new(StructArray::try_new(fields.clone(), columns, None)?))
 }
 
-/// An array of lists: so many of the values each, one after the other. `None` is NULL.
+/// An array of lists with these lengths, which take the values one after the other. `None` is NULL.
 pub(crate) fn lists(lengths: &[Option<usize>], values: ArrayRef) -> Result<ArrayRef> {
     let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
     let offsets = OffsetBuffer::from_lengths(lengths.iter().map(|length| length.unwrap_or(0)));

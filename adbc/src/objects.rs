@@ -66,7 +66,7 @@ impl ObjectFilter {
     fn has_table(&self, definition: &TableDefinition) -> bool {
         let is_of =
             |wanted: &Vec<String>| wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(table_type(definition)));
-        // Change logs belong to tables, and nobody sees them.
+        // Change logs belong to tables and are not listed.
         definition.logs.is_none() && self.types.as_ref().is_none_or(is_of) && self.table.fits(&definition.name)
     }
 }

@@ -5,7 +5,7 @@ use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::OptionValue;
 use std::time::Duration;
 
-/// Whether the store may be written.
+/// Whether the store may be written to.
 pub(crate) const READ_ONLY: &str = "atsdb.read_only";
 /// Whether the store is created if it does not exist.
 pub(crate) const CREATE: &str = "atsdb.create";
@@ -19,7 +19,7 @@ pub(crate) const MEMORY_BYTES: &str = "atsdb.memory_bytes";
 pub(crate) const CACHE_BYTES: &str = "atsdb.cache_bytes";
 /// How many threads work on queries.
 pub(crate) const THREADS: &str = "atsdb.threads";
-/// The longest that a query may take, in seconds.
+/// The time limit of a query, in seconds.
 pub(crate) const TIMEOUT_SECONDS: &str = "atsdb.timeout_seconds";
 /// How long a commit waits for another process, in seconds.
 pub(crate) const BUSY_TIMEOUT_SECONDS: &str = "atsdb.busy_timeout_seconds";

@@ -1,5 +1,4 @@
-//! Search patterns for names: `%` stands for any text, `_` for any one character. Names are compared without case, as
-//! in SQL.
+//! Search patterns for names: `%` stands for any text, `_` for any one character. Case is ignored, as in SQL.
 
 /// A filter for names. Without a pattern every name fits.
 #[derive(Debug, Clone)]
@@ -14,7 +13,7 @@ impl NamePattern {
     pub(crate) fn fits(&self, name: &str) -> bool {
         let Some(pattern) = &self.0 else { return true };
         let name: Vec<char> = name.to_lowercase().chars().collect();
-        // Where to go on after the last `%`, if what follows it does not fit: one character later.
+        // Where to continue after the last `%` if the rest does not fit: one character later.
         let (mut at, mut in_name, mut retry) = (0, 0, None);
         while in_name < name.len() {
             match pattern.get(at) {

@@ -1,4 +1,4 @@
-//! Rows on their way out: a stream that is computed while it is read, in bounded memory. Dropped early, the query stops.
+//! Rows of results: a stream that is computed while it is read, in bounded memory. Dropping it early stops the query.
 
 use crate::failure::{guarded, of_store, text_of};
 use adbc_core::error::Result;
@@ -11,7 +11,7 @@ use atsdb::{Error, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// What a driver manager reads.
+/// The stream that a driver manager reads.
 pub(crate) type Reader = Box<dyn RecordBatchReader + Send + 'static>;
 
 /// Batches with the error of a store.
@@ -38,7 +38,7 @@ pub(crate) fn stream(schema: &SchemaRef, mut batches: Batches, dictionaries: boo
     })
 }
 
-/// A stream of what is in memory.
+/// A stream of one batch that is in memory.
 pub(crate) fn fixed(batch: RecordBatch) -> Reader {
     Box::new(RowStream { schema: batch.schema(), first: Some(batch), batches: None })
 }

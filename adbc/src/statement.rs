@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(crate) struct AtsdbStatement {
     link: Arc<Link>,
     text: Option<NumberedText>,
-    /// What `prepare` made of the text.
+    /// The result of `prepare` for the text.
     prepared: Option<Prepared>,
     bound: Option<BoundData>,
     ingestion: Ingestion,
@@ -130,7 +130,7 @@ impl AtsdbStatement {
             OptionStatement::Other(name) if name == BIND_BY_NAME => self.binds_by_name = flag(name, &value)?,
             OptionStatement::Other(name) if name == DICTIONARIES => self.dictionaries = flag(name, &value)?,
             OptionStatement::Other(name) => match self.ingestion.text_mut(name) {
-                // An empty text takes the option back.
+                // An empty text resets the option.
                 Some(option) => *option = Some(text(name, value)?).filter(|text| !text.is_empty()),
                 None => return Err(unknown_to_set(name)),
             },
@@ -257,8 +257,8 @@ impl Statement for AtsdbStatement {
         guarded(|| {
             self.link.begin_call();
             let text = &self.text()?.text;
-            // Python's manager prepares whatever it executes. Several statements are prepared one by one, as each is
-            // executed: the second may need what the first one creates.
+            // Python's manager prepares everything that it executes. Several statements are prepared one by one, as
+            // each is executed: the second may need what the first one creates.
             if Statements::new(text).count() < 2 {
                 self.prepared = Some(self.link.session().prepare(text, &[]).map_err(of_store)?);
             }

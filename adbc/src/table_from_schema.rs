@@ -1,11 +1,11 @@
-//! The table that ingestion creates: a column for each of the data's, of the type that has its values.
+//! The table that ingestion creates: one column for each column of the data, of the type that holds its values.
 
 use crate::failure::{invalid, not_implemented, of_store};
 use adbc_core::error::Result;
 use atsdb::arrow::datatypes::{DataType, Field, Schema, TimeUnit as ArrowUnit};
 use atsdb::{ColumnType, MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit};
 
-/// What a table is created with, besides its columns. Texts as SQL has them.
+/// The options of a new table, besides its columns. The texts are written as in SQL.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TableOptions {
     pub(crate) time: Option<String>,

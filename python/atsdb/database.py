@@ -21,26 +21,26 @@ Parameters = Sequence[Any] | Mapping[str, Any] | None
 
 
 class Appended(NamedTuple):
-    """What an append did."""
+    """The result of an append."""
 
-    #: How many rows it had.
+    #: The number of its rows.
     rows: int
     #: ``False`` if a batch with the same id was stored before: then these rows are not stored again.
     stored: bool
 
 
 class Imported(NamedTuple):
-    """What an import did."""
+    """The result of an import."""
 
-    #: How many rows the files have.
+    #: The number of rows in the files.
     rows: int
     #: ``False`` if a batch with the same id was stored before.
     stored: bool
     #: Bytes of the files, as they are on disk.
     bytes_read: int
-    #: How many bad records were left out.
+    #: The number of bad records that were left out.
     skipped: int
-    #: Choices that were not obvious.
+    #: The choices of the import that were not obvious.
     notes: list[str]
 
 
@@ -104,9 +104,9 @@ class Database:
 
     def __init__(self, store: Store) -> None:
         self._store: Store | None = store
-        # A result that is collected while the lock is held gives its session back.
+        # A result that is garbage-collected while the lock is held gives its session back.
         self._lock = threading.RLock()
-        #: Sessions that nobody uses.
+        #: Sessions that are free.
         self._free: list[Session] = []
         #: The sessions of threads that have a transaction open.
         self._pinned: dict[int, Session] = {}
@@ -145,7 +145,7 @@ class Database:
                 self._free.append(session)
 
     def sql(self, query: str, params: Parameters = None) -> Result:
-        """Runs one or several statements of SQL and returns what the last one answers.
+        """Runs one or several SQL statements and returns the result of the last one.
 
         ``params`` are the values of ``?`` or ``$1`` as a sequence, or of ``$name`` as a mapping. Nothing in a value is ever
         read as SQL.
@@ -239,8 +239,8 @@ class Database:
     def transaction(self) -> Iterator[Database]:
         """A transaction of this thread: committed at the end of the block, rolled back if it raises.
 
-        It takes no locks. If somebody else has changed the same rows, the commit raises ``ConflictError``, and nothing is
-        stored.
+        It takes no locks. If another writer has changed the same rows, the commit raises ``ConflictError``, and nothing
+        is stored.
         """
         self.sql("BEGIN")
         try:
@@ -324,7 +324,7 @@ class Database:
         self, archive: str | os.PathLike[str], *, tables: Sequence[str] = (), keep: int | None = None, verify: bool = False
     ) -> dict[str, Any]:
         """Backs up the store to a directory or to ``s3://BUCKET/PREFIX``, while writers continue. Only what the archive
-        lacks is written. ``keep`` deletes all but so many backups."""
+        lacks is written. ``keep`` is the number of backups that are kept: older ones are deleted."""
         return self._open_store().backup(os.fspath(archive), list(tables), keep, verify)
 
     def restore(
@@ -350,7 +350,7 @@ class Database:
 
     @property
     def warnings(self) -> list[str]:
-        """Conditions that break a promise of the store, such as settings of its server."""
+        """Conditions under which the store cannot keep a promise, such as settings of its server."""
         return self._open_store().warnings()
 
     def interrupt(self) -> None:

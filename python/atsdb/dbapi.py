@@ -84,7 +84,7 @@ NUMBER = DBAPIType("bool", "int", "float", "Decimal")
 DATETIME = DBAPIType("datetime", "date", "time", "timedelta")
 ROWID = DBAPIType()
 
-#: How a statement that changes nothing begins; all others begin a transaction.
+#: The beginning of a statement that changes nothing; all other statements begin a transaction.
 _QUERIES = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(\w*)", re.DOTALL)
 _NO_CHANGE = {"", "SELECT", "WITH", "VALUES", "FROM", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "CHECKPOINT"}
 _BRACKETS = {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"}
@@ -102,8 +102,8 @@ def connect(database: str | os.PathLike[str] | Database, *, autocommit: bool = F
 
 
 class Connection:
-    """A connection: a transaction of its own. As a context manager it commits at the end of the block, or rolls back if
-    the block raises, and is closed."""
+    """A connection with a separate transaction. As a context manager it commits at the end of the block, or rolls back
+    if the block raises, and is closed."""
 
     Warning = Warning
     Error = Error
@@ -120,7 +120,7 @@ class Connection:
         self._database = database
         self._owns = owns
         self._session: Session | None = database._open_store().session()
-        #: Whether each statement is a transaction of its own.
+        #: Whether each statement is a separate transaction.
         self.autocommit = autocommit
 
     def _open_session(self) -> Session:
@@ -129,7 +129,7 @@ class Connection:
         return self._session
 
     def cursor(self) -> Cursor:
-        """A cursor, which executes statements and reads what they answer."""
+        """A cursor, which executes statements and reads their results."""
         self._open_session()
         return Cursor(self)
 
@@ -148,12 +148,12 @@ class Connection:
             self._open_session().execute("COMMIT")
 
     def rollback(self) -> None:
-        """Gives up the transaction's changes, if one is open."""
+        """Discards the transaction's changes, if one is open."""
         if self._open_session().in_transaction:
             self._open_session().execute("ROLLBACK")
 
     def interrupt(self) -> None:
-        """Stops what the connection is doing, from any thread."""
+        """Stops the work of the connection; any thread may call it."""
         self._open_session().interrupt()
 
     def close(self) -> None:
@@ -187,11 +187,11 @@ class Connection:
 
 
 class Cursor:
-    """Executes statements on a connection and reads what they answer, row by row, in bounded memory."""
+    """Executes statements on a connection and reads their results, row by row, in bounded memory."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        #: How many rows ``fetchmany`` returns.
+        #: The number of rows that ``fetchmany`` returns.
         self.arraysize = 1
         self.lastrowid = None
         self._result: Result | None = None
@@ -200,14 +200,14 @@ class Cursor:
 
     @property
     def description(self) -> list[tuple[str, str, None, None, None, None, bool]] | None:
-        """Name and type of each column that the last statement answers; ``None`` if it answers no rows."""
+        """Name and type of each column of the last result; ``None`` if it has no rows to read."""
         if self._result is None or (found := self._result._rows.description) is None:
             return None
         return [(name, python, None, None, None, None, nullable) for name, python, _, nullable in found]
 
     @property
     def rowcount(self) -> int:
-        """How many rows the last statement has changed; -1 for a query, whose rows nobody has counted."""
+        """The number of rows that the last statement changed; -1 for a query, whose rows are not counted."""
         return self._row_count
 
     def _check(self) -> Session:
@@ -277,7 +277,7 @@ class Cursor:
         return self._answer().fetchone()
 
     def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
-        """The next ``size`` rows, or ``arraysize``; fewer at the end alone."""
+        """The next ``size`` rows, or ``arraysize``; fewer only at the end."""
         return self._answer().fetchmany(self.arraysize if size is None else size)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
@@ -291,7 +291,7 @@ class Cursor:
         return next(self._answer())
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Does nothing: values have types of their own."""
+        """Does nothing: each value brings its type."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
         """Does nothing: values of any size are read."""
@@ -327,7 +327,7 @@ def _append_all(session: Session, operation: str, sets: list[Any]) -> int | None
     # Columns that are not named have their defaults: only INSERT knows them.
     if len(columns) != len(of_table) or asked != len(columns):
         return None
-    # `None` if a value does not fit as it is: INSERT converts more, and knows better what is wrong.
+    # `None` if a value does not fit as it is: INSERT converts more, and reports better what is wrong.
     return session.append_all(_unquoted(table), sets, columns)
 
 

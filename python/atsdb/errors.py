@@ -9,11 +9,11 @@ from ._atsdb import ERROR_KINDS
 
 
 class Warning(Exception):
-    """Something that should be known. Never raised: PEP 249 asks for the name."""
+    """A warning. It is never raised, but PEP 249 requires the name."""
 
 
 class Error(Exception):
-    """What every exception of atsdb is."""
+    """The base class of all exceptions of atsdb."""
 
     kind: str | None = None
     sqlstate: str | None = None
@@ -47,7 +47,7 @@ class OperationalError(DatabaseError):
 
 
 class IntegrityError(DatabaseError):
-    """A key exists already."""
+    """A key already exists."""
 
 
 class InternalError(DatabaseError):

@@ -1,4 +1,4 @@
-"""What a statement answers."""
+"""The result of a statement."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-#: How many rows iteration converts at a time.
+#: The number of rows that iteration converts at a time.
 _ROWS_AT_A_TIME = 1024
 
 
 class Result:
-    """The rows of a query, or what a statement has done.
+    """The rows of a query, or the effect of another statement.
 
     Rows are computed while they are read, and read once: as tuples (``for row in result``, ``fetchone``, ``fetchmany``,
     ``fetchall``), or as Arrow (``arrow``, ``polars``, ``pandas``, ``reader``, or anything that takes an object with
@@ -35,7 +35,7 @@ class Result:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns; empty if the statement answers no rows."""
+        """The names of the columns; empty if the statement returns no rows."""
         return [name for name, *_ in self._rows.description or []]
 
     @property
@@ -45,12 +45,12 @@ class Result:
 
     @property
     def verb(self) -> str:
-        """What was done: ``SELECT``, ``INSERT``, ``CREATE TABLE``."""
+        """The kind of statement: ``SELECT``, ``INSERT``, ``CREATE TABLE``."""
         return self._rows.verb
 
     @property
     def row_count(self) -> int | None:
-        """How many rows a statement has inserted, changed or deleted; ``None`` for a query."""
+        """The number of rows that a statement has inserted, changed or deleted; ``None`` for a query."""
         return self._rows.row_count
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -70,7 +70,7 @@ class Result:
         return self._waiting.pop() if self._waiting else None
 
     def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
-        """The next ``size`` rows, fewer at the end alone."""
+        """The next ``size`` rows, fewer only at the end."""
         rows = self._waiting[-1 : -size - 1 : -1] if size > 0 else []
         del self._waiting[len(self._waiting) - len(rows) :]
         return rows + self._fetch(size - len(rows)) if len(rows) < size else rows
@@ -96,7 +96,7 @@ class Result:
         if self._waiting:
             raise BY_KIND["usage"]("rows of this result are read as tuples", "read a result in one way")
         capsule = self._rows.stream()
-        # The session works for whoever has the stream.
+        # The session works for the owner of the stream.
         self._lent, self._release = self._release, None
         return capsule
 
@@ -141,7 +141,7 @@ class Result:
         return answer
 
     def close(self) -> None:
-        """Gives up the rows that are not read. The query stops."""
+        """Discards the rows that are not read. The query stops."""
         self._waiting = []
         self._rows.close()
         self._released()

@@ -64,7 +64,7 @@ _TYPES: dict[str, types.TypeEngine[Any]] = {
 
 
 class AtsdbTypeCompiler(compiler.GenericTypeCompiler):
-    """Names of types that atsdb has."""
+    """Writes the type names of atsdb."""
 
     def visit_DATETIME(self, type_: Any, **kw: Any) -> str:
         return "TIMESTAMP"
@@ -97,7 +97,7 @@ class AtsdbTypeCompiler(compiler.GenericTypeCompiler):
 
 
 class AtsdbDDLCompiler(compiler.DDLCompiler):
-    """Declarations with the options of atsdb."""
+    """Writes declarations with the options of atsdb."""
 
     def post_create_table(self, table: Any) -> str:
         given = table.dialect_options["atsdb"]
@@ -116,7 +116,7 @@ class AtsdbDDLCompiler(compiler.DDLCompiler):
 
 
 class AtsdbCompiler(compiler.SQLCompiler):
-    """Statements in PostgreSQL's dialect."""
+    """Writes statements in PostgreSQL's dialect."""
 
     def limit_clause(self, select: Any, **kw: Any) -> str:
         text = ""

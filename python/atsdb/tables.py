@@ -34,7 +34,7 @@ _Class = TypeVar("_Class", bound=type)
 
 @dataclass(frozen=True)
 class Column:
-    """What a field's annotation says of its column."""
+    """The content of a field's annotation about its column."""
 
     type: str | None = None
     map: str | None = None
@@ -45,7 +45,7 @@ class Column:
 def column(
     type: str | None = None, *, map: str | None = None, rename: str | None = None, skip: bool = False
 ) -> Column:
-    """What a field's column is, in ``Annotated[...]``.
+    """Describes a field's column, in ``Annotated[...]``.
 
     ``type`` is a type of SQL. ``map`` (``"u8"``, ``"u16"`` or ``"u32"``) makes a mapped column, whose dictionary holds up
     to 256, 65,536 or 4,294,967,296 strings. ``rename`` is the column's name. A field with ``skip`` is no column.
@@ -108,8 +108,8 @@ def table(
     ``time`` names the column of the time, ``None`` makes a plain table. ``unit`` (``"s"``, ``"ms"``, ``"us"``, ``"ns"``) is
     its unit, ``slice`` (``"hour"`` to ``"year"``) the width of slices. ``key`` is the series key; ``primary_key`` and
     ``unique`` name columns of unique keys, and ``on_conflict`` (``"error"``, ``"replace"``, ``"keep"``) what happens to a
-    row whose key is there. ``index`` names the columns of indexes. ``retention`` and ``preload`` are durations such as
-    ``"90 days"``. Names are those of columns.
+    row whose key already exists. ``index`` names the columns of indexes. ``retention`` and ``preload`` are durations
+    such as ``"90 days"``. Names are those of columns.
     """
     options = TableOptions(name, time, unit, slice, key, primary_key, unique, index, on_conflict, retention, preload)
 
@@ -216,7 +216,7 @@ def _field_column(cls: type, attribute: str, hint: Any, options: TableOptions) -
 
 
 def _read_hint(hint: Any) -> tuple[list[Column], bool, Any]:
-    """What an annotation says of its column, whether it has ``None``, and its type without either."""
+    """The description of the column in an annotation, whether ``None`` is allowed, and the type without either."""
     if typing.get_origin(hint) is Annotated:
         inner, *extras = typing.get_args(hint)
         said, nullable, python_type = _read_hint(inner)

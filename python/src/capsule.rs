@@ -1,7 +1,7 @@
 //! Arrow's C data interface in Python's capsules: streams of batches out of this module and into it, without copying.
 //!
-//! The only file with `unsafe`. Each place relies on what the protocol promises: a capsule with the name of a structure
-//! points to one, which its consumer may move out if it leaves a released one behind.
+//! This is the only file with `unsafe`. Each use relies on a promise of the protocol: a capsule with the name of a
+//! structure points to one, which its consumer may move out if it leaves a released one behind.
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>
 
 #![expect(unsafe_code, reason = "capsules hold pointers")]
@@ -40,7 +40,8 @@ pub(crate) fn import_batches(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn
         let capsule = method.call0()?;
         let capsule = capsule.cast::<PyCapsule>()?;
         let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
-        // SAFETY: the capsule's name says what it points to. It is moved out, and a released stream left behind.
+        // SAFETY: the capsule's name tells what it points to. The stream is moved out, and a released one is left
+        // behind.
         let reader = unsafe { ArrowArrayStreamReader::from_raw(pointer.as_ptr()) };
         let reader = reader.map_err(|error| PyTypeError::new_err(error.to_string()))?;
         return Ok(Some(Box::new(reader)));
@@ -51,10 +52,11 @@ pub(crate) fn import_batches(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn
     let (schema, array) = (pair.get_item(0)?, pair.get_item(1)?);
     let schema = schema.cast::<PyCapsule>()?.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     let array = array.cast::<PyCapsule>()?.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
-    // SAFETY: the capsules' names say what they point to. Both are moved out, and released ones left behind.
+    // SAFETY: the capsules' names tell what they point to. Both structures are moved out, and released ones are left
+    // behind.
     let (schema, array) =
         unsafe { (FFI_ArrowSchema::from_raw(schema.as_ptr()), FFI_ArrowArray::from_raw(array.as_ptr())) };
-    // SAFETY: whoever exports both says that the array has this schema.
+    // SAFETY: the exporter of both guarantees that the array has this schema.
     let data = unsafe { from_ffi(array, &schema) };
     let batch = data.map_err(Error::from).and_then(|data| batch_of(&atsdb::arrow::array::make_array(data)));
     let batch = batch.map_err(|error| PyTypeError::new_err(error.message().to_owned()))?;

@@ -165,7 +165,7 @@ fn count(value: &Bound<'_, PyAny>, per_second: i64) -> PyResult<i64> {
     }
 }
 
-/// A point in time as a count of so many nanoseconds, without a rest.
+/// A point in time as a count of steps of `step` nanoseconds; fails if it is not a whole number of them.
 fn exact(value: &Bound<'_, PyAny>, step: i128) -> PyResult<i64> {
     let Some(nanoseconds) = nanoseconds(value)? else {
         let found = value.get_type().name()?;

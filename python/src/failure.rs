@@ -1,4 +1,4 @@
-//! Errors as Python exceptions: one class for each kind of error, made of the table of kinds.
+//! Errors as Python exceptions: one class for each kind of error, made from the table of kinds.
 
 use atsdb::{Error, ErrorKind};
 use pyo3::prelude::*;

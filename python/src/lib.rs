@@ -1,8 +1,8 @@
 //! The extension module of the Python package `atsdb`. The package's Python files are the interface that people use;
-//! here are its parts that need Rust, as few and as plain as possible.
+//! this module has only the parts that need Rust, as few and as plain as possible.
 //!
-//! Owned here: opening stores and sessions, rows between Python, Arrow's C data interface and the engine, and how a call
-//! that takes long waits: without the interpreter's lock, and ended by Ctrl-C. Not owned: everything that the facade
+//! Owned here: opening stores and sessions, rows between Python, Arrow's C data interface and the engine, and how a
+//! long call waits: without the interpreter's lock, and such that Ctrl-C ends it. Not owned: everything that the facade
 //! `atsdb` does, and how Python programs see it (`atsdb/*.py`).
 
 mod capsule;

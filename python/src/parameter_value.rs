@@ -1,5 +1,5 @@
-//! Python values as values of parameters, each with the type of SQL that it has by itself. A text has none: it is read
-//! as a value of the type that its place asks for, as a text in quotes is.
+//! Python values as values of parameters, each with the SQL type that follows from its Python type. A text has none: it
+//! is read as a value of the type that its place in the statement needs, as a quoted text is.
 
 use crate::time_value::nanoseconds;
 use atsdb::arrow::array::{
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyFloat, PyInt, PyString};
 use pyo3::types::{PyMemoryView, PyTime};
 
-/// The most digits of a decimal number.
+/// The maximum number of digits of a decimal number.
 const DECIMAL_DIGITS_MAX: i64 = 38;
 
 /// A value with its type.
@@ -114,7 +114,7 @@ fn decimal(value: &Bound<'_, PyAny>) -> PyResult<ParameterValue> {
     decimal_of(text.cast::<PyString>()?.to_str()?, (-exponent).max(0))
 }
 
-/// A decimal number from its digits, so many of which are behind the point.
+/// A decimal number from its digits, `scale` of which are behind the point.
 fn decimal_of(text: &str, scale: i64) -> PyResult<ParameterValue> {
     let too_long = || PyValueError::new_err(format!("{text:.60} has more than {DECIMAL_DIGITS_MAX} digits"));
     let digits: String = text.chars().filter(|letter| *letter != '.').collect();

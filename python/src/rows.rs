@@ -1,4 +1,4 @@
-//! What a statement answers: rows that are read once, as Python objects or as a stream of Arrow batches.
+//! The results of a statement: rows that are read once, as Python objects or as a stream of Arrow batches.
 
 use crate::capsule::{export_schema, export_stream};
 use crate::cells::{objects, python_type};
@@ -14,7 +14,7 @@ use pyo3::types::{PyCapsule, PyList, PyTuple};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Batches that wait for a slow reader.
+/// The maximum number of batches that wait for a slow reader.
 const WAITING_BATCHES: usize = 2;
 
 /// The answer of one statement.
@@ -25,7 +25,7 @@ pub(crate) struct Rows {
     row_count: Option<u64>,
     reading: Mutex<Option<Reading>>,
     interrupt: InterruptHandle,
-    /// What a signal's handler raised while a stream was read.
+    /// The exception that a signal's handler raised while a stream was read.
     raised: Arc<Mutex<Option<PyErr>>>,
 }
 
@@ -143,7 +143,7 @@ impl Rows {
         export_schema(py, &self.schema_or_empty())
     }
 
-    /// Raises what a signal's handler raised while a stream was read.
+    /// Raises the exception that a signal's handler raised while a stream was read.
     fn check_raised(&self) -> PyResult<()> {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
         raised.map_or(Ok(()), Err)
@@ -165,7 +165,7 @@ fn append_rows(py: Python<'_>, batch: &RecordBatch, list: &Bound<'_, PyList>) ->
     Ok(())
 }
 
-/// The rest of a result's rows, for whoever reads the stream.
+/// The rest of a result's rows, for the reader of the stream.
 struct StreamReader {
     schema: SchemaRef,
     source: Source,
@@ -182,7 +182,7 @@ impl StreamReader {
 }
 
 impl Drop for StreamReader {
-    /// A query whose rows nobody reads stops, though another thread waits for it. In a transaction, whose session runs
+    /// A query whose rows nobody reads stops, even if another thread waits for it. In a transaction, whose session runs
     /// other statements, it ends with its next rows.
     fn drop(&mut self) {
         let is_alone = self.session.as_ref().is_some_and(|session| !session.in_transaction());
@@ -194,9 +194,9 @@ impl Drop for StreamReader {
 
 enum Source {
     Empty,
-    /// Read in the thread that asks.
+    /// The calling thread reads the rows.
     Direct(Option<RecordBatch>, Box<Reading>),
-    /// Read by a thread of its own, so that the asking one, Python's main thread, can look for Ctrl-C meanwhile.
+    /// A separate thread reads the rows, so that the calling one, Python's main thread, can look for Ctrl-C meanwhile.
     Pumped(Mutex<Receiver<Result<RecordBatch>>>),
 }
 

@@ -167,12 +167,12 @@ fn last_answer(session: &atsdb::sql::Session, asked: &BoundText) -> Result<Answe
     answer.ok_or_else(|| Error::new(ErrorKind::Sql, "there is no statement in the text"))
 }
 
-/// The error of whoever exports a stream.
+/// The error for a failure of the exporter of a stream.
 fn of_source(error: atsdb::arrow::error::ArrowError) -> Error {
     Error::new(ErrorKind::InvalidValue, format!("reading the rows failed: {error}")).with_source(error)
 }
 
-/// Where rows go: into the open transaction, or into a batch of their own.
+/// The destination of rows: the open transaction, or a separate batch.
 struct Target {
     session: Arc<atsdb::sql::Session>,
     table: Table,
@@ -202,7 +202,7 @@ impl Target {
         Ok(())
     }
 
-    /// The number of rows, and whether they were stored: `false` says that a batch with this id was before.
+    /// The number of rows, and whether they were stored: `false` means that a batch with this id was committed before.
     fn commit(self) -> Result<(u64, bool)> {
         let Some(batch) = self.batch else { return Ok((self.row_count, true)) };
         let skipped_rows = batch.skipped_rows();

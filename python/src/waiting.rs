@@ -1,7 +1,7 @@
-//! How a call waits for work that may take long: without the interpreter's lock, so that other threads of Python run,
-//! and in the main thread so that Ctrl-C ends it.
+//! How a call waits for work that may take a long time: without the interpreter's lock, so that other Python threads
+//! run, and in the main thread in such a way that Ctrl-C ends it.
 //!
-//! Python runs its signal handlers in the main thread alone, between two steps of the interpreter. So in the main thread
+//! Python runs its signal handlers only in the main thread, between two steps of the interpreter. So in the main thread
 //! the work is done by another thread, while this one looks for signals.
 
 use crate::failure::exception;
@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-/// How long Ctrl-C may go unnoticed.
+/// The longest time that Ctrl-C may go unnoticed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 static MAIN_THREAD: OnceLock<ThreadId> = OnceLock::new();
@@ -88,8 +88,8 @@ fn of_panic(panic: &(dyn Any + Send)) -> Error {
     Error::internal(format!("the call failed inside: {}", text.unwrap_or("no message")))
 }
 
-/// Waits for what another thread sends; `None` when it sends no more. Looks for signals meanwhile, if this is the main
-/// thread: then `interrupt` is called, and what the signal's handler raised is returned.
+/// Waits for the next item that another thread sends; `None` when it sends no more. Looks for signals meanwhile, if
+/// this is the main thread: then `interrupt` is called, and the exception that the signal's handler raised is returned.
 pub(crate) fn receive<T: Send>(receiver: &mut Receiver<T>, interrupt: impl Fn()) -> PyResult<Option<T>> {
     // Most of the time it is there already, and the interpreter's lock is not needed.
     match receiver.try_recv() {

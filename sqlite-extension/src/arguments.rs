@@ -1,4 +1,4 @@
-//! What is written in parentheses behind `USING atsdb`: the path of a store, a table, and options.
+//! The arguments in parentheses after `USING atsdb`: the path of a store, a table, and options.
 
 use crate::error::module_error;
 use crate::time_format::TimeFormat;
@@ -35,7 +35,7 @@ impl Arguments {
     }
 }
 
-/// The path of a store, of which a URL may be given.
+/// The path of a store, which may be given as a URL.
 pub(crate) fn path_of(url: &str) -> Result<String> {
     let is_other =
         ["postgresql:", "postgres:", "mysql:", "mariadb:", "memory:"].iter().any(|scheme| url.starts_with(scheme));

@@ -1,4 +1,4 @@
-//! What is asked of the host's connection.
+//! Questions to the host's connection.
 
 #![expect(unsafe_code, reason = "the connection is the host's, a pointer")]
 

@@ -1,4 +1,4 @@
-//! How many rows and what cost a plan has. Only the choice of a plan depends on it, no answer.
+//! The estimated number of rows and cost of a plan. Only the choice of a plan depends on them, never a result.
 
 use crate::plan::{Operator, Plan};
 use crate::time_format::StoredBounds;
@@ -6,14 +6,14 @@ use atsdb_core::{Bound, ChunkId, DefinitionVersion, Table, TableId};
 use atsdb_engine::ReadSnapshot;
 use std::collections::BTreeMap;
 
-/// The cost of finding chunks, of reading a row and of returning one, where SQLite reads a row of its own for about 3.
+/// The cost of finding chunks, of reading a row and of returning one. For SQLite, a row of its own costs about 3.
 const COST_OF_SCAN: f64 = 30.0;
 const COST_OF_READ: f64 = 0.05;
 const COST_OF_ROW: f64 = 2.0;
 /// How many chunks are looked at for the number of strings of a column.
 const CHUNKS_SAMPLED: usize = 16;
 
-/// What is known of a table.
+/// The figures of a table that estimates use.
 #[derive(Debug, Clone)]
 pub(crate) struct Figures {
     version: (TableId, DefinitionVersion, ChunkId),
@@ -31,12 +31,12 @@ pub(crate) struct Estimate {
     pub(crate) cost: f64,
 }
 
-/// The bounds of the time, as far as they are known while SQLite plans.
+/// The bounds of the time, as far as SQLite knows them while it plans.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TimeBounds {
     None,
     Known(StoredBounds),
-    /// So many bounds by parameters.
+    /// The number of bounds that are given by parameters.
     Unknown(usize),
 }
 

@@ -1,7 +1,7 @@
 //! The values of a plan's terms as a request to the engine.
 //!
 //! SQLite tests each row again, by its own rules for types. So a request may let rows through, and must not lose one: a
-//! term whose operand would be compared by a rule that is not known here is left out.
+//! term is left out if SQLite would compare its operand by a rule that this module does not know.
 
 use crate::plan::{Operator, Plan, Term};
 use crate::time_format::{Side, StoredBounds, TimeFormat, TimeScale, number_bounds};
@@ -21,7 +21,7 @@ pub(crate) enum Operands {
     Many(Vec<Operand>),
 }
 
-/// What a scan reads.
+/// The request for a scan.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Request {
     pub(crate) scan: ScanRequest,
@@ -34,7 +34,7 @@ pub(crate) fn request(table: &Table, format: TimeFormat, plan: &Plan, operands: 
         columns: plan.columns.clone(),
         range: TimeRange::ALL,
         predicates: Vec::new(),
-        // Whoever asks for a part may ask for it again, in a join for instance.
+        // A query that reads only a part may read it again, in a join for instance.
         use_cache: !plan.terms.is_empty(),
     };
     let mut request = Request { scan, rowids: i64::MIN..=i64::MAX };
@@ -171,8 +171,8 @@ fn is_time(table: &Table, position: usize) -> bool {
     table.definition.columns.get(position).map(|column| column.id) == time
 }
 
-/// The stored values of an integer or time that a comparison can be true for. The outer `None`: it is no such column,
-/// or the operand says nothing.
+/// The stored values of an integer or time column for which a comparison can be true. The outer `None` means that the
+/// column has another type, or that the operand sets no bound.
 fn bounds_of(
     column: ColumnType,
     side: Side,

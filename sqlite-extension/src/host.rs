@@ -15,7 +15,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 
-/// The oldest host: 3.38 passes all values of an IN at once, and tells them from each other while it plans.
+/// The oldest host: 3.38 can pass all values of an IN at once, and tells while it plans which terms are INs.
 const VERSION_MIN: c_int = 3_038_000;
 
 /// The first functions of later versions. A host has those before the first one that it lacks.
@@ -56,11 +56,11 @@ pub(crate) unsafe fn load(
         unsafe { take_over(routines) }?;
         // SAFETY: the connection is open, and the object that refers to it does not close it.
         let host = unsafe { Connection::from_handle(db) }?;
-        // SAFETY: what is registered is dropped before SQLite closes the connection.
+        // SAFETY: everything that is registered is dropped before SQLite closes the connection.
         register(&host, unsafe { HostConnection::new(db) })
     });
     match done {
-        // What has destructors of threads must not be unloaded while threads run.
+        // A library with destructors of thread-local values must not be unloaded while threads run.
         Ok(()) => ffi::SQLITE_OK_LOAD_PERMANENTLY,
         Err(error) => {
             // SAFETY: the table is valid, and `message` is null or a place for a text that SQLite frees.
@@ -70,7 +70,7 @@ pub(crate) unsafe fn load(
     }
 }
 
-/// Takes the host's functions over, once for the process.
+/// Takes over the host's functions, once per process.
 unsafe fn take_over(routines: *const ffi::sqlite3_api_routines) -> Result<()> {
     // SAFETY: the field is among the first of the table, which all versions have.
     let Some(version_of) = (unsafe { (*routines).libversion_number }) else {
@@ -122,7 +122,7 @@ fn known_bytes(version: c_int) -> usize {
     first_missing.map_or(size_of::<ffi::sqlite3_api_routines>(), |(_, offset)| *offset)
 }
 
-/// The version of the host's SQLite; to `libsqlite3-sys`'s check that of its own declarations.
+/// Returns the version of the host's SQLite, but to the check of `libsqlite3-sys` the version of its own declarations.
 unsafe extern "C" fn library_version() -> c_int {
     if IS_CHECKED.get() {
         return ffi::SQLITE_VERSION_NUMBER;

@@ -3,7 +3,7 @@
 //! Owned here: the virtual tables, what SQLite may push down to them, and how values look in SQLite. Not owned: the
 //! store (`sqlite`) and reading it (`engine`).
 //!
-//! Everything runs on the thread that called SQLite, and by the SQLite that loaded the extension. A second SQLite in
+//! Everything runs on the thread that called SQLite, and uses the SQLite that loaded the extension. A second SQLite in
 //! the process would lose the locks of the first one, since POSIX locks belong to the process.
 //!
 //! Modules, from the top. Each imports only modules below it:
@@ -13,18 +13,18 @@
 //! | `attach` | the function `atsdb_attach` |
 //! | `list` | the table-valued function `atsdb_tables` |
 //! | `table` | one table of a store as a virtual table |
-//! | `estimate` | how many rows and what cost a plan has |
+//! | `estimate` | the estimated number of rows and cost of a plan |
 //! | `cursor` | the rows of one scan |
-//! | `walk` | which chunks are read next, and rows in the order of time |
+//! | `walk` | the choice of the chunks to read next, and the sorting of rows by time |
 //! | `rows` | the decoded rows of chunks, value by value |
 //! | `filter` | the values of a plan's terms as a request to the engine |
-//! | `plan` | what SQLite pushes down, as text |
+//! | `plan` | the parts of a query that SQLite pushes down, as text |
 //! | `shape` | the columns as SQLite sees them |
 //! | `stores` | the stores that a connection has open, and their snapshots |
 //! | `transaction` | when a transaction of the host ends |
 //! | `time_format`, `time_text` | times as values of SQLite, and times that were written as text |
-//! | `arguments` | what is written in parentheses behind `USING atsdb` |
-//! | `connection` | what is asked of the host's connection |
+//! | `arguments` | the arguments in parentheses after `USING atsdb` |
+//! | `connection` | questions to the host's connection |
 //! | `error` | errors and panics as errors of SQLite |
 //! | `host` | the functions of the host's SQLite |
 
@@ -53,7 +53,7 @@ use rusqlite::{Connection, Result, ffi};
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
-/// What SQLite calls when it loads the extension.
+/// The entry point, which SQLite calls when it loads the extension.
 ///
 /// # Safety
 ///

@@ -1,17 +1,18 @@
-//! What SQLite pushes down, as text: SQLite keeps it with a prepared statement and shows it in EXPLAIN QUERY PLAN.
+//! The parts of a query that SQLite pushes down, as text: SQLite keeps it with a prepared statement and shows it in
+//! EXPLAIN QUERY PLAN.
 //!
-//! The text ends with a part for [`Plan::parse`]: positions of columns, terms and the order. What is before it is for
+//! The text ends with a part for [`Plan::parse`]: positions of columns, terms and the order. The text before it is for
 //! people.
 
 use crate::shape::ColumnShape;
 use std::fmt::{self, Write as _};
 
-/// How a scan is done.
+/// The plan of a scan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Plan {
-    /// The columns that are asked for.
+    /// The columns that the query uses.
     pub(crate) columns: Vec<usize>,
-    /// Of the conditions those that the scan can use. Their operands follow in this order, except for tests for NULL.
+    /// Those of the conditions that the scan can use. Their operands follow in this order, except for tests for NULL.
     pub(crate) terms: Vec<Term>,
     pub(crate) order: Option<Order>,
 }

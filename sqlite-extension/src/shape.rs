@@ -22,7 +22,7 @@ pub(crate) fn shape_of(table: &Table) -> Vec<ColumnShape> {
     table.definition.columns.iter().map(shape).collect()
 }
 
-/// Looks a table up by name, and refuses one whose rows are not all in the store.
+/// Looks up a table by name, and refuses one whose rows are not all in the store.
 pub(crate) fn find<'a>(snapshot: &'a ReadSnapshot, name: &str) -> Result<&'a Table> {
     let table = snapshot.table(name).map_err(of_store)?;
     let definition = &table.definition;
@@ -68,7 +68,8 @@ pub(crate) fn declaration(columns: &[ColumnShape], format: TimeFormat) -> Result
         .map_err(|_| module_error("a column's name contains a zero byte"))
 }
 
-/// The type that gives a column the right affinity: to which type SQLite converts what the column is compared with.
+/// The type that gives a column the right affinity: it decides to which type SQLite converts the operands of
+/// comparisons with the column.
 fn sql_type(column: ColumnType, format: TimeFormat) -> String {
     if let Some(scale) = TimeScale::of(column) {
         return match format {

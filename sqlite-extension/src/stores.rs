@@ -124,7 +124,7 @@ impl StoreFile {
 }
 
 impl Current {
-    /// Takes a snapshot. If another file is at the path now, it is opened.
+    /// Takes a snapshot. If the path now leads to another file, that file is opened.
     fn take(&mut self, path: &Path) -> atsdb_core::Result<ReadSnapshot> {
         if self.opened.identity != identity(path) {
             self.opened = Opened::open(path)?;
@@ -144,7 +144,7 @@ struct Opened {
 
 impl Opened {
     fn open(path: &Path) -> atsdb_core::Result<Self> {
-        // It is asked for first: if the file is replaced in the meantime, it is opened again.
+        // The identity is read first: if the file is replaced in the meantime, it is opened again later.
         let identity = identity(path);
         let options =
             SqliteOptions { create: false, read_only: true, busy_timeout: BUSY_TIMEOUT, ..SqliteOptions::default() };

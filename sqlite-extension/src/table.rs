@@ -29,7 +29,7 @@ pub(crate) fn register(host: &Connection, stores: &Arc<Stores>) -> Result<()> {
     host.create_module("atsdb", const { &Module::<StoreTable>::read_only_module() }, Some(Arc::clone(stores)))
 }
 
-/// What a table and its scans share.
+/// The state that a table and its scans share.
 #[derive(Debug)]
 pub(crate) struct TableState {
     pub(crate) stores: Arc<Stores>,
@@ -109,7 +109,8 @@ impl CreateVTab<'_> for StoreTable {
 }
 
 impl TableState {
-    /// What can be used of what SQLite offers, and the constraint behind each term.
+    /// The plan made of the constraints that SQLite offers, as far as a scan can use them, and the constraint of each
+    /// term.
     fn plan(&self, info: &IndexInfo) -> Result<(Plan, Vec<usize>)> {
         let (mut terms, mut constraints) = (Vec::new(), Vec::new());
         for (number, constraint) in info.constraints().enumerate().filter(|(_, constraint)| constraint.is_usable()) {
@@ -159,7 +160,7 @@ impl TableState {
         Some(Order { by, descending: first.is_order_by_desc() })
     }
 
-    /// Uses the table as it is now, if it is still the one that was declared.
+    /// Uses the current state of the table, if it is still the one that was declared.
     fn with_table<T>(&self, work: impl FnOnce(&Table) -> Option<T>) -> Option<T> {
         let snapshot = self.file.glance().ok()?;
         let table = snapshot.table(&self.name).ok().filter(|table| shape_of(table) == self.shape)?;
@@ -206,7 +207,7 @@ impl TableState {
 
     /// The estimate of a plan, and whether it finds one row at most.
     fn estimate(&self, plan: &Plan, time: TimeBounds) -> (Estimate, bool) {
-        // Without figures any plan is as good; reading reports what is wrong.
+        // Without figures all plans are equally good. A later read reports the error.
         let unknown = Estimate { rows: 1e6, cost: 1e6 };
         let estimated = || -> Option<(Estimate, bool)> {
             let snapshot = self.file.glance().ok()?;

@@ -1,4 +1,4 @@
-//! Times and dates as values of SQLite, and the times that a comparison with such a value can be true for.
+//! Times and dates as values of SQLite, and the times for which a comparison with such a value can be true.
 
 use crate::error::module_error;
 use crate::time_text::{self, PER_SECOND};
@@ -43,7 +43,7 @@ pub(crate) struct TimeScale {
     unit: TimeUnit,
 }
 
-/// What a time is in SQLite.
+/// A time as a value of SQLite.
 #[derive(Debug, PartialEq)]
 pub(crate) enum TimeValue<'a> {
     Text(&'a [u8]),
@@ -51,7 +51,7 @@ pub(crate) enum TimeValue<'a> {
     Real(f64),
 }
 
-/// Times as text. Times that follow each other are mostly of one day, whose text is kept.
+/// Times as text. Consecutive times are mostly on the same day, so the text of the last day is kept.
 #[derive(Debug, Default)]
 pub(crate) struct TimeWriter {
     /// The day, and its length in the text.
@@ -157,7 +157,7 @@ impl TimeScale {
     }
 
     /// The stored values that can satisfy `value side operand` in this format, or more. `None` if there are none, and
-    /// the outer `None` if the operand says nothing about them.
+    /// the outer `None` if the operand sets no bounds.
     pub(crate) fn bounds(self, side: Side, operand: ValueRef<'_>, format: TimeFormat) -> Option<Option<StoredBounds>> {
         match (format, operand) {
             (TimeFormat::Text, ValueRef::Text(text)) => {
@@ -210,7 +210,7 @@ fn near(side: Side, value: f64) -> Option<Option<StoredBounds>> {
 }
 
 fn widened(side: Side, value: f64, slack: f64) -> Option<Option<StoredBounds>> {
-    // Three units in the last place, and what the caller knows to be inexact.
+    // Three units in the last place, plus the inexactness that the caller knows of.
     let slack = slack + value.abs() * 1e-15 + 1.0;
     let (low, high) = ((value - slack).floor(), (value + slack).ceil());
     // Conversions saturate; a NaN is not a value of SQLite.

@@ -37,7 +37,7 @@ fn compare(a: &str, b: &str) -> Ordering {
 }
 
 /// Parses a time: a year, a month, a date, or a date with an hour, a minute, a second or a fraction, and an offset from
-/// UTC. What is not written is the smallest that it can be.
+/// UTC. A part that is missing has its smallest value.
 pub(crate) fn parse(text: &str) -> Option<Instant> {
     let bytes = text.as_bytes();
     if let Some(instant) = usual(bytes) {
@@ -59,8 +59,8 @@ pub(crate) fn parse(text: &str) -> Option<Instant> {
     }
 }
 
-/// The form that the extension writes itself, and SQLite's functions nearly so: most comparisons are between such
-/// times. `None` says nothing.
+/// Parses the form that the extension itself writes, and SQLite's functions nearly so: most comparisons are between
+/// such times. After `None` the text may still be a time in another form.
 fn usual(bytes: &[u8]) -> Option<Instant> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T' | b' ', h1, h2, b':', n1, n2, b':', s1, s2, rest @ ..] =
         bytes

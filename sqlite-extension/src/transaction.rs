@@ -1,8 +1,9 @@
 //! When a transaction of the host ends.
 //!
-//! SQLite tells a virtual table of a transaction only if it takes part as one that is written. So an empty table in the
-//! schema `temp` takes part for all tables of the extension: an empty DELETE makes SQLite begin a transaction of it,
-//! and report its end. Nothing is written, and no file but the connection's own temporary one is locked.
+//! SQLite informs a virtual table of a transaction only if the table takes part as one that is written to. So an empty
+//! table in the schema `temp` takes part for all tables of the extension: an empty DELETE makes SQLite begin a
+//! transaction of it, and report its end. Nothing is written, and no file but the connection's own temporary one is
+//! locked.
 
 #![expect(unsafe_code, reason = "the layout of a virtual table is fixed by SQLite")]
 

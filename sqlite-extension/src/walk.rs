@@ -1,8 +1,8 @@
-//! Which chunks are read next, and rows in the order of time.
+//! The choice of the chunks to read next, and the sorting of rows by time.
 //!
 //! Without an order, chunks are read one by one. In the order of time, chunks whose times overlap are read together and
-//! their rows sorted. If that would be too many rows, their time is cut into windows, and each window reads the chunks
-//! again: decoding costs much less than what SQLite does with a row.
+//! their rows sorted. If that would be too many rows, their range of times is cut into windows, and each window reads
+//! the chunks again: decoding costs much less than what SQLite does with a row.
 
 use crate::error::of_store;
 use crate::filter::Request;
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-/// How many rows are sorted at once, about.
+/// The approximate number of rows that are sorted at once.
 const WINDOW_ROWS: u64 = 1 << 20;
 /// How many times of a group are looked at to cut it into windows.
 const SAMPLES: u64 = 1 << 18;
@@ -39,7 +39,7 @@ pub(crate) struct Walk {
     chunks_read: usize,
 }
 
-/// What is read next: chunks by their positions in the scan.
+/// The next step of reading: chunks by their positions in the scan.
 enum Step {
     Chunk(usize),
     /// Chunks whose times overlap.
@@ -230,7 +230,8 @@ impl Walk {
     }
 }
 
-/// Windows over all times with about so many of the samples each; one that many samples share is alone.
+/// Windows over all times with about `per_window` of the samples each. A time that many samples share gets a window for
+/// itself.
 fn windows(samples: &[i64], per_window: usize) -> Vec<(i64, i64)> {
     // The first times of windows.
     let mut starts = vec![i64::MIN];
@@ -249,7 +250,7 @@ fn windows(samples: &[i64], per_window: usize) -> Vec<(i64, i64)> {
     starts.iter().copied().zip(ends).collect()
 }
 
-/// What is read, in the order wanted.
+/// The steps of reading, in the wanted order.
 fn steps(scan: &Scan, order: Option<Order>, rowids: &RangeInclusive<i64>) -> Result<VecDeque<Step>> {
     let mut positions = Vec::with_capacity(scan.chunks().len());
     for (position, chunk) in scan.chunks().iter().enumerate() {

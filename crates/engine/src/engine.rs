@@ -51,7 +51,7 @@ pub struct EngineOptions {
     pub preload_bytes: usize,
     /// Maximum size in bytes of all tables in memory together.
     pub resident_bytes: usize,
-    /// Whether a background thread seals slices, drops expired ones and gives space back.
+    /// Whether a background thread seals slices, drops expired ones and returns free space.
     pub maintenance: bool,
     /// How many threads encode and decode chunks. With 1, the calling thread encodes small chunks and does all sealing.
     pub threads: usize,
@@ -89,12 +89,12 @@ impl fmt::Debug for EngineOptions {
     }
 }
 
-/// Maintenance that a layer above the engine adds, such as refreshing rollups. A process without that layer leaves the
-/// work to those that have it.
+/// Maintenance that a layer above the engine adds, such as refreshing rollups. A process without that layer leaves this
+/// work to processes that have it.
 pub trait MaintenanceTask: Send + Sync {
-    /// Does the work that is due, while the engine holds the maintenance lease. Between two steps it must ask
-    /// `may_continue`, which is false once the lease is lost or the engine is closed. Returns whether it should run
-    /// again soon.
+    /// Does the work that is due, while the engine holds the maintenance lease. Between two steps it must call
+    /// `may_continue`, which returns false once the lease is lost or the engine is closed. Returns whether it should
+    /// run again soon.
     fn run(&self, engine: &Engine, may_continue: &dyn Fn() -> bool) -> Result<bool>;
 }
 
@@ -171,7 +171,7 @@ impl Engine {
         find_table(&self.tables()?, name).cloned()
     }
 
-    /// The table of the program with this name, which users do not see; `None` if there is none.
+    /// The program's own table with this name, which users do not see; `None` if it does not exist.
     pub fn system_table(&self, name: &str) -> Result<Option<Table>> {
         Ok(self.snapshot()?.system_table(name).cloned())
     }
@@ -181,7 +181,7 @@ impl Engine {
         self.shared().store.create_table(definition, None)
     }
 
-    /// Drops a table with all its rows, and gives back what it occupied.
+    /// Drops a table with all its rows, and frees its space.
     pub fn drop_table(&self, table: &Table) -> Result<()> {
         self.drop_in_attempts(table)?;
         self.shared().give_back();
@@ -252,14 +252,14 @@ impl Engine {
         SealingHold::new(self.shared())
     }
 
-    /// Seals all slices of one table, or of all tables, that have fresh chunks, and gives the space back. Chunks with
+    /// Seals all slices of one table, or of all tables, that have fresh chunks, and frees the space. Chunks with
     /// another slice width than the table's are re-sliced first. A damaged slice is left as it is and reported as
     /// [`Corrupt`](ErrorKind::Corrupt) after the others are sealed.
     pub fn recompress(&self, table: Option<&Table>) -> Result<SealReport> {
         seal::recompress(self.shared(), table)
     }
 
-    /// Drops the expired slices of one table, or of all tables, and gives their space back.
+    /// Drops the expired slices of one table, or of all tables, and frees their space.
     pub fn retain(&self, table: Option<&Table>) -> Result<RetainReport> {
         retain::retain(self.shared(), table)
     }
@@ -293,7 +293,7 @@ impl Engine {
         self.shared().preloaded.stats()
     }
 
-    /// Figures of all caches on this machine, in the order in which a read asks them. Hits and misses are those of this
+    /// Figures of all caches on this machine, in the order in which a read uses them. Hits and misses are those of this
     /// process, except for the page cache: there they are those of all processes that ever read the store here.
     pub fn caches(&self) -> Vec<CacheFigures> {
         caches::caches(self.shared())
@@ -319,7 +319,7 @@ impl Engine {
         verify::verify(self.shared(), table)
     }
 
-    /// A cut: what a copy of the store would hold now.
+    /// A cut: the contents that a copy of the store would have now.
     pub fn cut(&self, selection: &Selection) -> Result<Cut> {
         Cut::of(&self.snapshot()?, selection)
     }
@@ -330,8 +330,8 @@ impl Engine {
     }
 }
 
-/// The task, if one is set by then, in the form in which the maintenance thread calls it. The thread keeps no engine
-/// alive.
+/// The task, if one is set at the time of the call, in the form for the maintenance thread. The thread does not keep
+/// the engine alive.
 fn task_of(task: &Arc<OnceLock<Arc<dyn MaintenanceTask>>>) -> Task {
     let cell = Arc::clone(task);
     Box::new(move |shared, may_continue| {

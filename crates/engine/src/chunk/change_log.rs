@@ -1,6 +1,5 @@
-//! The change log of a table with rollups: the times in which rows were removed or changed.
-//!
-//! *Added* rows need no log: fresh chunks have numbers, and a rollup knows up to which number it accounts for. But a
+//! The change log of a table with rollups: the times in which rows were removed or changed. *Added* rows need no log:
+//! fresh chunks have increasing numbers, and a rollup stores the number up to which it has accounted for them. But a
 //! chunk that is rewritten or removed leaves no trace, and a sealed one gets a new number. So every commit that removes
 //! a chunk adds a small chunk with its times to the log; sealing does so only for chunks that a rollup has not
 //! accounted for yet. Adding to the log never conflicts with another writer. Retention logs nothing: the rows that it

@@ -51,7 +51,7 @@ fn refuse_unknown_columns(definition: &TableDefinition, batch: &RecordBatch) -> 
 pub(crate) enum RowNumbers {
     /// The rows are in the caller's order: errors count them from 1.
     Known,
-    /// The rows are in an order that the caller does not know.
+    /// The order of the rows is unknown to the caller.
     Unknown,
 }
 

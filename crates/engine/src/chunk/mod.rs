@@ -1,5 +1,5 @@
 //! The rows of one chunk: converting, sorting and encoding them, and filling in columns that are newer than the chunk.
-//! Nothing here knows a store.
+//! Nothing here depends on a store.
 
 pub(crate) mod change_log;
 pub(crate) mod coerce;

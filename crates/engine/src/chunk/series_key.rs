@@ -105,7 +105,8 @@ mod tests {
     use atsdb_core::{ColumnType, MapWidth, TableDefinition};
     use std::sync::Arc;
 
-    /// What is tried is bounded, however many mapped columns there are, and the series are found among them.
+    /// The number of trials is bounded, however many mapped columns there are, and the series key is still found among
+    /// them.
     #[test]
     fn of_very_many_mapped_columns_those_that_tell_series_apart_are_tried() {
         const ROWS: i64 = 2_000;

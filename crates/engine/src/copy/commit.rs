@@ -1,6 +1,6 @@
-//! The commit of a copy: everything becomes visible at once, and what the source no longer has is removed.
+//! The commit of a copy: everything becomes visible at once, and everything that the source no longer has is removed.
 //!
-//! A first change publishes the tables of the stage, a second one sets what refers to other tables. Both are in the
+//! A first change publishes the tables of the stage, a second one sets the references to other tables. Both are in the
 //! same call of [`Store::commit`](atsdb_core::Store::commit), so that no reader sees the state in between.
 
 use crate::chunk::change_log::log_definition;
@@ -145,8 +145,8 @@ impl ChangeLogs {
 }
 
 /// Makes rollups account for the chunks of the commit, whose numbers are known now, except for the times that were
-/// stale in the source. If another writer is faster, fresh chunks stay news, and the rollup is computed a little more
-/// than necessary.
+/// stale in the source. If another writer is faster, fresh chunks still count as new, and slightly more of the rollup
+/// is computed than necessary.
 fn settle_rollups(store: &dyn Store, finals: &[Table], environment: &dyn Environment) -> Result<()> {
     if finals.iter().all(|table| table.definition.rollup.is_none()) {
         return Ok(());

@@ -1,8 +1,8 @@
-//! A cut: the contents of a copy, all of one moment.
+//! A cut: the contents of a copy, all from one moment.
 //!
 //! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A cut of
-//! the whole store has the tables of the program, too, such as the one of users. A rollup
-//! comes with its rows and all its stale times of that moment, so that the change log is not needed.
+//! the whole store also has the program's own tables, such as the one of users. A rollup has its rows and all its stale
+//! times of that moment, so that the change log is not needed.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::origin::hexadecimal;
@@ -114,7 +114,7 @@ pub struct CutTable {
 /// The source of a chunk of the copy.
 #[derive(Debug)]
 pub enum CutChunk {
-    /// A chunk that is copied as it is, and its 128-bit name.
+    /// A chunk that is copied unchanged, and its 128-bit name.
     Whole(ChunkEntry, ChunkUid),
     /// A chunk of which only the rows in the time range are copied, under a new name.
     Partial(ChunkEntry),
@@ -175,8 +175,8 @@ impl Cut {
         .with(tables, selection)
     }
 
-    /// A cut of a copy, such as a backup, whose tables are already as a copy has them. `place` is the source's URL, for
-    /// messages; `taken_ms` is when the copied cut was taken, in milliseconds since the Unix epoch.
+    /// A cut of a copy, such as a backup, whose tables already have the form for a copy. `place` is the source's URL,
+    /// for messages; `taken_ms` is when the copied cut was taken, in milliseconds since the Unix epoch.
     pub fn of_copy(
         source: [u8; 16],
         place: String,

@@ -2,14 +2,12 @@
 //!
 //! Backup, restore and migration between databases use this one mechanism. A copy transfers a [`Cut`]: one snapshot
 //! over all tables. Chunks keep their bytes and their 128-bit names, so the names show which chunks the target has: a
-//! repeated copy transfers only what is new, removes what the source no longer has (sealed, rewritten, expired), and
-//! makes both visible in one commit. Until then everything is in a stage of the target. An interrupted copy is found by
-//! its stage and resumed.
-//!
-//! One part per file: [`cut`] is what is copied, [`read`] reads its chunks, `plan` decides what happens to the target's
-//! tables, `stage` and `transfer` write before the commit, `commit` commits, `lease` lets only one copy write to a
-//! target at a time. Not owned: the origin that a copied table remembers (`shared::origin`), and the objects of
-//! backups, which read a cut as well (`archive`).
+//! repeated copy transfers only new chunks, removes those that the source no longer has (sealed, rewritten, expired),
+//! and makes both visible in one commit. Until then everything is in a stage of the target. An interrupted copy is
+//! found by its stage and resumed. One part per file: [`cut`] is the contents of a copy, [`read`] reads its chunks,
+//! `plan` decides how the target's tables change, `stage` and `transfer` write before the commit, `commit` commits,
+//! `lease` lets only one copy write to a target at a time. Not owned: the origin that a copied table remembers
+//! (`shared::origin`), and the objects of backups, which read a cut as well (`archive`).
 
 mod commit;
 pub mod cut;
@@ -28,7 +26,7 @@ use crate::shared::environment::Environment;
 use atsdb_core::{Error, ErrorKind, Result, Store, Table};
 use std::sync::Arc;
 
-/// Copies a cut into the engine's store, and forgets what this process keeps of the tables that were removed.
+/// Copies a cut into the engine's store, and clears this process's caches of removed tables.
 pub(crate) fn copy_from(shared: &Arc<Shared>, cut: &Cut, options: &CopyOptions) -> Result<CopyReport> {
     let tables = || ReadSnapshot::take(shared).map(|snapshot| snapshot.tables().to_vec());
     let before: Vec<Table> = tables()?;
@@ -39,7 +37,7 @@ pub(crate) fn copy_from(shared: &Arc<Shared>, cut: &Cut, options: &CopyOptions) 
         shared.residents.drop_table(table.id);
         shared.dictionaries.forget(table.id);
     }
-    // Copied tables in memory are loaded anew at their next use.
+    // Copied tables in memory are loaded again at their next use.
     let copied = after.iter().filter(|table| table.definition.is_in_memory() && is_copy(cut, table));
     copied.for_each(|table| shared.residents.forget(table.id));
     shared.give_back();

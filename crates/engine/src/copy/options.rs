@@ -16,7 +16,7 @@ pub struct CopyOptions {
     /// Whether to replace tables of the target that have the name of a copied table or were changed since they were
     /// copied.
     pub overwrite: bool,
-    /// Whether the target may have tables of its own. They stay.
+    /// Whether the target may have other tables. They are not changed.
     pub allow_non_empty: bool,
     /// Whether to check the source's structures first, and to read back and check everything written before it becomes
     /// visible. Pages are always checked when they are read.
@@ -45,7 +45,7 @@ pub struct CopyProgress {
     pub rows: u64,
 }
 
-/// What a copy did.
+/// The result of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CopyReport {
     /// Tables, views and rollups copied.

@@ -1,4 +1,4 @@
-//! Plans what happens to the target's tables: which are created, updated and dropped, and what is refused.
+//! Plans the changes of the target's tables: which are created, updated, dropped or refused.
 
 use crate::copy::cut::{Cut, CutTable};
 use crate::copy::options::CopyOptions;
@@ -16,7 +16,7 @@ pub(super) struct Plan {
     pub(super) newest: ChunkId,
 }
 
-/// What the copy does for a table of the cut.
+/// The action of the copy for a table of the cut.
 #[derive(Debug, Clone)]
 pub(super) enum TableAction {
     /// Creates it.
@@ -187,7 +187,7 @@ impl Planning<'_> {
         }
     }
 
-    /// Refuses to change a table for which the target has a rollup of its own.
+    /// Refuses to change a table for which the target has its own rollup.
     fn refuse_foreign_rollups(&self, actions: &[TableAction]) -> Result<()> {
         for rollup in self.tables {
             let Some(source) = rollup.definition.rollup.as_ref().map(|rollup| rollup.source) else { continue };

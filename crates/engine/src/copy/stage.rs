@@ -1,4 +1,4 @@
-//! What a copy writes before its commit: tables and chunks in a stage of the target, which no reader sees.
+//! The stage of a copy before its commit: tables and chunks in the target, which no reader sees.
 //!
 //! An interrupted copy leaves its stage behind. The next copy of the same source finds the stage by its contents, uses
 //! what it still needs and discards the rest.

@@ -117,7 +117,7 @@ fn read_each<'m>(
     };
     for group in groups {
         let chunks: Result<Vec<_>> = group.iter().map(read).collect();
-        // The receiver is gone if writing or another reader has failed.
+        // The receiver no longer exists if writing or another reader has failed.
         if done.send(chunks.map(|chunks| chunks.into_iter().flatten().collect())).is_err() {
             return;
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Figures of one cache.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CacheFigures {
-    /// `preload`, `columns` or `pages`, in the order they are asked.
+    /// `preload`, `columns` or `pages`, in the order in which reads use them.
     pub name: &'static str,
     /// Its folder. `None` for the memory of this process.
     pub folder: Option<PathBuf>,

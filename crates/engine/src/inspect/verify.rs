@@ -1,5 +1,5 @@
-//! Verification: reads everything and reports what is damaged and where. If something cannot be read because of a
-//! shortage (file handles, memory, a server), that is no damage: it is reported as such and ends the check.
+//! Verification: reads everything and reports damage and its location. If something cannot be read because a resource
+//! is unavailable (file handles, memory, a server), that is not damage: it is reported as such and ends the check.
 
 use crate::chunk::index_columns::index_positions;
 use crate::chunk::missing::{column_statistics, missing_array};
@@ -14,7 +14,7 @@ use atsdb_core::store::Finding;
 use atsdb_core::{Bound, ChunkDescriptor, ChunkEntry, Error, ErrorKind, Index, Result, Table, TimeRange};
 use std::sync::Arc;
 
-/// What verification checked and found.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VerifyReport {
     /// Tables checked.
@@ -25,7 +25,7 @@ pub struct VerifyReport {
     pub pages: u64,
     /// Rows in the undamaged chunks.
     pub rows: u64,
-    /// What is damaged or could not be checked. Empty if all is well.
+    /// Damage, and anything that could not be checked. Empty if all is well.
     pub findings: Vec<Finding>,
 }
 

@@ -1,8 +1,8 @@
 //! The latest rows of each series, found without reading older chunks.
 //!
-//! Chunks are read in order of their latest times. Of each chunk only the rows are returned that are at least as late
-//! as all earlier rows of their series. A chunk is skipped once every series that it can hold has a later row than the
-//! whole chunk. A series is one index of a mapped column, or NULL.
+//! Chunks are read in order of their latest times. From each chunk, only those rows are returned that are at least as
+//! late as all earlier rows of their series. A chunk is skipped once every series that it can hold has a later row than
+//! the whole chunk. A series is one index of a mapped column, or NULL.
 
 use crate::chunk::missing::column_statistics;
 use crate::chunk::slice_buffer::times_from;

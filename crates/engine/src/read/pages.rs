@@ -69,7 +69,7 @@ fn is_column(id: &ColumnId) -> bool {
 }
 
 /// The location of a page in its cache file. Pages of columns are ordered by number, as in the descriptor: the set of
-/// columns of a chunk never changes. An index has a file of its own.
+/// columns of a chunk never changes. An index has a separate file.
 fn location_of(descriptor: &ChunkDescriptor, id: ColumnId) -> Result<PageRange> {
     let mut offset = 0;
     for page in descriptor.pages.iter().filter(|page| is_column(&page.column) || page.column == id) {

@@ -1,8 +1,8 @@
 //! Rewriting a chunk: its successor has fewer rows or other values in some columns.
 //!
-//! If all rows stay, the pages of unchanged columns are not decoded but bound to the new chunk as they are. The
-//! successor is fresh, and sealing merges it again. The commit must remove the old chunk in the same change, so that of
-//! two writers that rewrite a chunk at the same time one is refused.
+//! If all rows stay, the pages of unchanged columns are not decoded but bound to the new chunk unchanged. The successor
+//! is fresh, and sealing merges it again. The commit must remove the old chunk in the same change, so that if two
+//! writers rewrite a chunk at the same time, one of them is refused.
 
 use crate::chunk::encode::new_chunk;
 use crate::chunk::index_columns::index_positions;
@@ -24,7 +24,7 @@ pub struct Rewrite {
     pub keep: Option<BooleanArray>,
     /// The columns that change, by position in the table's definition: arrays in stored form with a value for each row
     /// of the old chunk. The time column cannot be set: a row may move to another slice, so it must be deleted and
-    /// added anew.
+    /// added again.
     pub set: Vec<(usize, ArrayRef)>,
 }
 

@@ -23,7 +23,7 @@ pub struct ScanRequest {
     pub columns: Vec<usize>,
     /// The times of the rows, in the table's unit.
     pub range: TimeRange,
-    /// Conditions of which all must hold. Rows for which one is false or NULL may be left out.
+    /// Conditions that must all hold. Rows for which one is false or NULL may be left out.
     pub predicates: Vec<Predicate>,
     /// Whether decoded columns are taken from the cache and added to it. A single read of a whole table is better off
     /// without.
@@ -327,7 +327,7 @@ impl Scan {
     pub(crate) fn select(&self, chunk: &ScanChunk) -> Result<Option<RowSelection>> {
         let definition = &self.table.definition;
         let row_count = chunk.entry.row_count as usize;
-        // Rows of one string often stand together: only they are then looked at.
+        // Rows with the same string are often adjacent. Then only those are examined.
         let (mapped, others): (Vec<&Condition>, Vec<&Condition>) =
             self.conditions.iter().partition(|condition| condition.matching.is_some());
         let time = definition.time_column().filter(|_| self.is_cut_by_range(&chunk.entry));
@@ -365,7 +365,7 @@ impl Scan {
     }
 }
 
-/// What decides whether a row matches.
+/// The conditions that decide whether a row matches.
 enum RowTest<'a> {
     Condition(&'a Condition),
     /// The time range.

@@ -86,8 +86,8 @@ impl ReadSnapshot {
         self.inner.tables.iter().chain(&self.inner.hidden).find(|table| table.id == id)
     }
 
-    /// The definitions that a change of a table's chunks relies on: the table's own, which also says whether the change
-    /// must be logged, and that of its change log.
+    /// The definitions that a change of a table's chunks relies on: the table's own, which also determines whether the
+    /// change must be logged, and that of its change log.
     pub(crate) fn based_on(&self, table: &Table) -> Vec<DefinitionGuard> {
         let tables = std::iter::once(table).chain(self.log_of(table));
         tables.map(|table| DefinitionGuard { table: table.id, version: table.version }).collect()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// The thread. Dropping this ends it, at the next point where it asks.
+/// The thread. Dropping this ends it, at the next point where it checks.
 pub(crate) struct Background {
     nudges: Arc<Nudges>,
     thread: Option<JoinHandle<()>>,
@@ -114,7 +114,7 @@ mod tests {
         }
         assert!(looks.recv_timeout(LONG).unwrap());
         std::thread::sleep(10 * SOON);
-        // However slow the machine is, between two looks lies the time of gathering.
+        // However slow the machine is, two checks are at least the collection time apart.
         let looks = 1 + looks.try_iter().count() as u32;
         assert!(looks * SOON <= begun.elapsed(), "{looks} looks");
     }

@@ -4,7 +4,7 @@
 //! A definition that a caller holds may be out of date at any time, and correctness does not depend on it: a change
 //! names the version of every definition that it was made under, the store refuses it in the same transaction if one
 //! has changed, and the work is repeated under the present definition. This file only makes that rare, and decides when
-//! rows need not be made anew.
+//! rows need not be rebuilt.
 
 use crate::chunk::missing::missing_array;
 use arrow::array::{Array, ArrayRef};

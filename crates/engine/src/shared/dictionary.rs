@@ -40,7 +40,7 @@ impl Dictionaries {
 pub(crate) struct Dictionary {
     table: TableId,
     column: ColumnId,
-    /// The first strings of the store's dictionary, as far as they are known, in order of index.
+    /// The known first strings of the store's dictionary, in order of index.
     strings: RwLock<Arc<StringArray>>,
     /// String to index, for the strings that writers of this process have used.
     written: RwLock<Written>,

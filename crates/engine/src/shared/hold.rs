@@ -32,7 +32,7 @@ impl SealingHold {
     }
 
     /// Pauses sealing in other processes, too. If one of them is sealing, this waits for some seconds and then gives
-    /// up: the transaction may then end in a conflict, which loses nothing.
+    /// up. The transaction may then end with a conflict, which loses no data.
     pub fn lease(&self) -> Result<()> {
         let shared = &self.shared;
         let until = shared.environment.uptime() + WAIT_MAX;

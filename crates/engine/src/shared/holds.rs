@@ -37,7 +37,7 @@ pub(crate) struct State {
     pub(crate) leased: usize,
 }
 
-/// Permission to commit sealed chunks. While it lives, no hold begins.
+/// Permission to commit sealed chunks. While it exists, no hold begins.
 pub(crate) struct SealPermit<'a> {
     _state: MutexGuard<'a, State>,
 }
@@ -53,7 +53,7 @@ impl Holds {
         self.lock().leased > 0
     }
 
-    /// Asks for permission to commit sealed chunks. `None` means that no permission is needed.
+    /// Requests permission to commit sealed chunks. `None` means that no permission is needed.
     ///
     /// Errors: [`ErrorKind::Conflict`] if background maintenance sealed them and there is a hold.
     pub(crate) fn permit(&self, trigger: SealTrigger, uptime: Duration) -> Result<Option<SealPermit<'_>>> {

@@ -1,6 +1,6 @@
 //! The state that all users of one store share: the store itself, caches, dictionaries, the clock, locks and threads.
 //!
-//! This room imports only [`chunk`](crate::chunk): it knows neither how rows are read nor how they are written.
+//! This room imports only [`chunk`](crate::chunk): it is independent of how rows are read and written.
 
 pub(crate) mod background;
 pub(crate) mod cache;
@@ -35,7 +35,7 @@ use atsdb_resident::{ResidentSnapshot, ResidentTables};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// How many bytes one step of reclaiming gives back.
+/// The number of bytes that one step of reclaiming frees.
 const RECLAIM_STEP_BYTES: u64 = 8 << 20;
 
 /// The state shared by all clones of an engine and its threads.
@@ -49,11 +49,11 @@ pub(crate) struct Shared {
     pub(crate) cache: ColumnCache,
     pub(crate) page_cache: Option<Arc<PageCache>>,
     pub(crate) preloaded: Preloaded,
-    /// The last number given to a chunk in a batch's memory.
+    /// The last number assigned to a chunk in a batch's memory.
     pub(crate) own_chunks: AtomicI64,
     /// Serialises commits of rows with keys.
     pub(crate) commit_locks: CommitLocks,
-    /// Tables whose rows live in this process.
+    /// Tables whose rows are in the memory of this process.
     pub(crate) residents: ResidentTables,
     pub(crate) resident_bytes: usize,
     /// Open transactions, which pause sealing.
@@ -87,18 +87,18 @@ impl Shared {
         self.own_chunks.fetch_sub(1, Ordering::Relaxed) - 1
     }
 
-    /// Gives all unused space back.
+    /// Frees all unused space.
     pub(crate) fn reclaim(&self) -> Result<()> {
         while self.reclaim_step()? {}
         Ok(())
     }
 
-    /// Takes one step of giving space back. Returns whether there is more.
+    /// Frees space in one step. Returns whether there is more.
     pub(crate) fn reclaim_step(&self) -> Result<bool> {
         Ok(self.store.reclaim(RECLAIM_STEP_BYTES, self.environment.now_ms())?.more)
     }
 
-    /// Gives all unused space back, and ignores failures: background maintenance retries.
+    /// Frees all unused space, and ignores failures: background maintenance retries.
     pub(crate) fn give_back(&self) {
         let _ = self.reclaim();
         self.maintenance.nudge();

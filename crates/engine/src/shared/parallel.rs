@@ -27,7 +27,7 @@ pub fn parallel_map<I: Sync, T: Send>(
         }
     };
     let parts: Vec<Result<Vec<(usize, T)>>> = std::thread::scope(|scope| {
-        // Where the system gives no thread, the others do its work.
+        // If the system cannot start a thread, the others do its work.
         let spawn = |_| Builder::new().name("atsdb-parallel".into()).spawn_scoped(scope, run).ok();
         let others: Vec<_> = (1..threads.min(items.len())).filter_map(spawn).collect();
         let own = run();

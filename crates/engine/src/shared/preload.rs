@@ -1,10 +1,9 @@
 //! Preloading: this process keeps the columns of the last hours of some tables decoded (`WITH (preload = '8 hours')`),
-//! so that reads of these times read no page of the store.
-//!
-//! The preloaded columns have a size limit of their own, so other reads do not evict them. Chunks that an append
-//! encodes or that sealing merges are added at once, before their commit: only readers that see a chunk look it up by
-//! its name. A thread ([`preloading`](crate::upkeep::preloading)) loads what is missing and drops what is too old or
-//! removed. Not owned: the list of chunks, which every reader gets from the store.
+//! so that reads of these times read no page of the store. The preloaded columns have a separate size limit, so other
+//! reads do not evict them. Chunks that an append encodes or that sealing merges are added at once, before their
+//! commit: only readers that see a chunk look it up by its name. A thread ([`preloading`](crate::upkeep::preloading))
+//! loads missing chunks and drops those that are too old or removed. Not owned: the list of chunks, which every reader
+//! gets from the store.
 
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::take;
@@ -81,7 +80,7 @@ impl Preloaded {
         Some(ArrayRef::clone(array))
     }
 
-    /// Which of a chunk's columns are held.
+    /// The columns of a chunk that are held.
     pub(crate) fn columns_of(&self, chunk: ChunkUid) -> HashSet<ColumnId> {
         let held = self.held.read();
         held.chunks.get(&chunk).map(|chunk| chunk.columns.iter().map(|(id, _)| *id).collect()).unwrap_or_default()

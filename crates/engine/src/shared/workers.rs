@@ -20,7 +20,7 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// So many threads, none of them started yet.
+    /// Creates the pool for this many threads, none of which is started yet.
     pub(crate) fn new(thread_count: usize) -> Self {
         Self { thread_count, sender: OnceLock::new() }
     }
@@ -44,7 +44,7 @@ fn start(thread_count: usize) -> Sender<Job> {
     let receiver = Arc::new(Mutex::new(receiver));
     for _ in 0..thread_count {
         let receiver = Arc::clone(&receiver);
-        // If the system gives no thread at all, the sender finds no receiver, and `submit` runs the job itself.
+        // If the system cannot start any thread, the sender has no receiver, and `submit` runs the job itself.
         let _ = Builder::new().name("atsdb-worker".into()).spawn(move || work(&receiver));
     }
     sender

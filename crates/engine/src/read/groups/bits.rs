@@ -4,7 +4,7 @@ use arrow::array::{Array, ArrayRef};
 use arrow::buffer::{NullBuffer, ScalarBuffer};
 use arrow::datatypes::{ArrowNativeType, DataType};
 
-/// How wide the integers are that stand for a type's values, in bytes. `None` for other types than integers, dates and
+/// The width in bytes of the integers that represent a type's values. `None` for types other than integers, dates and
 /// times.
 pub(super) fn integer_width(data_type: &DataType) -> Option<usize> {
     match data_type {
@@ -20,7 +20,7 @@ pub(super) fn values<T: ArrowNativeType>(array: &ArrayRef) -> ScalarBuffer<T> {
     ScalarBuffer::new(data.buffers()[0].clone(), data.offset(), data.len())
 }
 
-/// Which values of a column are not NULL; `None` if all are there.
+/// Which values of a column are not NULL; `None` if none is NULL.
 pub(super) fn nulls(array: &ArrayRef) -> Option<&NullBuffer> {
     array.nulls().filter(|nulls| nulls.null_count() > 0)
 }

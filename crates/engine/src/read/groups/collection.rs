@@ -1,4 +1,4 @@
-//! The groups of rows, with what is computed for each.
+//! The groups of rows, and the measures of each group.
 
 use super::key::{GroupKey, KeyBounds, Packing, Rows};
 use super::keyed::Keyed;
@@ -8,8 +8,8 @@ use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::Schema;
 use atsdb_core::Result;
 
-/// How many rows are worked on at a time: what is kept of each run then stays in the processor's cache, even if each
-/// row is a run of its own.
+/// The number of rows that are processed at a time. The data about runs then stays in the processor's cache, even if
+/// each row is a separate run.
 const WINDOW_ROWS: usize = 16_384;
 
 /// Where runs have fewer rows than this on average, each row is looked up by itself: cutting runs costs more then.
@@ -85,7 +85,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Makes the one group of groups without keys, which is there even if there are no rows.
+    /// Creates the single group of an aggregate without keys, which exists even if there are no rows.
     pub fn ensure_one(&mut self) -> Result<()> {
         self.keyed.constant_group(&self.packing, |_| None)?;
         self.states.iter_mut().for_each(|state| state.resize(self.keyed.len()));
@@ -114,7 +114,7 @@ impl Groups {
         self.keyed.unpack(&self.packing, groups)
     }
 
-    /// What was computed for some of the groups.
+    /// The results for some of the groups.
     pub fn measured(&self, measure: usize, groups: std::ops::Range<usize>) -> Measured<'_> {
         self.states[measure].measured(groups)
     }

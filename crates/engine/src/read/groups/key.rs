@@ -10,8 +10,8 @@ use atsdb_core::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 
-/// Finds the bucket that a time lies in: its first and its last tick. `None` if the first one lies before every time
-/// that 64 bits can hold.
+/// Finds the bucket that contains a time: its first and its last tick. `None` if the first one is below the range of 64
+/// bits.
 pub type BucketOf = Arc<dyn Fn(i64) -> Option<(i64, i64)> + Send + Sync>;
 
 /// One thing that rows are grouped by.
@@ -22,7 +22,7 @@ pub enum GroupKey {
         /// The column's position in the batches.
         column: usize,
     },
-    /// The starts of the buckets that times lie in. The column must have no NULLs.
+    /// The starts of the buckets that contain the times. The column must have no NULLs.
     Bucket {
         /// The position of a column of 64-bit times.
         column: usize,

@@ -1,4 +1,4 @@
-//! What is computed for each group.
+//! The measures that are computed for each group.
 
 use super::bits::{integer_width, nulls, values};
 use super::number::{Number, largest, smallest};
@@ -7,7 +7,7 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Schema};
 use std::ops::Range;
 
-/// Something that is computed for each group.
+/// A measure that is computed for each group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measure {
     /// What is computed.
@@ -31,7 +31,7 @@ pub enum MeasureKind {
     Max,
 }
 
-/// What was computed for a range of groups.
+/// The results for a range of groups.
 #[derive(Debug, Clone, Copy)]
 pub enum Measured<'a> {
     /// Counts.
@@ -42,7 +42,7 @@ pub enum Measured<'a> {
     Floats(&'a [f64], &'a [u64]),
 }
 
-/// What one chunk adds to a measure.
+/// The contribution of one chunk to a measure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Part {
     /// Nothing but rows, or values that are not NULL.
@@ -148,7 +148,7 @@ impl State {
         }
     }
 
-    /// Adds what is known of a chunk to a group.
+    /// Adds the statistics of a chunk to a group.
     pub(super) fn add_part(&mut self, group: u32, part: Part, count: u64) {
         let (kind, at) = (self.kind, group as usize);
         let is_first = self.counts[at] == 0;

@@ -4,9 +4,9 @@ use arrow::datatypes::ArrowNativeType;
 use atsdb_codec::sums::{float_sum, narrow_sum, signed_sum, unsigned_sum};
 use std::ops::Add;
 
-/// A number as it is stored in a column.
+/// A number in the type of its column.
 pub(super) trait Number: ArrowNativeType {
-    /// What a sum or an extreme is kept as: large enough for the sum of as many values as there can be.
+    /// The type of sums and extremes, which is large enough for the sum of the maximum number of values.
     type Wide: Copy + Add<Output = Self::Wide>;
 
     fn widen(self) -> Self::Wide;

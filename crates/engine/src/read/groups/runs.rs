@@ -8,7 +8,7 @@ use arrow::buffer::NullBuffer;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Runs {
     starts: Vec<u32>,
-    /// What the starts were before the key at hand cut them.
+    /// The starts of runs before the present key divides them further.
     before: Vec<u32>,
     row_count: u32,
 }
@@ -72,7 +72,7 @@ impl Runs {
     }
 
     fn cut_by_buckets(&mut self, times: &[i64], bucket_of: &BucketOf) {
-        // A time without a bucket is a run of its own, and reported when its key is packed.
+        // A time without a bucket is a separate run, and is reported when its key is packed.
         let bucket = |time: i64| bucket_of(time).unwrap_or((time, time));
         self.refine(|rows, starts| {
             let (mut first, mut last) = bucket(times[rows.start]);

@@ -1,5 +1,5 @@
-//! Whole chunks from what is known of them: where all rows of a chunk are of one group, sums and extremes need not be
-//! read.
+//! Aggregates whole chunks from their statistics: if all rows of a chunk are in one group, its columns need not be read
+//! for sums and extremes.
 
 use super::collection::Groups;
 use super::key::GroupKey;
@@ -7,8 +7,8 @@ use super::measure::{Measure, MeasureKind, Part};
 use atsdb_core::{Bound, ColumnStatistics, Result, Sum};
 
 impl Groups {
-    /// Adds a chunk of which all rows count, if its statistics are enough. They are asked for by a column's position in
-    /// the batches.
+    /// Adds a chunk of which all rows count, if its statistics are sufficient. They are requested by a column's
+    /// position in the batches.
     pub(crate) fn add_summary(
         &mut self,
         row_count: u32,
@@ -52,7 +52,7 @@ fn constant_of(key: &GroupKey, row_count: u32, statistics: &ColumnStatistics) ->
     }
 }
 
-/// What a chunk adds to a measure, and how many of its values count.
+/// The contribution of a chunk to a measure, and the number of its values that count.
 fn part_of(kind: MeasureKind, row_count: u32, statistics: impl Fn() -> ColumnStatistics) -> Option<(Part, u64)> {
     if kind == MeasureKind::CountRows {
         return Some((Part::Count, row_count.into()));

@@ -1,4 +1,4 @@
-//! Numbers for packed keys: 0, 1, 2, ... in the order in which they come.
+//! Assigns numbers to packed keys: 0, 1, 2, ... in the order of their arrival.
 
 use super::packed_key::PackedKey;
 use atsdb_core::{Error, ErrorKind, Result};
