@@ -97,6 +97,8 @@ pub enum Alteration {
     Slice,
     /// Rows are kept for so many days; 0 is for ever.
     Retain(u32),
+    /// The counts become a key, or are none any more.
+    Key,
 }
 
 /// What a rollup computes of each bucket: the sum and the number of counts, and how many rows there are.
