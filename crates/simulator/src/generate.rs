@@ -136,13 +136,14 @@ impl Generator {
     }
 
     fn alteration(&mut self) -> Alteration {
-        match self.below(9) {
+        match self.below(11) {
             0 | 1 => Alteration::AddColumn((self.below(2) == 0).then(|| self.below(3) as i64)),
             2 => Alteration::DropColumn,
             3 => Alteration::RenameNote,
             4 => Alteration::Rename(self.table()),
             5 => Alteration::Widen,
             6 => Alteration::Retain(self.below(3) as u32),
+            7 | 8 => Alteration::Key,
             _ => Alteration::Slice,
         }
     }

@@ -147,6 +147,16 @@ pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<
             to.time?;
             to.retention = (days > 0).then_some(Retention { count: days, unit: SliceWidth::Day });
         }
+        // Rows that may have expired would leave open whether there are two of one key. Those in memory, whose sensors
+        // are not mapped, differ between processes.
+        Alteration::Key if from.time.is_some() || from.columns.iter().all(|column| column.map.is_none()) => {
+            return None;
+        }
+        Alteration::Key if from.unique.is_empty() => {
+            let count = to.columns.iter().find(|column| kind(column) == Kind::Count)?.id;
+            to.unique = vec![Unique::new(vec![count])];
+        }
+        Alteration::Key => (to.unique, to.on_conflict) = (Vec::new(), ConflictPolicy::Error),
     }
     (to != *from).then_some(to)
 }

@@ -7,7 +7,9 @@ use crate::subject::{Alteration, Cells, Policy, Rows, Summary, rollup_name, tabl
 use arrow::array::AsArray;
 use arrow::datatypes::DataType;
 use atsdb_core::time::format_time;
-use atsdb_core::{Column, ColumnType, Error, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit};
+use atsdb_core::{
+    Column, ColumnType, Error, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit, Unique,
+};
 use atsdb_engine::Engine;
 use atsdb_sql::{Answer as SqlAnswer, Session, SessionOptions, create_table_sql, quoted};
 
@@ -109,7 +111,11 @@ fn with_column(definition: TableDefinition, name: &str, notes: &str) -> Result<T
     let widths = [MapWidth::U8, MapWidth::U16, MapWidth::U32];
     let map = widths.into_iter().find(|width| notes.contains(&format!("mapped ({width})")));
     if kind_of_name(name) != Kind::Time {
-        return Ok(definition.with_column(name, ColumnType::Text, map));
+        let mut definition = definition.with_column(name, ColumnType::Text, map);
+        if notes.split(", ").any(|note| note == "unique") {
+            definition.unique.extend(definition.columns.last().map(|column| Unique::new(vec![column.id])));
+        }
+        return Ok(definition);
     }
     let unit = TimeUnit::Second;
     let mut definition = definition.with_column(name, ColumnType::Timestamp(unit), None).with_time(name, unit)?;
@@ -233,6 +239,10 @@ fn alter(session: &Session, table: &str, alteration: Alteration) -> Result<Answe
             format!("SET (map = 'sensor:{width}')")
         }
         Alteration::Slice => format!("SET (slice = '{}')", to.slice),
+        Alteration::Key => match from.unique.first() {
+            Some(key) => format!("DROP CONSTRAINT {}", quoted(&from.key_name(key))),
+            None => "ADD UNIQUE (count)".into(),
+        },
         Alteration::Retain(_) => match to.retention {
             Some(retention) => format!("SET (retention = '{retention}')"),
             None => "RESET (retention)".into(),

@@ -97,6 +97,8 @@ pub enum Alteration {
     Slice,
     /// Rows are kept for this many days; 0 means for ever.
     Retain(u32),
+    /// The counts become a key, or are none any more.
+    Key,
 }
 
 /// The values that a rollup computes for each bucket: the sum and the number of counts, and the number of rows.

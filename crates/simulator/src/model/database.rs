@@ -122,9 +122,9 @@ impl Database {
                 }
                 ConflictPolicy::Merge => {
                     for old in new.rows.iter().filter(|other| others.contains(&other.id)) {
-                        for (column, value) in &old.cells {
-                            let merged = row.cells.entry(*column).or_default();
-                            *merged = merged.or(*value);
+                        for (column, value) in new.definition.columns.iter().zip(new.values(old)) {
+                            let merged = row.cells.entry(column.id.0).or_default();
+                            *merged = merged.or(value);
                         }
                     }
                     new.rows.retain(|other| !others.contains(&other.id));

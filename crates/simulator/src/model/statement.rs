@@ -77,6 +77,9 @@ pub(crate) fn change(database: &mut Database, action: &Action, touched: &mut BTr
             let table = database.table_mut(table_name(*table))?;
             touched.insert(table.uid);
             table.redefine(to);
+            if table.has_duplicates() {
+                return None;
+            }
         }
         _ => return None,
     }

@@ -305,7 +305,8 @@ impl Looked {
                 return None;
             };
             may_conflict |= now.defined != before.defined || (touched && now.rewritten != before.rewritten);
-            may_conflict |= before.definition.has_unique() && now.added != before.added;
+            let has_key = before.definition.has_unique() || after.is_some_and(|after| after.definition.has_unique());
+            may_conflict |= has_key && now.added != before.added;
             if (is_redefined || after.is_none()) && now.defined != before.defined {
                 return None;
             }
