@@ -38,4 +38,5 @@ pub use ingest::options::IngestOptions;
 pub use query::QueryOptions;
 pub use serve::options::ServerOptions;
 pub use serve::server::{Drained, Listening, Reloader, Server};
+pub use shared::log::{LogFormat, LogLevel, LogOptions};
 pub use tls::options::TlsOptions;

@@ -21,7 +21,7 @@ program.
 Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 4 verify could not check,
 130 interrupted.
 
-Environment, below the flags: ATSDB_URL (shell), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY,
+Environment, below the flags: ATSDB_URL (shell, serve), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY,
 ATSDB_TIMEOUT, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), ATSDB_USER_PASSWORD or
 ATSDB_USER_PASSWORD_FILE (of a user that is added), ATSDB_CACHE_DIR (off is none) and
 ATSDB_CACHE_BYTES (pages of servers' stores, kept on this machine), NO_COLOR.

@@ -3,6 +3,7 @@
 //! commands.
 
 mod cli;
+mod config;
 mod copy;
 mod demo;
 mod import;

@@ -1,18 +1,24 @@
 //! Reading the command line, and the messages for one that cannot be read.
 
 use crate::args::cli::Cli;
+use crate::args::config::with_config;
 use crate::args::sql_text::is_sql;
 use crate::console::failure::report;
 use atsdb::Error;
 use atsdb::name::nearest_name;
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Reads the command line. Help and version are printed here, and end the program with success.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
-    match Cli::try_parse_from(arguments) {
+    let command = match with_config(Cli::command(), arguments) {
+        Ok(command) => command,
+        Err(error) => return Err(report(&error)),
+    };
+    let parsed = command.try_get_matches_from(arguments).and_then(|found| Cli::from_arg_matches(&found));
+    match parsed {
         Ok(cli) => match misspelt_verb(arguments, cli.command.is_none()) {
             Some(error) => Err(report(&error)),
             None => Ok(cli),

@@ -1,7 +1,9 @@
 //! `atsdb serve`.
 
 use super::store::{StoreArgs, WriteArgs};
+use atsdb_server::{LogFormat, LogLevel};
 use clap::Args;
+use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 
 /// `atsdb serve`.
@@ -13,17 +15,34 @@ listens there, with the port that it got where 0 was asked for.
 While the store has no users (atsdb user add), everybody who reaches an address may do everything, and only addresses of
 this machine are taken. Others need users, and TLS by --tls-cert and --tls-key.
 
-SIGHUP reads users and the certificate again. SIGTERM and Ctrl-C end it: nothing is accepted any more, what has been begun has --drain to end, is cancelled then, and
-the exit code is 0. A second one ends the process at once.
+SIGHUP reads users and the certificate again. SIGTERM and Ctrl-C end it: nothing is accepted any more, what has been
+begun has --drain to end, is cancelled then, and the exit code is 0. A second one ends the process at once.
+
+Every flag but --help may also come from the environment, as ATSDB_LOG_SLOW=500ms, and from a file that --config names.
+A flag goes before the environment, and the environment before the file. A line of the file is a flag's name and its
+value in TOML, the store is url:
+
+  url = \"air.db\"             # a comment
+  log-slow = \"500ms\"
+  connections = 200
+  read-only = true
+
+The log goes to stderr. It has no passwords, tokens, or values of parameters; literals in statements are shown as ?.
 
 Examples:
   atsdb serve air.db
   atsdb serve air.db --pg 127.0.0.1:0 --http 127.0.0.1:0
   psql -h 127.0.0.1 -p 5433 air
+  atsdb serve air.db --log json --log-level info --log-slow 500ms
+  atsdb serve --config /etc/atsdb.toml
   atsdb serve air.db --pg 0.0.0.0:5433 --http 0.0.0.0:8086 --tls-cert air.crt --tls-key air.key")]
 pub(crate) struct ServeArgs {
     /// The store: a path or another URL; created if it does not exist
+    #[arg(env = "ATSDB_URL", hide_env = true)]
     pub(crate) url: String,
+    /// Read settings from this file, which flags and the environment go before
+    #[arg(long, value_name = "FILE", env = "ATSDB_CONFIG", hide_env = true)]
+    pub(crate) config: Option<PathBuf>,
     /// Speak PostgreSQL's protocol on this address; off is nowhere
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:5433", env = "ATSDB_PG", hide_env = true)]
     pub(crate) pg: String,
@@ -31,22 +50,45 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8086", env = "ATSDB_HTTP", hide_env = true)]
     pub(crate) http: String,
     /// Encrypt connections with this certificate, in PEM; those that vouch for it follow in the same file
-    #[arg(long, value_name = "FILE", requires = "tls_key", env = "ATSDB_TLS_CERT", hide_env = true)]
+    #[arg(long, value_name = "FILE", env = "ATSDB_TLS_CERT", hide_env = true)]
     pub(crate) tls_cert: Option<PathBuf>,
     /// The certificate's private key, in PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert", env = "ATSDB_TLS_KEY", hide_env = true)]
+    #[arg(long, value_name = "FILE", env = "ATSDB_TLS_KEY", hide_env = true)]
     pub(crate) tls_key: Option<PathBuf>,
     /// Accept at most this many connections of each protocol
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000, env = "ATSDB_CONNECTIONS", hide_env = true)]
     pub(crate) connections: usize,
     /// Let what has been begun end for this long when the server is asked to end, as 30s
-    #[arg(long, value_name = "TIME", default_value = "30s")]
+    #[arg(long, value_name = "TIME", default_value = "30s", env = "ATSDB_DRAIN", hide_env = true)]
     pub(crate) drain: String,
     /// Refuse to change the store
-    #[arg(long)]
+    #[arg(long, env = "ATSDB_READ_ONLY", hide_env = true, value_parser = BoolishValueParser::new())]
     pub(crate) read_only: bool,
+    /// Write the log as lines of text, or of JSON
+    #[arg(long, value_name = "text|json", default_value = "text", env = "ATSDB_LOG", hide_env = true)]
+    #[arg(value_parser = PossibleValuesParser::new(LogFormat::ALL.map(LogFormat::name)).map(format_named))]
+    #[arg(hide_possible_values = true)]
+    pub(crate) log: LogFormat,
+    /// Log errors of the server, also failed logins and slow statements (warn), its start and end (info), connections
+    /// and what clients did wrong (debug), or nothing (off)
+    #[arg(long, value_name = "LEVEL", default_value = "warn", env = "ATSDB_LOG_LEVEL", hide_env = true)]
+    #[arg(value_parser = PossibleValuesParser::new(LogLevel::ALL.map(LogLevel::name)).map(level_named))]
+    #[arg(hide_possible_values = true)]
+    pub(crate) log_level: LogLevel,
+    /// Log statements that take at least this long, as 500ms
+    #[arg(long, value_name = "TIME", env = "ATSDB_LOG_SLOW", hide_env = true)]
+    pub(crate) log_slow: Option<String>,
     #[command(flatten)]
     pub(crate) write: WriteArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+// The parser has refused every other name.
+fn format_named(name: String) -> LogFormat {
+    LogFormat::ALL.into_iter().find(|format| format.name() == name).unwrap_or_default()
+}
+
+fn level_named(name: String) -> LogLevel {
+    LogLevel::ALL.into_iter().find(|level| level.name() == name).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use crate::console::{failure, interrupt};
 use crate::session::settings::{self, Access, OpenTime};
 use atsdb::duration::parse_duration;
 use atsdb::{Error, Result};
-use atsdb_server::{Drained, Listening, Server, ServerOptions, TlsOptions};
+use atsdb_server::{Drained, Listening, LogOptions, Server, ServerOptions, TlsOptions};
 use std::io::Write;
 use std::sync::mpsc::channel;
 
@@ -15,13 +15,18 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let address = |text: &String| Some(text.clone()).filter(|address| address != "off");
     let tls = match (&args.tls_cert, &args.tls_key) {
         (Some(certificate), Some(key)) => Some(TlsOptions { certificate: certificate.clone(), key: key.clone() }),
-        _ => None,
+        (None, None) => None,
+        (Some(_), None) => return Err(Error::usage("--tls-cert needs --tls-key, the certificate's private key")),
+        (None, Some(_)) => return Err(Error::usage("--tls-key needs --tls-cert, the certificate of the key")),
     };
+    let slow = args.log_slow.as_deref().map(parse_duration).transpose();
+    let slow = slow.map_err(|error: Error| error.context("--log-slow"))?;
     let options = ServerOptions {
         tls,
         pg: address(&args.pg),
         http: address(&args.http),
         connections_max: args.connections,
+        log: LogOptions { level: args.log_level, format: args.log, slow },
         ..ServerOptions::default()
     };
     // Before a store is created.
@@ -38,10 +43,8 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     });
     let server = Server::start(database, listening)?;
     let reloader = server.reloader();
-    let _reloading = interrupt::OnHangup::new(move || match reloader.reload() {
-        Ok(()) => eprintln!("users and the certificate were read again"),
-        Err(error) => failure::warn(&format!("the server goes on with what it had: {}", error.message())),
-    });
+    // The log says how it went.
+    let _reloading = interrupt::OnHangup::new(move || drop(reloader.reload()));
     announce(&server, args.tls_cert.is_some());
     // Ends with the signal, as the watch holds the only sender.
     let _ = stopped.recv();

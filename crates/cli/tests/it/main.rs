@@ -20,6 +20,7 @@ mod script;
 mod serve;
 mod serve_access;
 mod serve_ingest;
+mod serve_settings;
 mod shell;
 mod support;
 mod terminal;

@@ -9,6 +9,8 @@ use super::user_store::TOKEN_PREFIX;
 use super::users::{User, Users};
 use super::verifier::Verifier;
 use crate::shared::clock;
+use crate::shared::log::LogLevel;
+use serde_json::json;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -118,6 +120,8 @@ impl Access {
             Some(user) if is_right => self.throttle().succeeded(peer, user, clock::now()),
             _ => {
                 self.failures().increment();
+                let fields = [("user", json!(user)), ("address", json!(peer.address.to_string()))];
+                self.log().write(LogLevel::Warn, "login failed", &fields);
                 self.throttle().failed(peer, user, clock::now());
             }
         }

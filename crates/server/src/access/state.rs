@@ -5,11 +5,13 @@ use super::role::Role;
 use super::table::{AccessTable, Revision};
 use super::throttle::Throttle;
 use super::users::Users;
+use crate::shared::log::{Log, LogLevel};
 use crate::shared::metrics::Counter;
 use crate::shared::phase::Phase;
 use crate::shared::state::State;
 use atsdb::{Database, Result};
 use parking_lot::Mutex;
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -35,6 +37,7 @@ struct Inner {
     key: Hash,
     failures: Counter,
     reload_errors: Counter,
+    log: Log,
 }
 
 impl fmt::Debug for Access {
@@ -56,6 +59,7 @@ impl Access {
             key: random_32()?,
             failures: counter("atsdb_login_failures_total", "Requests and connections whose credentials were wrong."),
             reload_errors: counter("atsdb_user_reload_errors_total", "Times that the users could not be read again."),
+            log: state.log().clone(),
         };
         let access = Self(Arc::new(inner));
         access.reload()?;
@@ -85,8 +89,11 @@ impl Access {
                 () = tokio::time::sleep(RELOAD_EVERY) => {}
             }
             let access = self.clone();
-            if !matches!(tokio::task::spawn_blocking(move || access.reload()).await, Ok(Ok(()))) {
+            let reloaded = tokio::task::spawn_blocking(move || access.reload()).await;
+            if !matches!(reloaded, Ok(Ok(()))) {
                 self.0.reload_errors.increment();
+                let error = reloaded.ok().and_then(|reloaded| Some(reloaded.err()?.message().to_owned()));
+                self.0.log.write(LogLevel::Error, "users cannot be read", &[("error", json!(error))]);
             }
         }
     }
@@ -125,6 +132,10 @@ impl Access {
 
     pub(super) fn key(&self) -> &Hash {
         &self.0.key
+    }
+
+    pub(super) fn log(&self) -> &Log {
+        &self.0.log
     }
 
     pub(super) fn failures(&self) -> &Counter {

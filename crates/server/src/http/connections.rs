@@ -1,6 +1,7 @@
 //! HTTP connections: accepting them, reading within limits, and ending them when the server drains.
 
 use crate::access::caller::Peer;
+use crate::shared::log::LogLevel;
 use crate::shared::phase::Phase;
 use crate::shared::state::State;
 use crate::tls::identity::Tls;
@@ -11,6 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use serde_json::json;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +59,10 @@ pub(crate) async fn serve(
         accepted.increment();
         let (router, state, tls, held) = (router.clone(), state.clone(), tls.clone(), open.hold());
         let peer = Peer { address: from.ip(), is_local };
+        let log = state.log().clone();
         tokio::spawn(async move {
+            let fields = [("protocol", json!("http")), ("address", json!(peer.address.to_string()))];
+            log.write(LogLevel::Debug, "connection", &fields);
             accepted_connection(stream, peer, tls, router, state).await;
             drop((place, held));
         });

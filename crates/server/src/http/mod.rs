@@ -1,11 +1,13 @@
 //! HTTP: connections, and paths about the server itself.
 //!
 //! Owned here: reading requests within limits, ending connections when the server drains, /health, /ready and /metrics,
-//! the running statements, refusing requests from pages of other origins, the layer that authenticates and authorises
-//! requests, and answers that all protocols share. Not owned: paths of other rooms, which have their own routers.
+//! the running statements, errors in the log, refusing requests of other people's pages, the layer that finds out who sends a request and
+//! whether the address is for them, and what protocols answer alike.
+//! Not owned: addresses of other rooms, which have routers of their own.
 
 pub(crate) mod connections;
 mod credentials;
+pub(crate) mod errors;
 pub(crate) mod guard;
 pub(crate) mod needs;
 pub(crate) mod operation;

@@ -82,6 +82,7 @@ fn execute(
 ) {
     let (mut rows, first) = match begin_answer(session, request, listed) {
         Ok((Answer::Done { verb, row_count }, _)) => {
+            listed.add_rows(row_count.unwrap_or(0));
             let _ = begin.send(Ok(Begun::Done { verb, row_count }));
             return;
         }
@@ -94,8 +95,8 @@ fn execute(
     if begin.send(Ok(Begun::Rows)).is_err() {
         return;
     }
-    if let Err(error) = send_rows(request.format, &mut rows, first, &mut writer) {
-        // The query ends before the client learns the result.
+    if let Err(error) = send_rows(request.format, &mut rows, first, listed, &mut writer) {
+        // The query ends before the client hears of it.
         drop(rows);
         match request.format {
             Format::Table => writer.end_with(&error_line(&error)),
@@ -137,10 +138,18 @@ fn with_values(session: &Session, text: &str, values: &[ParameterValue]) -> Resu
     session.execute_prepared(&prepared, values)
 }
 
-fn send_rows(format: Format, rows: &mut Rows, first: Option<RecordBatch>, out: &mut PartWriter) -> Result<()> {
+fn send_rows(
+    format: Format,
+    rows: &mut Rows,
+    first: Option<RecordBatch>,
+    listed: &Listed,
+    out: &mut PartWriter,
+) -> Result<()> {
     let mut writer = format.writer(&rows.schema(), &mut *out)?;
     for batch in first.into_iter().map(Ok).chain(rows) {
-        writer.write(&batch?)?;
+        let batch = batch?;
+        listed.add_rows(batch.num_rows() as u64);
+        writer.write(&batch)?;
     }
     writer.finish()?;
     drop(writer);

@@ -2,6 +2,7 @@
 
 use crate::ingest::options::IngestOptions;
 use crate::query::QueryOptions;
+use crate::shared::log::LogOptions;
 use crate::tls::options::TlsOptions;
 
 /// What a server is started with.
@@ -15,6 +16,8 @@ pub struct ServerOptions {
     pub tls: Option<TlsOptions>,
     /// The most connections of each protocol.
     pub connections_max: usize,
+    /// What is written to stderr.
+    pub log: LogOptions,
     /// The limits of requests that bring rows.
     pub ingest: IngestOptions,
     /// The limits of statements that come over HTTP.
@@ -22,13 +25,14 @@ pub struct ServerOptions {
 }
 
 impl Default for ServerOptions {
-    /// PostgreSQL on 127.0.0.1:5433, HTTP on 127.0.0.1:8086, 1,000 connections each, no TLS.
+    /// PostgreSQL on 127.0.0.1:5433, HTTP on 127.0.0.1:8086, 1,000 connections each, no TLS, no log.
     fn default() -> Self {
         Self {
             pg: Some("127.0.0.1:5433".to_owned()),
             http: Some("127.0.0.1:8086".to_owned()),
             tls: None,
             connections_max: 1_000,
+            log: LogOptions::default(),
             ingest: IngestOptions::default(),
             query: QueryOptions::default(),
         }

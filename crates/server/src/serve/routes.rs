@@ -3,7 +3,7 @@
 use super::options::ServerOptions;
 use crate::access::state::Access;
 use crate::http::guard::{Guard, guard};
-use crate::http::{operation, origin, statements};
+use crate::http::{errors, operation, origin, statements};
 use crate::influx;
 use crate::ingest::gate::Gate;
 use crate::page;
@@ -30,4 +30,5 @@ pub(super) fn router(state: &State, access: &Access, options: &ServerOptions) ->
         .merge(query::router(state, options.query.clone(), gate, ingest))
         .layer(middleware::from_fn_with_state(needs, guard))
         .layer(middleware::from_fn_with_state(access.clone(), origin::refuse_foreign))
+        .layer(middleware::from_fn_with_state(state.log().clone(), errors::log_errors))
 }

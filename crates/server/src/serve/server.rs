@@ -4,12 +4,14 @@ use super::listen::{is_outside, listen, without_users};
 use super::options::ServerOptions;
 use super::routes;
 use crate::access::state::Access;
+use crate::shared::log::{Log, LogLevel};
 use crate::shared::phase::{Phase, PhaseOwner};
 use crate::shared::state::State;
 use crate::tls::identity::Tls;
 use crate::{http, pg};
 use atsdb::sql::SessionOptions;
 use atsdb::{Database, Error, ErrorKind, Result};
+use serde_json::json;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -46,6 +48,7 @@ pub enum Drained {
 pub struct Reloader {
     access: Access,
     tls: Option<Tls>,
+    log: Log,
 }
 
 impl Reloader {
@@ -53,7 +56,12 @@ impl Reloader {
     /// had.
     pub fn reload(&self) -> Result<()> {
         let certificate = self.tls.as_ref().map_or(Ok(()), Tls::reload);
-        self.access.reload().and(certificate)
+        let reloaded = self.access.reload().and(certificate);
+        match &reloaded {
+            Ok(()) => self.log.write(LogLevel::Info, "reload", &[]),
+            Err(error) => self.log.write(LogLevel::Error, "reload failed", &[("error", json!(error.message()))]),
+        }
+        reloaded
     }
 }
 
@@ -108,16 +116,21 @@ impl Server {
             .build()
             .map_err(|error| Error::new(ErrorKind::Resources, format!("cannot start threads: {error}")))?;
         let (phase, follower) = PhaseOwner::new();
-        let state = State::new(database, follower);
+        let log = Log::new(listening.options.log);
+        let state = State::new(database, follower, log.clone());
         let access = Access::open(&state)?;
         listening.require_users(&access)?;
         let Listening { pg, http, tls, options } = listening;
         runtime.spawn(access.clone().follow(state.clone()));
-        let reloader = Reloader { access, tls };
+        let reloader = Reloader { access, tls, log };
         let mut server = Self { state, reloader, phase, pg: None, http: None, runtime: Some(runtime) };
         server.pg = pg.map(|listener| server.serve_pg(listener, &options)).transpose()?;
         server.http = http.map(|listener| server.serve_http(listener, &options)).transpose()?;
         server.phase.set(Phase::Ready);
+        let address = |address: Option<SocketAddr>| json!(address.map(|address| address.to_string()));
+        let version = ("version", json!(env!("CARGO_PKG_VERSION")));
+        let fields = [version, ("pg", address(server.pg)), ("http", address(server.http))];
+        server.state.log().write(LogLevel::Info, "start", &fields);
         Ok(server)
     }
 
@@ -139,7 +152,7 @@ impl Server {
     fn serve_pg(&self, listener: TcpListener, options: &ServerOptions) -> Result<SocketAddr> {
         let runtime = self.runtime()?;
         let (listener, address) = adopt(runtime, listener)?;
-        let Reloader { access, tls } = self.reloader.clone();
+        let Reloader { access, tls, .. } = self.reloader.clone();
         runtime.spawn(pg::server::serve(listener, options.connections_max, self.state.clone(), access, tls));
         Ok(address)
     }
@@ -147,7 +160,7 @@ impl Server {
     fn serve_http(&self, listener: TcpListener, options: &ServerOptions) -> Result<SocketAddr> {
         let runtime = self.runtime()?;
         let (listener, address) = adopt(runtime, listener)?;
-        let Reloader { access, tls } = self.reloader.clone();
+        let Reloader { access, tls, .. } = self.reloader.clone();
         let (router, state) = (routes::router(&self.state, &access, options), self.state.clone());
         runtime.spawn(http::connections::serve(listener, router, options.connections_max, state, tls));
         Ok(address)
@@ -161,6 +174,7 @@ impl Server {
     /// cancelled then, and rows of tables in memory are saved.
     pub fn shutdown(mut self, patience: Duration) -> Result<Drained> {
         self.phase.set(Phase::Draining);
+        self.state.log().write(LogLevel::Info, "drain", &[("patience_s", json!(patience.as_secs()))]);
         let mut drained = Drained::Everything;
         if let Some(runtime) = self.runtime.take() {
             runtime.block_on(async {
@@ -173,6 +187,9 @@ impl Server {
             runtime.shutdown_timeout(CANCEL_TIME);
         }
         self.save()?;
+        let has_cancelled = drained == Drained::Cancelled;
+        let uptime = ("uptime_s", json!(self.state.uptime().as_secs()));
+        self.state.log().write(LogLevel::Info, "stop", &[uptime, ("cancelled", json!(has_cancelled))]);
         Ok(drained)
     }
 

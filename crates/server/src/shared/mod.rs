@@ -1,11 +1,13 @@
 //! Code that every room uses.
 //!
-//! Owned here: the store that is served, counters and gauges, the list of running statements, and the phase of the
-//! server's life. Not owned: anything that depends on a protocol.
+//! Owned here: the store that is served, counters and gauges, the list of running statements, the log, and the phase of
+//! the server's life. Not owned: anything that knows a protocol.
 
 pub(crate) mod clock;
 pub(crate) mod form;
+pub(crate) mod log;
 pub(crate) mod metrics;
 pub(crate) mod phase;
 pub(crate) mod running;
 pub(crate) mod state;
+mod statement_text;

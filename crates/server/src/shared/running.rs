@@ -1,8 +1,11 @@
 //! The running statements of all clients, which can be listed and cancelled.
 
 use super::clock;
+use super::log::{Log, LogLevel};
+use super::statement_text::without_literals;
 use atsdb::sql::InterruptHandle;
 use parking_lot::Mutex;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,14 +14,16 @@ use std::time::{Duration, Instant};
 /// The maximum number of bytes of a statement's text that are kept.
 const TEXT_BYTES_MAX: usize = 4 << 10;
 
-/// The running statements. Clones share the same list.
-#[derive(Debug, Clone, Default)]
+/// The statements that run at present. Clones are the same list.
+#[derive(Debug, Clone)]
 pub(crate) struct Running(Arc<Inner>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inner {
     statements: Mutex<BTreeMap<u64, Entry>>,
     last: AtomicU64,
+    /// Where those that took long are written.
+    log: Log,
 }
 
 #[derive(Debug)]
@@ -52,11 +57,16 @@ pub(crate) struct RunningStatement {
 pub(crate) struct Listed {
     id: u64,
     is_cancelled: Arc<AtomicBool>,
+    row_count: AtomicU64,
     running: Running,
 }
 
 impl Running {
-    /// Adds a statement to the list. `handle` interrupts it.
+    pub(crate) fn new(log: Log) -> Self {
+        Self(Arc::new(Inner { statements: Mutex::default(), last: AtomicU64::new(0), log }))
+    }
+
+    /// Lists a statement that `handle` stops.
     pub(crate) fn begin(
         &self,
         protocol: &'static str,
@@ -75,7 +85,7 @@ impl Running {
             is_cancelled: Arc::clone(&is_cancelled),
         };
         self.0.statements.lock().insert(id, entry);
-        Listed { id, is_cancelled, running: self.clone() }
+        Listed { id, is_cancelled, row_count: AtomicU64::new(0), running: self.clone() }
     }
 
     /// All running statements, the oldest first.
@@ -112,9 +122,31 @@ impl Listed {
     }
 }
 
+impl Listed {
+    /// Notes rows that it has answered with or changed.
+    pub(crate) fn add_rows(&self, row_count: u64) {
+        self.row_count.fetch_add(row_count, Ordering::Relaxed);
+    }
+}
+
 impl Drop for Listed {
     fn drop(&mut self) {
-        self.running.0.statements.lock().remove(&self.id);
+        let running = &self.running.0;
+        let ended = running.statements.lock().remove(&self.id);
+        let (Some(ended), Some(slow)) = (ended, running.log.slow()) else { return };
+        let elapsed = clock::now() - ended.started;
+        if elapsed < slow {
+            return;
+        }
+        let fields = [
+            ("protocol", json!(ended.protocol)),
+            ("user", json!(ended.user)),
+            ("duration_ms", json!((elapsed.as_secs_f64() * 1e4).round() / 10.0)),
+            ("rows", json!(self.row_count.load(Ordering::Relaxed))),
+            ("cancelled", if self.is_cancelled() { json!(true) } else { json!(null) }),
+            ("statement", json!(without_literals(&ended.text))),
+        ];
+        running.log.write(LogLevel::Warn, "slow statement", &fields);
     }
 }
 
@@ -126,7 +158,7 @@ mod tests {
     fn a_statement_is_listed_while_it_runs() {
         let database = atsdb::open("memory:").unwrap();
         let session = database.session(atsdb::sql::SessionOptions::default()).unwrap();
-        let running = Running::default();
+        let running = Running::new(Log::new(crate::shared::log::LogOptions::default()));
         let first = running.begin("http", None, "SELECT 1", session.interrupt_handle());
         let long = "é".repeat(TEXT_BYTES_MAX);
         let second = running.begin("postgresql", Some("me"), &long, session.interrupt_handle());

@@ -1,6 +1,7 @@
 //! The state that the rooms share.
 
 use super::clock;
+use super::log::Log;
 use super::metrics::Metrics;
 use super::phase::PhaseFollower;
 use super::running::Running;
@@ -17,14 +18,15 @@ struct Inner {
     database: Database,
     metrics: Metrics,
     running: Running,
+    log: Log,
     phase: PhaseFollower,
     started: Instant,
 }
 
 impl State {
-    pub(crate) fn new(database: Database, phase: PhaseFollower) -> Self {
-        let (metrics, running) = (Metrics::default(), Running::default());
-        Self(Arc::new(Inner { database, metrics, running, phase, started: clock::now() }))
+    pub(crate) fn new(database: Database, phase: PhaseFollower, log: Log) -> Self {
+        let (metrics, running) = (Metrics::default(), Running::new(log.clone()));
+        Self(Arc::new(Inner { database, metrics, running, log, phase, started: clock::now() }))
     }
 
     /// The store that is served.
@@ -39,6 +41,10 @@ impl State {
     /// The running statements.
     pub(crate) fn running(&self) -> &Running {
         &self.0.running
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        &self.0.log
     }
 
     pub(crate) fn phase(&self) -> PhaseFollower {

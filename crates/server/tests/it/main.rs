@@ -11,6 +11,7 @@ mod client;
 mod curl;
 mod hostile;
 mod introspection;
+mod kills;
 mod limits;
 mod lines;
 mod page;

@@ -10,6 +10,7 @@ use crate::pg::statement::kind::Kind;
 use crate::pg::types::known;
 use crate::pg::wire::incoming::{Bind, Incoming, Target};
 use crate::pg::wire::outgoing::ResultColumn;
+use crate::shared::running::Listed;
 use std::sync::Arc;
 
 /// The maximum number of prepared statements, and of portals, of a connection.
@@ -152,7 +153,7 @@ impl Connection {
         self.queries.increment();
         let deadline = self.deadline();
         let listed = self.list(&portal.statement.text);
-        let executed = self.execute_portal(&mut portal, row_max);
+        let executed = self.execute_portal(&mut portal, row_max, &listed);
         drop(listed);
         deadline.explain(executed)?;
         let is_open = !matches!(portal.statement.kind, Kind::Commit | Kind::Rollback | Kind::Discard);
@@ -162,7 +163,7 @@ impl Connection {
         Ok(())
     }
 
-    fn execute_portal(&mut self, portal: &mut Portal, row_max: usize) -> Result<(), Failure> {
+    fn execute_portal(&mut self, portal: &mut Portal, row_max: usize, listed: &Listed) -> Result<(), Failure> {
         if matches!(portal.progress, Progress::Bound) {
             let statement = Arc::clone(&portal.statement);
             // If a Sync follows immediately, the statement is alone.
@@ -173,7 +174,7 @@ impl Connection {
                 Outcome::Rows { rows, verb } => {
                     check_columns(statement.columns.as_deref(), rows.columns())?;
                     portal.progress = Progress::Running { rows: Box::new(rows), verb };
-                    return self.send_rows(portal, row_max);
+                    return self.send_rows(portal, row_max, listed);
                 }
                 Outcome::Empty => {
                     self.io.out.empty_query();
@@ -184,13 +185,13 @@ impl Connection {
                 Outcome::CopyIn(copy) => self.copy_in(&copy)?,
                 Outcome::CopyOut(copy, rows) => self.copy_out(&copy, rows)?,
             };
-            self.io.out.complete(&tag);
+            self.complete(listed, &tag);
             return Ok(());
         }
-        self.send_rows(portal, row_max)
+        self.send_rows(portal, row_max, listed)
     }
 
-    fn send_rows(&mut self, portal: &mut Portal, row_max: usize) -> Result<(), Failure> {
+    fn send_rows(&mut self, portal: &mut Portal, row_max: usize, listed: &Listed) -> Result<(), Failure> {
         let Progress::Running { rows, verb } = &mut portal.progress else {
             // All rows were read before.
             self.io.out.complete(&tag_of_rows("SELECT", 0));
@@ -198,9 +199,11 @@ impl Connection {
         };
         let (count, is_finished) = rows.send(&mut self.io, &portal.formats, row_max)?;
         if is_finished {
-            self.io.out.complete(&tag_of_rows(verb, count));
+            let tag = tag_of_rows(verb, count);
             portal.progress = Progress::Finished;
+            self.complete(listed, &tag);
         } else {
+            listed.add_rows(count as u64);
             self.io.out.portal_suspended();
         }
         Ok(())

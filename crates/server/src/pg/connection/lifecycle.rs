@@ -7,6 +7,7 @@ use super::startup;
 use crate::access::caller::Peer;
 use crate::pg::error::PgError;
 use crate::pg::shared::PgShared;
+use crate::shared::log::LogLevel;
 use crate::shared::phase::Phase;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,7 @@ pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Ar
     if connection.io.send().await.is_err() {
         return;
     }
+    connection.log("connection", LogLevel::Debug, &[]);
     loop {
         if let Err(farewell) = frame(&mut connection).await {
             if let Some(error) = farewell {
@@ -42,7 +44,8 @@ pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Ar
             Err(_) => return,
         }
     }
-    // An open transaction is rolled back, which may take a while.
+    connection.log("disconnection", LogLevel::Debug, &[]);
+    // What is open in the session is rolled back, which may take a while.
     let _ = tokio::task::spawn_blocking(move || drop(connection)).await;
 }
 

@@ -10,9 +10,11 @@ use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::settings::{Changed, Settings};
 use crate::pg::store::StoreSession;
 use crate::pg::wire::incoming::Incoming;
+use crate::shared::log::LogLevel;
 use crate::shared::metrics::Counter;
 use crate::shared::running::Listed;
 use crate::shared::state::State;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -116,6 +118,9 @@ impl Connection {
     /// Sends an error to the client, and rolls back an implicit transaction.
     pub(super) fn fail_with(&mut self, error: &PgError) -> Next {
         self.errors.increment();
+        // XX is the server's own fault.
+        let level = if error.code.starts_with("XX") { LogLevel::Error } else { LogLevel::Debug };
+        self.log("error", level, &[("code", json!(error.code)), ("message", json!(error.message))]);
         self.fail();
         self.io.out.error(error);
         match error.severity {
@@ -128,7 +133,31 @@ impl Connection {
         }
     }
 
-    /// Adds a statement to the list of running statements.
+    /// Writes a line about this connection to the log.
+    pub(super) fn log(&self, event: &str, level: LogLevel, fields: &[(&str, Value)]) {
+        let log = self.state.log();
+        if !log.writes(level) {
+            return;
+        }
+        let mut all = vec![
+            ("protocol", json!("postgresql")),
+            ("user", json!(self.user)),
+            ("database", json!(self.database)),
+            ("address", json!(self.peer.address.to_string())),
+            ("process", json!(self.key.process)),
+        ];
+        all.extend_from_slice(fields);
+        log.write(level, event, &all);
+    }
+
+    /// Tells the client that a statement has ended; its tag says how many rows it had.
+    pub(super) fn complete(&mut self, listed: &Listed, tag: &str) {
+        let count = tag.rsplit(' ').next().and_then(|count| count.parse().ok());
+        listed.add_rows(count.unwrap_or(0));
+        self.io.out.complete(tag);
+    }
+
+    /// Puts a statement into the list of those that run.
     pub(super) fn list(&self, text: &str) -> Listed {
         self.state.running().begin("postgresql", Some(&self.user), text, self.session.interrupt_handle())
     }

@@ -6,6 +6,7 @@ use super::session::Connection;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::statement::kind::Kind;
 use crate::pg::types::input::Format;
+use crate::shared::running::Listed;
 
 impl Connection {
     /// Answers a message with statements. The answer always ends with ReadyForQuery.
@@ -52,18 +53,18 @@ impl Connection {
         self.enter(&kind, is_one_of_several)?;
         let deadline = self.deadline();
         let listed = self.list(text);
-        let answered = self.answer_statement(text, &kind);
+        let answered = self.answer_statement(text, &kind, &listed);
         drop(listed);
         deadline.explain(answered)
     }
 
-    fn answer_statement(&mut self, text: &str, kind: &Kind) -> Result<(), Failure> {
+    fn answer_statement(&mut self, text: &str, kind: &Kind, listed: &Listed) -> Result<(), Failure> {
         let outcome = self.execute_text(text, kind)?;
-        self.send_outcome(outcome)
+        self.send_outcome(outcome, listed)
     }
 
     /// Sends the answer of a statement as text.
-    pub(super) fn send_outcome(&mut self, outcome: Outcome) -> Result<(), Failure> {
+    fn send_outcome(&mut self, outcome: Outcome, listed: &Listed) -> Result<(), Failure> {
         let tag = match outcome {
             Outcome::Done(tag) => tag,
             Outcome::Empty => {
@@ -80,7 +81,7 @@ impl Connection {
             Outcome::CopyIn(copy) => self.copy_in(&copy)?,
             Outcome::CopyOut(copy, rows) => self.copy_out(&copy, rows)?,
         };
-        self.io.out.complete(&tag);
+        self.complete(listed, &tag);
         Ok(())
     }
 

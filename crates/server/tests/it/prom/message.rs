@@ -2,7 +2,7 @@
 
 /// A message that grows field by field.
 #[derive(Default, Clone)]
-pub(super) struct Message(pub(super) Vec<u8>);
+pub(crate) struct Message(pub(crate) Vec<u8>);
 
 impl Message {
     fn raw(&mut self, mut value: u64) {
@@ -38,7 +38,7 @@ impl Message {
         self.bytes(field, &packed.0)
     }
 
-    pub(super) fn snappy(&self) -> Vec<u8> {
+    pub(crate) fn snappy(&self) -> Vec<u8> {
         snap::raw::Encoder::new().compress_vec(&self.0).unwrap()
     }
 }
@@ -48,7 +48,7 @@ pub(super) fn sample(time: i64, value: f64) -> Message {
 }
 
 /// A series of version 1.
-pub(super) fn series_v1(labels: &[(&str, &str)], samples: &[(i64, f64)]) -> Message {
+pub(crate) fn series_v1(labels: &[(&str, &str)], samples: &[(i64, f64)]) -> Message {
     let mut message = Message::default();
     for (name, value) in labels {
         message = message.bytes(1, &Message::default().bytes(1, name.as_bytes()).bytes(2, value.as_bytes()).0);
@@ -60,6 +60,6 @@ pub(super) fn series_v1(labels: &[(&str, &str)], samples: &[(i64, f64)]) -> Mess
 }
 
 /// A request of version 1.
-pub(super) fn request_v1(series: &[Message]) -> Message {
+pub(crate) fn request_v1(series: &[Message]) -> Message {
     series.iter().fold(Message::default(), |request, series| request.bytes(1, &series.0))
 }

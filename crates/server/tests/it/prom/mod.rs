@@ -4,7 +4,7 @@ mod api;
 mod client;
 mod compliance;
 mod limits;
-mod message;
+pub(crate) mod message;
 mod otlp;
 mod real;
 mod remote;

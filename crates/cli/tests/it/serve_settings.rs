@@ -1,0 +1,163 @@
+//! `atsdb serve`: its settings, from flags, the environment and a file, and its log.
+
+#![allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
+
+use crate::support::Case;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server that is killed if the test leaves it.
+struct Served {
+    child: Child,
+    pg: String,
+    http: String,
+}
+
+impl Served {
+    fn start(case: &Case, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let arguments = [&["serve", "--pg", "127.0.0.1:0", "--http", "127.0.0.1:0"], arguments].concat();
+        let mut command = case.command(&arguments);
+        command.envs(environment.iter().copied());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let pg = lines.find_map(|line| line.strip_prefix("postgresql://").map(str::to_owned)).unwrap();
+        let http = lines.find_map(|line| line.strip_prefix("http://").map(str::to_owned)).unwrap();
+        Self { child, pg, http }
+    }
+
+    fn post(&self, path: &str, headers: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.http).unwrap();
+        let (http, length) = (&self.http, body.len());
+        let head = format!("POST {path} HTTP/1.1\r\nHost: {http}\r\nConnection: close\r\n{headers}");
+        write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// What psql says to a statement; `None` without psql.
+    fn psql(&self, user: &str, password: &str, statement: &str) -> Option<String> {
+        let (host, port) = self.pg.split_once(':').unwrap();
+        let mut psql = Command::new("psql");
+        psql.args(["-X", "-A", "-t", "-w", "-h", host, "-p", port, "-U", user, "-d", "air", "-c", statement]);
+        let Ok(output) = psql.env("PGPASSWORD", password).stdin(Stdio::null()).output() else {
+            eprintln!("skipped: there is no psql here");
+            return None;
+        };
+        Some(String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+    }
+
+    fn signal(&self, name: &str) {
+        assert!(Command::new("kill").arg(name).arg(self.child.id().to_string()).status().unwrap().success());
+    }
+
+    /// Asks it to end, and gives its log.
+    fn log(mut self) -> String {
+        self.signal("-TERM");
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        let mut stderr = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        stderr
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A statement that takes some time, and has a secret.
+const SLOW: &str = "SELECT count(*) FROM generate_series(1, 3000000) AS g(i) WHERE i % 7 = 3 AND 'hush' <> 'x'";
+
+#[test]
+fn a_flag_goes_before_the_environment_and_that_before_the_file() {
+    let case = Case::new();
+    case.write("air.toml", "# of the tests\nurl = \"file.db\"\nlog-level = 'info'\nlog = \"json\" # lines\n");
+    let config = ["--config", "air.toml"];
+    let log = Served::start(&case, &config, &[]).log();
+    assert!(log.starts_with("{\"time\":\"") && log.contains("\"event\":\"stop\""), "{log}");
+    let log = Served::start(&case, &config, &[("ATSDB_URL", "environment.db"), ("ATSDB_LOG", "text")]).log();
+    assert!(log.contains("Z INFO start version="), "{log}");
+    let of_flags = [&config, ["flag.db", "--log-level"].as_slice(), &["off"]].concat();
+    let log = Served::start(&case, &of_flags, &[("ATSDB_URL", "environment2.db"), ("ATSDB_LOG_LEVEL", "debug")]).log();
+    assert_eq!(log, "");
+    let names = case.names();
+    for (name, is_there) in [("file.db", true), ("environment.db", true), ("flag.db", true), ("environment2.db", false)]
+    {
+        assert_eq!(names.contains(&name.to_owned()), is_there, "{name}: {names:?}");
+    }
+    // The file may come from the environment, too; a switch has a value there.
+    let environment = [("ATSDB_CONFIG", "air.toml"), ("ATSDB_READ_ONLY", "true")];
+    let served = Served::start(&case, &[], &environment);
+    let answer = served.post("/api/sql", "", "CREATE TABLE t (a INT)");
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+}
+
+#[test]
+fn a_wrong_setting_is_named() {
+    let case = Case::new();
+    let serve = |text: &str| {
+        case.write("wrong.toml", text);
+        case.run(&["serve", "air.db", "--config", "wrong.toml"])
+    };
+    serve("\npg = 'off'\nlog-slwo = '1s'\n").failed(1, &["wrong.toml line 3: no setting named log-slwo", "log-slow?"]);
+    serve("connections = 'few'").failed(1, &["wrong.toml line 1: invalid value 'few'"]);
+    serve("log-slow = 'soon'").failed(1, &["--log-slow", "soon"]);
+    serve("tls-cert = 'a.crt'").failed(1, &["--tls-cert needs --tls-key"]);
+    case.run(&["serve", "air.db", "--config", "nowhere.toml"]).failed(1, &["nowhere.toml"]);
+    case.run(&["serve", "air.db", "--log-level", "loud"]).failed(1, &["off, error, warn, info, debug"]);
+    assert!(!case.names().contains(&"air.db".to_owned()));
+}
+
+#[test]
+fn the_log_tells_what_happened_and_no_secret() {
+    let case = Case::new();
+    let mut add = case.command(&["user", "add", "air.db", "anna", "--role", "admin"]);
+    assert!(add.env("ATSDB_USER_PASSWORD", "hush").stdin(Stdio::null()).status().unwrap().success());
+    let token = case.run(&["user", "token", "air.db", "anna"]).well().text();
+    let token = token.trim_end();
+    let arguments = ["air.db", "--log", "json", "--log-level", "debug", "--log-slow", "1ms"];
+    let served = Served::start(&case, &arguments, &[]);
+    let Some(found) = served.psql("anna", "hush", SLOW) else { return };
+    assert_eq!(found.trim(), "428572");
+    assert!(served.psql("anna", "hush-hush", "SELECT 1").unwrap().contains("password authentication failed"));
+    served.psql("anna", "hush", "SELECT nothing").unwrap();
+    let bearer = format!("Authorization: Bearer {token}\r\n");
+    assert!(served.post("/api/sql", &bearer, SLOW).starts_with("HTTP/1.1 200"));
+    let wrong = "Authorization: Bearer atsdb_hush\r\n";
+    assert!(served.post(&format!("/api/sql?p={token}"), wrong, "SELECT 1").starts_with("HTTP/1.1 401"));
+    served.signal("-HUP");
+    let begun = Instant::now();
+    while !served.post("/api/sql", &bearer, "SELECT 1").starts_with("HTTP/1.1 200") {
+        assert!(begun.elapsed() < Duration::from_secs(10));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let log = served.log();
+    assert!(!log.contains("hush") && !log.contains(token), "a secret is in the log: {log}");
+    let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let found = |event: &str, name: &str, value: serde_json::Value| {
+        lines.iter().find(|line| line["event"] == event && line[name] == value).unwrap_or_else(|| {
+            panic!("no {event} with {name}={value} in {log}");
+        })
+    };
+    for (protocol, user) in [("postgresql", "anna"), ("http", "anna")] {
+        let line = found("slow statement", "protocol", protocol.into());
+        assert_eq!((&line["user"], &line["rows"], &line["level"]), (&user.into(), &1.into(), &"warn".into()));
+        assert!(line["duration_ms"].as_f64().unwrap() >= 1.0);
+        let text = "SELECT count(*) FROM generate_series(?, ?) AS g(i) WHERE i % ? = ? AND ? <> ?";
+        assert_eq!(line["statement"], text);
+    }
+    assert_eq!(found("login failed", "user", "anna".into())["address"], "127.0.0.1");
+    found("connection", "protocol", "postgresql".into());
+    found("connection", "protocol", "http".into());
+    found("disconnection", "database", "air".into());
+    found("error", "code", "42703".into());
+    assert_eq!(found("error", "status", 401.into())["path"], "/api/sql");
+    found("reload", "level", "info".into());
+    assert!(log.lines().next().unwrap().contains("\"event\":\"start\""));
+    assert!(log.lines().last().unwrap().contains("\"event\":\"stop\""));
+}

@@ -1,0 +1,203 @@
+//! The log: what an operator wants to know of a server, on stderr, as text or as JSON, one line each.
+//!
+//! No line has a password, a token, a parameter's value, or a literal of a statement's text.
+
+use super::clock;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::fmt;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How much is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum LogLevel {
+    /// Nothing.
+    #[default]
+    Off,
+    /// What the server cannot do as it should: internal errors, damage in the store.
+    Error,
+    /// Failed logins and slow statements, too.
+    Warn,
+    /// The start and the end of the server, and what it reads again, too.
+    Info,
+    /// Each connection, and each error that a client is told, too.
+    Debug,
+}
+
+/// How lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// `2026-01-31T12:00:00.000Z WARN slow statement user=me duration_ms=712.3`
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What the log of a server is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LogOptions {
+    /// How much is written.
+    pub level: LogLevel,
+    /// How lines are written.
+    pub format: LogFormat,
+    /// Statements that take at least this long are written.
+    pub slow: Option<Duration>,
+}
+
+impl LogLevel {
+    /// All levels, each with more than the one before.
+    pub const ALL: [Self; 5] = [Self::Off, Self::Error, Self::Warn, Self::Info, Self::Debug];
+
+    /// `off`, `error`, `warn`, `info` or `debug`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+}
+
+impl LogFormat {
+    /// All formats.
+    pub const ALL: [Self; 2] = [Self::Text, Self::Json];
+
+    /// `text` or `json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// Writes lines. Clones write to the same place.
+#[derive(Clone)]
+pub(crate) struct Log(Arc<Inner>);
+
+struct Inner {
+    options: LogOptions,
+    out: Mutex<Box<dyn Write + Send>>,
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log").field("options", &self.0.options).finish_non_exhaustive()
+    }
+}
+
+impl Log {
+    /// A log on stderr.
+    pub(crate) fn new(options: LogOptions) -> Self {
+        Self::to(options, Box::new(std::io::stderr()))
+    }
+
+    fn to(options: LogOptions, out: Box<dyn Write + Send>) -> Self {
+        Self(Arc::new(Inner { options, out: Mutex::new(out) }))
+    }
+
+    /// How long a statement must take to be written.
+    pub(crate) fn slow(&self) -> Option<Duration> {
+        self.0.options.slow.filter(|_| self.writes(LogLevel::Warn))
+    }
+
+    /// Whether lines of a level are written.
+    pub(crate) fn writes(&self, level: LogLevel) -> bool {
+        level <= self.0.options.level
+    }
+
+    /// Writes a line: what happened, and values that say more. Those that are null are left out.
+    pub(crate) fn write(&self, level: LogLevel, event: &str, fields: &[(&str, Value)]) {
+        if !self.writes(level) {
+            return;
+        }
+        let time = atsdb::time::format_time(clock::wall_ns() / 1_000_000, atsdb::TimeUnit::Millisecond);
+        let given = fields.iter().filter(|(_, value)| !value.is_null());
+        let mut line = match self.0.options.format {
+            LogFormat::Json => {
+                let mut line =
+                    format!("{{\"time\":{},\"level\":{},\"event\":{}", json!(time), json!(level.name()), json!(event));
+                for (name, value) in given {
+                    line.push_str(&format!(",{}:{value}", json!(name)));
+                }
+                line + "}"
+            }
+            LogFormat::Text => {
+                let fields: String = given.map(|(name, value)| format!(" {name}={}", shown(value))).collect();
+                format!("{time} {} {event}{fields}", level.name().to_uppercase())
+            }
+        };
+        line.push('\n');
+        // Whoever read it may have gone: the server goes on.
+        let _ = self.0.out.lock().write_all(line.as_bytes());
+    }
+}
+
+/// A value as text; what could be taken for something else is quoted, so that no client can write lines of its own.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) if !text.is_empty() && text.chars().all(is_plain) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn is_plain(letter: char) -> bool {
+    letter.is_alphanumeric() || "-_.:/@[]".contains(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Memory(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Memory {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn lines(options: LogOptions) -> Vec<String> {
+        let memory = Memory::default();
+        let log = Log::to(options, Box::new(memory.clone()));
+        log.write(
+            LogLevel::Warn,
+            "login failed",
+            &[("user", json!("me\nroot")), ("n", json!(1.5)), ("none", json!(null))],
+        );
+        log.write(LogLevel::Debug, "connection", &[("address", json!("127.0.0.1"))]);
+        let text = String::from_utf8(memory.0.lock().clone()).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_line_is_one_line_whatever_is_in_it() {
+        let found = lines(LogOptions { level: LogLevel::Debug, ..LogOptions::default() });
+        assert!(found[0].ends_with("Z WARN login failed user=\"me\\nroot\" n=1.5"), "{found:?}");
+        assert!(found[1].ends_with("Z DEBUG connection address=127.0.0.1"), "{found:?}");
+        assert_eq!(found.len(), 2);
+        let (time, _) = found[0].split_once(' ').unwrap();
+        assert!(time.len() == 24 && time.contains('T'), "{time}");
+    }
+
+    #[test]
+    fn json_has_the_same_values() {
+        let found = lines(LogOptions { level: LogLevel::Warn, format: LogFormat::Json, slow: None });
+        assert_eq!(found.len(), 1, "debug is more than was asked for");
+        let line: Value = serde_json::from_str(&found[0]).unwrap();
+        assert_eq!((&line["level"], &line["event"]), (&json!("warn"), &json!("login failed")));
+        assert_eq!((&line["user"], &line["n"], line.get("none")), (&json!("me\nroot"), &json!(1.5), None));
+        assert_eq!(lines(LogOptions::default()), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,279 @@
+//! kill -9 while rows come in, by each way that there is: what was acknowledged is there, and once after it was sent
+//! again.
+
+use crate::client::rows;
+use crate::prom::message::{request_v1, series_v1};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::ipc::writer::StreamWriter;
+use atsdb_server::{Listening, Server, ServerOptions};
+use serde_json::json;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How often a server is killed for each way, where nothing else is asked for.
+const KILLS: u64 = 3;
+/// How often in the long run.
+const KILLS_LONG: u64 = 100;
+const ROWS_PER_BATCH: i64 = 40;
+/// The store of the server that a test kills.
+const STORE: &str = "ATSDB_KILLED_STORE";
+
+/// A server in a process of its own. Dropped, it is killed.
+struct Killed {
+    child: Child,
+    pg: String,
+    http: String,
+}
+
+impl Killed {
+    fn start(store: &Path) -> Self {
+        // This program again: the test below, which serves until it is killed.
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "kills::a_server_that_is_killed", "--ignored", "--nocapture"]).env(STORE, store);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let line = lines.find_map(|line| Some(line.split_once("serves on ")?.1.to_owned())).unwrap();
+        let (pg, http) = line.split_once(' ').unwrap();
+        Self { child, pg: pg.to_owned(), http: http.to_owned() }
+    }
+}
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // SIGKILL.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+#[ignore = "the other tests start it, in a process of its own, to kill it"]
+fn a_server_that_is_killed() {
+    let Some(store) = std::env::var_os(STORE) else { return };
+    let any = Some("127.0.0.1:0".to_owned());
+    let options = ServerOptions { pg: any.clone(), http: any, ..ServerOptions::default() };
+    let database = atsdb::open(store.to_str().unwrap()).unwrap();
+    let server = Server::start(database, Listening::open(options).unwrap()).unwrap();
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "serves on {} {}", server.pg_address().unwrap(), server.http_address().unwrap()).unwrap();
+    stdout.flush().unwrap();
+    loop {
+        std::thread::park();
+    }
+}
+
+/// A way in which rows come.
+#[derive(Clone, Copy)]
+struct Way {
+    /// What is there before; the way may make its tables itself.
+    tables: &'static str,
+    /// Sends a batch, again if it must. `false` if it is not known whether it is stored.
+    send: fn(&Killed, i64) -> bool,
+    /// The number of a batch and of a row in it, of all rows.
+    rows: &'static str,
+}
+
+/// Sends a request: whether it was answered, which must be with success.
+fn post(served: &Killed, path: &str, headers: &[(&str, &str)], body: &[u8]) -> bool {
+    let answer = || {
+        let mut stream = TcpStream::connect(&served.http).ok()?;
+        let mut head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        head += &format!("Content-Length: {}\r\n\r\n", body.len());
+        stream.write_all(head.as_bytes()).ok()?;
+        stream.write_all(body).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        answer.starts_with("HTTP/1.1 ").then_some(answer)
+    };
+    let Some(answer) = answer() else { return false };
+    assert!(answer.starts_with("HTTP/1.1 20"), "{path}: {answer}");
+    true
+}
+
+/// Works with a client of PostgreSQL: whether that went well, which only the end of the connection may prevent. What
+/// conflicts with another transaction is done again.
+fn with_client(served: &Killed, work: impl Fn(&mut postgres::Client) -> Result<(), postgres::Error>) -> bool {
+    let (host, port) = served.pg.rsplit_once(':').unwrap();
+    let mut config = postgres::Config::new();
+    config.host(host).port(port.parse().unwrap()).user("me").dbname("air");
+    loop {
+        match config.connect(postgres::NoTls).and_then(|mut client| work(&mut client)) {
+            Ok(()) => return true,
+            Err(error) if error.code() == Some(&postgres::error::SqlState::T_R_SERIALIZATION_FAILURE) => {}
+            Err(error) => {
+                assert!(error.code().is_none(), "{error:?}");
+                return false;
+            }
+        }
+    }
+}
+
+const LINES: Way = Way {
+    tables: "CREATE TABLE log (time TIMESTAMP(9), batch BIGINT, n BIGINT)",
+    // Into a table without a key, in which a line that is stored twice shows: the batch has a name.
+    send: |served, batch| {
+        let lines: String = (0..ROWS_PER_BATCH).map(|n| format!("log batch={batch}i,n={n}i {n}\n")).collect();
+        post(served, "/write?db=d", &[("X-Atsdb-Batch", &format!("batch {batch}"))], lines.as_bytes())
+    },
+    rows: "SELECT batch, n FROM log",
+};
+
+const APPEND: Way = Way {
+    tables: "CREATE TABLE appended (batch BIGINT, n BIGINT)",
+    send: |served, batch| {
+        let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as ArrayRef;
+        let columns =
+            [("batch", column(vec![batch; ROWS_PER_BATCH as usize])), ("n", column((0..ROWS_PER_BATCH).collect()))];
+        let rows = RecordBatch::try_from_iter(columns).unwrap();
+        let mut writer = StreamWriter::try_new(Vec::new(), &rows.schema()).unwrap();
+        writer.write(&rows).unwrap();
+        let body = writer.into_inner().unwrap();
+        post(served, "/api/append?table=appended", &[("X-Atsdb-Batch", &format!("batch {batch}"))], &body)
+    },
+    rows: "SELECT batch, n FROM appended",
+};
+
+const INSERT: Way = Way {
+    tables: "CREATE TABLE inserted (batch BIGINT, n BIGINT, PRIMARY KEY (batch, n))",
+    // Each second batch is a transaction of several statements.
+    send: |served, batch| {
+        let value = |n: i64| format!("({batch}, {n})");
+        let values = |from: i64, to: i64| (from..to).map(value).collect::<Vec<_>>().join(", ");
+        let insert = |from, to| format!("INSERT INTO inserted VALUES {} ON CONFLICT DO NOTHING", values(from, to));
+        with_client(served, |client| {
+            if batch % 2 == 0 {
+                return client.batch_execute(&insert(0, ROWS_PER_BATCH));
+            }
+            let mut transaction = client.transaction()?;
+            transaction.batch_execute(&insert(0, 10))?;
+            transaction.batch_execute(&insert(10, ROWS_PER_BATCH))?;
+            transaction.commit()
+        })
+    },
+    rows: "SELECT batch, n FROM inserted",
+};
+
+const COPY: Way = Way {
+    tables: "CREATE TABLE copied (batch BIGINT, n BIGINT, PRIMARY KEY (batch, n)) WITH (on_conflict = 'keep')",
+    send: |served, batch| {
+        let lines: String = (0..ROWS_PER_BATCH).map(|n| format!("{batch}\t{n}\n")).collect();
+        with_client(served, |client| {
+            let mut writer = client.copy_in("COPY copied FROM STDIN")?;
+            // What cannot be written ends the connection, as finish says.
+            let _ = writer.write_all(lines.as_bytes());
+            writer.finish().map(drop)
+        })
+    },
+    rows: "SELECT batch, n FROM copied",
+};
+
+const REMOTE_WRITE: Way = Way {
+    tables: "",
+    // The same sample is the same row.
+    send: |served, batch| {
+        let series: Vec<_> = (0..ROWS_PER_BATCH)
+            .map(|n| series_v1(&[("__name__", "killed"), ("n", &n.to_string())], &[(batch, n as f64)]))
+            .collect();
+        let headers = [("Content-Type", "application/x-protobuf"), ("Content-Encoding", "snappy")];
+        post(served, "/api/v1/write", &headers, &request_v1(&series).snappy())
+    },
+    rows: "SELECT CAST(extract(epoch FROM time) * 1000 AS BIGINT) AS batch, CAST(value AS BIGINT) AS n FROM prom_samples",
+};
+
+const OTLP: Way = Way {
+    tables: "",
+    send: |served, batch| {
+        let point = |n: i64| {
+            json!({ "timeUnixNano": (batch * 1_000_000).to_string(), "asInt": n.to_string(),
+                "attributes": [{ "key": "n", "value": { "stringValue": n.to_string() } }] })
+        };
+        let points: Vec<_> = (0..ROWS_PER_BATCH).map(point).collect();
+        let body = json!({ "resourceMetrics": [{ "scopeMetrics": [{ "metrics": [
+            { "name": "killed", "gauge": { "dataPoints": points } }] }] }] });
+        post(served, "/v1/metrics", &[("Content-Type", "application/json")], body.to_string().as_bytes())
+    },
+    rows: "SELECT CAST(extract(epoch FROM time) * 1000 AS BIGINT) AS batch, CAST(value AS BIGINT) AS n FROM \
+           prom_samples WHERE metric = 'killed'",
+};
+
+fn check(way: Way, kills: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("air.db");
+    let database = atsdb::open(store.to_str().unwrap()).unwrap();
+    if !way.tables.is_empty() {
+        database.sql(way.tables).unwrap();
+    }
+    drop(database);
+    // From 1, as a time of 0 may be taken for none.
+    let next = AtomicU64::new(1);
+    let mut unanswered: Vec<i64> = Vec::new();
+    for round in 0..=kills {
+        let served = Killed::start(&store);
+        for batch in unanswered.drain(..) {
+            assert!((way.send)(&served, batch), "batch {batch} was not answered, and nobody killed the server");
+        }
+        if round == kills {
+            break;
+        }
+        unanswered = std::thread::scope(|scope| {
+            let served = &served;
+            let writer = || {
+                loop {
+                    let batch = next.fetch_add(1, Ordering::Relaxed) as i64;
+                    if !(way.send)(served, batch) {
+                        return batch;
+                    }
+                }
+            };
+            let writers: Vec<_> = (0..3).map(|_| scope.spawn(writer)).collect();
+            std::thread::sleep(Duration::from_millis(100 + round * 37 % 200));
+            let id = served.child.id().to_string();
+            assert!(Command::new("kill").args(["-9", &id]).status().unwrap().success());
+            writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+        });
+    }
+    let sent = next.load(Ordering::Relaxed) - 1;
+    assert!(sent > kills, "only {sent} batches");
+    let database = atsdb::open(store.to_str().unwrap()).unwrap();
+    let wrong = format!(
+        "SELECT batch, count(*) FROM ({}) AS r GROUP BY 1 HAVING count(*) <> 40 OR count(DISTINCT n) <> 40",
+        way.rows
+    );
+    assert_eq!(rows(&database, &wrong), Vec::<String>::new(), "batches that are not whole, or there twice");
+    let count = format!("SELECT count(DISTINCT batch), min(batch), max(batch) FROM ({}) AS r", way.rows);
+    assert_eq!(rows(&database, &count), [format!("{sent} | 1 | {sent}")]);
+}
+
+macro_rules! ways {
+    ($($name:ident, $long:ident: $way:ident;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                check($way, KILLS);
+            }
+
+            #[test]
+            #[ignore = "a hundred kills"]
+            fn $long() {
+                check($way, KILLS_LONG);
+            }
+        )*
+    };
+}
+
+ways! {
+    lines_are_there_once, lines_are_there_once_after_a_hundred_kills: LINES;
+    appended_batches_are_there_once, appended_batches_are_there_once_after_a_hundred_kills: APPEND;
+    inserted_rows_are_there_once, inserted_rows_are_there_once_after_a_hundred_kills: INSERT;
+    copied_rows_are_there_once, copied_rows_are_there_once_after_a_hundred_kills: COPY;
+    samples_of_remote_write_are_there_once, samples_of_remote_write_are_there_once_after_a_hundred_kills: REMOTE_WRITE;
+    points_of_otlp_are_there_once, points_of_otlp_are_there_once_after_a_hundred_kills: OTLP;
+}
