@@ -4,7 +4,6 @@
 //!
 //! It has one tier: a commit is in its log, and that on disk.
 
-mod arrow_rows;
 mod pipe;
 mod session;
 
