@@ -22,8 +22,8 @@ setup: ## checks what is needed to build, and says how to get it
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.94 or later" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "a C compiler is missing: apt-get install gcc libc6-dev" >&2; exit 1; }
 
-servers: ## DuckDB, MariaDB, PostgreSQL, Prometheus, sqlite3 and Datasette for tests, where pip and apt-get may install them
-	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette
+servers: ## DuckDB, ClickHouse, MariaDB, PostgreSQL, Prometheus, sqlite3 and Datasette for tests, where pip and apt-get may install them
+	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette $(BUILT)/chdb
 
 clients: ## Python's and Go's clients of PostgreSQL for the server's tests, where pip and go are there
 	@.ci/clients $(abspath $(BUILT))/clients
@@ -93,7 +93,8 @@ lint:
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
 unit:
-	ATSDB_CLIENTS=$${ATSDB_CLIENTS:-$(abspath $(BUILT))/clients} ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(BUILT))/duckdb/duckdb_cli/duckdb} $(CARGO) test --release --workspace
+	ATSDB_CLIENTS=$${ATSDB_CLIENTS:-$(abspath $(BUILT))/clients} ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(BUILT))/duckdb/duckdb_cli/duckdb} \
+		ATSDB_LAB_CHDB=$${ATSDB_LAB_CHDB:-$(abspath $(BUILT))/chdb/python} $(CARGO) test --release --workspace
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps

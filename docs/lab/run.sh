@@ -21,6 +21,6 @@ lab() {
 lab series --rows 10000000 --repeat 1 --contestants sqlite,mariadb:innodb,postgres,duckdb,atsdb -o docs/lab/headline.json
 lab memory --rows 10000000 --repeat 1 --contestants sqlite:memory,mariadb:memory,duckdb,atsdb:memory -o docs/lab/memory.json
 lab pinger mass split memory --repeat 1 -o docs/lab/results.json --html docs/lab/report.html
-lab series --repeat 1 --contestants "$many" -o docs/lab/series.json --html docs/lab/series.html
+lab series --rows 2000000 --repeat 1 --contestants "$many" -o docs/lab/series.json --html docs/lab/series.html
 python3 docs/lab/make_headline.py
 python3 docs/pictures/speed_and_size.py

@@ -18,6 +18,8 @@ pub enum Dialect {
     PostgresEpoch,
     /// DuckDB: a time is a TIMESTAMP in UTC.
     Duckdb,
+    /// ClickHouse: a time is a DateTime in UTC.
+    Clickhouse,
 }
 
 impl Dialect {
@@ -26,7 +28,9 @@ impl Dialect {
         match self {
             Self::Sqlite | Self::MysqlEpoch | Self::PostgresEpoch => seconds.to_string(),
             Self::Atsdb | Self::Postgres => format!("'{}'", utc(seconds)),
-            Self::Mysql | Self::Duckdb => format!("'{}'", utc(seconds).replace('T', " ").trim_end_matches('Z')),
+            Self::Mysql | Self::Duckdb | Self::Clickhouse => {
+                format!("'{}'", utc(seconds).replace('T', " ").trim_end_matches('Z'))
+            }
         }
     }
 
@@ -37,14 +41,15 @@ impl Dialect {
             Self::MysqlEpoch => format!("({column} DIV 3600 * 3600)"),
             Self::Mysql => format!("(UNIX_TIMESTAMP({column}) DIV 3600 * 3600)"),
             Self::Atsdb | Self::Postgres | Self::Duckdb => format!("date_trunc('hour', {column})"),
+            Self::Clickhouse => format!("toStartOfHour({column})"),
         }
     }
 
     /// The type of a text of at most this many characters.
     pub fn text(self, characters: u32) -> String {
         match self {
-            Self::Sqlite | Self::Atsdb | Self::Postgres | Self::PostgresEpoch | Self::Duckdb => "TEXT".to_owned(),
             Self::Mysql | Self::MysqlEpoch => format!("VARCHAR({characters})"),
+            _ => "TEXT".to_owned(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod contract;
 mod dialect;
+mod functions;
 mod spelling;
 
 pub(crate) use contract::folder_bytes;

@@ -14,6 +14,7 @@ enum Family {
     Mysql,
     Postgres,
     Duckdb,
+    Clickhouse,
 }
 
 impl Dialect {
@@ -24,6 +25,7 @@ impl Dialect {
             Self::Mysql | Self::MysqlEpoch => Family::Mysql,
             Self::Postgres | Self::PostgresEpoch => Family::Postgres,
             Self::Duckdb => Family::Duckdb,
+            Self::Clickhouse => Family::Clickhouse,
         }
     }
 
@@ -32,7 +34,7 @@ impl Dialect {
         match self.family() {
             Family::Sqlite => "begin exclusive transaction",
             Family::Mysql => "start transaction",
-            Family::Atsdb | Family::Postgres | Family::Duckdb => "begin transaction",
+            Family::Atsdb | Family::Postgres | Family::Duckdb | Family::Clickhouse => "begin transaction",
         }
     }
 
@@ -40,7 +42,7 @@ impl Dialect {
     /// file, servers in memory and logs.
     pub fn rows_per_commit(self) -> u64 {
         match self.family() {
-            Family::Sqlite | Family::Atsdb | Family::Duckdb => 100_000,
+            Family::Sqlite | Family::Atsdb | Family::Duckdb | Family::Clickhouse => 100_000,
             Family::Mysql | Family::Postgres => 30_000,
         }
     }
@@ -57,6 +59,10 @@ impl Dialect {
                 format!("CREATE TABLE {table} ({column} {})", column_type.replace("CHAR", "VARCHAR")),
                 format!("CREATE INDEX {table}_{column} ON {table} USING hash ({column})"),
             ],
+            // Sorted by it, with a mark each 8,192 rows.
+            Family::Clickhouse => {
+                vec![format!("CREATE TABLE {table} ({column} {column_type}) ENGINE = MergeTree ORDER BY {column}")]
+            }
             Family::Mysql => {
                 vec![format!("CREATE TABLE {table} ({column} {column_type}, INDEX USING HASH ({column}))")]
             }
@@ -114,7 +120,7 @@ impl Dialect {
     fn plain_types(self, statement: String) -> String {
         match self.family() {
             Family::Sqlite | Family::Atsdb | Family::Mysql => statement,
-            Family::Postgres | Family::Duckdb => {
+            Family::Postgres | Family::Duckdb | Family::Clickhouse => {
                 let wide = statement.replace("bigint(20)", "bigint").replace("bigint(12)", "bigint");
                 // As wide as PostgreSQL's own `float`.
                 let plain = wide.replace("smallint(6)", "smallint").replace("tinyint(1)", "smallint");
@@ -136,7 +142,17 @@ impl Dialect {
         }
     }
 
-    /// Drops an index.
+    /// Changes every row of a table.
+    pub fn update(self, table: &str, assignment: &str) -> String {
+        match self.family() {
+            Family::Clickhouse => {
+                format!("ALTER TABLE {table} UPDATE {assignment} WHERE true SETTINGS mutations_sync = 1")
+            }
+            _ => format!("UPDATE {table} SET {assignment}"),
+        }
+    }
+
+    /// Takes an index away.
     pub fn drop_index(self, index: &str, table: &str) -> String {
         match self.family() {
             Family::Mysql => format!("DROP INDEX {index} ON {table}"),
@@ -154,7 +170,9 @@ impl Dialect {
             Self::Sqlite => (value / table.time_scale()).to_string(),
             Self::MysqlEpoch | Self::PostgresEpoch => value.to_string(),
             Self::Atsdb | Self::Postgres => format!("'{}'", text()),
-            Self::Mysql | Self::Duckdb => format!("'{}'", text().replace('T', " ").trim_end_matches('Z')),
+            Self::Mysql | Self::Duckdb | Self::Clickhouse => {
+                format!("'{}'", text().replace('T', " ").trim_end_matches('Z'))
+            }
         }
     }
 
@@ -179,6 +197,7 @@ impl Dialect {
             Family::Postgres => Some(format!("VACUUM FULL {table}")),
             Family::Mysql => Some(format!("OPTIMIZE TABLE {table}")),
             Family::Duckdb => Some("CHECKPOINT".to_owned()),
+            Family::Clickhouse => Some(format!("OPTIMIZE TABLE {table} FINAL")),
             Family::Atsdb => None,
         }
     }

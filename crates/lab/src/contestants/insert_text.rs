@@ -5,7 +5,7 @@ use crate::contestants::time_unit::units_per_second;
 use crate::data::columns::RowSink;
 use crate::data::rows::Binder;
 use crate::failure::Failure;
-use atsdb::TableDefinition;
+use atsdb::{ColumnType, TableDefinition};
 use std::fmt::Write;
 
 /// A statement that is being written.
@@ -17,6 +17,10 @@ pub(super) struct InsertText {
     bytes_max: usize,
     /// How many of its units make a second of the table's time.
     per_second: i64,
+    /// Which columns are dates.
+    dates: Vec<bool>,
+    /// The column whose value is next.
+    position: usize,
     /// Why there may be no NULL.
     no_null: Option<&'static str>,
 }
@@ -26,7 +30,9 @@ impl InsertText {
     pub(super) fn new(dialect: Dialect, verb: &str, table: &TableDefinition, bytes_max: usize) -> Self {
         let begin = format!("{verb} {} VALUES ", dialect.quote(&table.name));
         let statement = String::with_capacity(bytes_max + 4_096);
-        Self { dialect, begin, statement, bytes_max, per_second: units_per_second(table), no_null: None }
+        let dates = table.columns.iter().map(|column| column.column_type == ColumnType::Date).collect();
+        let per_second = units_per_second(table);
+        Self { dialect, begin, statement, bytes_max, per_second, dates, position: 0, no_null: None }
     }
 
     /// Refuses NULL for this reason.
@@ -53,6 +59,7 @@ impl InsertText {
         // Writing to a string cannot fail.
         let _ = self.statement.write_fmt(value);
         self.statement.push(',');
+        self.position += 1;
     }
 }
 
@@ -67,6 +74,7 @@ impl<F: FnMut(&str) -> Result<(), Failure>> RowSink for InsertSink<'_, F> {
             self.text.statement.push_str(&self.text.begin);
         }
         self.text.statement.push('(');
+        self.text.position = 0;
         Ok(())
     }
 
@@ -96,7 +104,10 @@ impl<F> Binder for InsertSink<'_, F> {
     type Error = Failure;
 
     fn integer(&mut self, value: i64) -> Result<(), Failure> {
-        self.text.value(format_args!("{value}"));
+        match self.text.dates.get(self.text.position) {
+            Some(true) => self.text.value(format_args!("{}", self.text.dialect.date(value))),
+            _ => self.text.value(format_args!("{value}")),
+        }
         Ok(())
     }
 
@@ -127,17 +138,18 @@ impl<F> Binder for InsertSink<'_, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atsdb::{ColumnType, TimeUnit};
+    use atsdb::TimeUnit;
 
     #[test]
     fn a_statement_is_sent_when_it_is_long_enough() {
         let table = TableDefinition::new("t")
             .with_column("time", ColumnType::Timestamp(TimeUnit::Millisecond), None)
             .with_column("name", ColumnType::Text, None)
+            .with_column("day", ColumnType::Date, None)
             .with_time("time", TimeUnit::Millisecond)
             .expect("a table");
         let mut sent = Vec::new();
-        let mut text = InsertText::new(Dialect::Mysql, "INSERT INTO", &table, 100);
+        let mut text = InsertText::new(Dialect::Mysql, "INSERT INTO", &table, 120);
         {
             let mut sink = text.sink(|statement| {
                 sent.push(statement.to_owned());
@@ -147,6 +159,7 @@ mod tests {
                 sink.begin().expect("a row");
                 sink.time(1_500).expect("a time");
                 sink.text(name).expect("a text");
+                sink.integer(15_901).expect("a date");
                 sink.end().expect("its end");
             }
         }
@@ -155,7 +168,7 @@ mod tests {
             Ok(())
         })
         .expect("the rest");
-        let row = |text: &str| format!("('1970-01-01 00:00:01.500000','{text}')");
+        let row = |text: &str| format!("('1970-01-01 00:00:01.500000','{text}','2013-07-15')");
         let [first, second, third] = [row("it''s"), row("a\\\\b"), row("c")];
         let expected = [format!("INSERT INTO `t` VALUES {first},{second}"), format!("INSERT INTO `t` VALUES {third}")];
         assert_eq!(sent, expected);

@@ -1,11 +1,15 @@
 //! The contestants: one file each, or one folder for a family with a table of its variants.
 
+mod arrow_rows;
 mod atsdb;
+mod clickhouse;
 mod duckdb;
 mod files;
 mod insert_text;
+mod json_cells;
 mod lines;
 mod mariadb;
+mod parquet_files;
 mod postgres;
 mod sliced;
 mod sqlite;
@@ -20,6 +24,7 @@ static ALL: LazyLock<Vec<&'static dyn Contestant>> = LazyLock::new(|| {
     all.extend(mariadb::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(postgres::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.push(&duckdb::Duckdb);
+    all.push(&clickhouse::Clickhouse);
     all.extend(files::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(sliced::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(atsdb::VARIANTS.iter().map(|variant| variant as &dyn Contestant));

@@ -1,8 +1,8 @@
 //! The answer of a query, in a form that two databases can be compared by.
 //!
 //! A row is a line of text: integers in decimal, floating point numbers with nine significant digits (the order of
-//! a sum differs between databases), times as seconds since the epoch, NULL as such. Rows are sorted before they are
-//! hashed, so that only a query's own LIMIT makes their order matter.
+//! a sum differs between databases), times as seconds since the epoch, dates as days, NULL as such. Rows are sorted
+//! before they are hashed, so that only a query's own LIMIT makes their order matter.
 
 use crate::failure::Failure;
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub enum Cell {
     /// No value.
     Null,
-    /// A whole number, or a time in seconds.
+    /// A whole number, a time in seconds, or a date in days.
     Integer(i64),
     /// A floating point number.
     Float(f64),
@@ -52,6 +52,23 @@ impl Answer {
             self.rows.push(columns.iter_mut().filter_map(Iterator::next).collect());
         }
         Ok(())
+    }
+
+    /// The same rows with only the columns at these positions.
+    #[must_use]
+    pub fn columns(&self, positions: &[usize]) -> Self {
+        let row = |row: &Vec<Cell>| positions.iter().filter_map(|position| row.get(*position).cloned()).collect();
+        Self { rows: self.rows.iter().map(row).collect() }
+    }
+
+    /// The same rows with whole numbers as fractions.
+    #[must_use]
+    pub fn fractions(&self) -> Self {
+        let fraction = |cell: &Cell| match cell {
+            Cell::Integer(value) => Cell::Float(*value as f64),
+            cell => cell.clone(),
+        };
+        Self { rows: self.rows.iter().map(|row| row.iter().map(fraction).collect()).collect() }
     }
 
     /// Its hash.
@@ -102,7 +119,7 @@ fn cells(column: &dyn Array) -> Result<Vec<Cell>, Failure> {
             };
             times.as_primitive::<TimestampNanosecondType>().iter().map(|time| time.map_or(Cell::Null, cell)).collect()
         }
-        integer if integer.is_integer() || *integer == DataType::Boolean => {
+        integer if integer.is_integer() || matches!(integer, DataType::Boolean | DataType::Date32) => {
             let integers = to(DataType::Int64)?;
             integers.as_primitive::<Int64Type>().iter().map(|value| value.map_or(Cell::Null, Cell::Integer)).collect()
         }

@@ -4,6 +4,9 @@
 //! (`workloads`), how a contestant stores the rows (`contestants`).
 
 pub mod entropy;
+pub mod groups;
+pub mod hits;
+pub mod hosts;
 pub mod keys;
 pub mod pinger;
 pub mod random;

@@ -202,6 +202,6 @@ fn insert(session: &mut dyn Session, rows: u64) -> Result<Duration, Failure> {
 
 fn update(session: &mut dyn Session) -> Result<Duration, Failure> {
     let begin = clock::now();
-    session.execute(&["UPDATE t SET i2 = i2 + 2".to_owned()])?;
+    session.execute(&[session.dialect().update("t", "i2 = i2 + 2")])?;
     Ok(begin.elapsed())
 }

@@ -2,19 +2,32 @@
 
 mod advise;
 mod concurrent;
+pub mod groupby;
+pub mod hits;
 pub mod mass;
 pub mod memory;
 mod minute;
 pub mod pinger;
+mod questions;
 pub mod series;
 pub mod split;
+pub mod tsbs;
 
 use crate::workload::Workload;
 use std::sync::LazyLock;
 
 /// All of them, in the order in which they are listed.
 pub fn all() -> &'static [&'static dyn Workload] {
-    &[&pinger::Pinger, &memory::Memory, &series::Series, &mass::Mass, &split::Split]
+    &[
+        &pinger::Pinger,
+        &memory::Memory,
+        &series::Series,
+        &mass::Mass,
+        &split::Split,
+        &groupby::Groupby,
+        &hits::Hits,
+        &tsbs::Tsbs,
+    ]
 }
 
 /// The one that needs a file, and is in no list.

@@ -17,6 +17,7 @@ use crate::generator::series::{
 use crate::measure::{Figure, Measure, Spread, Unit, clock};
 use crate::workload::{Bench, CHILD_START, CHILD_VARIABLE, Fact, RunBound, Workload, milliseconds, per_second};
 use crate::workloads::minute::{ROWS_A_SECOND, minute};
+use crate::workloads::questions::without_null;
 use atsdb::{ColumnType, MapWidth, TableDefinition, TimeUnit};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -85,7 +86,7 @@ impl Workload for Series {
     }
 
     fn rows_default(&self) -> u64 {
-        2_000_000
+        10_000_000
     }
 
     fn rows_published(&self) -> u64 {
@@ -143,7 +144,7 @@ fn table(wide: bool) -> Result<TableDefinition, Failure> {
     for counter in 1..=if wide { COUNTERS } else { 0 } {
         table = table.with_column(format!("count{counter}"), ColumnType::Int32, None);
     }
-    Ok(table.with_time("time", TimeUnit::Second)?)
+    without_null(table.with_time("time", TimeUnit::Second)?, &[])
 }
 
 fn narrow(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
@@ -217,7 +218,7 @@ fn wide(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failur
     bench.progress("updating")?;
     bench.attempt("update", || {
         let begin = clock::now();
-        session.execute(&[format!("UPDATE {TABLE} SET count1 = count1 + 1")])?;
+        session.execute(&[session.dialect().update(TABLE, "count1 = count1 + 1")])?;
         let time = begin.elapsed();
         let answer = session.query(&format!("SELECT sum(count1) FROM {TABLE}"))?.hash();
         Ok((Figure { answer: Some(answer), ..Figure::of(per_second(rows, time)) }, ()))

@@ -11,8 +11,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 mod advise;
+mod clickhouse;
 mod pages;
 mod pinger;
+mod questions;
 mod run;
 mod series;
 mod servers;

@@ -38,13 +38,14 @@ fn every_contestant_answers_alike_and_what_it_cannot_do_has_a_reason() {
         assert!(absent.absent.is_some(), "{} says why it is not there", absent.name);
         eprintln!("{} is not tested here: {}", absent.name, absent.absent.as_deref().unwrap_or_default());
     }
+    let mut wrong: Vec<String> = Vec::new();
     for workload in &report.workloads {
         assert!(workload.broken.is_empty(), "{:?}", workload.broken);
         for measure in &workload.measures {
             assert_eq!(measure.results.len(), contestants.len(), "{} is measured or skipped", measure.name);
             for result in &measure.results {
                 let place = format!("{} of {}", measure.name, result.contestant);
-                assert_eq!(result.failed, None, "{place}");
+                wrong.extend(result.failed.iter().map(|reason| format!("{place}: {reason}")));
                 let tier = present
                     .clone()
                     .find(|contestant| contestant.name == result.contestant)
@@ -53,11 +54,13 @@ fn every_contestant_answers_alike_and_what_it_cannot_do_has_a_reason() {
                 if result.spread.is_some() {
                     assert_eq!(Some(result.durability.as_str()), tier.map(Tier::name), "{place}");
                 }
-                assert!(result.skipped.is_some() != result.spread.is_some(), "{place}: a figure or a reason");
+                let has_reason = result.skipped.is_some() || result.failed.is_some();
+                assert!(has_reason != result.spread.is_some(), "{place}: a figure or a reason");
                 assert!(result.runs.iter().all(|run| run.value > 0.0 && run.value.is_finite()), "{place}");
             }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0, "nothing is left behind");
     let tiers = [
         ("sqlite", Tier::Full),

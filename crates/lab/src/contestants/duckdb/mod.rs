@@ -2,7 +2,6 @@
 //! Parquet files, which is the fastest interface of the program; the library's appender, which passes rows in memory,
 //! would avoid that. It has only one tier: a commit is in its log, and the log is on disk.
 
-mod arrow_rows;
 mod pipe;
 mod session;
 

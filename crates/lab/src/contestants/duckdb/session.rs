@@ -1,27 +1,19 @@
 //! A database that the program has open.
 
-use super::arrow_rows::ArrowRows;
 use super::pipe::Pipe;
 use crate::contestant::{Dialect, Loader, Session, Workspace};
-use crate::contestants::time_unit::units_per_second;
-use crate::data::answer::{Answer, Cell};
-use crate::data::columns::insert_rows;
+use crate::contestants::json_cells::{JsonColumn, cell};
+use crate::contestants::parquet_files;
+use crate::data::answer::Answer;
 use crate::data::digest::RowDigest;
 use crate::data::rows::RowSet;
 use crate::failure::Failure;
 use crate::measure::Tier;
-use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type, TimeUnit as ArrowUnit};
-use atsdb::time::days_from_civil;
+use arrow::array::RecordBatch;
 use atsdb::{ColumnType, TableDefinition, TimeUnit};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A workspace's database.
 const FILE: &str = "duck.db";
@@ -90,6 +82,7 @@ fn column_type(column_type: ColumnType) -> &'static str {
         ColumnType::Text => "VARCHAR",
         ColumnType::Binary => "BLOB",
         ColumnType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond | TimeUnit::Microsecond) => "TIMESTAMP",
+        ColumnType::Date => "DATE",
         ColumnType::Float32 => "FLOAT",
         ColumnType::Float64 => "DOUBLE",
         ColumnType::Bool | ColumnType::Int8 => "TINYINT",
@@ -99,33 +92,17 @@ fn column_type(column_type: ColumnType) -> &'static str {
     }
 }
 
-fn cell(value: &Value, column_type: &str) -> Result<Cell, Failure> {
-    let text = match value {
-        Value::Null => return Ok(Cell::Null),
-        Value::Bool(value) => return Ok(Cell::Integer(i64::from(*value))),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let is_integer = column_type.ends_with("INT") || column_type == "INTEGER" || column_type == "UINTEGER";
-    let is_float = ["DOUBLE", "FLOAT"].contains(&column_type) || column_type.starts_with("DECIMAL");
-    let number = || text.parse::<f64>().map(Cell::Float).map_err(Failure::broken);
-    match text.parse::<i64>() {
-        Ok(integer) if is_integer => Ok(Cell::Integer(integer)),
-        _ if is_integer || is_float => number(),
-        _ if column_type.starts_with("TIMESTAMP") => {
-            time(&text).ok_or_else(|| Failure::wrong(format!("no time: {text}")))
-        }
-        _ => Ok(Cell::Text(text)),
+/// What a column of an answer holds.
+fn json_column(column_type: &str) -> JsonColumn {
+    match column_type {
+        "DATE" => JsonColumn::Date,
+        "DOUBLE" | "FLOAT" => JsonColumn::Float,
+        "BOOLEAN" | "INTEGER" | "UINTEGER" => JsonColumn::Integer,
+        name if name.ends_with("INT") => JsonColumn::Integer,
+        name if name.starts_with("DECIMAL") => JsonColumn::Float,
+        name if name.starts_with("TIMESTAMP") => JsonColumn::Time,
+        _ => JsonColumn::Text,
     }
-}
-
-/// `2024-01-31 23:59:59`, maybe with a fraction.
-fn time(text: &str) -> Option<Cell> {
-    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
-    let days = days_from_civil(number(0, 4)?, number(5, 7)? as u32, number(8, 10)? as u32);
-    let seconds = days * 86_400 + number(11, 13)? * 3_600 + number(14, 16)? * 60 + number(17, 19)?;
-    let fraction = text.get(19..).filter(|rest| rest.starts_with('.')).and_then(|rest| rest.parse::<f64>().ok());
-    Some(fraction.map_or(Cell::Integer(seconds), |fraction| Cell::Float(seconds as f64 + fraction)))
 }
 
 impl Session for DuckdbSession {
@@ -169,12 +146,7 @@ impl Session for DuckdbSession {
         let (names, name) = (names.join(", "), Dialect::Duckdb.quote(&table.name));
         let path = self.next_file();
         self.pipe.run(&format!("COPY (SELECT {names} FROM {name}) TO {} (FORMAT parquet)", literal(&path)))?;
-        let file = File::open(&path).map_err(Failure::broken)?;
-        let reader = ParquetRecordBatchReaderBuilder::try_new(file).map_err(Failure::broken)?.with_batch_size(65_536);
-        let mut digest = RowDigest::default();
-        for batch in reader.build().map_err(Failure::broken)? {
-            digest.add_batch(&with_times_in(table, &batch.map_err(Failure::broken)?)?)?;
-        }
+        let digest = parquet_files::digest(&path, table)?;
         std::fs::remove_file(&path).map_err(Failure::broken)?;
         Ok(digest)
     }
@@ -191,7 +163,7 @@ impl Session for DuckdbSession {
         let mut answer = Answer::default();
         for row in self.pipe.run(&text)? {
             let row: Value = serde_json::from_str(&row).map_err(Failure::broken)?;
-            let cells = columns.iter().map(|(name, column_type)| cell(&row[name.as_str()], column_type));
+            let cells = columns.iter().map(|(name, column_type)| cell(&row[name.as_str()], json_column(column_type)));
             answer.rows.push(cells.collect::<Result<_, _>>()?);
         }
         Ok(answer)
@@ -231,28 +203,6 @@ impl Session for DuckdbSession {
     }
 }
 
-/// The batch with its microseconds in the table's unit.
-fn with_times_in(table: &TableDefinition, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
-    let scale = 1_000_000 / units_per_second(table).clamp(1, 1_000_000);
-    let column = |(field, column): (&Arc<arrow::datatypes::Field>, &ArrayRef)| {
-        let column = match column.data_type() {
-            DataType::Timestamp(_, _) => {
-                let microseconds =
-                    cast(column, &DataType::Timestamp(ArrowUnit::Microsecond, None)).map_err(Failure::broken)?;
-                let microseconds = cast(&microseconds, &DataType::Int64).map_err(Failure::broken)?;
-                let times: Int64Array = microseconds.as_primitive::<Int64Type>().unary(|time| time.div_euclid(scale));
-                Arc::new(times) as ArrayRef
-            }
-            DataType::Utf8View | DataType::LargeUtf8 => cast(column, &DataType::Utf8).map_err(Failure::broken)?,
-            _ => Arc::clone(column),
-        };
-        Ok((field.name().clone(), column))
-    };
-    let schema = batch.schema();
-    let columns = schema.fields().iter().zip(batch.columns()).map(column).collect::<Result<Vec<_>, Failure>>()?;
-    RecordBatch::try_from_iter(columns).map_err(Failure::broken)
-}
-
 /// A load: each batch is a file, all of them one transaction.
 struct DuckdbLoader<'a> {
     session: &'a mut DuckdbSession,
@@ -260,42 +210,14 @@ struct DuckdbLoader<'a> {
     finished: bool,
 }
 
-impl DuckdbLoader<'_> {
-    /// Times as DuckDB reads them: microseconds without a zone.
-    fn with_microseconds(&self, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
-        let scale = 1_000_000 / units_per_second(&self.table).clamp(1, 1_000_000);
-        let columns = self.table.columns.iter().zip(batch.columns()).map(|(column, array)| {
-            let array = match (column.column_type, array.data_type()) {
-                (ColumnType::Timestamp(_), _) if units_per_second(&self.table) <= 1_000_000 => {
-                    let times = cast(array, &DataType::Int64).map_err(Failure::broken)?;
-                    let times: Int64Array = times.as_primitive::<Int64Type>().unary(|time| time * scale);
-                    let times = Arc::new(times) as ArrayRef;
-                    cast(&times, &DataType::Timestamp(ArrowUnit::Microsecond, None)).map_err(Failure::broken)?
-                }
-                (_, DataType::Dictionary(_, _)) => cast(array, &DataType::Utf8).map_err(Failure::broken)?,
-                _ => Arc::clone(array),
-            };
-            Ok((column.name.clone(), array, true))
-        });
-        let columns = columns.collect::<Result<Vec<_>, Failure>>()?;
-        RecordBatch::try_from_iter_with_nullable(columns).map_err(Failure::broken)
-    }
-}
-
 impl Loader for DuckdbLoader<'_> {
     fn rows(&mut self, rows: &RowSet) -> Result<(), Failure> {
-        let mut arrays = ArrowRows::new(self.table.columns.iter().map(|column| column.name.clone()).collect());
-        insert_rows(rows, &mut arrays)?;
-        self.batch(&arrays.finish()?)
+        self.batch(&parquet_files::batch_of(rows, &self.table)?)
     }
 
     fn batch(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
-        let batch = self.with_microseconds(batch)?;
         let path = self.session.next_file();
-        let file = File::create(&path).map_err(Failure::broken)?;
-        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).map_err(Failure::broken)?;
-        writer.write(&batch).map_err(Failure::broken)?;
-        writer.close().map_err(Failure::broken)?;
+        parquet_files::write(&path, &self.table, batch)?;
         let (table, file) = (Dialect::Duckdb.quote(&self.table.name), literal(&path));
         self.session.pipe.run(&format!("INSERT INTO {table} SELECT * FROM read_parquet({file})"))?;
         std::fs::remove_file(&path).map_err(Failure::broken)
@@ -322,13 +244,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_what_their_column_says() {
-        let of =
-            |json: &str, column_type| cell(&serde_json::from_str(json).expect("JSON"), column_type).expect("a cell");
-        assert_eq!(of("\"4\"", "HUGEINT"), Cell::Integer(4));
-        assert_eq!(of("4.0", "DOUBLE"), Cell::Float(4.0));
-        assert_eq!(of("\"4\"", "VARCHAR"), Cell::Text("4".to_owned()));
-        assert_eq!(of("\"2024-02-29 01:02:03\"", "TIMESTAMP"), Cell::Integer(1_709_168_523));
-        assert_eq!(of("null", "INTEGER"), Cell::Null);
+    fn types_of_answers_are_known() {
+        let types = ["HUGEINT", "DECIMAL(38,2)", "TIMESTAMP WITH TIME ZONE", "VARCHAR", "DATE"];
+        let expected = [JsonColumn::Integer, JsonColumn::Float, JsonColumn::Time, JsonColumn::Text, JsonColumn::Date];
+        assert_eq!(types.map(json_column), expected);
     }
 }

@@ -132,11 +132,7 @@ impl Session for MariadbSession {
     fn create_table(&mut self, table: &TableDefinition) -> Result<(), Failure> {
         let column = |column: &atsdb::Column| {
             let null = if column.nullable && self.server.holds_null() { "" } else { " NOT NULL" };
-            format!(
-                "{} {}{null}",
-                Dialect::Mysql.quote(&column.name),
-                value::column_type(column.column_type, self.server.engine)
-            )
+            format!("{} {}{null}", Dialect::Mysql.quote(&column.name), value::column_type(column, self.server.engine))
         };
         let columns: Vec<String> = table.columns.iter().map(column).collect();
         let create = format!("CREATE TABLE {} ({})", Dialect::Mysql.quote(&table.name), columns.join(", "));
@@ -173,9 +169,9 @@ impl Session for MariadbSession {
         for row in self.server.connection.exec_iter(select, ()).map_err(server_failure)? {
             let row = row.map_err(server_failure)?;
             let mut number = 0;
-            for position in 0..names.len() {
+            for (position, column) in table.columns.iter().enumerate() {
                 let value = row.as_ref(position).ok_or_else(|| Failure::wrong("a row is too short"))?;
-                number = fold(number, value::digest_cell(value, units_per_second(table))?);
+                number = fold(number, value::digest_cell(value, column.column_type, units_per_second(table))?);
             }
             digest.add_row(number);
         }
@@ -184,12 +180,11 @@ impl Session for MariadbSession {
 
     fn query(&mut self, sql: &str) -> Result<Answer, Failure> {
         let rows = self.server.connection.exec_iter(sql, ()).map_err(server_failure)?;
-        let is_decimal = |column: &mysql::Column| column.column_type() == ColumnType::MYSQL_TYPE_NEWDECIMAL;
-        let decimals: Vec<bool> = rows.columns().as_ref().iter().map(is_decimal).collect();
+        let types: Vec<ColumnType> = rows.columns().as_ref().iter().map(mysql::Column::column_type).collect();
         let mut answer = Answer::default();
         for row in rows {
             let values = row.map_err(server_failure)?.unwrap();
-            let cells = values.into_iter().zip(&decimals).map(|(value, is_decimal)| value::cell(value, *is_decimal));
+            let cells = values.into_iter().zip(&types).map(|(value, column_type)| value::cell(value, *column_type));
             answer.rows.push(cells.collect::<Result<_, _>>()?);
         }
         Ok(answer)

@@ -5,19 +5,28 @@ use crate::data::answer::Cell;
 use crate::data::digest::{integer_cell, null_cell, text_cell};
 use crate::failure::Failure;
 use atsdb::time::days_from_civil;
-use atsdb::{ColumnType, TimeUnit};
+use atsdb::{Column, ColumnType, TimeUnit};
 use mysql::Value;
 
-/// Of this many characters is a text at most. MEMORY keeps them all for every row.
+/// Of this many characters is one of few texts at most. MEMORY keeps them all for every row.
 const TEXT_CHARACTERS: (u32, u32) = (100, 64);
+/// Of this many is any other text.
+const LONG_TEXT_CHARACTERS: u32 = 255;
+
+const DAY_SECONDS: i64 = 86_400;
 
 /// A column's type.
-pub(super) fn column_type(column_type: ColumnType, engine: Engine) -> String {
-    match column_type {
-        ColumnType::Text if engine == Engine::Memory => {
-            format!("VARCHAR({}) CHARACTER SET latin1 COLLATE latin1_bin", TEXT_CHARACTERS.1)
+pub(super) fn column_type(column: &Column, engine: Engine) -> String {
+    match column.column_type {
+        ColumnType::Text => {
+            let (characters, collation) = match engine {
+                Engine::Memory => (TEXT_CHARACTERS.1, "latin1 COLLATE latin1_bin"),
+                _ => (TEXT_CHARACTERS.0, "utf8mb4 COLLATE utf8mb4_bin"),
+            };
+            let characters = if column.map.is_some() { characters } else { LONG_TEXT_CHARACTERS };
+            format!("VARCHAR({characters}) CHARACTER SET {collation}")
         }
-        ColumnType::Text => format!("VARCHAR({}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", TEXT_CHARACTERS.0),
+        ColumnType::Date => "DATE".to_owned(),
         ColumnType::Timestamp(TimeUnit::Second) => "DATETIME".to_owned(),
         ColumnType::Timestamp(TimeUnit::Millisecond) => "DATETIME(3)".to_owned(),
         ColumnType::Timestamp(TimeUnit::Microsecond) => "DATETIME(6)".to_owned(),
@@ -31,8 +40,8 @@ pub(super) fn column_type(column_type: ColumnType, engine: Engine) -> String {
     }
 }
 
-/// The kind of a value in an answer.
-pub(super) fn cell(value: Value, is_decimal: bool) -> Result<Cell, Failure> {
+/// What a value of an answer is, in a column of this type.
+pub(super) fn cell(value: Value, column_type: mysql::consts::ColumnType) -> Result<Cell, Failure> {
     Ok(match value {
         Value::NULL => Cell::Null,
         Value::Int(value) => Cell::Integer(value),
@@ -41,12 +50,15 @@ pub(super) fn cell(value: Value, is_decimal: bool) -> Result<Cell, Failure> {
         Value::Double(value) => Cell::Float(value),
         Value::Bytes(bytes) => {
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            match is_decimal {
-                true => decimal(&text),
-                false => Cell::Text(text),
+            match column_type {
+                mysql::consts::ColumnType::MYSQL_TYPE_NEWDECIMAL => decimal(&text),
+                _ => Cell::Text(text),
             }
         }
-        date @ (Value::Date(..) | Value::Time(..)) => Cell::Integer(seconds(&date)?.0),
+        date @ (Value::Date(..) | Value::Time(..)) => {
+            let is_date = column_type == mysql::consts::ColumnType::MYSQL_TYPE_DATE;
+            Cell::Integer(seconds(&date)?.0 / if is_date { DAY_SECONDS } else { 1 })
+        }
     })
 }
 
@@ -58,8 +70,8 @@ pub(super) fn decimal(text: &str) -> Cell {
     }
 }
 
-/// The number of a value for a digest; times count `per_second`.
-pub(super) fn digest_cell(value: &Value, per_second: i64) -> Result<u64, Failure> {
+/// The number of a value for a digest; times count `per_second`, dates days.
+pub(super) fn digest_cell(value: &Value, column_type: ColumnType, per_second: i64) -> Result<u64, Failure> {
     Ok(match value {
         Value::NULL => null_cell(),
         Value::Int(value) => integer_cell(*value),
@@ -69,6 +81,9 @@ pub(super) fn digest_cell(value: &Value, per_second: i64) -> Result<u64, Failure
         Value::Bytes(bytes) => text_cell(bytes),
         date @ (Value::Date(..) | Value::Time(..)) => {
             let (seconds, microseconds) = seconds(date)?;
+            if column_type == ColumnType::Date {
+                return Ok(integer_cell(seconds / DAY_SECONDS));
+            }
             integer_cell(seconds * per_second + microseconds * per_second / 1_000_000)
         }
     })
@@ -81,7 +96,7 @@ fn seconds(value: &Value) -> Result<(i64, i64), Failure> {
     };
     let days = days_from_civil(i64::from(*year), u32::from(*month), u32::from(*day));
     let of_day = i64::from(*hour) * 3_600 + i64::from(*minute) * 60 + i64::from(*second);
-    Ok((days * 86_400 + of_day, i64::from(*microseconds)))
+    Ok((days * DAY_SECONDS + of_day, i64::from(*microseconds)))
 }
 
 #[cfg(test)]

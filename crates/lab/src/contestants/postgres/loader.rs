@@ -1,6 +1,6 @@
 //! Loading, in three forms.
 
-use super::value::EPOCH_MICROSECONDS;
+use super::value::{EPOCH_DAYS, EPOCH_MICROSECONDS};
 use crate::contestant::{Dialect, Loader};
 use crate::contestants::insert_text::InsertText;
 use crate::contestants::time_unit::units_per_second;
@@ -9,7 +9,7 @@ use crate::data::rows::{Binder, RowSet};
 use crate::failure::Failure;
 use crate::server::postgres_failure;
 use arrow::array::RecordBatch;
-use atsdb::{ColumnType, TableDefinition};
+use atsdb::{Column, ColumnType, TableDefinition};
 use postgres::types::{ToSql, Type};
 use postgres::{Client, CopyInWriter, Statement};
 use std::io::Write;
@@ -103,6 +103,7 @@ impl Binder for CopyLoader<'_> {
         match self.columns.get(self.position) {
             Some(ColumnType::Bool | ColumnType::Int8 | ColumnType::Int16) => self.field(&(value as i16).to_be_bytes()),
             Some(ColumnType::Int32) => self.field(&(value as i32).to_be_bytes()),
+            Some(ColumnType::Date) => self.field(&(value as i32 - EPOCH_DAYS).to_be_bytes()),
             _ => self.field(&value.to_be_bytes()),
         }
         Ok(())
@@ -187,7 +188,12 @@ pub(super) struct InsertLoader<'a> {
 
 impl<'a> InsertLoader<'a> {
     pub(super) fn new(client: &'a mut Client, table: &TableDefinition) -> Result<Self, Failure> {
-        let marks: Vec<String> = (1..=table.columns.len()).map(|position| format!("${position}")).collect();
+        // A date is sent as its days since the epoch.
+        let mark = |(position, column): (usize, &Column)| match column.column_type {
+            ColumnType::Date => format!("DATE '1970-01-01' + ${}::int4", position + 1),
+            _ => format!("${}", position + 1),
+        };
+        let marks: Vec<String> = table.columns.iter().enumerate().map(mark).collect();
         let insert = format!("INSERT INTO {} VALUES ({})", Dialect::Postgres.quote(&table.name), marks.join(", "));
         let insert = client.prepare(&insert).map_err(postgres_failure)?;
         client.batch_execute("BEGIN").map_err(postgres_failure)?;

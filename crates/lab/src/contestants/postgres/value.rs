@@ -10,12 +10,16 @@ use std::error::Error;
 /// From 1970 to 2000, in microseconds.
 pub(super) const EPOCH_MICROSECONDS: i64 = 946_684_800_000_000;
 
+/// From 1970 to 2000, in days.
+pub(super) const EPOCH_DAYS: i32 = 10_957;
+
 /// A column's type.
 pub(super) fn column_type(column_type: ColumnType) -> &'static str {
     match column_type {
         ColumnType::Text => "TEXT",
         ColumnType::Binary => "BYTEA",
         ColumnType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond | TimeUnit::Microsecond) => "TIMESTAMPTZ",
+        ColumnType::Date => "DATE",
         ColumnType::Float32 => "REAL",
         ColumnType::Float64 => "DOUBLE PRECISION",
         ColumnType::Bool | ColumnType::Int8 | ColumnType::Int16 => "SMALLINT",
@@ -46,6 +50,7 @@ impl Raw<'_> {
         Ok(match self.data_type {
             Type::BOOL | Type::INT2 | Type::INT4 | Type::INT8 => Cell::Integer(self.integer()?),
             Type::FLOAT4 | Type::FLOAT8 => Cell::Float(self.float()?),
+            Type::DATE => Cell::Integer(self.integer()? + i64::from(EPOCH_DAYS)),
             Type::NUMERIC => numeric(self.bytes)?,
             Type::TIMESTAMP | Type::TIMESTAMPTZ => match self.integer()? + EPOCH_MICROSECONDS {
                 time if time % 1_000_000 == 0 => Cell::Integer(time / 1_000_000),
@@ -61,6 +66,7 @@ impl Raw<'_> {
         Ok(match self.data_type {
             Type::BOOL | Type::INT2 | Type::INT4 | Type::INT8 => integer_cell(self.integer()?),
             Type::FLOAT4 | Type::FLOAT8 => self.float()?.to_bits(),
+            Type::DATE => integer_cell(self.integer()? + i64::from(EPOCH_DAYS)),
             Type::TIMESTAMP | Type::TIMESTAMPTZ => {
                 integer_cell((self.integer()? + EPOCH_MICROSECONDS) / (1_000_000 / per_second.min(1_000_000)))
             }

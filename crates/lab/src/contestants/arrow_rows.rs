@@ -1,4 +1,4 @@
-//! Rows of structs as a batch.
+//! Rows of structs as a batch. Times are integers.
 
 use crate::data::columns::RowSink;
 use crate::data::rows::Binder;

@@ -1,0 +1,126 @@
+//! How contestants spell functions. One that a dialect lacks is refused with the reason, which the report shows in
+//! place of a figure.
+
+use crate::contestant::dialect::Dialect;
+use crate::failure::Failure;
+use atsdb::TimeUnit;
+use atsdb::time::format_time;
+
+const DAY_SECONDS: i64 = 86_400;
+
+impl Dialect {
+    /// A date, given in days since the epoch, as a literal.
+    pub fn date(self, days: i64) -> String {
+        match self {
+            Self::Sqlite => days.to_string(),
+            _ => format!("'{}'", &format_time(days * DAY_SECONDS, TimeUnit::Second)[..10]),
+        }
+    }
+
+    /// The start of the minute that the time in `column` falls in.
+    pub fn minute(self, column: &str) -> String {
+        match self {
+            Self::Sqlite | Self::PostgresEpoch => format!("({column} / 60 * 60)"),
+            Self::MysqlEpoch => format!("({column} DIV 60 * 60)"),
+            Self::Mysql => format!("(UNIX_TIMESTAMP({column}) DIV 60 * 60)"),
+            Self::Atsdb | Self::Postgres | Self::Duckdb => format!("date_trunc('minute', {column})"),
+            Self::Clickhouse => format!("toStartOfMinute({column})"),
+        }
+    }
+
+    /// The minute within its hour, from 0 to 59, of the time in `column`.
+    pub fn minute_of_hour(self, column: &str) -> String {
+        match self {
+            Self::Sqlite | Self::PostgresEpoch => format!("({column} / 60 % 60)"),
+            Self::MysqlEpoch => format!("({column} DIV 60 % 60)"),
+            _ => format!("extract(minute FROM {column})"),
+        }
+    }
+
+    /// The mean of large integers in `column`, as an aggregate.
+    pub fn mean(self, column: &str) -> String {
+        match self {
+            // Its sums of integers overflow, also those of a mean.
+            Self::Clickhouse => format!("avg(toFloat64({column}))"),
+            _ => format!("avg({column})"),
+        }
+    }
+
+    /// The middle value of `column`, or the mean of the two middle ones, as an aggregate.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] where there is no such aggregate.
+    pub fn median(self, column: &str) -> Result<String, Failure> {
+        match self {
+            Self::Atsdb | Self::Duckdb => Ok(format!("median({column})")),
+            // Its median is a sample's.
+            Self::Clickhouse => Ok(format!("quantileExactInclusive(0.5)({column})")),
+            Self::Postgres | Self::PostgresEpoch => {
+                Ok(format!("percentile_cont(0.5) WITHIN GROUP (ORDER BY {column})"))
+            }
+            Self::Sqlite | Self::Mysql | Self::MysqlEpoch => Err(Failure::cannot("has no median as an aggregate")),
+        }
+    }
+
+    /// The correlation of two columns, as an aggregate.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] where there is no such aggregate.
+    pub fn correlation(self, first: &str, second: &str) -> Result<String, Failure> {
+        match self {
+            Self::Sqlite | Self::Mysql | Self::MysqlEpoch => Err(Failure::cannot("has no correlation as an aggregate")),
+            _ => Ok(format!("corr({first}, {second})")),
+        }
+    }
+
+    /// The host of the URL in `column`, without `www.`; the URL has a path.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] where texts cannot be replaced by a pattern.
+    pub fn url_host(self, column: &str) -> Result<String, Failure> {
+        match self {
+            Self::Sqlite => Err(Failure::cannot("has no regexp_replace")),
+            // Regular expressions of MariaDB and of MySQL name their groups differently.
+            Self::Mysql | Self::MysqlEpoch => {
+                Ok(format!("TRIM(LEADING 'www.' FROM SUBSTRING_INDEX(SUBSTRING_INDEX({column}, '/', 3), '/', -1))"))
+            }
+            Self::Clickhouse => Ok(format!(r"replaceRegexpOne({column}, '^https?://(?:www\\.)?([^/]+)/.*$', '\\1')")),
+            _ => Ok(format!(r"regexp_replace({column}, '^https?://(?:www\.)?([^/]+)/.*$', '\1')")),
+        }
+    }
+
+    /// The rows of a table that are the last of their `key`, all columns of each.
+    pub fn last_rows(self, table: &str, key: &str, time: &str) -> String {
+        match self {
+            Self::Atsdb | Self::Postgres | Self::PostgresEpoch => {
+                format!("SELECT DISTINCT ON ({key}) * FROM {table} ORDER BY {key}, {time} DESC")
+            }
+            Self::Clickhouse => format!("SELECT * FROM {table} ORDER BY {key}, {time} DESC LIMIT 1 BY {key}"),
+            // DuckDB knows DISTINCT ON, and takes hundreds of times as long for it.
+            Self::Sqlite | Self::Mysql | Self::MysqlEpoch | Self::Duckdb => format!(
+                "SELECT a.* FROM {table} a JOIN (SELECT {key}, max({time}) AS {time} FROM {table} GROUP BY {key}) b \
+                 ON a.{key} = b.{key} AND a.{time} = b.{time}"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_spelled_as_each_reads_it() {
+        assert_eq!(Dialect::Sqlite.date(15_901), "15901");
+        assert_eq!(Dialect::Postgres.date(15_901), "'2013-07-15'");
+    }
+
+    #[test]
+    fn a_function_that_is_missing_has_a_reason() {
+        assert!(matches!(Dialect::Sqlite.median("v"), Err(Failure::Cannot(reason)) if reason.contains("median")));
+        assert_eq!(Dialect::Duckdb.median("v").expect("a median"), "median(v)");
+    }
+}
