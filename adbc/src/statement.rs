@@ -248,7 +248,7 @@ impl Statement for AtsdbStatement {
             prepared.ok_or_else(|| invalid_state("the statement is not prepared, or is several: prepare one"))?;
         let names = self.text.as_ref().map_or(&[][..], |text| &text.names);
         let field = |(at, data_type): (usize, &atsdb::arrow::datatypes::DataType)| {
-            Field::new(names.get(at).map_or("", String::as_str), data_type.clone(), true)
+            Field::new(names.get(at).and_then(Option::as_deref).unwrap_or_default(), data_type.clone(), true)
         };
         Ok(Schema::new(prepared.parameter_types().iter().enumerate().map(field).collect::<Vec<_>>()))
     }
