@@ -1,8 +1,9 @@
 //! The unique keys of a definition: their names, and what a new definition forbids that an older one allowed.
 
-use crate::error::{Error, ErrorKind};
-use crate::name::same_name;
+use crate::error::{Error, ErrorKind, Result};
+use crate::name::{name_key, same_name};
 use crate::schema::{Column, TableDefinition, Unique};
+use std::collections::HashSet;
 
 impl TableDefinition {
     /// Returns the name of a key: the declared one, or the one that PostgreSQL gives to a key without a name.
@@ -21,6 +22,16 @@ impl TableDefinition {
     /// Returns the position in [`unique`](Self::unique) of the key with this name, compared without case.
     pub fn key_position(&self, name: &str) -> Option<usize> {
         self.unique.iter().position(|key| same_name(&self.key_name(key), name))
+    }
+
+    /// Refuses two indexes or keys with the same name.
+    pub(crate) fn check_index_names(&self) -> Result<()> {
+        let keys = self.unique.iter().filter_map(|key| key.name.as_ref());
+        let (mut all, mut names) = (keys.chain(self.indexes.iter().map(|index| &index.name)), HashSet::new());
+        match all.find(|name| !names.insert(name_key(name))) {
+            Some(name) => Err(Error::usage(format!("table {} has two indexes or keys named {name}", self.name))),
+            None => Ok(()),
+        }
     }
 
     /// Returns the keys that rows may break that were added under an older definition of the table. A key that has all
@@ -119,6 +130,9 @@ mod tests {
         let names: Vec<String> = definition.unique.iter().map(|key| definition.key_name(key)).collect();
         assert_eq!(names, ["t_pkey", "t_c_key", "Own"]);
         assert_eq!(definition.key_position("own"), Some(2));
+        definition.check_index_names().unwrap();
+        definition.add_index(Some("OWN"), vec![ColumnId(0)]);
+        assert!(definition.check_index_names().is_err());
         let error = definition.duplicated_key(&definition.unique[0], &["1".into(), "x".into()]);
         assert_eq!(error.message(), "could not create unique index \"t_pkey\": Key (a, b)=(1, x) is duplicated");
     }

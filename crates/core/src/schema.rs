@@ -453,17 +453,9 @@ impl TableDefinition {
                 .with_hint("declare one: PRIMARY KEY (COLUMN, ...)"));
         }
         self.check_merge(self.on_conflict)?;
-        let mut names = HashSet::new();
-        for name in self.unique.iter().filter_map(|unique| unique.name.as_ref()) {
-            if !names.insert(name_key(name)) {
-                return Err(Error::usage(format!("table {} has two keys named {name}", self.name)));
-            }
-        }
+        self.check_index_names()?;
         for index in &self.indexes {
             check_name("index", &index.name)?;
-            if !names.insert(name_key(&index.name)) {
-                return Err(Error::usage(format!("table {} has two indexes or keys named {}", self.name, index.name)));
-            }
             if index.id.0 < INDEX_ID_MIN || index.columns.is_empty() {
                 return Err(Error::internal(format!("table {}: index {} is not one", self.name, index.name)));
             }

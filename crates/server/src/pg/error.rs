@@ -163,6 +163,7 @@ fn code_of(error: &Error) -> &'static str {
             () if has("does not take") || has(" takes ") && has("argument") => "42883",
             () if has("Cannot infer common argument type") || has("Cannot coerce") || has("type_coercion") => "42883",
             () if has("is a view") || has("is a table") || has("is a rollup") => "42809",
+            () if has("multiple primary keys") => "42P16",
             () if has("is set twice") || has("stands twice") || has("two columns named") => "42701",
             () if has("nested too deep") || has("more than") => "54001",
             () if has("no value is given for the parameter") => "42P02",
@@ -175,7 +176,7 @@ fn code_of(error: &Error) -> &'static str {
         ErrorKind::InvalidValue => match () {
             () if has("division by zero") => "22012",
             () if has("overflow") || has("does not fit") || has("out of range") => "22003",
-            () if has("NULL in") || has("takes no NULL") || has("is NULL") => "23502",
+            () if has("NULL in") || has("takes no NULL") || has("is NULL") || has("contains null values") => "23502",
             () if has("Cast") || has("cast") || has("parse") || has("is no ") || has("invalid") => "22P02",
             () => "22000",
         },

@@ -144,7 +144,8 @@ impl Session {
         Ok(done)
     }
 
-    /// Puts a definition in the place of a table's, and returns the table with its new indexes, which have no pages yet.
+    /// Puts a definition in the place of a table's, and returns the table and its new indexes, which have no pages
+    /// yet.
     fn put_definition(&self, table: &Table, definition: TableDefinition) -> Result<(Table, Vec<Index>)> {
         self.check_rollups(table, &definition)?;
         let is_new = |index: &&Index| !table.definition.indexes.contains(index);

@@ -1,9 +1,9 @@
 //! Searches all rows of a table for two with the same key, for a key that is added to a table with rows.
 //!
 //! Chunks whose ranges of the key's growing column overlap are a *cluster*: rows of different clusters have different
-//! keys. If the time is part of the key, a cluster is within a slice. In a cluster the rows are compared by hashes of 64
-//! bits, sorted, and only rows of equal hashes by their values. A cluster with more than [`HASHES_MAX`] rows is read
-//! several times, each time for a part of the hashes. So memory is bounded however large the table is.
+//! keys. If the time is part of the key, a cluster is within a slice. In a cluster the rows are compared by sorted
+//! hashes of 64 bits, and only rows of equal hashes by their values. A cluster with more than [`HASHES_MAX`] rows is
+//! read several times, each time for a part of the hashes. So memory is bounded however large the table is.
 
 use crate::batch::keys::groups::{normal, nulls_of};
 use crate::batch::keys::key::{Key, KeyColumns};
