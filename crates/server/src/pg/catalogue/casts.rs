@@ -1,7 +1,7 @@
 //! Casts, above all between numbers of objects and their names.
 
 use super::context::Context;
-use super::lookup::{look_up, name_of, number_of, parts};
+use super::lookup::{name_of, number_of};
 use super::type_names::type_name;
 use super::value::Value;
 use crate::pg::error::PgError;
@@ -48,10 +48,7 @@ fn to(context: &Context<'_>, value: Value, name: &str) -> Result<Value, PgError>
             }
             Value::Text(text) => match number_of(context, name, &text)? {
                 Some(number) => Value::Named(number, name_of(context, name, number)?.unwrap_or(text)),
-                None => match function_of_type(context, name, &text)? {
-                    Some(function) => function,
-                    None => return Err(no_such(name, &text)),
-                },
+                None => return Err(no_such(name, &text)),
             },
             _ => return Err(invalid(name)),
         },
@@ -71,22 +68,6 @@ fn to(context: &Context<'_>, value: Value, name: &str) -> Result<Value, PgError>
             _ => return Err(PgError::error("42704", format!("type \"{name}\" does not exist"))),
         },
     })
-}
-
-/// A function that reads or writes values of a type: the catalogue names them with their types alone.
-fn function_of_type(context: &Context<'_>, kind: &str, text: &str) -> Result<Option<Value>, PgError> {
-    if kind != "regproc" {
-        return Ok(None);
-    }
-    let name = parts(text).pop();
-    for column in ["typinput", "typoutput", "typreceive", "typsend"] {
-        let is_it = |value: &Value| value.shown() == name;
-        let found = look_up(context, ("pg_catalog", "pg_type"), column, is_it, column)?;
-        if found.is_some() {
-            return Ok(found);
-        }
-    }
-    Ok(None)
 }
 
 fn no_such(kind: &str, name: &str) -> PgError {

@@ -1,6 +1,6 @@
 //! The values of expressions.
 
-use super::access::access;
+use super::access::split;
 use super::aggregate::{aggregate, is_aggregate};
 use super::casts::cast;
 use super::context::{Context, Frame};
@@ -12,8 +12,8 @@ use super::typing::first_subscript;
 use super::value::Value;
 use crate::pg::error::PgError;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-    FunctionArguments, Query, UnaryOperator, Value as Literal, ValueWithSpan,
+    AccessExpr, BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentClause, FunctionArguments, Query, Subscript, UnaryOperator, Value as Literal, ValueWithSpan,
 };
 use std::cmp::Ordering;
 
@@ -142,7 +142,7 @@ pub(super) fn evaluate_int(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>
     Ok(evaluate(context, expr, frame)?.int())
 }
 
-pub(super) fn no_column(name: &str) -> PgError {
+fn no_column(name: &str) -> PgError {
     PgError::error("42703", format!("column \"{name}\" does not exist"))
 }
 
@@ -335,6 +335,48 @@ fn concatenated(left: &Value, right: &Value) -> Value {
             (Some(one), Some(two)) => Value::Text(one + &two),
             _ => Value::Null,
         },
+    }
+}
+
+/// The value of an access.
+fn access(context: &Context<'_>, root: &Expr, chain: &[AccessExpr], frame: &Frame<'_>) -> Result<Value, PgError> {
+    let (root, chain) = split(root, chain, frame);
+    let first = first_subscript(context, &root, frame);
+    let value = evaluate(context, &root, frame)?;
+    chain.iter().try_fold(value, |value, part| of_part(context, &value, part, first, frame))
+}
+
+fn of_part(
+    context: &Context<'_>,
+    value: &Value,
+    part: &AccessExpr,
+    first: i64,
+    frame: &Frame<'_>,
+) -> Result<Value, PgError> {
+    match (value, part) {
+        (Value::Null, _) => Ok(Value::Null),
+        // The records that there are have the fields of _pg_expandarray.
+        (Value::Record(parts), AccessExpr::Dot(Expr::Identifier(name))) => match ident(name).as_str() {
+            "x" => Ok(parts.first().cloned().unwrap_or(Value::Null)),
+            "n" => Ok(parts.get(1).cloned().unwrap_or(Value::Null)),
+            other => Err(no_column(other)),
+        },
+        (Value::Array(items), AccessExpr::Subscript(Subscript::Index { index })) => {
+            let index = evaluate_int(context, index, frame)?;
+            let position = index.and_then(|index| usize::try_from(index.checked_sub(first)?).ok());
+            Ok(position.and_then(|position| items.get(position)).cloned().unwrap_or(Value::Null))
+        }
+        (Value::Array(items), AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, .. })) => {
+            let bound = |bound: &Option<Expr>, otherwise: i64| match bound {
+                Some(bound) => evaluate_int(context, bound, frame).map(|found| found.unwrap_or(otherwise)),
+                None => Ok(otherwise),
+            };
+            let last = first + items.len() as i64 - 1;
+            let (lower, upper) = (bound(lower_bound, first)?, bound(upper_bound, last)?);
+            let numbered = (first..).zip(items).filter(|(number, _)| (lower..=upper).contains(number));
+            Ok(Value::Array(numbered.map(|(_, item)| item.clone()).collect()))
+        }
+        _ => Err(PgError::not_supported("this access over the catalogue")),
     }
 }
 

@@ -6,6 +6,7 @@ mod classes;
 mod indexes;
 mod keywords;
 mod objects;
+mod procedures;
 mod roles;
 mod row;
 mod server;

@@ -4,6 +4,7 @@ use super::super::relation::Row;
 use super::super::value::Value;
 use super::indexes::OPCLASSES;
 use super::keywords::keywords;
+use super::procedures::functions;
 use super::roles::{DATABASE_OWNER, OWNER, Roles};
 use super::row::row;
 use super::shapes::texts;
@@ -39,6 +40,7 @@ pub(super) fn rows(
             ("datctype", Value::text("C.UTF-8")),
         ]]),
         "pg_roles" | "pg_authid" | "pg_user" | "pg_auth_members" => roles.rows(name),
+        "pg_proc" => functions(),
         "pg_am" => rows_of(vec![
             vec![("oid", Value::Int(2)), ("amname", Value::text("heap")), ("amtype", Value::text("t"))],
             vec![("oid", Value::Int(403)), ("amname", Value::text("btree")), ("amtype", Value::text("i"))],

@@ -123,7 +123,11 @@ const CATALOGUE: [(&str, &str); 61] = [
     ),
     (
         "pg_aggregate",
-        "aggfnoid regproc, aggkind char, aggnumdirectargs int2, aggtransfn regproc, aggfinalfn regproc, aggtranstype oid",
+        "aggfnoid regproc, aggkind char, aggnumdirectargs int2, aggtransfn regproc, aggfinalfn regproc, \
+         aggcombinefn regproc, aggserialfn regproc, aggdeserialfn regproc, aggmtransfn regproc, aggminvtransfn \
+         regproc, aggmfinalfn regproc, aggfinalextra bool, aggmfinalextra bool, aggfinalmodify char, \
+         aggmfinalmodify char, aggsortop oid, aggtranstype oid, aggtransspace int4, aggmtranstype oid, \
+         aggmtransspace int4, agginitval text, aggminitval text",
     ),
     (
         "pg_trigger",
@@ -147,7 +151,12 @@ const CATALOGUE: [(&str, &str); 61] = [
     ),
     ("pg_publication_rel", "oid oid, prpubid oid, prrelid oid, prqual pg_node_tree, prattrs int2vector"),
     ("pg_publication_namespace", "oid oid, pnpubid oid, pnnspid oid"),
-    ("pg_subscription", "oid oid, subdbid oid, subname name, subowner oid, subenabled bool"),
+    (
+        "pg_subscription",
+        "oid oid, subdbid oid, subskiplsn text, subname name, subowner oid, subenabled bool, subbinary bool, \
+         substream bool, subtwophasestate char, subdisableonerr bool, subconninfo text, subslotname name, \
+         subsynccommit text, subpublications _text",
+    ),
     (
         "pg_partitioned_table",
         "partrelid oid, partstrat char, partnatts int2, partdefid oid, partattrs int2vector, partclass oidvector, partcollation oidvector, partexprs pg_node_tree",
@@ -191,9 +200,18 @@ const CATALOGUE: [(&str, &str); 61] = [
     ),
     ("pg_default_acl", "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl _aclitem"),
     ("pg_largeobject_metadata", "oid oid, lomowner oid, lomacl _aclitem"),
-    ("pg_seclabels", "objoid oid, classoid oid, objsubid int4, objtype text, provider text, label text"),
+    (
+        "pg_seclabels",
+        "objoid oid, classoid oid, objsubid int4, objtype text, objnamespace oid, objname text, provider text, \
+         label text",
+    ),
     ("pg_ts_config", "oid oid, cfgname name, cfgnamespace oid, cfgowner oid, cfgparser oid"),
-    ("pg_locks", "locktype text, database oid, relation oid, pid int4, mode text, granted bool"),
+    (
+        "pg_locks",
+        "locktype text, database oid, relation oid, page int4, tuple int2, virtualxid text, transactionid xid, \
+         classid oid, objid oid, objsubid int2, virtualtransaction text, pid int4, mode text, granted bool, \
+         fastpath bool, waitstart timestamptz",
+    ),
     ("pg_prepared_xacts", "transaction xid, gid text, prepared timestamptz, owner name, database name"),
     ("pg_timezone_names", "name text, abbrev text, utc_offset interval, is_dst bool"),
 ];
@@ -249,19 +267,54 @@ const STANDARD: [(&str, &str); 14] = [
     ),
     (
         "sequences",
-        "sequence_catalog name, sequence_schema name, sequence_name name, data_type varchar, numeric_precision int4, start_value varchar, minimum_value varchar, maximum_value varchar, increment varchar, cycle_option varchar",
+        "sequence_catalog name, sequence_schema name, sequence_name name, data_type varchar, numeric_precision \
+         int4, numeric_precision_radix int4, numeric_scale int4, start_value varchar, minimum_value varchar, \
+         maximum_value varchar, increment varchar, cycle_option varchar",
     ),
     (
         "routines",
-        "specific_catalog name, specific_schema name, specific_name name, routine_catalog name, routine_schema name, routine_name name, routine_type varchar, data_type varchar, routine_definition varchar",
+        "specific_catalog name, specific_schema name, specific_name name, routine_catalog name, routine_schema \
+         name, routine_name name, routine_type varchar, module_catalog name, module_schema name, module_name name, \
+         udt_catalog name, udt_schema name, udt_name name, data_type varchar, character_maximum_length int4, \
+         character_octet_length int4, character_set_catalog name, character_set_schema name, character_set_name \
+         name, collation_catalog name, collation_schema name, collation_name name, numeric_precision int4, \
+         numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, interval_type varchar, \
+         interval_precision int4, type_udt_catalog name, type_udt_schema name, type_udt_name name, scope_catalog \
+         name, scope_schema name, scope_name name, maximum_cardinality int4, dtd_identifier name, routine_body \
+         varchar, routine_definition varchar, external_name varchar, external_language varchar, parameter_style \
+         varchar, is_deterministic varchar, sql_data_access varchar, is_null_call varchar, sql_path varchar, \
+         schema_level_routine varchar, max_dynamic_result_sets int4, is_user_defined_cast varchar, \
+         is_implicitly_invocable varchar, security_type varchar, to_sql_specific_catalog name, \
+         to_sql_specific_schema name, to_sql_specific_name name, as_locator varchar, created timestamptz, \
+         last_altered timestamptz, new_savepoint_level varchar, is_udt_dependent varchar, \
+         result_cast_from_data_type varchar, result_cast_as_locator varchar, result_cast_char_max_length int4, \
+         result_cast_char_octet_length int4, result_cast_char_set_catalog name, result_cast_char_set_schema name, \
+         result_cast_char_set_name name, result_cast_collation_catalog name, result_cast_collation_schema name, \
+         result_cast_collation_name name, result_cast_numeric_precision int4, result_cast_numeric_precision_radix \
+         int4, result_cast_numeric_scale int4, result_cast_datetime_precision int4, result_cast_interval_type \
+         varchar, result_cast_interval_precision int4, result_cast_type_udt_catalog name, \
+         result_cast_type_udt_schema name, result_cast_type_udt_name name, result_cast_scope_catalog name, \
+         result_cast_scope_schema name, result_cast_scope_name name, result_cast_maximum_cardinality int4, \
+         result_cast_dtd_identifier name",
     ),
     (
         "parameters",
-        "specific_catalog name, specific_schema name, specific_name name, ordinal_position int4, parameter_mode varchar, parameter_name name, data_type varchar",
+        "specific_catalog name, specific_schema name, specific_name name, ordinal_position int4, parameter_mode \
+         varchar, is_result varchar, as_locator varchar, parameter_name name, data_type varchar, \
+         character_maximum_length int4, character_octet_length int4, character_set_catalog name, \
+         character_set_schema name, character_set_name name, collation_catalog name, collation_schema name, \
+         collation_name name, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, \
+         datetime_precision int4, interval_type varchar, interval_precision int4, udt_catalog name, udt_schema \
+         name, udt_name name, scope_catalog name, scope_schema name, scope_name name, maximum_cardinality int4, \
+         dtd_identifier name, parameter_default varchar",
     ),
     (
         "triggers",
-        "trigger_catalog name, trigger_schema name, trigger_name name, event_manipulation varchar, event_object_table name, action_statement varchar, action_timing varchar",
+        "trigger_catalog name, trigger_schema name, trigger_name name, event_manipulation varchar, \
+         event_object_catalog name, event_object_schema name, event_object_table name, action_order int4, \
+         action_condition varchar, action_statement varchar, action_orientation varchar, action_timing varchar, \
+         action_reference_old_table name, action_reference_new_table name, action_reference_old_row name, \
+         action_reference_new_row name, created timestamptz",
     ),
     (
         "table_privileges",

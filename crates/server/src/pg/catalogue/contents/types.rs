@@ -4,24 +4,21 @@ use super::super::relation::Row;
 use super::super::value::Value;
 use super::classes::namespace;
 use super::objects::Objects;
+use super::procedures::{OF_ARRAYS, OF_ROWS, TypeFunctions, named, of_type};
 use super::row::row;
-use crate::pg::types::known::{PgType, TYPES};
+use crate::pg::types::known::TYPES;
 
 pub(super) fn types(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
     for known in &TYPES {
         let kind = if matches!(known.category, 'P' | 'X') { "p" } else { "b" };
-        let (receive, send) = match known.name {
-            // Values that no client sends.
-            "aclitem" | "any" => (Value::Named(0, "-".to_owned()), Value::Named(0, "-".to_owned())),
-            _ => (Value::Text(receive_name(known)), Value::Text(format!("{}send", known.name))),
-        };
         rows.push(type_row(
             i64::from(known.id),
             known.name,
             kind,
             known.category,
             known.width,
+            &of_type(known.name),
             &[
                 ("typarray", Value::Int(i64::from(known.array))),
                 (
@@ -34,8 +31,6 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
                         _ => 0,
                     }),
                 ),
-                ("typreceive", receive),
-                ("typsend", send),
                 ("typcollation", Value::Int(if known.category == 'S' { 100 } else { 0 })),
             ],
         ));
@@ -46,11 +41,8 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
                 if known.name == "record" { "p" } else { "b" },
                 'A',
                 -1,
-                &[
-                    ("typelem", Value::Int(i64::from(known.id))),
-                    ("typreceive", Value::text("array_recv")),
-                    ("typinput", Value::text("array_in")),
-                ],
+                &OF_ARRAYS,
+                &[("typelem", Value::Int(i64::from(known.id)))],
             ));
         }
     }
@@ -62,13 +54,8 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
             "c",
             'C',
             -1,
-            &[
-                schema.clone(),
-                ("typrelid", Value::Int(object.number)),
-                ("typarray", Value::Int(object.array_type())),
-                ("typinput", Value::text("record_in")),
-                ("typreceive", Value::text("record_recv")),
-            ],
+            &OF_ROWS,
+            &[schema.clone(), ("typrelid", Value::Int(object.number)), ("typarray", Value::Int(object.array_type()))],
         ));
         rows.push(type_row(
             object.array_type(),
@@ -76,43 +63,25 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
             "b",
             'A',
             -1,
-            &[
-                schema,
-                ("typelem", Value::Int(object.row_type())),
-                ("typinput", Value::text("array_in")),
-                ("typreceive", Value::text("array_recv")),
-            ],
+            &OF_ARRAYS,
+            &[schema, ("typelem", Value::Int(object.row_type()))],
         ));
     }
     rows
 }
 
-/// PostgreSQL names the functions that read binary values after the type, most without an underscore.
-fn receive_name(known: &PgType) -> String {
-    let with_underscore = [
-        "date",
-        "time",
-        "timestamp",
-        "timestamptz",
-        "timetz",
-        "interval",
-        "numeric",
-        "uuid",
-        "json",
-        "jsonb",
-        "xml",
-        "record",
-        "cstring",
-        "inet",
-        "void",
-        "anyarray",
-        "pg_node_tree",
-    ];
-    format!("{}{}recv", known.name, if with_underscore.contains(&known.name) { "_" } else { "" })
-}
-
-fn type_row(number: i64, name: &str, kind: &str, category: char, width: i16, others: &[(&str, Value)]) -> Row {
+fn type_row(
+    number: i64,
+    name: &str,
+    kind: &str,
+    category: char,
+    width: i16,
+    functions: &TypeFunctions,
+    others: &[(&str, Value)],
+) -> Row {
     let mut values = others.to_vec();
+    let [input, output, receive, send] = functions.map(named);
+    let none = named((0, "-"));
     for (name, value) in [
         ("oid", Value::Int(number)),
         ("typname", Value::text(name)),
@@ -126,15 +95,16 @@ fn type_row(number: i64, name: &str, kind: &str, category: char, width: i16, oth
         ("typisdefined", Value::Bool(true)),
         ("typdelim", Value::text(",")),
         ("typrelid", Value::Int(0)),
-        ("typsubscript", Value::text("-")),
+        ("typsubscript", none.clone()),
         ("typelem", Value::Int(0)),
         ("typarray", Value::Int(0)),
-        ("typinput", Value::Text(format!("{name}in"))),
-        ("typoutput", Value::Text(format!("{name}out"))),
-        ("typsend", Value::Text(format!("{name}send"))),
-        ("typmodin", Value::text("-")),
-        ("typmodout", Value::text("-")),
-        ("typanalyze", Value::text("-")),
+        ("typinput", input),
+        ("typoutput", output),
+        ("typreceive", receive),
+        ("typsend", send),
+        ("typmodin", none.clone()),
+        ("typmodout", none.clone()),
+        ("typanalyze", none),
         ("typalign", Value::text("i")),
         ("typstorage", Value::text(if width < 0 { "x" } else { "p" })),
         ("typnotnull", Value::Bool(false)),
