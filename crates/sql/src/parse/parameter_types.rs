@@ -40,18 +40,6 @@ fn marked(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// An expression as it reads with its parameters put in.
-pub(crate) fn text_of(expr: &Expr) -> String {
-    let mut plain = expr.clone();
-    let _ = visit_expressions_mut(&mut plain, |expr| {
-        if let Expr::Value(ValueWithSpan { value: Value::Number(_, mark), .. }) = expr {
-            *mark = false;
-        }
-        ControlFlow::<()>::Continue(())
-    });
-    plain.to_string()
-}
-
 /// Before planning: makes placeholders of the parameters whose type something beside them decides. Says whether there
 /// are some, or others that have a type.
 pub(crate) fn open_parameters(statement: &mut Statement) -> bool {
