@@ -26,7 +26,7 @@ CREATE = f"""CREATE TABLE readings (time TIMESTAMP(3), sensor TEXT, status TEXT,
 INSERT INTO readings SELECT CAST(TIMESTAMP '2024-01-01' + INTERVAL '60 milliseconds' * n AS TIMESTAMP(3)),
     'sensor-' || ((n * 7919) % 5000), CASE WHEN n % 97 = 0 THEN 'late' ELSE 'ok' END, CAST((n * 31) % 1009 AS INT),
     CAST((n / 5000) % 100 AS INT), (n * 2654435761) % 1000003, round(20 + 5 * sin(n / 5000.0), 2), CAST(n % 77 AS REAL)
-    FROM (SELECT value AS n FROM generate_series(0, {ROWS - 1})) AS numbers"""
+    FROM (SELECT CAST(value AS BIGINT) AS n FROM generate_series(0, {ROWS - 1})) AS numbers"""
 
 
 def best(work):

@@ -60,7 +60,7 @@ class Memory(Case):
         atsdb("sql", store, f"""CREATE TABLE large (time TIMESTAMP(3), sensor TEXT, a BIGINT, b DOUBLE)
             WITH (map = 'sensor:u32', key = 'sensor', slice = 'year');
             INSERT INTO large SELECT CAST(TIMESTAMP '2024-01-01' + INTERVAL '1 second' * least((n * 7919) % {rows}, {rows} * 2 / 3) AS TIMESTAMP(3)),
-                's' || (n % 500), n, n / 7.0 FROM (SELECT value AS n FROM generate_series(0, {rows - 1})) AS numbers""")
+                's' || (n % 500), n, n / 7.0 FROM (SELECT CAST(value AS BIGINT) AS n FROM generate_series(0, {rows - 1})) AS numbers""")
         script = f"""
 import resource, sys
 sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})

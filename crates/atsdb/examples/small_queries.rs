@@ -78,7 +78,7 @@ fn fill(db: &atsdb::Database, rows: usize) -> Result<()> {
             "INSERT INTO readings
              SELECT to_timestamp_seconds(1704067200 + CAST(value / {SENSORS} AS BIGINT) * {SECONDS}),
                     's' || (value % {SENSORS}), (value * 7919 % 1000) / 10.0
-             FROM generate_series({first}, {last})"
+             FROM generate_series(CAST({first} AS BIGINT), {last})"
         ))?;
     }
     db.engine().recompress(None).map(drop)

@@ -3,8 +3,8 @@
 use super::dot;
 use atsdb::Table;
 
-/// Keywords, in upper case.
-const KEYWORDS: [&str; 97] = [
+/// Keywords, in capitals.
+const KEYWORDS: [&str; 98] = [
     "ADD",
     "ALL",
     "ALTER",
@@ -90,6 +90,7 @@ const KEYWORDS: [&str; 97] = [
     "SELECT",
     "SET",
     "SHOW",
+    "SUMMARIZE",
     "TABLE",
     "TABLES",
     "TEXT",
@@ -149,7 +150,9 @@ impl Words {
         }
         let last_word = ahead.split_whitespace().next_back().unwrap_or("").to_ascii_uppercase();
         let is_command = ahead.trim_start().starts_with(['.', '\\']);
-        if is_command || matches!(last_word.as_str(), "FROM" | "JOIN" | "INTO" | "UPDATE" | "TABLE" | "DESCRIBE") {
+        if is_command
+            || matches!(last_word.as_str(), "FROM" | "JOIN" | "INTO" | "UPDATE" | "TABLE" | "DESCRIBE" | "SUMMARIZE")
+        {
             return (start, matching(self.tables.iter().map(|(name, _)| name.as_str()), word));
         }
         if word.is_empty() {

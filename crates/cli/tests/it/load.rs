@@ -63,6 +63,8 @@ fn what_is_copied_into_a_file_comes_back_from_it() {
     case.run(&["import", "b.db", "t", "twice.tsv.gz"]).well();
     assert_eq!(case.query("b.db", "SELECT count(x), count(*) FROM p"), "1,2");
     assert_eq!(case.query("b.db", "SELECT sum(n) FROM t"), "6");
+    case.run(&["sql", "a.db", "COPY (SELECT 1 + 1, 7 # 2 FROM t1 LIMIT 1) TO 'headed.csv'"]).well();
+    assert_eq!(case.read("headed.csv"), "1 + 1,7 # 2\n2,5\n");
     case.run(&["sql", "a.db", "COPY t1 TO 'out.unknown'"]).failed(3, &["out.unknown"]);
     case.run(&["sql", "a.db", "COPY nothing TO 'new.csv'"]).failed(3, &["no table named nothing"]);
     assert!(!case.path("new.csv").exists());

@@ -207,7 +207,7 @@ fn a_client_that_goes_away_ends_its_query() {
 fn a_large_answer_is_whole() {
     let server = server();
     let mut stream = server.connect();
-    let text = "SELECT value FROM generate_series(1, 300000)";
+    let text = "SELECT value FROM generate_series(CAST(1 AS BIGINT), 300000)";
     write!(
         stream,
         "POST /api/sql?format=arrow HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{text}",

@@ -20,6 +20,9 @@ pub(crate) fn definition_of(name: &str, schema: &SchemaRef) -> Result<TableDefin
 
 /// The type name of a query's column in `DESCRIBE`.
 pub(crate) fn type_name_of(field: &Field) -> String {
+    if let DataType::Decimal128(precision, scale) = field.data_type() {
+        return format!("DECIMAL({precision}, {scale})");
+    }
     match column_type_of(field) {
         Some((column_type, _)) => column_type.sql_name().to_owned(),
         None => field.data_type().to_string(),
@@ -40,6 +43,9 @@ fn column_type_of(field: &Field) -> Option<(ColumnType, Option<MapWidth>)> {
         T::UInt64 => ColumnType::UInt64,
         T::Float16 | T::Float32 => ColumnType::Float32,
         T::Float64 => ColumnType::Float64,
+        // No column holds decimals: whole ones are integers, others the nearest floats.
+        T::Decimal128(_, 0) => ColumnType::Int64,
+        T::Decimal128(..) => ColumnType::Float64,
         T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null => ColumnType::Text,
         T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => ColumnType::Binary,
         T::Timestamp(unit, _) => ColumnType::Timestamp(match unit {

@@ -1,9 +1,8 @@
 //! The names of the columns of an answer: an alias as written, an expression by its text, a column as its table
 //! declares it.
 
-use super::parameter_types::text_of;
 use crate::text::identifiers::Spellings;
-use crate::workarounds::output_names::{distinct, name_of, shown, tell_casts_apart};
+use crate::workarounds::output_names::{distinct, name_of, shown, tell_casts_apart, text_of};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr};
 use std::collections::HashSet;
@@ -31,7 +30,7 @@ impl Headings {
 
     fn of_select(select: &mut Select, spellings: &Spellings) -> Self {
         let mut headings = Self::default();
-        let (mut texts, mut names) = (HashSet::new(), HashSet::new());
+        let (mut texts, mut names, mut aliases) = (HashSet::new(), HashSet::new(), HashSet::new());
         let mut star_seen = false;
         let single = select.projection.len() == 1;
         let texts_of_items: Vec<String> = select.projection.iter().map(SelectItem::to_string).collect();
@@ -49,7 +48,9 @@ impl Headings {
                         _ => Some(text.clone()).filter(|text| text.len() <= HEADING_BYTES_MAX),
                     };
                     let cast = name_of(expr).filter(|_| matches!(expr, Expr::Cast { .. }));
-                    let is_repeated = !single && !texts.insert(text.clone());
+                    let is_aliased = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
+                        && name_of(expr).is_some_and(|name| aliases.contains(&name.value.to_lowercase()));
+                    let is_repeated = !single && (!texts.insert(text.clone()) || is_aliased);
                     match cast {
                         // ORDER BY with this name refers to the cast.
                         Some(alias) if names.insert(alias.value.to_lowercase()) => {
@@ -66,6 +67,7 @@ impl Headings {
                 }
                 SelectItem::ExprWithAlias { alias, .. } => {
                     let heading = shown(spellings.as_written(&alias.value, alias.span.start)).to_owned();
+                    aliases.insert(alias.value.to_lowercase());
                     if !names.insert(alias.value.to_lowercase()) {
                         *alias = distinct(&alias.value, position);
                     }

@@ -40,20 +40,8 @@ fn marked(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// The text of an expression with its parameters inserted.
-pub(crate) fn text_of(expr: &Expr) -> String {
-    let mut plain = expr.clone();
-    let _ = visit_expressions_mut(&mut plain, |expr| {
-        if let Expr::Value(ValueWithSpan { value: Value::Number(_, mark), .. }) = expr {
-            *mark = false;
-        }
-        ControlFlow::<()>::Continue(())
-    });
-    plain.to_string()
-}
-
-/// Called before planning. Turns the parameters whose type the context decides into placeholders. Returns whether there
-/// are any, or others that have a type.
+/// Before planning: makes placeholders of the parameters whose type something beside them decides. Says whether there
+/// are some, or others that have a type.
 pub(crate) fn open_parameters(statement: &mut Statement) -> bool {
     let mut has_some = false;
     let _ = visit_expressions_mut(statement, |expr| {

@@ -37,7 +37,7 @@ pub(crate) fn parse_declaring(text: &str, place: Place, parameters: &Parameters)
     let mut tokens = tokens_of(text, place, parameters, DECLARING_CHAIN_TOKENS_MAX)?;
     params::unmark(&mut tokens);
     read_foreign(&mut tokens)?;
-    parse(tokens, place)
+    parse(tokens, &[], place)
 }
 
 /// Parses a statement over tables.
@@ -50,7 +50,7 @@ pub(crate) fn parse_over(
     let mut tokens = tokens_of(text, place, parameters, CHAIN_TOKENS_MAX)?;
     let spellings = Spellings::unify(&mut tokens, tables);
     let tokens = asof::rewrite_tokens(tokens, place)?;
-    Ok((parse(tokens, place)?, spellings))
+    Ok((parse(tokens, tables, place)?, spellings))
 }
 
 fn tokens_of(text: &str, place: Place, parameters: &Parameters, chain_tokens_max: usize) -> Result<Vec<TokenWithSpan>> {
@@ -67,7 +67,7 @@ fn tokens_of(text: &str, place: Place, parameters: &Parameters, chain_tokens_max
     Ok(tokens)
 }
 
-fn parse(tokens: Vec<TokenWithSpan>, place: Place) -> Result<Ast> {
+fn parse(tokens: Vec<TokenWithSpan>, tables: &[Table], place: Place) -> Result<Ast> {
     let mut parser =
         Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
     let mut statement = parser.parse_statement().map_err(|error| from_parser(error, place))?;
@@ -76,7 +76,7 @@ fn parse(tokens: Vec<TokenWithSpan>, place: Place) -> Result<Ast> {
         let message = format!("Expected: end of statement, found: {}{}", next.token, next.span.start);
         return Err(from_parser(ParserError::ParserError(message), place));
     }
-    workarounds::rewrite_statement(&mut statement, place)?;
+    workarounds::rewrite_statement(&mut statement, tables, place)?;
     let mut relation_count = 0;
     let _ = visit_relations(&statement, |_| {
         relation_count += 1;

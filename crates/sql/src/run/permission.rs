@@ -20,7 +20,7 @@ impl Permission {
     pub(crate) fn needed(first_word: &str) -> Self {
         match first_word {
             "" | "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "SHOW" | "DESCRIBE" | "DESC"
-            | "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => Self::Read,
+            | "SUMMARIZE" | "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => Self::Read,
             "INSERT" | "REPLACE" | "UPDATE" | "DELETE" | "TRUNCATE" | "COPY" | "LOAD" | "CHECKPOINT" | "REFRESH" => {
                 Self::Change
             }

@@ -64,6 +64,7 @@ impl Session {
                     None => self.declare(statement, parameters),
                 }
             }
+            "SUMMARIZE" => self.summarize(statement),
             "CHECKPOINT" => self.checkpoint(statement.text(), statement.place()),
             _ => self.declare(statement, parameters),
         }
@@ -247,7 +248,7 @@ pub(super) fn first_word(text: &str) -> String {
 
 /// Whether a statement is neither a query nor about the transaction itself.
 fn may_change(text: &str) -> bool {
-    const OTHERS: [&str; 18] = [
+    const OTHERS: [&str; 19] = [
         "",
         "SELECT",
         "WITH",
@@ -258,6 +259,7 @@ fn may_change(text: &str) -> bool {
         "SHOW",
         "DESCRIBE",
         "DESC",
+        "SUMMARIZE",
         "BEGIN",
         "START",
         "COMMIT",

@@ -21,4 +21,5 @@ mod savepoint;
 mod show;
 pub(crate) mod state;
 mod store;
+mod summarize;
 mod transaction;

@@ -4,6 +4,7 @@
 use super::execute::first_word;
 use super::parameter_value::{ParameterValue, bound};
 use super::state::Session;
+use super::summarize;
 use crate::dml::conflict::Meaning;
 use crate::dml::returning::Returning;
 use crate::plan::work_table::WorkQuery;
@@ -77,6 +78,7 @@ impl Session {
                 Answer::Rows(rows) => (types, Some(rows.schema())),
                 Answer::Done { .. } => (types, None),
             },
+            "SUMMARIZE" => (types, Some(summarize::schema())),
             _ => (types, None),
         };
         let parameter_types = known(types).into();

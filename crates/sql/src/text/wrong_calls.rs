@@ -8,6 +8,9 @@ use std::collections::BTreeSet;
 /// The error for such a call, if a message is about one.
 pub(crate) fn wrong_call(message: &str) -> Option<Error> {
     if let Some((before, inner)) = message.split_once("' user-defined coercion failed with: ") {
+        if let Some(error) = wrong_call(inner) {
+            return Some(error);
+        }
         let (_, name) = before.rsplit_once("Function '")?;
         let inner = inner.trim_start_matches("Error during planning: ").trim_start_matches("Execution error: ");
         return Some(sql_error(format!("{name}: {}", inner.trim_end_matches('.'))));

@@ -10,6 +10,7 @@ mod compare_times;
 mod constant_order;
 mod date_part;
 mod date_trunc;
+mod decimals;
 mod expressions;
 mod extremes;
 mod filters;
@@ -22,6 +23,8 @@ mod overflow;
 mod plain_results;
 mod plain_values;
 mod regexp_replace;
+mod round_places;
+mod shifted_rows;
 mod similar_to;
 mod stoppable;
 mod subqueries;
@@ -31,11 +34,12 @@ mod unambiguous_filters;
 pub(crate) use casts::text_bytes::bytes_of;
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use long_literals::batch_rows;
-pub(crate) use overflow::{checked, fitting_sum};
+pub(crate) use overflow::{AVERAGE, WIDE_SUM, average, checked, fitting_sum, sums_as};
 pub(crate) use syntax::output_names;
 
 use crate::text::errors::from_parser;
 use crate::text::place::Place;
+use atsdb_core::Table;
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::optimizer::{AnalyzerRule, OptimizerRule};
@@ -45,21 +49,27 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 use std::sync::Arc;
 
 /// Rewrites the tokens of a statement before they are parsed.
-pub(crate) fn rewrite_tokens(tokens: &mut [TokenWithSpan]) -> atsdb_core::Result<()> {
+pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()> {
     syntax::distinct_from::words_to_operators(tokens);
+    syntax::binding::sharps_to_words(tokens);
     syntax::words::settle_words(tokens)
 }
 
-/// Rewrites a statement that was parsed; `place` is where it begins.
-pub(crate) fn rewrite_statement(statement: &mut Statement, place: Place) -> atsdb_core::Result<()> {
+/// Rewrites a statement over tables that was parsed; `place` is where it begins.
+pub(crate) fn rewrite_statement(statement: &mut Statement, tables: &[Table], place: Place) -> atsdb_core::Result<()> {
     syntax::distinct_from::operators_to_expressions(statement);
-    syntax::clauses::settle_clauses(statement)?;
+    syntax::binding::words_to_sharps(statement);
+    syntax::clauses::settle_clauses(statement, tables)?;
     syntax::constant_in::count_instead(statement).map_err(|error| from_parser(error, place))
 }
 
 /// What plans expressions before DataFusion does.
 pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
-    vec![Arc::new(intervals::arithmetic::LengthArithmetic), Arc::new(date_part::Extract)]
+    vec![
+        Arc::new(intervals::arithmetic::LengthArithmetic),
+        Arc::new(decimals::arithmetic::DecimalArithmetic),
+        Arc::new(date_part::Extract),
+    ]
 }
 
 /// Rules of the analyzer that run before it makes types equal.
@@ -70,6 +80,7 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(in_subqueries::UnknownMembers),
         Arc::new(intervals::comparison::Lengths),
         Arc::new(compare_times::CompareTimes),
+        Arc::new(decimals::floats::FloatsBesideDecimals),
         Arc::new(in_lists::CompareLists),
         Arc::new(similar_to::SimilarTo),
     ]
@@ -102,6 +113,8 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     date_part::register(context);
     extremes::register(context);
     regexp_replace::register(context);
+    round_places::register(context);
+    shifted_rows::register(context);
     bounded_functions::bound_functions(context, memory_bytes);
     plain_results::plain_results(context);
     overflow::check_sums(context);

@@ -36,7 +36,10 @@ pub(crate) fn assign(
                 .with_hint("say what it is to count: CAST(extract(epoch FROM time) AS BIGINT)"))
         }
         (DataType::Float64, ColumnType::Float32) => assignment.narrow_floats(),
-        (found, ColumnType::Float32 | ColumnType::Float64) if found.is_integer() => {
+        (DataType::Decimal128(..), other) if is_integer(other) => assignment.whole_decimals(),
+        (found, ColumnType::Float32 | ColumnType::Float64)
+            if found.is_integer() || matches!(found, DataType::Decimal128(..)) =>
+        {
             cast(array, &logical_type(column)).map_err(internal)
         }
         _ => Ok(Arc::clone(array)),
@@ -118,7 +121,17 @@ impl Assignment<'_> {
         counts.as_primitive::<arrow::datatypes::Int64Type>().iter().enumerate().map(convert).collect()
     }
 
-    /// Narrows to the nearest float. Only a value that would become infinite does not fit.
+    /// Decimals as integers of the column's type: rounded, halves away from zero.
+    fn whole_decimals(&self) -> Result<ArrayRef> {
+        let whole = cast(self.array, &DataType::Decimal128(38, 0)).map_err(internal)?;
+        let integers = cast(&whole, &logical_type(self.column)).map_err(internal)?;
+        match (0..integers.len()).find(|row| integers.is_null(*row) && self.array.is_valid(*row)) {
+            Some(row) => Err(self.refuse(row)),
+            None => Ok(integers),
+        }
+    }
+
+    /// To the nearest float; only what becomes infinite by it does not fit.
     fn narrow_floats(&self) -> Result<ArrayRef> {
         let narrow = cast(self.array, &DataType::Float32).map_err(internal)?;
         let wide = self.array.as_primitive::<arrow::datatypes::Float64Type>();
@@ -131,6 +144,11 @@ impl Assignment<'_> {
             None => Ok(narrow),
         }
     }
+}
+
+fn is_integer(column_type: ColumnType) -> bool {
+    use ColumnType as C;
+    matches!(column_type, C::Int8 | C::Int16 | C::Int32 | C::Int64 | C::UInt8 | C::UInt16 | C::UInt32 | C::UInt64)
 }
 
 fn is_text(ty: &DataType) -> bool {

@@ -55,9 +55,9 @@ fn types_come_from_what_stands_beside_a_parameter() {
     for (sql, types, columns) in [
         ("SELECT n, sensor AS s FROM t WHERE time >= $1 AND sensor = $2", "time text", Some("n int32, s text")),
         ("SELECT x + $1 FROM t WHERE n IN ($2, $3)", "float64 int32 int32", Some("x + $1 float64")),
-        ("SELECT 1 AS one FROM t WHERE n BETWEEN $2 AND $1", "int32 int32", Some("one int64")),
+        ("SELECT 1 AS one FROM t WHERE n BETWEEN $2 AND $1", "int32 int32", Some("one int32")),
         ("SELECT n FROM t WHERE sensor LIKE $1 ORDER BY time LIMIT $2 OFFSET $3", "text int64 int64", Some("n int32")),
-        ("SELECT $1::INT + 1 AS y, CAST($2 AS DATE) AS d", "int32 date32", Some("y int64, d date32")),
+        ("SELECT $1::INT + 1 AS y, CAST($2 AS DATE) AS d", "int32 date32", Some("y int32, d date32")),
         ("SELECT $1 AS v", "text", Some("v text")),
         ("SELECT count(*) FROM generate_series(1, $1)", "int64", Some("count(*) int64")),
         ("INSERT INTO t (n, time, b) VALUES ($1, $2, $3)", "int32 time binary", None),

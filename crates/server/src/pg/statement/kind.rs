@@ -92,7 +92,7 @@ impl Kind {
             "analyze" => Self::Maintenance("ANALYZE"),
             "select" | "with" | "values" | "table" | "from" => Self::Query,
             "explain" => Self::Report("EXPLAIN"),
-            "describe" | "desc" => Self::Report("SHOW"),
+            "describe" | "desc" | "summarize" => Self::Report("SHOW"),
             "insert" | "replace" => Self::Change("INSERT"),
             "update" => Self::Change("UPDATE"),
             "delete" => Self::Change("DELETE"),

@@ -1,9 +1,9 @@
 //! The aggregate functions that the operator computes.
 
 use crate::scan::operator::AtsdbScan;
-use crate::workarounds::fitting_sum;
+use crate::workarounds::{AVERAGE, WIDE_SUM, average, fitting_sum, sums_as};
 use atsdb_engine::{Measure, MeasureKind, Measured};
-use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, UInt64Array};
+use datafusion::arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, UInt64Array};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
@@ -76,7 +76,11 @@ fn measure_of(
     let measure = |kind| Measure { kind, column: column.index() };
     match name {
         "count" if cast_to.is_none() => Some((Function::Count, measure(MeasureKind::Count))),
-        "sum" if is_widened(own, given) && given == result => Some((Function::Sum, measure(MeasureKind::Sum))),
+        "sum" if is_float(own) && given == result => Some((Function::Sum, measure(MeasureKind::Sum))),
+        "sum" if is_widened(own, given) && (*result == DataType::Int64 || *result == WIDE_SUM) => {
+            Some((Function::Sum, measure(MeasureKind::Sum)))
+        }
+        "avg" if *result == AVERAGE && is_widened(own, given) => Some((Function::Average, measure(MeasureKind::Sum))),
         "avg" if *result == DataType::Float64 && (own.is_integer() || is_float(own)) && *given == DataType::Float64 => {
             Some((Function::Average, measure(MeasureKind::Sum)))
         }
@@ -90,12 +94,12 @@ fn is_float(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Float32 | DataType::Float64)
 }
 
-/// Whether every number of one type is exact in the other.
+/// Whether integers of one type are the same in the other.
 fn is_widened(from: &DataType, to: &DataType) -> bool {
     match to {
+        _ if from == to => from.is_integer(),
         DataType::Int64 => from.is_signed_integer() || (from.is_unsigned_integer() && *from != DataType::UInt64),
         DataType::UInt64 => from.is_unsigned_integer(),
-        DataType::Float64 => is_float(from),
         _ => false,
     }
 }
@@ -104,11 +108,8 @@ impl Call {
     /// Fails if a result does not fit its type.
     pub(super) fn check(&self, measured: Measured<'_>) -> Result<()> {
         match (self.function, measured, &self.result) {
-            (Function::Sum, Measured::Integers(sums, _), DataType::UInt64) => {
-                sums.iter().try_for_each(|sum| fitting_sum::<u64>(*sum).map(drop))
-            }
-            (Function::Sum, Measured::Integers(sums, _), _) => {
-                sums.iter().try_for_each(|sum| fitting_sum::<i64>(*sum).map(drop))
+            (Function::Sum, Measured::Integers(sums, _), DataType::Int64) => {
+                sums.iter().try_for_each(|sum| fitting_sum(*sum).map(drop))
             }
             _ => Ok(()),
         }
@@ -120,6 +121,10 @@ impl Call {
             (Function::Count, Measured::Counts(counts)) => {
                 let counts: Int64Array = counts.iter().map(|count| Some(count.cast_signed())).collect();
                 Ok(Arc::new(counts))
+            }
+            (Function::Average, Measured::Integers(sums, counts)) if self.result == AVERAGE => {
+                let averages = sums.iter().zip(counts).map(|(sum, count)| (*count > 0).then(|| average(*sum, *count)));
+                Ok(Arc::new(averages.collect::<Decimal128Array>().with_data_type(AVERAGE)))
             }
             (Function::Average, Measured::Integers(sums, counts)) => {
                 Ok(averages(sums.iter().map(|sum| *sum as f64), counts))
@@ -135,9 +140,8 @@ impl Call {
                 let values: ArrayRef = Arc::new(values);
                 Ok(if self.result == DataType::Float64 { values } else { cast(&values, &self.result)? })
             }
-            (Function::Sum | Function::Extreme, Measured::Integers(values, counts)) => {
-                integers(values, counts, &self.result)
-            }
+            (Function::Sum, Measured::Integers(sums, counts)) => sums_as(sums.to_vec(), is_there(counts), &self.result),
+            (Function::Extreme, Measured::Integers(values, counts)) => extremes(values, counts, &self.result),
             (function, measured) => internal_err!("{function:?} of {measured:?}"),
         }
     }
@@ -153,13 +157,13 @@ fn averages(sums: impl Iterator<Item = f64>, counts: &[u64]) -> ArrayRef {
     Arc::new(averages.collect::<Float64Array>())
 }
 
-fn integers(values: &[i128], counts: &[u64], result: &DataType) -> Result<ArrayRef> {
+fn extremes(values: &[i128], counts: &[u64], result: &DataType) -> Result<ArrayRef> {
     if *result == DataType::UInt64 {
-        let fitting = values.iter().map(|value| fitting_sum::<u64>(*value)).collect::<Result<Vec<_>>>()?;
-        return Ok(Arc::new(UInt64Array::new(fitting.into(), Some(is_there(counts)))));
+        let values: Vec<u64> = values.iter().map(|value| *value as u64).collect();
+        return Ok(Arc::new(UInt64Array::new(values.into(), Some(is_there(counts)))));
     }
-    let fitting = values.iter().map(|value| fitting_sum::<i64>(*value)).collect::<Result<Vec<_>>>()?;
-    let values: ArrayRef = Arc::new(Int64Array::new(fitting.into(), Some(is_there(counts))));
+    let values: Vec<i64> = values.iter().map(|value| *value as i64).collect();
+    let values: ArrayRef = Arc::new(Int64Array::new(values.into(), Some(is_there(counts))));
     match result {
         DataType::Int64 => Ok(values),
         // Days are cast from 32 bits.

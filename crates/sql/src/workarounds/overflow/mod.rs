@@ -2,13 +2,15 @@
 //!
 //! Owned here: `+`, `-` and `*` of integers and their negation ([`CheckIntegers`], which puts an
 //! [`Operation`](operation::Operation) in the place of DataFusion's operator as soon as types are known, so that
-//! constants are checked too), `sum` of integers ([`IntegerSum`](sum::IntegerSum)), and floats divided by zero
-//! ([`quotient`]). Not owned: division of integers, casts,
-//! `abs` and arithmetic of times and decimals, which DataFusion checks.
+//! constants are checked too), `sum` of integers ([`IntegerSum`](sum::IntegerSum)), `avg` of those of 64 bits
+//! ([`ExactAverage`](average::ExactAverage)), and floats divided by zero ([`quotient`]). Not owned: division of
+//! integers, casts, `abs` and arithmetic of times and decimals, which DataFusion checks.
 //!
 //! Waits for [#3520](https://github.com/apache/datafusion/issues/3520) and
-//! [#21318](https://github.com/apache/datafusion/issues/21318); for `sum` no upstream issue is known.
+//! [#21318](https://github.com/apache/datafusion/issues/21318); for `sum` and `avg` no upstream issue is known.
 
+mod average;
+mod average_groups;
 mod operation;
 mod quotient;
 mod rule;
@@ -17,16 +19,20 @@ mod sum_distinct;
 mod sum_groups;
 mod wide_sum;
 
+pub(crate) use average::{AVERAGE, average};
 pub(crate) use rule::{CheckIntegers, checked};
-pub(crate) use wide_sum::fitting as fitting_sum;
+pub(crate) use wide_sum::{STATE as WIDE_SUM, fitting as fitting_sum, sums_as};
 
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::AggregateUDF;
 use std::sync::Arc;
 
-/// Puts the sum that is checked in the place of DataFusion's.
+/// Puts the sum that is checked and the average that is exact in the place of DataFusion's.
 pub(crate) fn check_sums(context: &SessionContext) {
     if let Some(inner) = context.state().aggregate_functions().get("sum") {
         context.register_udaf(AggregateUDF::new_from_impl(sum::IntegerSum::new(Arc::clone(inner))));
+    }
+    if let Some(inner) = context.state().aggregate_functions().get("avg") {
+        context.register_udaf(AggregateUDF::new_from_impl(average::ExactAverage::new(Arc::clone(inner))));
     }
 }

@@ -1,15 +1,16 @@
-//! `sum` of integers: in 128 bits, so that only the result has to fit.
+//! `sum` of integers: in 128 bits, so that only the result has to fit. The sum of a `BIGINT` is a `DECIMAL(38, 0)`, as
+//! wide as `NUMERIC` is in PostgreSQL for it; the sum of a narrower type is a `BIGINT`.
 
 use super::sum_distinct::DistinctSum;
 use super::sum_groups::SumGroups;
-use super::wide_sum::{STATE, each_of, value};
+use super::wide_sum::{STATE, coerced_by, each_of, value};
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, Signature,
+    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, Signature, Volatility,
 };
 use std::sync::Arc;
 
@@ -17,16 +18,17 @@ use std::sync::Arc;
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct IntegerSum {
     inner: Arc<AggregateUDF>,
+    signature: Signature,
 }
 
 impl IntegerSum {
     pub(super) fn new(inner: Arc<AggregateUDF>) -> Self {
-        Self { inner }
+        Self { inner, signature: Signature::user_defined(Volatility::Immutable) }
     }
 
-    fn integer(&self, args: &AccumulatorArgs<'_>) -> Option<Box<dyn Accumulator>> {
+    fn integer(args: &AccumulatorArgs<'_>) -> Option<Box<dyn Accumulator>> {
         let result = args.return_field.data_type();
-        match (result.is_integer(), args.is_distinct) {
+        match (sums_integers(args.expr_fields), args.is_distinct) {
             (false, _) => None,
             (true, false) => Some(Box::new(Sum { result: result.clone(), sum: 0, count: 0 })),
             (true, true) => Some(Box::new(DistinctSum::new(result.clone()))),
@@ -44,29 +46,41 @@ impl AggregateUDFImpl for IntegerSum {
     }
 
     fn signature(&self) -> &Signature {
-        self.inner.signature()
+        &self.signature
+    }
+
+    /// Integers stay as they are: their type decides the result's.
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        match types {
+            [data_type] if data_type.is_integer() => Ok(types.to_vec()),
+            _ => coerced_by(&self.inner, types),
+        }
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
+        match types {
+            [DataType::Int64 | DataType::UInt64] => Ok(STATE),
+            [data_type] if data_type.is_integer() => Ok(DataType::Int64),
+            _ => self.inner.return_type(types),
+        }
     }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        match self.integer(&args) {
+        match Self::integer(&args) {
             Some(accumulator) => Ok(accumulator),
             None => self.inner.accumulator(args),
         }
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        match self.integer(&args) {
+        match Self::integer(&args) {
             Some(accumulator) => Ok(accumulator),
             None => self.inner.create_sliding_accumulator(args),
         }
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        match args.return_type().is_integer() && !args.is_distinct {
+        match sums_integers(args.input_fields) && !args.is_distinct {
             true => Ok(vec![Arc::new(Field::new(format_state_name(args.name, "sum"), STATE, true))]),
             false => self.inner.state_fields(args),
         }
@@ -77,7 +91,7 @@ impl AggregateUDFImpl for IntegerSum {
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
-        match args.return_field.data_type().is_integer() {
+        match sums_integers(args.expr_fields) {
             true => Ok(Box::new(SumGroups::new(args.return_field.data_type().clone()))),
             false => self.inner.create_groups_accumulator(args),
         }
@@ -94,6 +108,10 @@ impl AggregateUDFImpl for IntegerSum {
     fn documentation(&self) -> Option<&Documentation> {
         self.inner.documentation()
     }
+}
+
+fn sums_integers(fields: &[FieldRef]) -> bool {
+    matches!(fields, [field] if field.data_type().is_integer())
 }
 
 /// The sum of one group, or of the rows in a window.

@@ -21,6 +21,11 @@ impl DistinctSum {
         Self { result, counts: HashMap::new(), sum: 0 }
     }
 
+    /// The sum of the values, and how many there are.
+    pub(super) fn sum_and_count(&self) -> (i128, u64) {
+        (self.sum, self.counts.len() as u64)
+    }
+
     fn add(&mut self, values: &ArrayRef) -> Result<()> {
         each_of(values, |_, value| {
             let count = self.counts.entry(value).or_default();

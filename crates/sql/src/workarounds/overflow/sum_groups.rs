@@ -1,8 +1,8 @@
 //! The sums of many groups at once.
 
-use super::wide_sum::{STATE, each_of, fitting};
+use super::wide_sum::{STATE, each_of, sums_as};
 use crate::workarounds::filters::unwanted;
-use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, Decimal128Array, Int64Array, UInt64Array};
+use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, Decimal128Array};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::{cast, nullif};
 use datafusion::arrow::datatypes::DataType;
@@ -57,16 +57,7 @@ impl GroupsAccumulator for SumGroups {
         let sums = emit_to.take_needed(&mut self.sums);
         let seen = emit_to.take_needed(&mut self.seen);
         let seen = NullBuffer::from(seen);
-        match self.result {
-            DataType::UInt64 => {
-                let fitted = sums.into_iter().map(fitting::<u64>).collect::<Result<Vec<_>>>()?;
-                Ok(Arc::new(UInt64Array::new(fitted.into(), Some(seen))))
-            }
-            _ => {
-                let fitted = sums.into_iter().map(fitting::<i64>).collect::<Result<Vec<_>>>()?;
-                Ok(Arc::new(Int64Array::new(fitted.into(), Some(seen))))
-            }
-        }
+        sums_as(sums, seen, &self.result)
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {

@@ -1,28 +1,57 @@
 //! Sums in 128 bits: the values that go in, and the result that must fit.
 
 use atsdb_core::Error;
-use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
-use datafusion::arrow::datatypes::{DataType, Decimal128Type, Int64Type, UInt64Type};
+use datafusion::arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, Int64Array, PrimitiveArray,
+};
+use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::datatypes::{
+    DataType, Decimal128Type, Field, FieldRef, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
 use datafusion::common::{DataFusionError, Result, ScalarValue, internal_err};
+use datafusion::logical_expr::AggregateUDF;
+use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
+use std::sync::Arc;
 
-/// The type of a sum on its way.
-pub(super) const STATE: DataType = DataType::Decimal128(38, 0);
+/// The type of a sum on its way, and of the sum of a `BIGINT`: no number of rows that can be read makes it overflow.
+pub(crate) const STATE: DataType = DataType::Decimal128(38, 0);
 
-/// A sum in the result's type.
-pub(crate) fn fitting<T: TryFrom<i128>>(sum: i128) -> Result<T> {
-    T::try_from(sum).map_err(|_| {
+/// A sum in 64 bits.
+pub(crate) fn fitting(sum: i128) -> Result<i64> {
+    i64::try_from(sum).map_err(|_| {
         let error = Error::invalid(format!("overflow: the sum is {sum}"));
-        DataFusionError::External(Box::new(error.with_hint("sum a wider type: sum(CAST(x AS DECIMAL(38, 0)))")))
+        DataFusionError::External(Box::new(error.with_hint("sum a wider type: sum(CAST(x AS BIGINT))")))
     })
 }
 
 /// A sum as a value of the result's type.
 pub(super) fn value(sum: Option<i128>, result: &DataType) -> Result<ScalarValue> {
     match result {
-        DataType::UInt64 => Ok(ScalarValue::UInt64(sum.map(fitting).transpose()?)),
         DataType::Int64 => Ok(ScalarValue::Int64(sum.map(fitting).transpose()?)),
+        DataType::Decimal128(precision, scale) => Ok(ScalarValue::Decimal128(sum, *precision, *scale)),
         other => internal_err!("a sum of integers as {other}"),
     }
+}
+
+/// Sums as an array of the result's type. `seen` says which of them have a value.
+pub(crate) fn sums_as(sums: Vec<i128>, seen: NullBuffer, result: &DataType) -> Result<ArrayRef> {
+    match result {
+        DataType::Int64 => {
+            let fitted = sums.into_iter().map(fitting).collect::<Result<Vec<_>>>()?;
+            Ok(Arc::new(Int64Array::new(fitted.into(), Some(seen))))
+        }
+        DataType::Decimal128(..) => {
+            Ok(Arc::new(Decimal128Array::new(sums.into(), Some(seen)).with_data_type(result.clone())))
+        }
+        other => internal_err!("sums of integers as {other}"),
+    }
+}
+
+/// The types that a function of DataFusion's own makes of its arguments' types.
+pub(super) fn coerced_by(function: &AggregateUDF, types: &[DataType]) -> Result<Vec<DataType>> {
+    let fields: Vec<FieldRef> = types.iter().map(|of| Arc::new(Field::new("", of.clone(), true))).collect();
+    Ok(fields_with_udf(&fields, function)?.iter().map(|field| field.data_type().clone()).collect())
 }
 
 /// Does something with an array's values in 128 bits: integers, or sums on their way.
@@ -34,7 +63,13 @@ pub(super) fn each_of(array: &ArrayRef, mut each: impl FnMut(usize, i128)) -> Re
         }
     }
     match array.data_type() {
+        DataType::Int8 => visit(array.as_primitive::<Int8Type>(), &mut each),
+        DataType::Int16 => visit(array.as_primitive::<Int16Type>(), &mut each),
+        DataType::Int32 => visit(array.as_primitive::<Int32Type>(), &mut each),
         DataType::Int64 => visit(array.as_primitive::<Int64Type>(), &mut each),
+        DataType::UInt8 => visit(array.as_primitive::<UInt8Type>(), &mut each),
+        DataType::UInt16 => visit(array.as_primitive::<UInt16Type>(), &mut each),
+        DataType::UInt32 => visit(array.as_primitive::<UInt32Type>(), &mut each),
         DataType::UInt64 => visit(array.as_primitive::<UInt64Type>(), &mut each),
         DataType::Decimal128(_, _) => visit(array.as_primitive::<Decimal128Type>(), &mut each),
         other => return internal_err!("a sum of integers over {other}"),

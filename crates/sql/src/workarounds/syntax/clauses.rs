@@ -4,29 +4,32 @@
 //! No upstream issue known that names them all; [#17716](https://github.com/apache/datafusion/issues/17716) is about
 //! `FETCH`, a clause of the same fate.
 
+use super::binding::settle_operators;
 use super::frames::empty_frame;
+use super::integer_literals::{in_columns, in_expression, in_rows, of_function};
 use super::interval_literals::read_interval;
 use super::like_escape::write_backslashes;
 use super::limits::settle_limits;
+use super::natural::name_natural_columns;
 use super::other_functions::other_functions;
 use super::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
-use super::power::call_power;
 use super::row_members::compare_rows;
-use super::rows_of_functions::unnest_functions;
+use super::rows_of_functions::{narrow_series, unnest_functions};
 use super::set_all::count_rows;
 use super::using::merge_columns;
 use super::windows::complete_windows;
 use crate::text::errors::not_supported;
-use atsdb_core::{Error, Result};
+use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableFactor,
     VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
-/// Rewrites a statement that was parsed.
-pub(crate) fn settle_clauses(statement: &mut Statement) -> Result<()> {
+/// Rewrites a statement that was parsed, over these tables.
+pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
     let texts = texts_of_items(statement);
+    name_natural_columns(statement, tables);
     match statement.visit(&mut Clauses::default()) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {
@@ -64,6 +67,9 @@ impl VisitorMut for Clauses {
         } else {
             name_other_sides(query)
         }
+        if let (SetExpr::Values(values), true) = (query.body.as_mut(), self.depth > 0) {
+            in_rows(values);
+        }
         self.depth += 1;
         let Query { body, order_by, .. } = query;
         if let SetExpr::Select(select) = body.as_mut() {
@@ -84,12 +90,13 @@ impl VisitorMut for Clauses {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         let settled = match expr {
-            Expr::BinaryOp { .. } => call_power(expr),
+            Expr::BinaryOp { .. } => settle_operators(expr),
             Expr::Like { .. } | Expr::ILike { .. } => write_backslashes(expr),
             Expr::Function(_) => empty_frame(expr),
             Expr::Interval(_) => read_interval(expr),
             _ => Ok(()),
         };
+        in_expression(expr);
         match settled {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
@@ -97,6 +104,7 @@ impl VisitorMut for Clauses {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        of_function(expr);
         match other_functions(expr).and_then(|()| compare_rows(expr)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
@@ -131,6 +139,7 @@ impl VisitorMut for Clauses {
         }
         complete_windows(select, None)?;
         merge_columns(select, None)?;
+        in_columns(select);
         if let Err(error) = unnest_functions(select) {
             return ControlFlow::Break(error);
         }
@@ -149,6 +158,13 @@ impl VisitorMut for Clauses {
             }
             TableFactor::Table { json_path: Some(_), .. } => refuse("a path into JSON", "read the column"),
             _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        match narrow_series(factor) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Frames without rows, as `ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING`: DataFusion refuses them. An aggregate over no
-//! row is one whose FILTER lets none through.
+//! row is one whose FILTER lets none through. A function that looks for a row of the frame and is not told what of it
+//! it is asked for, as `first_value() OVER ()`, makes DataFusion panic.
 //!
 //! No upstream issue known.
 
 use super::expression;
+use crate::text::errors::sql_error;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, Value, ValueWithSpan, WindowFrameBound, WindowFrameUnits, WindowType,
+    Expr, Function, FunctionArguments, Value, ValueWithSpan, WindowFrameBound, WindowFrameUnits, WindowType,
 };
 
 /// Functions of windows for which the frame makes no difference.
@@ -16,10 +18,14 @@ const WITHOUT_FRAME: [&str; 8] =
 /// Functions that look for one row of the frame.
 const OF_ONE_ROW: [&str; 3] = ["first_value", "last_value", "nth_value"];
 
-/// Rewrites a call over a frame that can have no row.
+/// Rewrites a call over a frame that can have no row, and refuses one that DataFusion cannot compute.
 pub(super) fn empty_frame(expr: &mut Expr) -> Result<()> {
     let Expr::Function(call) = expr else { return Ok(()) };
     let name = call.name.to_string().to_lowercase();
+    let has_argument = matches!(&call.args, FunctionArguments::List(list) if !list.args.is_empty());
+    if call.over.is_some() && OF_ONE_ROW.contains(&name.as_str()) && !has_argument {
+        return Err(sql_error(format!("{name} takes an argument")).with_hint(format!("write {name}(column)")));
+    }
     let Function { over: Some(WindowType::WindowSpec(spec)), filter, .. } = call else { return Ok(()) };
     let Some(frame) = spec.window_frame.as_ref().filter(|frame| frame.units != WindowFrameUnits::Range) else {
         return Ok(());

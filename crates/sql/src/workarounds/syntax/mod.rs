@@ -1,16 +1,18 @@
 //! What is rewritten in a statement's tokens and in its syntax tree, before DataFusion plans it.
 
+pub(super) mod binding;
 pub(super) mod clauses;
 pub(super) mod constant_in;
 pub(super) mod distinct_from;
 mod frames;
+mod integer_literals;
 mod interval_literals;
 mod like_escape;
 mod limits;
 
+mod natural;
 mod other_functions;
 pub(crate) mod output_names;
-mod power;
 mod row_members;
 mod rows_of_functions;
 mod set_all;

@@ -11,8 +11,8 @@
 use super::expression;
 use super::rows_of_functions::set_first_argument;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr, Statement, Value,
-    visit_expressions, visit_expressions_mut,
+    CopySource, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr,
+    Statement, Value, ValueWithSpan, visit_expressions, visit_expressions_mut,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -34,13 +34,28 @@ pub(crate) fn distinct(name: &str, position: usize) -> Ident {
     Ident::with_quote('"', format!("{name}{MARK}{position}"))
 }
 
+/// An expression as it reads with its parameters put in.
+pub(crate) fn text_of(expr: &Expr) -> String {
+    let mut plain = expr.clone();
+    let _ = visit_expressions_mut(&mut plain, |expr| {
+        if let Expr::Value(ValueWithSpan { value: Value::Number(_, mark), .. }) = expr {
+            *mark = false;
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    plain.to_string()
+}
+
 /// What the expressions of the outermost SELECT are called: by their text, as it was before it was rewritten.
 pub(super) fn texts_of_items(statement: &mut Statement) -> Vec<String> {
     let Some(select) = outermost(statement) else { return Vec::new() };
     select
         .projection
         .iter()
-        .map(|item| if is_called_by_text(item) { item.to_string() } else { String::new() })
+        .map(|item| match item {
+            SelectItem::UnnamedExpr(expr) if is_called_by_text(expr) => text_of(expr),
+            _ => String::new(),
+        })
         .collect()
 }
 
@@ -50,24 +65,21 @@ pub(super) fn keep_texts(statement: &mut Statement, texts: Vec<String>) {
     for (position, (item, text)) in select.projection.iter_mut().zip(texts).enumerate() {
         if let SelectItem::UnnamedExpr(expr) = item
             && !text.is_empty()
-            && expr.to_string() != text
+            && text_of(expr) != text
         {
             *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: distinct(&text, position) };
         }
     }
 }
 
-fn is_called_by_text(item: &SelectItem) -> bool {
-    match item {
-        SelectItem::UnnamedExpr(expr) => {
-            !matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_))
-        }
-        _ => false,
-    }
+fn is_called_by_text(expr: &Expr) -> bool {
+    !matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_))
 }
 
 fn outermost(statement: &mut Statement) -> Option<&mut Select> {
-    let Statement::Query(query) = statement else { return None };
+    let (Statement::Query(query) | Statement::Copy { source: CopySource::Query(query), .. }) = statement else {
+        return None;
+    };
     let mut body = query.body.as_mut();
     loop {
         match body {

@@ -1,15 +1,21 @@
 //! `SELECT generate_series(1, 3)` makes rows in PostgreSQL, and a list in DataFusion: `unnest` makes rows of the list.
 //! Inside of another function, such as `unnest` or `array_length`, it stays a list.
 //!
-//! Waits for [#13316](https://github.com/apache/datafusion/issues/13316).
+//! A series of `INT`s is one in PostgreSQL, in FROM too, and always of `BIGINT`s in DataFusion.
+//!
+//! Waits for [#13316](https://github.com/apache/datafusion/issues/13316) (rows); of the type no upstream issue is
+//! known.
 
 use super::expression;
-use atsdb_core::Result;
+use super::integer_literals::{are_narrow, make_int};
+use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Select, SelectItem,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Select, SelectItem, TableFactor,
 };
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
 
-const MAKES_ROWS: [&str; 1] = ["generate_series"];
+const SERIES: &str = "generate_series";
 
 /// Makes rows of such functions in a SELECT list.
 pub(super) fn unnest_functions(select: &mut Select) -> Result<()> {
@@ -23,10 +29,14 @@ pub(super) fn unnest_functions(select: &mut Select) -> Result<()> {
 
 fn unnest(expr: &mut Expr) -> Result<()> {
     match expr {
-        Expr::Function(call) if makes_rows(call) => {
+        Expr::Function(call) if call.over.is_none() && is_series(&call.name) => {
+            let has_ints = matches!(&call.args, FunctionArguments::List(list) if are_narrow(&list.args));
             let mut rows = expression("unnest(NULL)")?;
             set_first_argument(&mut rows, expr.clone());
             *expr = rows;
+            if has_ints {
+                make_int(expr);
+            }
             Ok(())
         }
         Expr::BinaryOp { left, right, .. } => {
@@ -38,8 +48,25 @@ fn unnest(expr: &mut Expr) -> Result<()> {
     }
 }
 
-fn makes_rows(call: &Function) -> bool {
-    call.over.is_none() && MAKES_ROWS.iter().any(|name| call.name.to_string().eq_ignore_ascii_case(name))
+/// `FROM generate_series(1, 3)`: the series is of INTs if what bounds it are.
+pub(super) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
+    let TableFactor::Table { name, args: Some(args), alias, .. } = factor else { return Ok(()) };
+    if !is_series(name) || !are_narrow(&args.args) {
+        return Ok(());
+    }
+    let alias = alias.take();
+    let text = format!("(SELECT CAST(value AS INT) AS value FROM {factor})");
+    let parsed = Parser::new(&GenericDialect).try_with_sql(&text).and_then(|mut parser| parser.parse_table_factor());
+    *factor = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
+    if let TableFactor::Derived { alias: named, .. } = factor {
+        *named = alias;
+    }
+    Ok(())
+}
+
+/// Whether it is the name of a function that makes rows.
+fn is_series(name: &ObjectName) -> bool {
+    name.to_string().eq_ignore_ascii_case(SERIES)
 }
 
 /// Replaces the first argument of a call.

@@ -6,31 +6,36 @@
 use crate::text::errors::not_supported;
 use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{
-    ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, OrderBy, Query,
-    ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
-    TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
+    OrderBy, Query, ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    TableFactor, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
-/// Names the sides of merged columns in a query and its ORDER BY. In the `*` of a single join they come first.
+/// Names the sides of merged columns in a query and its ORDER BY. In `*` they come first, those of the last join before
+/// the others.
 pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) -> ControlFlow<Error> {
     let mut merged = Merged::default();
-    for from in &select.from {
+    for from in &mut select.from {
         merged.of(from)?;
     }
     if merged.columns.is_empty() {
         return ControlFlow::Continue(());
     }
-    let sides = sides_of(&select.from);
+    let sides = merged.sides.take().filter(|_| select.from.len() == 1);
     let mut items = Vec::with_capacity(select.projection.len());
     for mut item in std::mem::take(&mut select.projection) {
         let is_all = matches!(&item, SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default());
         match sides.as_ref().filter(|_| is_all) {
             Some(sides) => {
-                items.extend(merged.columns.iter().map(MergedColumn::item));
-                items.extend(sides.iter().map(|side| merged.others_of(side)));
+                items.extend(merged.first.iter().filter_map(|name| merged.find(name)).map(MergedColumn::item));
+                items.extend(sides.iter().map(Side::others));
+            }
+            None if merged.has_conditions && matches!(item, SelectItem::Wildcard(_)) => {
+                let what = not_supported("* over this JOIN ... USING after a RIGHT or FULL JOIN");
+                return ControlFlow::Break(what.with_hint("name the columns"));
             }
             None => {
                 merged.rewrite_item(&mut item);
@@ -53,18 +58,33 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
     ControlFlow::Continue(())
 }
 
-/// The names of the two sides of a single join.
-fn sides_of(from: &[TableWithJoins]) -> Option<[Ident; 2]> {
-    let [TableWithJoins { relation, joins }] = from else { return None };
-    let [join] = joins.as_slice() else { return None };
-    Some([name_of(relation)?, name_of(&join.relation)?])
-}
-
 #[derive(Default)]
 struct Merged {
     columns: Vec<MergedColumn>,
+    /// Their names, in the order in which `*` shows them.
+    first: Vec<Ident>,
+    /// The tables of the last FROM; `None` if it is not known which of their columns are merged.
+    sides: Option<Vec<Side>>,
+    /// Whether a join has become one with a condition, for which DataFusion merges no columns.
+    has_conditions: bool,
     /// How many subqueries the visitor is in.
     depth: usize,
+}
+
+/// A table that is joined.
+struct Side {
+    name: Ident,
+    merged: Vec<Ident>,
+}
+
+impl Side {
+    /// Its columns that are not merged.
+    fn others(&self) -> SelectItem {
+        let names: Vec<ObjectName> = self.merged.iter().map(|name| ObjectName::from(vec![name.clone()])).collect();
+        let opt_exclude = (!names.is_empty()).then_some(ExcludeSelectItem::Multiple(names));
+        let kind = SelectItemQualifiedWildcardKind::ObjectName(ObjectName::from(vec![self.name.clone()]));
+        SelectItem::QualifiedWildcard(kind, WildcardAdditionalOptions { opt_exclude, ..Default::default() })
+    }
 }
 
 struct MergedColumn {
@@ -85,10 +105,12 @@ impl MergedColumn {
 }
 
 impl Merged {
-    fn of(&mut self, from: &TableWithJoins) -> ControlFlow<Error> {
+    fn of(&mut self, from: &mut TableWithJoins) -> ControlFlow<Error> {
         let mut relations: Vec<Option<Ident>> = vec![name_of(&from.relation)];
-        for Join { relation, join_operator, .. } in &from.joins {
+        self.sides = name_of(&from.relation).map(|name| vec![Side { name, merged: Vec::new() }]);
+        for Join { relation, join_operator, .. } in &mut from.joins {
             let right = name_of(relation);
+            let mut none = JoinConstraint::None;
             let (constraint, keeps_right, keeps_left) = match join_operator {
                 JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => (constraint, true, false),
                 JoinOperator::FullOuter(constraint) => (constraint, true, true),
@@ -96,42 +118,75 @@ impl Merged {
                 | JoinOperator::Inner(constraint)
                 | JoinOperator::Left(constraint)
                 | JoinOperator::LeftOuter(constraint) => (constraint, false, true),
-                _ => (&JoinConstraint::None, false, true),
+                _ => (&mut none, false, true),
             };
-            if let (JoinConstraint::Natural, true) = (constraint, keeps_right) {
+            if let (JoinConstraint::Natural, true) = (&*constraint, keeps_right) {
                 let hint = "write USING (...)";
                 return ControlFlow::Break(not_supported("NATURAL RIGHT or FULL JOIN").with_hint(hint));
             }
+            let is_natural = matches!(constraint, JoinConstraint::Natural);
+            let mut merged = Vec::new();
             if let JoinConstraint::Using(names) = constraint {
-                for name in names {
+                merged.extend(names.iter().filter_map(|name| name.0.last()?.as_ident()).cloned());
+                let condition = self.condition(&merged, right.as_ref())?;
+                for name in &merged {
                     self.merge(name, &relations, right.as_ref(), (keeps_left, keeps_right))?;
                 }
+                if let Some(condition) = condition {
+                    *constraint = JoinConstraint::On(condition);
+                    self.has_conditions = true;
+                }
+            }
+            if is_natural {
+                self.sides = None;
+            } else {
+                self.join(right.as_ref(), join_operator, &merged);
             }
             relations.push(right);
         }
         ControlFlow::Continue(())
     }
 
+    /// What joins the next table where the left side is not the column that DataFusion would take: all values are
+    /// compared as they were merged so far.
+    fn condition(&self, names: &[Ident], right: Option<&Ident>) -> ControlFlow<Error, Option<Expr>> {
+        let is_changed = |name: &Ident| self.find(name).is_some_and(|column| column.is_changed);
+        if !names.iter().any(is_changed) {
+            return ControlFlow::Continue(None);
+        }
+        let equal = |name: &Ident| {
+            let (left, right) = (self.find(name)?.value.clone(), qualified(right?, name));
+            Some(Expr::BinaryOp { left: Box::new(left), op: BinaryOperator::Eq, right: Box::new(right) })
+        };
+        let both =
+            |left, right| Expr::BinaryOp { left: Box::new(left), op: BinaryOperator::And, right: Box::new(right) };
+        match names.iter().map(equal).collect::<Option<Vec<_>>>() {
+            Some(conditions) => ControlFlow::Continue(conditions.into_iter().reduce(both)),
+            None => {
+                let hint = "name the tables, and join ON their columns";
+                ControlFlow::Break(not_supported("this JOIN ... USING after a RIGHT or FULL JOIN").with_hint(hint))
+            }
+        }
+    }
+
     fn merge(
         &mut self,
-        name: &ObjectName,
+        name: &Ident,
         relations: &[Option<Ident>],
         right: Option<&Ident>,
         (keeps_left, keeps_right): (bool, bool),
     ) -> ControlFlow<Error> {
-        let Some(name) = name.0.last().and_then(|part| part.as_ident()) else { return ControlFlow::Continue(()) };
-        let qualified = |relation: &Ident| Expr::CompoundIdentifier(vec![relation.clone(), name.clone()]);
         let known = self.columns.iter().position(|column| is_same(&column.name, name));
         let left = match (known, relations) {
             (Some(known), _) => Some((self.columns[known].value.clone(), self.columns[known].is_changed)),
-            (None, [Some(relation)]) => Some((qualified(relation), false)),
+            (None, [Some(relation)]) => Some((qualified(relation, name), false)),
             _ => None,
         };
         let (value, is_changed) = match (left, right, keeps_right) {
             (Some((value, is_changed)), _, false) => (value, is_changed),
             (None, _, false) => return ControlFlow::Continue(()),
-            (_, Some(right), true) if !keeps_left => (qualified(right), true),
-            (Some((left, _)), Some(right), true) => (coalesced(&left, &qualified(right)), true),
+            (_, Some(right), true) if !keeps_left => (qualified(right, name), true),
+            (Some((left, _)), Some(right), true) => (coalesced(&left, &qualified(right, name)), true),
             _ => {
                 let hint = "name the tables, and join ON their columns";
                 return ControlFlow::Break(not_supported("this RIGHT or FULL JOIN ... USING").with_hint(hint));
@@ -145,12 +200,32 @@ impl Merged {
         ControlFlow::Continue(())
     }
 
-    /// The columns of one side that are not merged.
-    fn others_of(&self, side: &Ident) -> SelectItem {
-        let names = self.columns.iter().map(|column| ObjectName::from(vec![column.name.clone()]));
-        let opt_exclude = Some(ExcludeSelectItem::Multiple(names.collect()));
-        let kind = SelectItemQualifiedWildcardKind::ObjectName(ObjectName::from(vec![side.clone()]));
-        SelectItem::QualifiedWildcard(kind, WildcardAdditionalOptions { opt_exclude, ..Default::default() })
+    /// Notes a table that is joined, and which columns it shares with those before it.
+    fn join(&mut self, side: Option<&Ident>, operator: &JoinOperator, names: &[Ident]) {
+        let is_plain = matches!(
+            operator,
+            JoinOperator::Join(_)
+                | JoinOperator::Inner(_)
+                | JoinOperator::Left(_)
+                | JoinOperator::LeftOuter(_)
+                | JoinOperator::Right(_)
+                | JoinOperator::RightOuter(_)
+                | JoinOperator::FullOuter(_)
+                | JoinOperator::CrossJoin(_)
+        );
+        let are_known = names.iter().all(|name| self.find(name).is_some());
+        let (Some(mut sides), Some(side), true) = (self.sides.take(), side, is_plain && are_known) else { return };
+        let is_new = |name: &&Ident| !self.first.iter().any(|known| is_same(known, name));
+        match (names.iter().any(|name| is_new(&name)), sides.as_mut_slice()) {
+            (false, _) => {}
+            (true, [only]) => only.merged = names.to_vec(),
+            // Whose column it is on the left is not known.
+            (true, _) => return,
+        }
+        self.first.retain(|known| !names.iter().any(|name| is_same(known, name)));
+        self.first.splice(0..0, names.iter().cloned());
+        sides.push(Side { name: side.clone(), merged: names.to_vec() });
+        self.sides = Some(sides);
     }
 
     fn find(&self, name: &Ident) -> Option<&MergedColumn> {
@@ -223,6 +298,10 @@ fn name_of(relation: &TableFactor) -> Option<Ident> {
         TableFactor::Table { name, alias: None, .. } => name.0.last().and_then(|part| part.as_ident()).cloned(),
         _ => None,
     }
+}
+
+fn qualified(relation: &Ident, name: &Ident) -> Expr {
+    Expr::CompoundIdentifier(vec![relation.clone(), name.clone()])
 }
 
 fn coalesced(left: &Expr, right: &Expr) -> Expr {

@@ -1,0 +1,206 @@
+//! A quotient or product of decimals.
+
+use atsdb_core::Error;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, DecimalType, Field, FieldRef, i256};
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::{DataFusionError, Result, ScalarValue, internal_err};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use std::sync::Arc;
+
+/// The most digits of a decimal.
+const DIGITS_MAX: u8 = 38;
+
+/// Digits after the point of a quotient: as many as PostgreSQL gives those between 1 and 9,999, and more where the
+/// digits before the point leave room for them.
+const QUOTIENT_SCALE_MIN: i8 = 16;
+const QUOTIENT_SCALE_MAX: i8 = 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Sign {
+    Quotient,
+    Product,
+}
+
+/// The operation on two decimals of any precision and scale.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Operation {
+    sign: Sign,
+    precision: u8,
+    scale: i8,
+    signature: Signature,
+}
+
+impl Operation {
+    /// The operation on these types; `None` where DataFusion's own is right, or the types are no decimals.
+    pub(super) fn of(sign: Sign, left: &DataType, right: &DataType) -> Option<Self> {
+        let (DataType::Decimal128(left_digits, left_scale), DataType::Decimal128(right_digits, right_scale)) =
+            (left, right)
+        else {
+            return None;
+        };
+        let (precision, scale) = match sign {
+            Sign::Quotient => {
+                let before_point = *left_digits as i8 - left_scale + right_scale;
+                let room = DIGITS_MAX as i8 - before_point;
+                let scale = room.clamp(QUOTIENT_SCALE_MIN, QUOTIENT_SCALE_MAX).max(*left_scale).max(*right_scale);
+                (DIGITS_MAX, scale)
+            }
+            Sign::Product if left_digits + right_digits < DIGITS_MAX => return None,
+            Sign::Product => {
+                let kept = (*left_scale).max(*right_scale).max(QUOTIENT_SCALE_MIN);
+                (DIGITS_MAX, kept.min(left_scale + right_scale))
+            }
+        };
+        Some(Self { sign, precision, scale, signature: Signature::any(2, Volatility::Immutable) })
+    }
+
+    pub(super) fn call(self, left: Expr, right: Expr) -> Expr {
+        ScalarUDF::new_from_impl(self).call(vec![left, right])
+    }
+
+    fn data_type(&self) -> DataType {
+        DataType::Decimal128(self.precision, self.scale)
+    }
+
+    /// The result for two numbers in units of their scales.
+    fn compute(&self, (left, left_scale): (i128, i8), (right, right_scale): (i128, i8)) -> Result<i128> {
+        let (left, right) = (i256::from_i128(left), i256::from_i128(right));
+        let (dividend, divisor) = match self.sign {
+            Sign::Quotient if right == i256::ZERO => return Err(ArrowError::DivideByZero.into()),
+            Sign::Quotient => scaled(left, right, self.scale - left_scale + right_scale)?,
+            Sign::Product => {
+                let product = left.checked_mul(right).ok_or_else(|| self.overflow())?;
+                scaled(product, i256::ONE, self.scale - left_scale - right_scale)?
+            }
+        };
+        let result = rounded(dividend, divisor).and_then(i256::to_i128);
+        let fits =
+            |result: &i128| Decimal128Type::validate_decimal_precision(*result, self.precision, self.scale).is_ok();
+        result.filter(fits).ok_or_else(|| self.overflow())
+    }
+
+    fn overflow(&self) -> DataFusionError {
+        let before_point = i16::from(self.precision) - i16::from(self.scale);
+        let error =
+            Error::invalid(format!("overflow: the result has more than {before_point} digits before the point"));
+        DataFusionError::External(Box::new(error.with_hint("compute with DOUBLE: CAST(x AS DOUBLE)")))
+    }
+}
+
+/// Both numbers, the first of which counts `10^digits` times as much.
+fn scaled(dividend: i256, divisor: i256, digits: i8) -> Result<(i256, i256)> {
+    let factor = i256::from_i128(10).checked_pow(u32::from(digits.unsigned_abs()));
+    let scaled = factor.and_then(|factor| match digits >= 0 {
+        true => Some((dividend.checked_mul(factor)?, divisor)),
+        false => Some((dividend, divisor.checked_mul(factor)?)),
+    });
+    scaled.ok_or_else(|| ArrowError::ArithmeticOverflow("too many digits".to_owned()).into())
+}
+
+/// The quotient as a whole number, halves away from zero.
+fn rounded(dividend: i256, divisor: i256) -> Option<i256> {
+    let (quotient, rest) = (dividend.checked_div(divisor)?, dividend.checked_rem(divisor)?);
+    let (rest, size) = (rest.wrapping_abs(), divisor.wrapping_abs());
+    match rest >= size.checked_sub(rest)? {
+        false => Some(quotient),
+        true if (dividend < i256::ZERO) == (divisor < i256::ZERO) => quotient.checked_add(i256::ONE),
+        true => quotient.checked_sub(i256::ONE),
+    }
+}
+
+impl ScalarUDFImpl for Operation {
+    fn name(&self) -> &str {
+        match self.sign {
+            Sign::Quotient => "/",
+            Sign::Product => "*",
+        }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.data_type())
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        Ok(Arc::new(Field::new(self.name(), self.data_type(), is_nullable)))
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    /// What DataFusion's own operator is called: plans refer to expressions by these names.
+    fn schema_name(&self, operands: &[Expr]) -> Result<String> {
+        Ok(match operands {
+            [left, right] => format!("{} {} {}", left.schema_name(), self.name(), right.schema_name()),
+            _ => self.name().to_owned(),
+        })
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let [left, right] = arrays.as_slice() else { return internal_err!("{} of two", self.name()) };
+        let (left, left_scale) = decimals(left)?;
+        let (right, right_scale) = decimals(right)?;
+        let result = |(left, right): (Option<i128>, Option<i128>)| match (left, right) {
+            (Some(left), Some(right)) => self.compute((left, left_scale), (right, right_scale)).map(Some),
+            _ => Ok(None),
+        };
+        let results = left.iter().zip(right.iter()).map(result).collect::<Result<Decimal128Array>>()?;
+        let results: ArrayRef = Arc::new(results.with_data_type(self.data_type()));
+        match args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_))) {
+            true => ScalarValue::try_from_array(&results, 0).map(ColumnarValue::Scalar),
+            false => Ok(ColumnarValue::Array(results)),
+        }
+    }
+}
+
+fn decimals(array: &ArrayRef) -> Result<(&Decimal128Array, i8)> {
+    match array.data_type() {
+        DataType::Decimal128(_, scale) => Ok((array.as_primitive::<Decimal128Type>(), *scale)),
+        other => internal_err!("an operation on decimals over {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decimal(digits: u8, scale: i8) -> DataType {
+        DataType::Decimal128(digits, scale)
+    }
+
+    #[test]
+    fn quotients_are_rounded_away_from_zero() {
+        let quotient = Operation::of(Sign::Quotient, &decimal(38, 0), &decimal(20, 0)).unwrap();
+        assert_eq!(quotient.data_type(), decimal(38, 16));
+        let one = 10_i128.pow(16);
+        for (left, right, expected) in [(30, 4, 75 * one / 10), (1, 3, one / 3), (2, 3, 2 * one / 3 + 1)] {
+            assert_eq!(quotient.compute((left, 0), (right, 0)).unwrap(), expected);
+            assert_eq!(quotient.compute((-left, 0), (right, 0)).unwrap(), -expected);
+            assert_eq!(quotient.compute((-left, 0), (-right, 0)).unwrap(), expected);
+        }
+        assert!(quotient.compute((1, 0), (0, 0)).is_err());
+        assert!(quotient.compute((10_i128.pow(30), 0), (1, 0)).is_err());
+        let quotient = Operation::of(Sign::Quotient, &decimal(10, 2), &decimal(5, 1)).unwrap();
+        assert_eq!(quotient.data_type(), decimal(38, 20));
+        assert_eq!(quotient.compute((100, 2), (30, 1)).unwrap(), 10_i128.pow(20) / 3);
+    }
+
+    #[test]
+    fn products_that_have_too_many_digits_are_rounded() {
+        assert_eq!(Operation::of(Sign::Product, &decimal(10, 2), &decimal(20, 0)), None);
+        let product = Operation::of(Sign::Product, &decimal(38, 16), &decimal(38, 16)).unwrap();
+        assert_eq!(product.data_type(), decimal(38, 16));
+        let one = 10_i128.pow(16);
+        assert_eq!(product.compute((3 * one / 2, 16), (-one / 2, 16)).unwrap(), -3 * one / 4);
+        assert!(product.compute((one * 10_i128.pow(12), 16), (one * 10_i128.pow(12), 16)).is_err());
+    }
+}

@@ -1,0 +1,238 @@
+//! `avg` of a `BIGINT`: exact, as PostgreSQL's `NUMERIC`, where DataFusion adds up floats of 53 bits. Averages of
+//! narrower integers stay floats, which lose nothing of them.
+//!
+//! No upstream issue known.
+
+use super::average_groups::AverageGroups;
+use super::sum_distinct::DistinctSum;
+use super::wide_sum::{STATE, coerced_by, each_of};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, UInt64Type};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, Signature, Volatility,
+};
+use std::sync::Arc;
+
+/// Digits after the point: those that PostgreSQL's averages have at least, if they are not large.
+const SCALE: i8 = 16;
+
+/// The type of an exact average: 19 digits of a `BIGINT` and those after the point.
+pub(crate) const AVERAGE: DataType = DataType::Decimal128(38, SCALE);
+
+/// The average of some values with a sum, in units of [`AVERAGE`]: rounded, halves away from zero.
+pub(crate) fn average(sum: i128, count: u64) -> i128 {
+    let (count, one) = (i128::from(count), 10_i128.pow(SCALE.unsigned_abs().into()));
+    let (whole, rest) = (sum / count, sum % count);
+    let half = if rest < 0 { -(count / 2) } else { count / 2 };
+    whole * one + (rest * one + half) / count
+}
+
+/// DataFusion's `avg`, but for integers of 64 bits.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct ExactAverage {
+    inner: Arc<AggregateUDF>,
+    signature: Signature,
+}
+
+impl ExactAverage {
+    pub(super) fn new(inner: Arc<AggregateUDF>) -> Self {
+        Self { inner, signature: Signature::user_defined(Volatility::Immutable) }
+    }
+
+    fn exact(args: &AccumulatorArgs<'_>) -> Option<Box<dyn Accumulator>> {
+        match (is_exact(args.expr_fields), args.is_distinct) {
+            (false, _) => None,
+            (true, false) => Some(Box::new(Average { sum: 0, count: 0 })),
+            (true, true) => Some(Box::new(DistinctAverage(DistinctSum::new(STATE)))),
+        }
+    }
+}
+
+fn is_exact(fields: &[FieldRef]) -> bool {
+    matches!(fields, [field] if is_wide(field.data_type()))
+}
+
+fn is_wide(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Int64 | DataType::UInt64)
+}
+
+impl AggregateUDFImpl for ExactAverage {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.inner.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        match types {
+            [data_type] if is_wide(data_type) => Ok(types.to_vec()),
+            _ => coerced_by(&self.inner, types),
+        }
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [data_type] if is_wide(data_type) => Ok(AVERAGE),
+            _ => self.inner.return_type(types),
+        }
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        match Self::exact(&args) {
+            Some(accumulator) => Ok(accumulator),
+            None => self.inner.accumulator(args),
+        }
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        match Self::exact(&args) {
+            Some(accumulator) => Ok(accumulator),
+            None => self.inner.create_sliding_accumulator(args),
+        }
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        if !is_exact(args.input_fields) {
+            return self.inner.state_fields(args);
+        }
+        let field = |what: &str, data_type: DataType| -> FieldRef {
+            Arc::new(Field::new(format_state_name(args.name, what), data_type, true))
+        };
+        Ok(match args.is_distinct {
+            true => vec![field("values", DataType::new_list(STATE, true))],
+            false => vec![field("sum", STATE), field("count", DataType::UInt64)],
+        })
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
+        match is_exact(args.expr_fields) {
+            true => !args.is_distinct,
+            false => self.inner.groups_accumulator_supported(args),
+        }
+    }
+
+    fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
+        match is_exact(args.expr_fields) {
+            true => Ok(Box::<AverageGroups>::default()),
+            false => self.inner.create_groups_accumulator(args),
+        }
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        self.inner.documentation()
+    }
+}
+
+fn value(sum: i128, count: u64) -> ScalarValue {
+    ScalarValue::Decimal128((count > 0).then(|| average(sum, count)), 38, SCALE)
+}
+
+/// The average of one group, or of the rows in a window.
+#[derive(Debug)]
+struct Average {
+    sum: i128,
+    count: u64,
+}
+
+impl Accumulator for Average {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        each_of(&values[0], |_, value| self.sum += value)?;
+        self.count += (values[0].len() - values[0].null_count()) as u64;
+        Ok(())
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        each_of(&values[0], |_, value| self.sum -= value)?;
+        self.count -= (values[0].len() - values[0].null_count()) as u64;
+        Ok(())
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        true
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        each_of(&states[0], |_, sum| self.sum += sum)?;
+        self.count += states[1].as_primitive::<UInt64Type>().iter().flatten().sum::<u64>();
+        Ok(())
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Ok(vec![ScalarValue::Decimal128(Some(self.sum), 38, 0), ScalarValue::UInt64(Some(self.count))])
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        Ok(value(self.sum, self.count))
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self)
+    }
+}
+
+/// The average of the different values.
+#[derive(Debug)]
+struct DistinctAverage(DistinctSum);
+
+impl Accumulator for DistinctAverage {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.0.update_batch(values)
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.0.retract_batch(values)
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        true
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.0.merge_batch(states)
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        self.0.state()
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        let (sum, count) = self.0.sum_and_count();
+        Ok(value(sum, count))
+    }
+
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn averages_are_rounded_in_the_last_place() {
+        let one = 10_i128.pow(16);
+        assert_eq!(average(3, 2), 3 * one / 2);
+        assert_eq!(average(1, 3), one / 3);
+        assert_eq!(average(2, 3), 2 * one / 3 + 1);
+        assert_eq!(average(-2, 3), -(2 * one / 3 + 1));
+        assert_eq!(average(i128::from(u64::MAX) * 1_000_000_000, 1_000_000_000), i128::from(u64::MAX) * one);
+    }
+}

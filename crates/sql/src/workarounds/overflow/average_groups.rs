@@ -1,0 +1,86 @@
+//! The exact averages of many groups at once.
+
+use super::average::{AVERAGE, average};
+use super::wide_sum::{STATE, each_of};
+use crate::workarounds::filters::unwanted;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, UInt64Array};
+use datafusion::arrow::compute::{cast, nullif};
+use datafusion::arrow::datatypes::UInt64Type;
+use datafusion::common::Result;
+use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
+use std::sync::Arc;
+
+#[derive(Default)]
+pub(super) struct AverageGroups {
+    sums: Vec<i128>,
+    counts: Vec<u64>,
+}
+
+impl AverageGroups {
+    fn reserve(&mut self, group_count: usize) {
+        self.sums.resize(group_count, 0);
+        self.counts.resize(group_count, 0);
+    }
+}
+
+impl GroupsAccumulator for AverageGroups {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        opt_filter: Option<&BooleanArray>,
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.reserve(total_num_groups);
+        let (sums, counts) = (&mut self.sums, &mut self.counts);
+        let mut add = |row: usize, value: i128| {
+            let group = group_indices[row];
+            sums[group] += value;
+            counts[group] += 1;
+        };
+        match opt_filter {
+            None => each_of(&values[0], add),
+            Some(filter) => each_of(&values[0], |row, value| {
+                if filter.is_valid(row) && filter.value(row) {
+                    add(row, value);
+                }
+            }),
+        }
+    }
+
+    fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
+        self.reserve(total_num_groups);
+        each_of(&values[0], |row, sum| self.sums[group_indices[row]] += sum)?;
+        for (group, count) in group_indices.iter().zip(values[1].as_primitive::<UInt64Type>()) {
+            self.counts[*group] += count.unwrap_or(0);
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        let sums = emit_to.take_needed(&mut self.sums);
+        let counts = emit_to.take_needed(&mut self.counts);
+        let averages = sums.into_iter().zip(counts).map(|(sum, count)| (count > 0).then(|| average(sum, count)));
+        Ok(Arc::new(averages.collect::<Decimal128Array>().with_data_type(AVERAGE)))
+    }
+
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        let sums = emit_to.take_needed(&mut self.sums);
+        let counts = emit_to.take_needed(&mut self.counts);
+        let sums = Decimal128Array::new(sums.into(), None).with_data_type(STATE);
+        Ok(vec![Arc::new(sums), Arc::new(UInt64Array::from(counts))])
+    }
+
+    fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+        let mut sums = cast(&values[0], &STATE)?;
+        if let Some(filter) = opt_filter {
+            sums = nullif(&sums, &unwanted(filter))?;
+        }
+        let counts: UInt64Array = (0..sums.len()).map(|row| Some(u64::from(sums.is_valid(row)))).collect();
+        Ok(vec![sums, Arc::new(counts)])
+    }
+
+    fn size(&self) -> usize {
+        self.sums.capacity() * size_of::<i128>() + self.counts.capacity() * size_of::<u64>()
+    }
+}

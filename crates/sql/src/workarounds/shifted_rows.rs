@@ -1,0 +1,121 @@
+//! `lag(x, n, other)` and `lead(x, n, other)` where each row says how far away the other row is, or what stands in for
+//! one that is not there. DataFusion takes only constants for both.
+//!
+//! No upstream issue known.
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, new_null_array};
+use datafusion::arrow::compute::{cast, interleave};
+use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type};
+use datafusion::common::Result;
+use datafusion::execution::context::SessionContext;
+use datafusion::logical_expr::function::{ExpressionArgs, PartitionEvaluatorArgs, WindowUDFFieldArgs};
+use datafusion::logical_expr::{
+    Documentation, LimitEffect, PartitionEvaluator, ReversedUDWF, Signature, WindowUDF, WindowUDFImpl,
+};
+use datafusion::physical_plan::PhysicalExpr;
+use datafusion::physical_plan::expressions::Literal;
+use std::sync::Arc;
+
+/// Puts these functions in the place of DataFusion's.
+pub(crate) fn register(context: &SessionContext) {
+    for (name, direction) in [("lag", -1), ("lead", 1)] {
+        if let Some(inner) = context.state().window_functions().get(name) {
+            context.register_udwf(WindowUDF::new_from_impl(Shift { inner: Arc::clone(inner), direction }));
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Shift {
+    inner: Arc<WindowUDF>,
+    /// What a positive distance is multiplied by.
+    direction: i64,
+}
+
+/// Whether DataFusion's own function does: for constants, but for a distance that is NULL, which it takes for 1.
+fn are_constant(args: &[Arc<dyn PhysicalExpr>]) -> bool {
+    args.iter().enumerate().skip(1).all(|(place, expr)| {
+        expr.downcast_ref::<Literal>().is_some_and(|literal| place > 1 || !literal.value().is_null())
+    })
+}
+
+impl WindowUDFImpl for Shift {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn expressions(&self, args: ExpressionArgs<'_>) -> Vec<Arc<dyn PhysicalExpr>> {
+        match are_constant(args.input_exprs()) {
+            true => self.inner.expressions(args),
+            false => args.input_exprs().to_vec(),
+        }
+    }
+
+    fn partition_evaluator(&self, args: PartitionEvaluatorArgs<'_>) -> Result<Box<dyn PartitionEvaluator>> {
+        // DataFusion leaves NULLs out only for constants, and refuses others.
+        if are_constant(args.input_exprs()) || args.ignore_nulls() {
+            return self.inner.partition_evaluator_factory(args);
+        }
+        let direction = if args.is_reversed() { -self.direction } else { self.direction };
+        Ok(Box::new(Shifted { direction }))
+    }
+
+    fn field(&self, args: WindowUDFFieldArgs<'_>) -> Result<FieldRef> {
+        self.inner.field(args)
+    }
+
+    fn reverse_expr(&self) -> ReversedUDWF {
+        ReversedUDWF::Reversed(Arc::new(WindowUDF::new_from_impl(self.clone())))
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        self.inner.documentation()
+    }
+
+    fn limit_effect(&self, args: &[Arc<dyn PhysicalExpr>]) -> LimitEffect {
+        match are_constant(args) {
+            true => self.inner.inner().limit_effect(args),
+            false => LimitEffect::Unknown,
+        }
+    }
+}
+
+/// The rows of one partition.
+#[derive(Debug)]
+struct Shifted {
+    direction: i64,
+}
+
+impl PartitionEvaluator for Shifted {
+    fn evaluate_all(&mut self, values: &[ArrayRef], row_count: usize) -> Result<ArrayRef> {
+        let result = match values {
+            [value, _, other] if value.data_type().is_null() => other.data_type(),
+            _ => values[0].data_type(),
+        };
+        let value = cast(&values[0], result)?;
+        let other = match values.get(2) {
+            Some(other) => cast(other, result)?,
+            None => new_null_array(result, row_count),
+        };
+        let nothing = new_null_array(result, 1);
+        let distances = cast(&values[1], &DataType::Int64)?;
+        let distances = distances.as_primitive::<Int64Type>();
+        let places: Vec<(usize, usize)> = (0..row_count)
+            .map(|row| {
+                if distances.is_null(row) {
+                    return (2, 0);
+                }
+                let from_row = i128::from(distances.value(row)) * i128::from(self.direction);
+                match usize::try_from(row as i128 + from_row) {
+                    Ok(found) if found < row_count => (0, found),
+                    _ => (1, row),
+                }
+            })
+            .collect();
+        Ok(interleave(&[&value, &other, &nothing], &places)?)
+    }
+}

@@ -1,0 +1,126 @@
+//! An integer in a query is an `INT` if it fits, as in PostgreSQL, where DataFusion makes a `BIGINT` of it:
+//! wherever the type of what it stands in follows from it. What it is compared with has the same answer either way,
+//! and arguments of other functions are converted. What some functions make of integers is an `INT`, too.
+//!
+//! No upstream issue known.
+
+use super::output_names::distinct;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Select,
+    SelectItem, UnaryOperator, Value, ValueWithSpan, Values,
+};
+
+/// Functions whose result has the type of their arguments, or one that follows from it.
+const TYPED_BY_ARGUMENTS: [&str; 9] = ["abs", "coalesce", "nullif", "greatest", "least", "sum", "avg", "min", "max"];
+
+/// Functions whose result is an INT in PostgreSQL, and a wider integer in DataFusion.
+const INT_FUNCTIONS: [&str; 6] =
+    ["array_length", "array_position", "cardinality", "ntile", "regexp_count", "regexp_instr"];
+
+/// The integers that decide the type of an expression.
+pub(super) fn in_expression(expr: &mut Expr) {
+    match expr {
+        Expr::BinaryOp { left, op, right } if keeps_type(op) => {
+            narrow(left);
+            narrow(right);
+        }
+        Expr::Case { conditions, else_result, .. } => {
+            conditions.iter_mut().for_each(|when| narrow(&mut when.result));
+            if let Some(result) = else_result {
+                narrow(result);
+            }
+        }
+        Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) => {
+            let name = name.to_string();
+            if !TYPED_BY_ARGUMENTS.iter().any(|known| known.eq_ignore_ascii_case(&name)) {
+                return;
+            }
+            for argument in &mut list.args {
+                if let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument {
+                    narrow(argument);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether an operator's result has the type of its operands.
+fn keeps_type(op: &BinaryOperator) -> bool {
+    use BinaryOperator as B;
+    matches!(
+        op,
+        B::Plus
+            | B::Minus
+            | B::Multiply
+            | B::Divide
+            | B::Modulo
+            | B::BitwiseAnd
+            | B::BitwiseOr
+            | B::PGBitwiseXor
+            | B::PGBitwiseShiftLeft
+            | B::PGBitwiseShiftRight
+    )
+}
+
+/// The integers that are columns of a SELECT.
+pub(super) fn in_columns(select: &mut Select) {
+    for (position, item) in select.projection.iter_mut().enumerate() {
+        match item {
+            SelectItem::ExprWithAlias { expr, .. } => narrow(expr),
+            SelectItem::UnnamedExpr(expr) if is_narrow(expr) => {
+                let alias = distinct(&expr.to_string(), position);
+                narrow(expr);
+                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The integers of rows that another query reads.
+pub(super) fn in_rows(values: &mut Values) {
+    values.rows.iter_mut().flat_map(|row| row.iter_mut()).for_each(narrow);
+}
+
+/// The result of a function that is an INT in PostgreSQL.
+pub(super) fn of_function(expr: &mut Expr) {
+    if let Expr::Function(call) = expr
+        && INT_FUNCTIONS.iter().any(|known| known.eq_ignore_ascii_case(&call.name.to_string()))
+    {
+        make_int(expr);
+    }
+}
+
+/// Whether all arguments of a call are integers that fit an INT.
+pub(super) fn are_narrow(args: &[FunctionArg]) -> bool {
+    args.iter().all(|arg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) if is_narrow(expr)))
+}
+
+/// Makes an INT of an integer that fits one.
+fn narrow(expr: &mut Expr) {
+    if is_narrow(expr) {
+        make_int(expr);
+    }
+}
+
+pub(super) fn make_int(expr: &mut Expr) {
+    let integer = Box::new(std::mem::replace(expr, Expr::Value(Value::Null.into())));
+    *expr =
+        Expr::Cast { kind: CastKind::Cast, expr: integer, data_type: DataType::Int(None), array: false, format: None };
+}
+
+/// Whether it is an integer of 32 bits in the text of a statement. A parameter, which is marked, has its own type.
+fn is_narrow(expr: &Expr) -> bool {
+    let fits = |expr: &Expr, sign: &str| match expr {
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, false), .. }) => {
+            format!("{sign}{digits}").parse::<i32>().is_ok()
+        }
+        _ => false,
+    };
+    match expr {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => fits(expr, "-"),
+        Expr::Nested(inner) => is_narrow(inner),
+        _ => fits(expr, ""),
+    }
+}
