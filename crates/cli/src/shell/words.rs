@@ -3,7 +3,7 @@
 use super::dot;
 use atsdb::Table;
 
-/// Keywords, in capitals.
+/// Keywords, in upper case.
 const KEYWORDS: [&str; 98] = [
     "ADD",
     "ALL",

@@ -119,7 +119,10 @@ fn cells(column: &dyn Array) -> Result<Vec<Cell>, Failure> {
             };
             times.as_primitive::<TimestampNanosecondType>().iter().map(|time| time.map_or(Cell::Null, cell)).collect()
         }
-        integer if integer.is_integer() || matches!(integer, DataType::Boolean | DataType::Decimal128(_, 0)) => {
+        integer
+            if integer.is_integer()
+                || matches!(integer, DataType::Boolean | DataType::Date32 | DataType::Decimal128(_, 0)) =>
+        {
             let integers = to(DataType::Int64)?;
             integers.as_primitive::<Int64Type>().iter().map(|value| value.map_or(Cell::Null, Cell::Integer)).collect()
         }
