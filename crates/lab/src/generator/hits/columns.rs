@@ -134,7 +134,7 @@ const COLUMNS: [HitColumn; 105] = [
     small("isdownload", |v| flag(v.bits, 28, 2)),
     small("isnotbounce", |v| flag(v.bits, 36, 30)),
     long("funiqid", |v| (v.traits >> 2) as i64),
-    text("originalurl", |v| if v.bits >> 44 & 0xff < 90 { &v.url } else { "" }),
+    text("originalurl", |v| if flag(v.bits, 44, 90) == 1 { &v.url } else { "" }),
     integer("hid", |v| (v.more >> 34) as i64),
     small("isoldcounter", |_| 0),
     small("isevent", |v| flag(v.bits, 48, 10)),
@@ -186,7 +186,7 @@ const COLUMNS: [HitColumn; 105] = [
 
 /// A number below `end` from the 16 bits that begin at `shift`.
 fn part(bits: u64, shift: u32, end: u64) -> i64 {
-    ((bits.rotate_right(shift) & 0xffff) * end >> 16) as i64
+    (((bits.rotate_right(shift) & 0xffff) * end) >> 16) as i64
 }
 
 /// 1 for so many of 256, else 0.

@@ -99,7 +99,7 @@ fn words(mut bits: u64, count: u64, between: &str) -> String {
 
 /// A page of a site: its URL and its title.
 fn page(site: u64, number: u64) -> (String, String) {
-    let bits = bits_of(site << 32 | number, PAGE);
+    let bits = bits_of((site << 32) | number, PAGE);
     let front = front_page(site);
     let section = word_of((bits >> 4) % 40);
     let url = match bits % 500 {
@@ -107,7 +107,7 @@ fn page(site: u64, number: u64) -> (String, String) {
         1..350 => format!("{front}{section}/{}-{number}.html", words(bits, 1 + (bits >> 20) % 3, "-")),
         _ => format!("{front}{section}/?id={number}&view={}", words(bits, 1, "")),
     };
-    let title = match bits >> 12 & 0xff {
+    let title = match (bits >> 12) & 0xff {
         0..20 => String::new(),
         20 => format!("{} Google {}", words(bits, 2, " "), words(bits, 3, " ")),
         _ => words(bits, 3 + (bits >> 24) % 7, " "),
