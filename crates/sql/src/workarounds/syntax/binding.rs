@@ -69,7 +69,7 @@ pub(crate) fn words_to_sharps(statement: &mut Statement) {
 pub(super) fn settle_operators(expr: &mut Expr) -> Result<()> {
     let mut found = Vec::new();
     operators_of(expr, &mut found);
-    let (Some(first), Some(least)) = (found.first(), found.iter().filter_map(|op| tightness(op)).min()) else {
+    let (Some(first), Some(least)) = (found.first(), found.iter().filter_map(tightness).min()) else {
         return Ok(());
     };
     let is_mixed = least == LEAST && found.iter().any(|op| op != first);
