@@ -302,7 +302,7 @@ const SHOWN: [(&str, &str, &str, &str); 10] = [
     ("\\d+ high", VIEW, "SELECT sensor, value FROM readings WHERE value > 1;", "a view is kept as it was written"),
     (
         "\\sv high",
-        &VIEW_SHOWN,
+        VIEW_SHOWN,
         "SELECT sensor, value FROM readings WHERE value > 1",
         "a view is kept as it was written",
     ),
