@@ -1,8 +1,8 @@
 //! HTTP: connections, and paths about the server itself.
 //!
 //! Owned here: reading requests within limits, ending connections when the server drains, /health, /ready and /metrics,
-//! the running statements, errors in the log, refusing requests of other people's pages, the layer that finds out who sends a request and
-//! whether the address is for them, and what protocols answer alike.
+//! the running statements, errors in the log, refusing requests of other people's pages, the layer that finds out who
+//! sends a request and whether the address is for them, and what protocols answer alike.
 //! Not owned: addresses of other rooms, which have routers of their own.
 
 pub(crate) mod connections;

@@ -235,12 +235,17 @@ fn statements_of_drivers_are_answered_as_by_postgresql() {
     assert_eq!(unused.collect::<Vec<_>>(), Vec::<&(&str, Difference, &str)>::new(), "nothing differs any more");
 }
 
-/// What programs look for that are not in the captures: kinds of types by the functions that read them, a table with all that is known of it.
-const MODELLED: [&str; 7] = [
+/// What programs look for that are not in the captures: kinds of types by the functions that read them, the tables on
+/// the search path, a table with all that is known of it.
+const MODELLED: [&str; 8] = [
     "SELECT t.typname, CASE WHEN p.proname = 'array_recv' THEN 'a' ELSE t.typtype END AS kind, e.typname AS element FROM \
      pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_proc p ON p.oid = t.typreceive LEFT JOIN \
      pg_type e ON e.oid = t.typelem AND p.proname = 'array_recv' WHERE n.nspname IN ('pg_catalog', 'public') ORDER BY 1",
     "SELECT typname, typinput, typoutput, typreceive, typsend, typinput::oid::int8 AS number FROM pg_type ORDER BY typname",
+    "SELECT quote_ident(table_name) FROM information_schema.tables WHERE quote_ident(table_schema) IN (SELECT CASE WHEN \
+     trim(s[i]) = '\"$user\"' THEN user ELSE trim(s[i]) END FROM generate_series(array_lower(string_to_array(\
+     current_setting('search_path'), ','), 1), array_upper(string_to_array(current_setting('search_path'), ','), 1)) AS \
+     i, string_to_array(current_setting('search_path'), ',') AS s) ORDER BY 1",
     "SELECT column_name, data_type, udt_name, is_nullable, column_default FROM information_schema.columns WHERE \
      table_name IN ('readings', 'sensors', 'high') ORDER BY table_name, ordinal_position",
     "SELECT c.relname, c.relkind, c.relnatts, d.description, pg_get_expr(c.relpartbound, c.oid) AS bound FROM pg_class c \

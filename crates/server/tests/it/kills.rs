@@ -15,10 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often a server is killed for each way, where nothing else is asked for.
+/// How often a server is killed for each way; more with `ATSDB_KILLS`.
 const KILLS: u64 = 3;
-/// How often in the long run.
-const KILLS_LONG: u64 = 100;
 const ROWS_PER_BATCH: i64 = 40;
 /// The store of the server that a test kills.
 const STORE: &str = "ATSDB_KILLED_STORE";
@@ -34,7 +32,7 @@ impl Killed {
     fn start(store: &Path) -> Self {
         // This program again: the test below, which serves until it is killed.
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "kills::a_server_that_is_killed", "--ignored", "--nocapture"]).env(STORE, store);
+        command.args(["--exact", "kills::a_server_that_is_killed", "--nocapture"]).env(STORE, store);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
         let line = lines.find_map(|line| Some(line.split_once("serves on ")?.1.to_owned())).unwrap();
@@ -52,8 +50,8 @@ impl Drop for Killed {
 }
 
 #[test]
-#[ignore = "the other tests start it, in a process of its own, to kill it"]
 fn a_server_that_is_killed() {
+    // The other tests start it so, in a process of its own.
     let Some(store) = std::env::var_os(STORE) else { return };
     let any = Some("127.0.0.1:0".to_owned());
     let options = ServerOptions { pg: any.clone(), http: any, ..ServerOptions::default() };
@@ -204,7 +202,8 @@ const OTLP: Way = Way {
            prom_samples WHERE metric = 'killed'",
 };
 
-fn check(way: Way, kills: u64) {
+fn check(way: Way) {
+    let kills = std::env::var("ATSDB_KILLS").map_or(KILLS, |text| text.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("air.db");
     let database = atsdb::open(store.to_str().unwrap()).unwrap();
@@ -252,28 +251,32 @@ fn check(way: Way, kills: u64) {
     assert_eq!(rows(&database, &count), [format!("{sent} | 1 | {sent}")]);
 }
 
-macro_rules! ways {
-    ($($name:ident, $long:ident: $way:ident;)*) => {
-        $(
-            #[test]
-            fn $name() {
-                check($way, KILLS);
-            }
-
-            #[test]
-            #[ignore = "a hundred kills"]
-            fn $long() {
-                check($way, KILLS_LONG);
-            }
-        )*
-    };
+#[test]
+fn lines_are_there_once() {
+    check(LINES);
 }
 
-ways! {
-    lines_are_there_once, lines_are_there_once_after_a_hundred_kills: LINES;
-    appended_batches_are_there_once, appended_batches_are_there_once_after_a_hundred_kills: APPEND;
-    inserted_rows_are_there_once, inserted_rows_are_there_once_after_a_hundred_kills: INSERT;
-    copied_rows_are_there_once, copied_rows_are_there_once_after_a_hundred_kills: COPY;
-    samples_of_remote_write_are_there_once, samples_of_remote_write_are_there_once_after_a_hundred_kills: REMOTE_WRITE;
-    points_of_otlp_are_there_once, points_of_otlp_are_there_once_after_a_hundred_kills: OTLP;
+#[test]
+fn appended_batches_are_there_once() {
+    check(APPEND);
+}
+
+#[test]
+fn inserted_rows_are_there_once() {
+    check(INSERT);
+}
+
+#[test]
+fn copied_rows_are_there_once() {
+    check(COPY);
+}
+
+#[test]
+fn samples_of_remote_write_are_there_once() {
+    check(REMOTE_WRITE);
+}
+
+#[test]
+fn points_of_otlp_are_there_once() {
+    check(OTLP);
 }

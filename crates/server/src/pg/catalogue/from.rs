@@ -2,6 +2,7 @@
 
 use super::context::{Context, Frame};
 use super::evaluate::evaluate;
+use super::functions::{call, result_type};
 use super::names::{ident, schema_and_name};
 use super::relation::{ColumnName, Relation, Row, find};
 use super::sets::{elements, is_set_function, set_of};
@@ -391,10 +392,7 @@ fn function(
     if let Some(relation) = context.source.relation("function", &function)? {
         return Ok(aliased(relation, alias, &function));
     }
-    if !is_set_function(&function) {
-        return Err(PgError::error("42883", format!("function {function} in FROM does not exist")));
-    }
-    let mut values = Vec::new();
+    let (mut values, mut types) = (Vec::new(), Vec::new());
     let mut type_id = known::INT4;
     for arg in args {
         let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = arg else {
@@ -404,7 +402,13 @@ fn function(
             let array = super::typing::type_of(context, expr, frame);
             type_id = known::element_of(array).map_or(known::TEXT, |element| element.id);
         }
+        types.push(super::typing::type_of(context, expr, frame));
         values.push(evaluate(context, expr, frame)?);
+    }
+    if !is_set_function(&function) {
+        // A row with its one value.
+        let value = call(context, &function, &values)?;
+        return Ok(table_of(&function, &[vec![value]], &[result_type(&function, &types)], alias, with_ordinality));
     }
     let items = set_of(&function, &values)?;
     if function == "_pg_expandarray" {

@@ -18,8 +18,8 @@ use crate::pg::wire::outgoing::ResultColumn;
 use arrow::array::{Array, ArrayRef};
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Query, Statement, Value as Literal, Visit,
-    Visitor, visit_expressions, visit_relations,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Query, Statement, TableFactor, Value as Literal,
+    Visit, Visitor, visit_expressions, visit_relations,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -131,14 +131,13 @@ fn may_be(text: &str) -> bool {
 
 /// Whether all tables of a query are the catalogue's; without a table, whether it asks about the server.
 fn is_about_the_catalogue(query: &Query) -> bool {
-    let mut ctes = CteNames::default();
-    let _: ControlFlow<()> = query.visit(&mut ctes);
-    let ctes = ctes.0;
+    let mut names = NotTables::default();
+    let _: ControlFlow<()> = query.visit(&mut names);
     let mut found = false;
     let outcome = visit_relations(query, |name: &ObjectName| {
         let (schema, table) = schema_and_name(name);
-        let is_cte = schema.is_none() && ctes.contains(&table);
-        let is_function = ["unnest", "generate_series", "generate_subscripts"].contains(&table.as_str());
+        let is_cte = schema.is_none() && names.ctes.contains(&table);
+        let is_function = names.functions.contains(&table);
         let is_about_it = ["pg_get_keywords", "_pg_expandarray"].contains(&table.as_str());
         if contents::is_relation(schema.as_deref(), &table) || is_about_it {
             found = true;
@@ -165,15 +164,25 @@ fn is_about_the_catalogue(query: &Query) -> bool {
     asked.is_break()
 }
 
-/// The names of all common tables of a query, those of its subqueries among them.
+/// What stands in FROM and is no table, in a query and in its subqueries: common tables, and functions.
 #[derive(Default)]
-struct CteNames(Vec<String>);
+struct NotTables {
+    ctes: Vec<String>,
+    functions: Vec<String>,
+}
 
-impl Visitor for CteNames {
+impl Visitor for NotTables {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        self.0.extend(query.with.iter().flat_map(|with| &with.cte_tables).map(|cte| ident(&cte.alias.name)));
+        self.ctes.extend(query.with.iter().flat_map(|with| &with.cte_tables).map(|cte| ident(&cte.alias.name)));
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } = factor {
+            self.functions.push(schema_and_name(name).1);
+        }
         ControlFlow::Continue(())
     }
 }

@@ -1,4 +1,5 @@
-//! The words of PostgreSQL 15's grammar, as `pg_get_keywords` lists them: pgjdbc gives those to programs that quote names.
+//! The words of PostgreSQL 15's grammar, as `pg_get_keywords` lists them: pgjdbc gives them to programs that quote
+//! names.
 
 use super::super::relation::Row;
 use super::super::value::Value;
