@@ -5,7 +5,8 @@ use crate::support::rows;
 use atsdb::arrow::array::{
     ArrayRef, AsArray, BinaryArray, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
-use atsdb::arrow::datatypes::Int64Type;
+use atsdb::arrow::compute::cast;
+use atsdb::arrow::datatypes::{DataType, Int64Type};
 use atsdb::{
     BackupOptions, BackupSelector, ColumnType, CopyOptions, Database, ErrorKind, MapWidth, OpenOptions,
     PageCacheFolder, TableDefinition, limits,
@@ -46,7 +47,8 @@ fn put(db: &Database, table: &str, columns: Vec<(&str, ArrayRef)>) -> atsdb::Res
 
 /// The only number of an answer.
 fn number(db: &Database, query: &str) -> i64 {
-    rows(db, query).column(0).as_primitive::<Int64Type>().value(0)
+    let number = cast(rows(db, query).column(0), &DataType::Int64).unwrap();
+    number.as_primitive::<Int64Type>().value(0)
 }
 
 /// Says how long something took: nothing depends on it.

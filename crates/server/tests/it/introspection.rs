@@ -305,12 +305,7 @@ fn psql(config: &Config, (user, password): (&str, &str), command: &str) -> Optio
 /// What psql shows otherwise: the command, what PostgreSQL shows, what stands there with atsdb, and why.
 const SHOWN: [(&str, &str, &str, &str); 10] = [
     ("\\d+ high", VIEW, "SELECT sensor, value FROM readings WHERE value > 1;", "a view is kept as it was written"),
-    (
-        "\\sv high",
-        VIEW_SHOWN,
-        "SELECT sensor, value FROM readings WHERE value > 1",
-        "a view is kept as it was written",
-    ),
+    ("\\sv high", VIEW_SHOWN, "SELECT sensor, value FROM readings WHERE value > 1", "a view is kept as it was written"),
     ("\\du", SUPERUSER, "tester|Superuser|{}", "without users, everybody may do everything"),
     ("\\du+", SUPERUSER_PLUS, "tester|Superuser|{}|", "without users, everybody may do everything"),
     ("\\l d*", "|C|C|", "|C.UTF-8|C.UTF-8|", "text is UTF-8, sorted by its bytes"),

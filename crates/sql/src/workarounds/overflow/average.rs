@@ -5,7 +5,7 @@
 
 use super::average_groups::AverageGroups;
 use super::sum_distinct::DistinctSum;
-use super::wide_sum::{STATE, coerced_by, each_of};
+use super::wide_sum::{AVERAGE, AVERAGE_SCALE, STATE, average, coerced_by, each_of};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, UInt64Type};
 use datafusion::common::{Result, ScalarValue};
@@ -15,20 +15,6 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, Signature, Volatility,
 };
 use std::sync::Arc;
-
-/// Digits after the point: those that PostgreSQL's averages have at least, if they are not large.
-const SCALE: i8 = 16;
-
-/// The type of an exact average: 19 digits of a `BIGINT` and those after the point.
-pub(crate) const AVERAGE: DataType = DataType::Decimal128(38, SCALE);
-
-/// The average of some values with a sum, in units of [`AVERAGE`]: rounded, halves away from zero.
-pub(crate) fn average(sum: i128, count: u64) -> i128 {
-    let (count, one) = (i128::from(count), 10_i128.pow(SCALE.unsigned_abs().into()));
-    let (whole, rest) = (sum / count, sum % count);
-    let half = if rest < 0 { -(count / 2) } else { count / 2 };
-    whole * one + (rest * one + half) / count
-}
 
 /// DataFusion's `avg`, but for integers of 64 bits.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -141,7 +127,7 @@ impl AggregateUDFImpl for ExactAverage {
 }
 
 fn value(sum: i128, count: u64) -> ScalarValue {
-    ScalarValue::Decimal128((count > 0).then(|| average(sum, count)), 38, SCALE)
+    ScalarValue::Decimal128((count > 0).then(|| average(sum, count)), 38, AVERAGE_SCALE)
 }
 
 /// The average of one group, or of the rows in a window.
@@ -219,20 +205,5 @@ impl Accumulator for DistinctAverage {
 
     fn size(&self) -> usize {
         self.0.size()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn averages_are_rounded_in_the_last_place() {
-        let one = 10_i128.pow(16);
-        assert_eq!(average(3, 2), 3 * one / 2);
-        assert_eq!(average(1, 3), one / 3);
-        assert_eq!(average(2, 3), 2 * one / 3 + 1);
-        assert_eq!(average(-2, 3), -(2 * one / 3 + 1));
-        assert_eq!(average(i128::from(u64::MAX) * 1_000_000_000, 1_000_000_000), i128::from(u64::MAX) * one);
     }
 }

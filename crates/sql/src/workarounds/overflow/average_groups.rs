@@ -1,10 +1,9 @@
 //! The exact averages of many groups at once.
 
-use super::average::{AVERAGE, average};
-use super::wide_sum::{STATE, each_of};
+use super::wide_sum::{AVERAGE, STATE, average, each_of, states_of};
 use crate::workarounds::filters::unwanted;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, UInt64Array};
-use datafusion::arrow::compute::{cast, nullif};
+use datafusion::arrow::compute::nullif;
 use datafusion::arrow::datatypes::UInt64Type;
 use datafusion::common::Result;
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
@@ -50,11 +49,14 @@ impl GroupsAccumulator for AverageGroups {
 
     fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
         self.reserve(total_num_groups);
-        each_of(&values[0], |row, sum| self.sums[group_indices[row]] += sum)?;
-        for (group, count) in group_indices.iter().zip(values[1].as_primitive::<UInt64Type>()) {
-            self.counts[*group] += count.unwrap_or(0);
-        }
-        Ok(())
+        let (sums, counts) = (&mut self.sums, &mut self.counts);
+        let more = values[1].as_primitive::<UInt64Type>().values();
+        // Of no values there is no sum.
+        each_of(&values[0], |row, sum| {
+            let group = group_indices[row];
+            sums[group] += sum;
+            counts[group] += more[row];
+        })
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
@@ -72,12 +74,15 @@ impl GroupsAccumulator for AverageGroups {
     }
 
     fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        let mut sums = cast(&values[0], &STATE)?;
+        let mut sums = states_of(&values[0])?;
         if let Some(filter) = opt_filter {
             sums = nullif(&sums, &unwanted(filter))?;
         }
-        let counts: UInt64Array = (0..sums.len()).map(|row| Some(u64::from(sums.is_valid(row)))).collect();
-        Ok(vec![sums, Arc::new(counts)])
+        let counts: Vec<u64> = match sums.nulls() {
+            None => vec![1; sums.len()],
+            Some(nulls) => nulls.iter().map(u64::from).collect(),
+        };
+        Ok(vec![sums, Arc::new(UInt64Array::from(counts))])
     }
 
     fn size(&self) -> usize {

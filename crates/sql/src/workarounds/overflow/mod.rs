@@ -19,9 +19,8 @@ mod sum_distinct;
 mod sum_groups;
 mod wide_sum;
 
-pub(crate) use average::{AVERAGE, average};
 pub(crate) use rule::{CheckIntegers, checked};
-pub(crate) use wide_sum::{STATE as WIDE_SUM, fitting as fitting_sum, sums_as};
+pub(crate) use wide_sum::{AVERAGE, STATE as WIDE_SUM, average, fitting as fitting_sum, sums_as};
 
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::AggregateUDF;

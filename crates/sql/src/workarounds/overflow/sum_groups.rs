@@ -1,10 +1,10 @@
 //! The sums of many groups at once.
 
-use super::wide_sum::{STATE, each_of, sums_as};
+use super::wide_sum::{STATE, each_of, states_of, sums_as};
 use crate::workarounds::filters::unwanted;
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, Decimal128Array};
 use datafusion::arrow::buffer::NullBuffer;
-use datafusion::arrow::compute::{cast, nullif};
+use datafusion::arrow::compute::nullif;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
@@ -67,7 +67,7 @@ impl GroupsAccumulator for SumGroups {
     }
 
     fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        let sums = cast(&values[0], &STATE)?;
+        let sums = states_of(&values[0])?;
         match opt_filter {
             None => Ok(vec![sums]),
             Some(filter) => Ok(vec![nullif(&sums, &unwanted(filter))?]),

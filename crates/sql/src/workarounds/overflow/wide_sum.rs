@@ -1,10 +1,11 @@
-//! Sums in 128 bits: the values that go in, and the result that must fit.
+//! Sums in 128 bits: the values that go in, and the result that must fit; averages of them.
 
 use atsdb_core::Error;
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, Int64Array, PrimitiveArray,
 };
 use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
     DataType, Decimal128Type, Field, FieldRef, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
@@ -16,6 +17,20 @@ use std::sync::Arc;
 
 /// The type of a sum on its way, and of the sum of a `BIGINT`: no number of rows that can be read makes it overflow.
 pub(crate) const STATE: DataType = DataType::Decimal128(38, 0);
+
+/// Digits after the point: those that PostgreSQL's averages have at least, if they are not large.
+pub(super) const AVERAGE_SCALE: i8 = 16;
+
+/// The type of an exact average: 19 digits of a `BIGINT` and those after the point.
+pub(crate) const AVERAGE: DataType = DataType::Decimal128(38, AVERAGE_SCALE);
+
+/// The average of some values with a sum, in units of [`AVERAGE`]: rounded, halves away from zero.
+pub(crate) fn average(sum: i128, count: u64) -> i128 {
+    let (count, one) = (i128::from(count), 10_i128.pow(AVERAGE_SCALE.unsigned_abs().into()));
+    let (whole, rest) = (sum / count, sum % count);
+    let half = if rest < 0 { -(count / 2) } else { count / 2 };
+    whole * one + (rest * one + half) / count
+}
 
 /// A sum in 64 bits.
 pub(crate) fn fitting(sum: i128) -> Result<i64> {
@@ -48,6 +63,18 @@ pub(crate) fn sums_as(sums: Vec<i128>, seen: NullBuffer, result: &DataType) -> R
     }
 }
 
+/// Integers as sums on their way.
+pub(super) fn states_of(array: &ArrayRef) -> Result<ArrayRef> {
+    Ok(match array.data_type() {
+        // The cast would check whether each of them fits.
+        DataType::Int64 => {
+            let sums = array.as_primitive::<Int64Type>().unary::<_, Decimal128Type>(i128::from);
+            Arc::new(sums.with_data_type(STATE))
+        }
+        _ => cast(array, &STATE)?,
+    })
+}
+
 /// The types that a function of DataFusion's own makes of its arguments' types.
 pub(super) fn coerced_by(function: &AggregateUDF, types: &[DataType]) -> Result<Vec<DataType>> {
     let fields: Vec<FieldRef> = types.iter().map(|of| Arc::new(Field::new("", of.clone(), true))).collect();
@@ -75,4 +102,19 @@ pub(super) fn each_of(array: &ArrayRef, mut each: impl FnMut(usize, i128)) -> Re
         other => return internal_err!("a sum of integers over {other}"),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn averages_are_rounded_in_the_last_place() {
+        let one = 10_i128.pow(16);
+        assert_eq!(average(3, 2), 3 * one / 2);
+        assert_eq!(average(1, 3), one / 3);
+        assert_eq!(average(2, 3), 2 * one / 3 + 1);
+        assert_eq!(average(-2, 3), -(2 * one / 3 + 1));
+        assert_eq!(average(i128::from(u64::MAX) * 1_000_000_000, 1_000_000_000), i128::from(u64::MAX) * one);
+    }
 }

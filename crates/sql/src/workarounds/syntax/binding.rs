@@ -5,8 +5,7 @@
 //!
 //! No upstream issue known: DataFusion takes `^` for the exclusive or in every dialect.
 
-use super::expression;
-use super::rows_of_functions::set_arguments;
+use super::{expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value, visit_expressions_mut};
 use datafusion::sql::sqlparser::keywords::Keyword;

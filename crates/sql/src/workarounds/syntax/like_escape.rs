@@ -20,7 +20,7 @@ pub(super) fn write_backslashes(expr: &mut Expr) -> Result<()> {
     } else {
         let quoted = escape.replace('\'', "''");
         let mut call = expression(&format!("like_escape(NULL, '{quoted}')"))?;
-        super::rows_of_functions::set_first_argument(&mut call, pattern.as_ref().clone());
+        super::set_first_argument(&mut call, pattern.as_ref().clone());
         **pattern = call;
     }
     *escape_char = None;

@@ -4,8 +4,7 @@
 //! Waits for [#17716](https://github.com/apache/datafusion/issues/17716) (`FETCH`); for subqueries no upstream issue is
 //! known.
 
-use super::expression;
-use super::rows_of_functions::set_first_argument;
+use super::{expression, set_first_argument};
 use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{

@@ -21,7 +21,7 @@ mod windows;
 pub(super) mod words;
 
 use atsdb_core::{Error, Result};
-use datafusion::sql::sqlparser::ast::Expr;
+use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
@@ -31,4 +31,20 @@ fn expression(text: &str) -> Result<Expr> {
         .try_with_sql(text)
         .and_then(|mut parser| parser.parse_expr())
         .map_err(|error| Error::internal(format!("{text}: {error}")))
+}
+
+/// Replaces the first argument of a call.
+fn set_first_argument(call: &mut Expr, argument: Expr) {
+    if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = call
+        && let Some(first) = list.args.first_mut()
+    {
+        *first = FunctionArg::Unnamed(FunctionArgExpr::Expr(argument));
+    }
+}
+
+/// Replaces all arguments of a call.
+fn set_arguments(call: &mut Expr, arguments: Vec<Expr>) {
+    if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = call {
+        list.args = arguments.into_iter().map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))).collect();
+    }
 }

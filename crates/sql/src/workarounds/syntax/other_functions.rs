@@ -3,8 +3,7 @@
 //!
 //! No upstream issue known.
 
-use super::expression;
-use super::rows_of_functions::set_first_argument;
+use super::{expression, set_first_argument};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident,

@@ -8,8 +8,7 @@
 //! [#13558](https://github.com/apache/datafusion/issues/13558) (casts); of
 //! [#6543](https://github.com/apache/datafusion/issues/6543) (equal aliases) the fix is not in 55.2.
 
-use super::expression;
-use super::rows_of_functions::set_first_argument;
+use super::{expression, set_first_argument};
 use datafusion::sql::sqlparser::ast::{
     CopySource, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr,
     Statement, Value, ValueWithSpan, visit_expressions, visit_expressions_mut,

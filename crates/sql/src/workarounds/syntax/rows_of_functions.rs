@@ -6,12 +6,10 @@
 //! Waits for [#13316](https://github.com/apache/datafusion/issues/13316) (rows); of the type no upstream issue is
 //! known.
 
-use super::expression;
 use super::integer_literals::{are_narrow, make_int};
+use super::{expression, set_first_argument};
 use atsdb_core::{Error, Result};
-use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Select, SelectItem, TableFactor,
-};
+use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, ObjectName, Select, SelectItem, TableFactor};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
@@ -67,20 +65,4 @@ pub(super) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
 /// Whether it is the name of a function that makes rows.
 fn is_series(name: &ObjectName) -> bool {
     name.to_string().eq_ignore_ascii_case(SERIES)
-}
-
-/// Replaces the first argument of a call.
-pub(super) fn set_first_argument(call: &mut Expr, argument: Expr) {
-    if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = call
-        && let Some(first) = list.args.first_mut()
-    {
-        *first = FunctionArg::Unnamed(FunctionArgExpr::Expr(argument));
-    }
-}
-
-/// Replaces all arguments of a call.
-pub(super) fn set_arguments(call: &mut Expr, arguments: Vec<Expr>) {
-    if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = call {
-        list.args = arguments.into_iter().map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))).collect();
-    }
 }
