@@ -12,7 +12,7 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers clients browser build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
+.PHONY: help setup servers clickhouse clients browser build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
 	extension-tests python-test go-test wheel deb deb-test adbc adbc-test clean
 
 help: ## what there is
@@ -22,7 +22,10 @@ setup: ## checks what is needed to build, and says how to get it
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.94 or later" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "a C compiler is missing: apt-get install gcc libc6-dev" >&2; exit 1; }
 
-servers: ## DuckDB, ClickHouse, MariaDB, PostgreSQL, Prometheus, sqlite3 and Datasette for tests, where pip and apt-get may install them
+servers: ## DuckDB, MariaDB, PostgreSQL, Prometheus, sqlite3 and Datasette for tests, where pip and apt-get may install them
+	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette
+
+clickhouse: ## ClickHouse's library, with which the lab's tests take minutes longer
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette $(BUILT)/chdb
 
 clients: ## Python's and Go's clients of PostgreSQL for the server's tests, where pip and go are there
