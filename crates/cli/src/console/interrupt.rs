@@ -22,21 +22,12 @@ pub(crate) const EXIT_CODE: i32 = 130;
 /// Begins to listen. Without it Ctrl-C ends the process as the system does it. Signals that this process inherited as
 /// ignored end nothing: SIGHUP under `nohup`, and SIGINT in the background of a script.
 pub(crate) fn listen() {
-    let mask = ignored_signals();
-    let is_ignored = move |signal: &i32| mask >> (signal - 1) & 1 == 1;
-    let listen = move || {
-        // In the thread: without it, signals that the system no longer handles would be lost. A server is told by SIGHUP
-        // to read its users again, also under `nohup`.
-        let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal == SIGHUP || !is_ignored(signal));
+    let listen = || {
+        // In the thread: without it, signals that the system no longer handles would be lost.
+        let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
         let Ok(mut signals) = Signals::new(signals) else { return };
         for signal in signals.forever() {
-            let hangup = HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            if let Some(reload) = hangup.as_ref().filter(|_| signal == SIGHUP) {
-                reload();
-                continue;
-            }
-            drop(hangup);
-            if is_ignored(&signal) {
+            if signal == SIGHUP && reload() {
                 continue;
             }
             let watched = WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -49,11 +40,23 @@ pub(crate) fn listen() {
     let _ = std::thread::Builder::new().name("atsdb-signals".into()).spawn(listen);
 }
 
-/// A bit for each signal that this process ignores, the first signal's first.
-fn ignored_signals() -> u64 {
+/// Calls what SIGHUP is to call, if there is something.
+fn reload() -> bool {
+    let hangup = HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    match hangup.as_ref() {
+        Some(reload) => {
+            reload();
+            true
+        }
+        None => false,
+    }
+}
+
+/// Whether this process ignores a signal.
+fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0) >> (signal - 1) & 1 == 1
 }
 
 fn end() -> ! {
@@ -90,6 +93,17 @@ impl OnHangup {
     /// One at a time.
     pub(crate) fn new(reload: impl Fn() + Send + 'static) -> Self {
         *HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(reload));
+        // Under `nohup` nobody listens to it.
+        if is_ignored(SIGHUP)
+            && let Ok(mut signals) = Signals::new([SIGHUP])
+        {
+            let listen = move || {
+                for _ in signals.forever() {
+                    self::reload();
+                }
+            };
+            let _ = std::thread::Builder::new().name("atsdb-hangup".into()).spawn(listen);
+        }
         Self(())
     }
 }

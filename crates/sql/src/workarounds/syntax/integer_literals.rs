@@ -7,8 +7,9 @@
 use super::output_names::distinct;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Select,
-    SelectItem, UnaryOperator, Value, ValueWithSpan, Values,
+    SelectItem, UnaryOperator, Value, ValueWithSpan, Values, VisitMut, visit_expressions_mut,
 };
+use std::ops::ControlFlow;
 
 /// Functions whose result has the type of their arguments, or one that follows from it.
 const TYPED_BY_ARGUMENTS: [&str; 9] = ["abs", "coalesce", "nullif", "greatest", "least", "sum", "avg", "min", "max"];
@@ -85,16 +86,40 @@ pub(super) fn in_rows(values: &mut Values) {
 
 /// The result of a function that is an INT in PostgreSQL.
 pub(super) fn of_function(expr: &mut Expr) {
-    if let Expr::Function(call) = expr
-        && INT_FUNCTIONS.iter().any(|known| known.eq_ignore_ascii_case(&call.name.to_string()))
-    {
+    if is_int_function(expr) {
         make_int(expr);
     }
 }
 
-/// Whether all arguments of a call are integers that fit an INT.
+fn is_int_function(expr: &Expr) -> bool {
+    let is_named = |name: &str| INT_FUNCTIONS.iter().any(|known| known.eq_ignore_ascii_case(name));
+    matches!(expr, Expr::Function(call) if is_named(&call.name.to_string()))
+}
+
+/// Whether all arguments of a call are INTs: integers that fit one, casts, and arithmetic of them.
 pub(super) fn are_narrow(args: &[FunctionArg]) -> bool {
-    args.iter().all(|arg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) if is_narrow(expr)))
+    args.iter().all(|arg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) if is_int(expr)))
+}
+
+fn is_int(expr: &Expr) -> bool {
+    match expr {
+        Expr::BinaryOp { left, op, right } => keeps_type(op) && is_int(left) && is_int(right),
+        Expr::Cast { data_type: DataType::Int(None), .. } => true,
+        Expr::Nested(inner) => is_int(inner),
+        _ => is_narrow(expr),
+    }
+}
+
+/// Takes back that integers were made INTs, for a function that takes no INT.
+pub(super) fn widen(args: &mut impl VisitMut) {
+    let _ = visit_expressions_mut(args, |expr| {
+        if let Expr::Cast { expr: inner, data_type: DataType::Int(None), .. } = expr
+            && (is_narrow(inner) || is_int_function(inner))
+        {
+            *expr = std::mem::replace(inner, Expr::Value(Value::Null.into()));
+        }
+        ControlFlow::<()>::Continue(())
+    });
 }
 
 /// Makes an INT of an integer that fits one.

@@ -6,7 +6,7 @@
 //! Waits for [#13316](https://github.com/apache/datafusion/issues/13316) (rows); of the type no upstream issue is
 //! known.
 
-use super::integer_literals::{are_narrow, make_int};
+use super::integer_literals::{are_narrow, make_int, widen};
 use super::{expression, set_first_argument};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, ObjectName, Select, SelectItem, TableFactor};
@@ -49,7 +49,10 @@ fn unnest(expr: &mut Expr) -> Result<()> {
 /// `FROM generate_series(1, 3)`: the series is of INTs if what bounds it are.
 pub(super) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
     let TableFactor::Table { name, args: Some(args), alias, .. } = factor else { return Ok(()) };
-    if !is_series(name) || !are_narrow(&args.args) {
+    let is_of_ints = is_series(name) && are_narrow(&args.args);
+    // What returns a table takes integers of 64 bits alone.
+    widen(args);
+    if !is_of_ints {
         return Ok(());
     }
     let alias = alias.take();
