@@ -69,8 +69,8 @@ pub struct KeyBounds {
     pub has_nulls: bool,
 }
 
-/// Where a key's code lies in the packed one. The code of a value is its distance from the smallest one, so it needs few
-/// bits; a bit behind it marks NULL.
+/// Where a key's code lies in the packed one. The code of a value is its distance from the smallest one, so it needs
+/// few bits; a bit behind it marks NULL.
 #[derive(Debug, Clone)]
 struct Slot {
     key: GroupKey,

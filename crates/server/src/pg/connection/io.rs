@@ -141,9 +141,9 @@ impl Io {
         self.stream.flush().await.map_err(|_| Failure::Gone)
     }
 
-    /// Sends pending output and ends the connection. If a socket is closed while messages of its client are in transit,
-    /// it is reset, which may discard data that was sent. So messages are read until the client hangs up, unless the
-    /// server is shutting down too.
+    /// Sends pending output and ends the connection. If a socket is closed while messages of its client are in
+    /// transit, it is reset, which may discard data that was sent. So messages are read until the client hangs up,
+    /// unless the server is shutting down too.
     pub(in crate::pg) async fn hang_up(&mut self) {
         // The client may have disconnected.
         if self.send().await.is_err() || self.stream.shutdown().await.is_err() {
