@@ -294,7 +294,7 @@ func TestATimeThatIsACount(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := ask[int64](server, "SELECT sum(at) FROM readings WHERE sensor = 's'"); got != 2*1_700_000_000_123 {
+	if got := ask[int64](server, "SELECT CAST(sum(at) AS BIGINT) FROM readings WHERE sensor = 's'"); got != 2*1_700_000_000_123 {
 		t.Error(got)
 	}
 	var table, declared string

@@ -98,7 +98,7 @@ func TestIngestAndAsk(t *testing.T) {
 		}
 	}
 	ask := statement(t, connection)
-	if err := ask.SetSqlQuery("SELECT sum(x) FROM t WHERE x > $1"); err != nil {
+	if err := ask.SetSqlQuery("SELECT CAST(sum(x) AS BIGINT) FROM t WHERE x > $1"); err != nil {
 		t.Fatal(err)
 	}
 	if err := ask.Prepare(context.Background()); err != nil {
