@@ -5,7 +5,7 @@ use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::OptionValue;
 use std::time::Duration;
 
-/// Whether the store may be written to.
+/// The option that makes a connection read-only or writable.
 pub(crate) const READ_ONLY: &str = "atsdb.read_only";
 /// Whether the store is created if it does not exist.
 pub(crate) const CREATE: &str = "atsdb.create";

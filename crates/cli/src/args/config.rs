@@ -72,7 +72,7 @@ fn apply(mut command: Command, path: &Path, text: &str) -> Result<Command> {
             let wanted = if *is_switch { "true or false" } else { "a text or a number" };
             return Err(wrong(line, format!("{name} takes {wanted}, not {value}")));
         }
-        // The parser keeps what it is told as long as the program runs.
+        // The parser needs texts that live as long as the program.
         let default: &'static str = Box::leak(value.into_boxed_str());
         let with_default = |argument: Arg| argument.required(false).default_value(default);
         // Nothing else is parsed with it, so that its error is the line's.

@@ -52,7 +52,7 @@ fn reload() -> bool {
     }
 }
 
-/// Whether this process ignores a signal.
+/// Returns true if this process ignores a signal.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

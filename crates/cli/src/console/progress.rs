@@ -14,7 +14,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 const TICK: Duration = Duration::from_millis(500);
 const BAR_WIDTH: usize = 24;
 
-/// Whether a line is on the terminal now.
+/// True while a progress line is shown on the terminal.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 
 fn show(line: &str) {

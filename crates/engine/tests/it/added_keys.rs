@@ -1,4 +1,5 @@
-//! Keys that are added to tables with rows: no two rows have the same one afterwards, whoever adds rows meanwhile.
+//! A unique key added to a table with rows. Afterwards no two rows have the same key, even if another writer adds rows
+//! at the same time.
 
 use crate::support::{self, Row, append, batch_of, engines, read_all, row};
 use atsdb_core::{ColumnType, ErrorKind, InMemory, Result, Store, Table, TableDefinition, Unique};

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use atsdb::time::days_from_civil;
 use serde_json::Value;
 
-/// What a column of an answer holds.
+/// The kind of values in a column of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JsonColumn {
     Integer,

@@ -57,15 +57,15 @@ pub(super) enum KeyValues<'a> {
     Buckets { times: ScalarBuffer<i64>, bucket_of: &'a BucketOf },
 }
 
-/// What is known of a column before it is read: all of its values lie between these two, which are of its type, widened
-/// or not.
+/// The range of a column's values, as known before the column is read. Both bounds are bit patterns of the column's
+/// type; bits above its width are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyBounds {
     /// The bits of the smallest value.
     pub min: u64,
     /// The bits of the largest value.
     pub max: u64,
-    /// Whether there are NULLs.
+    /// True if the column contains a NULL.
     pub has_nulls: bool,
 }
 
@@ -92,11 +92,12 @@ pub(super) struct Packing {
     bits: u32,
 }
 
-/// Rows of a batch.
+/// The rows of a batch to work on.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Rows<'a> {
+    /// Every row.
     All,
-    /// These ones.
+    /// The rows at these positions.
     At(&'a [u32]),
 }
 

@@ -84,7 +84,7 @@ impl Pipe {
     }
 }
 
-/// What went wrong, if something did.
+/// Returns the error that an answer reports, if any.
 fn said(end: &Value) -> Option<Failure> {
     let message = end.get("error")?.as_str().unwrap_or_default().trim().to_owned();
     match NOT_KNOWN.iter().any(|name| message.contains(name)) {

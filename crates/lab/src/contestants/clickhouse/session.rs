@@ -97,7 +97,7 @@ fn column_type(column: &Column) -> String {
     if column.map.is_some() { format!("LowCardinality({plain})") } else { plain }
 }
 
-/// What a column of an answer holds.
+/// Returns the kind of values that a column type has in an answer.
 fn json_column(column_type: &str) -> JsonColumn {
     let inner = |text: &str, outer: &str| {
         text.strip_prefix(outer).and_then(|rest| rest.strip_suffix(')')).unwrap_or(text).to_owned()

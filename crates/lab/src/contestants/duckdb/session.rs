@@ -92,7 +92,7 @@ fn column_type(column_type: ColumnType) -> &'static str {
     }
 }
 
-/// What a column of an answer holds.
+/// Returns the kind of values that a column type has in an answer.
 fn json_column(column_type: &str) -> JsonColumn {
     match column_type {
         "DATE" => JsonColumn::Date,
