@@ -9,7 +9,7 @@ use atsdb_import::{Input, Options, Report};
 /// The result of an import.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportReport {
-    /// The counts of records, values and files that the import read.
+    /// The table, the numbers of rows and bytes, and the records that were skipped.
     pub report: Report,
     /// Whether the rows were stored, or a batch with the same id had been stored before.
     pub outcome: CommitOutcome,
