@@ -3,6 +3,7 @@
 
 use super::errors::sql_error;
 use super::params::number;
+use super::script::piece_end;
 use atsdb_core::Result;
 use std::fmt::Write;
 
@@ -24,23 +25,24 @@ impl NumberedText {
     /// If the text has parameters of more than one form.
     pub fn new(text: &str) -> Result<Self> {
         let mut numbered = Self { text: String::with_capacity(text.len() + 8), names: Vec::new() };
-        let (mut rest, mut form) = (text, None);
-        while let Some(found) = rest.find(['\'', '"', '`', '-', '/', '?', '$']) {
-            let (before, from) = rest.split_at(found);
-            numbered.text.push_str(before);
-            let piece = piece(from, numbered.text.chars().next_back());
-            let (known, after) = from.split_at(piece.length);
-            rest = after;
-            match piece.form {
-                None => numbered.text.push_str(known),
-                Some(own) if *form.get_or_insert(own) == own => numbered.push(own, known, rest),
-                Some(_) => {
+        let bytes = text.as_bytes();
+        let (mut at, mut copied, mut form) = (0, 0, None);
+        while at < bytes.len() {
+            // What does not end is reported when the statement is prepared.
+            let mut end = piece_end(bytes, at).unwrap_or(bytes.len());
+            if let Some((own, length)) = parameter(text, at).filter(|_| end == at + 1) {
+                if *form.get_or_insert(own) != own {
                     let error = sql_error("a statement cannot mix the parameters ?, $1 and $name");
                     return Err(error.with_hint("write all of them in one form"));
                 }
+                end = at + length;
+                numbered.text.push_str(&text[copied..at]);
+                numbered.push(own, &text[at..end], &text[end..]);
+                copied = end;
             }
+            at = end;
         }
-        numbered.text.push_str(rest);
+        numbered.text.push_str(&text[copied..]);
         Ok(numbered)
     }
 
@@ -81,73 +83,25 @@ enum Form {
     Name,
 }
 
-/// The beginning of a text: a parameter, or bytes that contain none.
-struct Piece {
-    length: usize,
-    form: Option<Form>,
-}
-
 fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Reads the beginning of a text; `before` is the letter before it.
-fn piece(text: &str, before: Option<char>) -> Piece {
-    let until = |from: usize, end: &str| text[from..].find(end).map_or(text.len(), |at| from + at + end.len());
-    let other = |length| Piece { length, form: None };
-    match text.as_bytes() {
-        [b'\'', ..] if matches!(before, Some('e' | 'E')) => other(escaped_text(text)),
-        [b'\'', ..] => other(until(1, "'")),
-        [b'"', ..] => other(until(1, "\"")),
-        [b'`', ..] => other(until(1, "`")),
-        [b'-', b'-', ..] => other(until(2, "\n")),
-        [b'/', b'*', ..] => other(comment(text)),
-        [b'?', ..] => Piece { length: 1, form: Some(Form::Next) },
-        [b'$', ..] if before.is_some_and(is_word) => other(1),
-        [b'$', ..] => {
-            let length = 1 + text[1..].find(|letter| !is_word(letter)).unwrap_or(text.len() - 1);
-            match &text[1..length] {
-                // A text between `$$` or `$tag$`.
-                _ if text[length..].starts_with('$') => other(until(length + 1, &text[..=length])),
-                "" => other(1),
-                name if name.bytes().all(|byte| byte.is_ascii_digit()) => Piece { length, form: Some(Form::Number) },
-                _ => Piece { length, form: Some(Form::Name) },
-            }
+/// The parameter that begins at a position: its form, and how many bytes it has.
+fn parameter(text: &str, at: usize) -> Option<(Form, usize)> {
+    match text.as_bytes()[at] {
+        b'?' => Some((Form::Next, 1)),
+        b'$' if !text[..at].ends_with(is_word) => {
+            let name = &text[at + 1..];
+            let name = &name[..name.find(|letter| !is_word(letter)).unwrap_or(name.len())];
+            let form = match name.bytes().all(|byte| byte.is_ascii_digit()) {
+                true => Form::Number,
+                false => Form::Name,
+            };
+            (!name.is_empty()).then_some((form, 1 + name.len()))
         }
-        _ => other(1),
+        _ => None,
     }
-}
-
-/// The length of a text in which a backslash escapes.
-fn escaped_text(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = 1;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 2,
-            b'\'' => return at + 1,
-            _ => at += 1,
-        }
-    }
-    text.len()
-}
-
-/// The length of a comment, which may contain comments.
-fn comment(text: &str) -> usize {
-    let (mut at, mut depth) = (0, 0);
-    while let Some(found) = text[at..].find(['*', '/']) {
-        let (deeper, length) = match text.get(at + found..at + found + 2) {
-            Some("/*") => (1, 2),
-            Some("*/") => (-1, 2),
-            _ => (0, 1),
-        };
-        depth += deeper;
-        at += found + length;
-        if depth == 0 {
-            return at;
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]
@@ -172,6 +126,7 @@ mod tests {
     fn what_is_no_parameter_stays() {
         for text in [
             "'?' || E'\\'?' || \"?\" || `?`",
+            "E'a''b\\'?' || date'\\' || 'it''s ?'",
             "1 -- ?",
             "/* ? /* ? */ ? */ 1",
             "$$?$$ || $x$ ? $name $x$",

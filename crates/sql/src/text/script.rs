@@ -107,7 +107,7 @@ pub fn is_complete(text: &str) -> bool {
 }
 
 /// A quoted text or a comment that begins at `at` and does not end.
-struct Unclosed {
+pub(super) struct Unclosed {
     at: usize,
     what: &'static str,
 }
@@ -133,17 +133,23 @@ fn statement_end(text: &str) -> Result<usize, Unclosed> {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        at = match bytes[at] {
-            b';' => return Ok(at),
-            b'\'' => string_end(bytes, at)?,
-            b'"' => quote_end(bytes, at, "a quoted name that is not closed")?,
-            b'`' => quote_end(bytes, at, "a quoted name that is not closed")?,
-            b'$' => dollar_end(bytes, at)?,
-            b'-' | b'/' => comment_end(bytes, at)?.unwrap_or(at + 1),
-            _ => at + 1,
-        };
+        if bytes[at] == b';' {
+            return Ok(at);
+        }
+        at = piece_end(bytes, at)?;
     }
     Ok(bytes.len())
+}
+
+/// The end of the string, quoted name, dollar quote or comment that begins at a position, or else of the byte there.
+pub(super) fn piece_end(bytes: &[u8], at: usize) -> Result<usize, Unclosed> {
+    match bytes[at] {
+        b'\'' => string_end(bytes, at),
+        b'"' | b'`' => quote_end(bytes, at, "a quoted name that is not closed"),
+        b'$' => dollar_end(bytes, at),
+        b'-' | b'/' => Ok(comment_end(bytes, at)?.unwrap_or(at + 1)),
+        _ => Ok(at + 1),
+    }
 }
 
 fn comment_end(bytes: &[u8], at: usize) -> Result<Option<usize>, Unclosed> {
