@@ -1,23 +1,23 @@
 //! Caches: `atsdb.caches`.
 
-use super::relation::{Cell, Kind, Relation, Rows, Source};
+use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, Source};
 use atsdb_engine::ReadSnapshot;
 
 pub(super) const CACHES: Relation = Relation {
     name: "caches",
     columns: &[
-        ("name", Kind::Text),
-        ("folder", Kind::Text),
-        ("hits", Kind::Int),
-        ("misses", Kind::Int),
-        ("hit_rate", Kind::Float),
-        ("bytes", Kind::Int),
-        ("bytes_max", Kind::Int),
+        ("name", ColumnKind::Text),
+        ("folder", ColumnKind::Text),
+        ("hits", ColumnKind::Int),
+        ("misses", ColumnKind::Int),
+        ("hit_rate", ColumnKind::Float),
+        ("bytes", ColumnKind::Int),
+        ("bytes_max", ColumnKind::Int),
     ],
     source: Source::Engine(caches),
 };
 
-fn caches(snapshot: &ReadSnapshot, rows: &mut Rows) {
+fn caches(snapshot: &ReadSnapshot, rows: &mut RelationBuilder) {
     for cache in snapshot.caches() {
         rows.push(vec![
             Cell::text(cache.name),

@@ -1,6 +1,6 @@
 //! Columns: `atsdb.columns`, and `columns` of the standard.
 
-use super::relation::{Asked, CATALOG, Cell, Kind, PUBLIC, Relation, Rows, Schemas, Source};
+use super::relation::{CATALOG, Cell, ColumnKind, PUBLIC, Relation, RelationBuilder, RelationRequest, Schemas, Source};
 use atsdb_codec::{encoding_name, logical_type};
 use atsdb_core::{Column, ColumnType, Result, Table, Value};
 use datafusion::arrow::datatypes::{DataType, FieldRef, TimeUnit};
@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 pub(super) const COLUMNS: Relation = Relation {
     name: "columns",
     columns: &[
-        ("table_name", Kind::Text),
-        ("column_name", Kind::Text),
-        ("position", Kind::Int),
-        ("type", Kind::Text),
-        ("nullable", Kind::Bool),
-        ("default_value", Kind::Text),
-        ("map", Kind::Text),
-        ("is_time", Kind::Bool),
-        ("encoding", Kind::Text),
-        ("bytes", Kind::Int),
+        ("table_name", ColumnKind::Text),
+        ("column_name", ColumnKind::Text),
+        ("position", ColumnKind::Int),
+        ("type", ColumnKind::Text),
+        ("nullable", ColumnKind::Bool),
+        ("default_value", ColumnKind::Text),
+        ("map", ColumnKind::Text),
+        ("is_time", ColumnKind::Bool),
+        ("encoding", ColumnKind::Text),
+        ("bytes", ColumnKind::Int),
     ],
     source: Source::Tables("table_name", columns),
 };
@@ -26,30 +26,30 @@ pub(super) const COLUMNS: Relation = Relation {
 pub(super) const STANDARD_COLUMNS: Relation = Relation {
     name: "columns",
     columns: &[
-        ("table_catalog", Kind::Text),
-        ("table_schema", Kind::Text),
-        ("table_name", Kind::Text),
-        ("column_name", Kind::Text),
-        ("ordinal_position", Kind::Int),
-        ("column_default", Kind::Text),
-        ("is_nullable", Kind::Text),
-        ("data_type", Kind::Text),
-        ("character_maximum_length", Kind::Int),
-        ("character_octet_length", Kind::Int),
-        ("numeric_precision", Kind::Int),
-        ("numeric_precision_radix", Kind::Int),
-        ("numeric_scale", Kind::Int),
-        ("datetime_precision", Kind::Int),
+        ("table_catalog", ColumnKind::Text),
+        ("table_schema", ColumnKind::Text),
+        ("table_name", ColumnKind::Text),
+        ("column_name", ColumnKind::Text),
+        ("ordinal_position", ColumnKind::Int),
+        ("column_default", ColumnKind::Text),
+        ("is_nullable", ColumnKind::Text),
+        ("data_type", ColumnKind::Text),
+        ("character_maximum_length", ColumnKind::Int),
+        ("character_octet_length", ColumnKind::Int),
+        ("numeric_precision", ColumnKind::Int),
+        ("numeric_precision_radix", ColumnKind::Int),
+        ("numeric_scale", ColumnKind::Int),
+        ("datetime_precision", ColumnKind::Int),
     ],
     source: Source::TablesAndCatalogue("table_name", standard_columns, catalogue_columns),
 };
 
-fn columns(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
     let mut encodings: Vec<BTreeMap<u8, u64>> = vec![BTreeMap::new(); definition.columns.len()];
-    if definition.view.is_none() && asked.wants(&["encoding", "bytes"]) {
-        for entry in asked.snapshot.chunks(table)? {
-            let descriptor = asked.snapshot.descriptor(table, &entry)?;
+    if definition.view.is_none() && request.wants(&["encoding", "bytes"]) {
+        for entry in request.snapshot.chunks(table)? {
+            let descriptor = request.snapshot.descriptor(table, &entry)?;
             for (column, encodings) in definition.columns.iter().zip(&mut encodings) {
                 if let Some(page) = descriptor.page(column.id) {
                     *encodings.entry(page.encoding).or_default() += u64::from(page.byte_count);
@@ -72,7 +72,7 @@ fn columns(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
             Cell::count(encodings.values().sum()),
         ]);
     }
-    for (position, column) in view_columns(asked, table).enumerate() {
+    for (position, column) in view_columns(request, table).enumerate() {
         rows.push(vec![
             Cell::text(&definition.name),
             Cell::text(column.name()),
@@ -87,14 +87,14 @@ fn columns(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn standard_columns(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
     for (position, column) in definition.columns.iter().enumerate() {
         let place = (PUBLIC, definition.name.as_str(), column.name.as_str(), position);
         let name = column.column_type.sql_name().to_owned();
         rows.push(standard(place, column.nullable, default_of(column), name, &logical_type(column)));
     }
-    for (position, column) in view_columns(asked, table).enumerate() {
+    for (position, column) in view_columns(request, table).enumerate() {
         let place = (PUBLIC, definition.name.as_str(), column.name().as_str(), position);
         let name = type_name(column.data_type());
         rows.push(standard(place, column.is_nullable(), Cell::Null, name, column.data_type()));
@@ -102,7 +102,7 @@ fn standard_columns(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result
     Ok(())
 }
 
-fn catalogue_columns(schemas: Schemas, rows: &mut Rows) {
+fn catalogue_columns(schemas: Schemas, rows: &mut RelationBuilder) {
     for &(schema, relations) in schemas {
         for relation in relations {
             for (position, (column, kind)) in relation.columns.iter().enumerate() {
@@ -114,8 +114,8 @@ fn catalogue_columns(schemas: Schemas, rows: &mut Rows) {
     }
 }
 
-fn view_columns<'a>(asked: &'a Asked<'_>, table: &Table) -> impl Iterator<Item = &'a FieldRef> {
-    asked.view_columns.get(&table.id).into_iter().flat_map(|schema| schema.fields())
+fn view_columns<'a>(request: &'a RelationRequest<'_>, table: &Table) -> impl Iterator<Item = &'a FieldRef> {
+    request.view_columns.get(&table.id).into_iter().flat_map(|schema| schema.fields())
 }
 
 fn standard(

@@ -1,30 +1,30 @@
 //! Rollups: `atsdb.rollups`.
 
-use super::relation::{Asked, Cell, Kind, Relation, Rows, Source};
+use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source};
 use crate::ddl::print::create_table_sql;
 use atsdb_core::{Result, Table};
 
 pub(super) const ROLLUPS: Relation = Relation {
     name: "rollups",
     columns: &[
-        ("name", Kind::Text),
-        ("table_name", Kind::Text),
-        ("every", Kind::Text),
-        ("retention", Kind::Text),
-        ("stale", Kind::Bool),
-        ("stale_from", Kind::Time),
-        ("closed_before", Kind::Time),
-        ("query", Kind::Text),
-        ("sql", Kind::Text),
+        ("name", ColumnKind::Text),
+        ("table_name", ColumnKind::Text),
+        ("every", ColumnKind::Text),
+        ("retention", ColumnKind::Text),
+        ("stale", ColumnKind::Bool),
+        ("stale_from", ColumnKind::Time),
+        ("closed_before", ColumnKind::Time),
+        ("query", ColumnKind::Text),
+        ("sql", ColumnKind::Text),
     ],
     source: Source::Tables("name", rollup),
 };
 
-fn rollup(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn rollup(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
     let Some(rollup) = &definition.rollup else { return Ok(()) };
-    let stale = match asked.wants(&["stale", "stale_from"]) {
-        true => asked.snapshot.stale_times(rollup)?,
+    let stale = match request.wants(&["stale", "stale_from"]) {
+        true => request.snapshot.stale_times(rollup)?,
         false => Vec::new(),
     };
     let from = stale.first().map(|(first, _)| *first).filter(|first| *first > i64::MIN);

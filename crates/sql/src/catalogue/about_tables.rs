@@ -1,47 +1,53 @@
 //! Tables and views: `atsdb.tables`, and `schemata`, `tables` and `views` of the standard.
 
-use super::relation::{Asked, CATALOG, Cell, Kind, PUBLIC, Relation, Rows, Schemas, Source, names_of};
+use super::relation::{
+    CATALOG, Cell, ColumnKind, PUBLIC, Relation, RelationBuilder, RelationRequest, Schemas, Source, names_of,
+};
 use crate::ddl::print::{create_table_sql, quoted};
 use atsdb_core::{Result, Table};
 
 pub(super) const TABLES: Relation = Relation {
     name: "tables",
     columns: &[
-        ("name", Kind::Text),
-        ("kind", Kind::Text),
-        ("time_column", Kind::Text),
-        ("time_unit", Kind::Text),
-        ("slice", Kind::Text),
-        ("retention", Kind::Text),
-        ("rows", Kind::Int),
-        ("slices", Kind::Int),
-        ("chunks", Kind::Int),
-        ("fresh_chunks", Kind::Int),
-        ("bytes", Kind::Int),
-        ("bytes_per_row", Kind::Float),
-        ("time_min", Kind::Time),
-        ("time_max", Kind::Time),
-        ("series_key", Kind::Text),
-        ("on_conflict", Kind::Text),
-        ("sql", Kind::Text),
+        ("name", ColumnKind::Text),
+        ("kind", ColumnKind::Text),
+        ("time_column", ColumnKind::Text),
+        ("time_unit", ColumnKind::Text),
+        ("slice", ColumnKind::Text),
+        ("retention", ColumnKind::Text),
+        ("rows", ColumnKind::Int),
+        ("slices", ColumnKind::Int),
+        ("chunks", ColumnKind::Int),
+        ("fresh_chunks", ColumnKind::Int),
+        ("bytes", ColumnKind::Int),
+        ("bytes_per_row", ColumnKind::Float),
+        ("time_min", ColumnKind::Time),
+        ("time_max", ColumnKind::Time),
+        ("series_key", ColumnKind::Text),
+        ("on_conflict", ColumnKind::Text),
+        ("sql", ColumnKind::Text),
     ],
     source: Source::Tables("name", table),
 };
 
 pub(super) const STANDARD_SCHEMATA: Relation = Relation {
     name: "schemata",
-    columns: &[("catalog_name", Kind::Text), ("schema_name", Kind::Text), ("schema_owner", Kind::Text)],
+    columns: &[
+        ("catalog_name", ColumnKind::Text),
+        ("schema_name", ColumnKind::Text),
+        ("schema_owner", ColumnKind::Text),
+    ],
     source: Source::Fixed(schemata),
 };
 
 pub(super) const STANDARD_TABLES: Relation = Relation {
     name: "tables",
     columns: &[
-        ("table_catalog", Kind::Text),
-        ("table_schema", Kind::Text),
-        ("table_name", Kind::Text),
-        ("table_type", Kind::Text),
-        ("is_insertable_into", Kind::Text),
+        ("table_catalog", ColumnKind::Text),
+        ("table_schema", ColumnKind::Text),
+        ("table_name", ColumnKind::Text),
+        ("table_type", ColumnKind::Text),
+        ("is_insertable_into", ColumnKind::Text),
     ],
     source: Source::TablesAndCatalogue("table_name", standard_table, catalogue_tables),
 };
@@ -49,18 +55,18 @@ pub(super) const STANDARD_TABLES: Relation = Relation {
 pub(super) const STANDARD_VIEWS: Relation = Relation {
     name: "views",
     columns: &[
-        ("table_catalog", Kind::Text),
-        ("table_schema", Kind::Text),
-        ("table_name", Kind::Text),
-        ("view_definition", Kind::Text),
-        ("check_option", Kind::Text),
-        ("is_updatable", Kind::Text),
-        ("is_insertable_into", Kind::Text),
+        ("table_catalog", ColumnKind::Text),
+        ("table_schema", ColumnKind::Text),
+        ("table_name", ColumnKind::Text),
+        ("view_definition", ColumnKind::Text),
+        ("check_option", ColumnKind::Text),
+        ("is_updatable", ColumnKind::Text),
+        ("is_insertable_into", ColumnKind::Text),
     ],
     source: Source::Tables("table_name", view),
 };
 
-fn table(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn table(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     const OF_CHUNKS: [&str; 7] = ["rows", "slices", "chunks", "fresh_chunks", "bytes_per_row", "time_min", "time_max"];
     let definition = &table.definition;
     let is_view = definition.view.is_some();
@@ -71,16 +77,16 @@ fn table(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
         (false, None, Some(_)) => "series",
         (false, None, None) => "plain",
     };
-    let chunks = match !is_view && asked.wants(&OF_CHUNKS) {
-        true => asked.snapshot.chunks(table)?,
+    let chunks = match !is_view && request.wants(&OF_CHUNKS) {
+        true => request.snapshot.chunks(table)?,
         false => Vec::new(),
     };
-    let bytes = match !is_view && asked.wants(&["bytes", "bytes_per_row"]) {
-        true => asked.bytes_of(table)?,
+    let bytes = match !is_view && request.wants(&["bytes", "bytes_per_row"]) {
+        true => request.bytes_of(table)?,
         false => 0,
     };
-    let resident = match definition.is_in_memory() && asked.wants(&["rows", "bytes", "bytes_per_row"]) {
-        true => asked.snapshot.resident_in_use(table)?,
+    let resident = match definition.is_in_memory() && request.wants(&["rows", "bytes", "bytes_per_row"]) {
+        true => request.snapshot.resident_in_use(table)?,
         false => None,
     };
     let bytes = resident.as_ref().map_or(bytes, |state| state.byte_count() as u64);
@@ -118,13 +124,13 @@ fn table(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn schemata(schemas: Schemas, rows: &mut Rows) {
+fn schemata(schemas: Schemas, rows: &mut RelationBuilder) {
     for schema in schemas.iter().map(|(name, _)| *name).chain([PUBLIC]) {
         rows.push(vec![Cell::text(CATALOG), Cell::text(schema), Cell::Null]);
     }
 }
 
-fn standard_table(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn standard_table(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let (table_type, insertable) = match (&table.definition.view, &table.definition.rollup) {
         (Some(_), _) => ("VIEW", "NO"),
         (None, Some(_)) => ("BASE TABLE", "NO"),
@@ -140,7 +146,7 @@ fn standard_table(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn catalogue_tables(schemas: Schemas, rows: &mut Rows) {
+fn catalogue_tables(schemas: Schemas, rows: &mut RelationBuilder) {
     for &(schema, relations) in schemas {
         for relation in relations {
             rows.push(vec![
@@ -154,7 +160,7 @@ fn catalogue_tables(schemas: Schemas, rows: &mut Rows) {
     }
 }
 
-fn view(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn view(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     if let Some(view) = &table.definition.view {
         rows.push(vec![
             Cell::text(CATALOG),

@@ -1,20 +1,20 @@
 //! Keys in the form of the SQL standard: `table_constraints` and `key_column_usage`.
 
-use super::relation::{Asked, CATALOG, Cell, Kind, PUBLIC, Relation, Rows, Source};
+use super::relation::{CATALOG, Cell, ColumnKind, PUBLIC, Relation, RelationBuilder, RelationRequest, Source};
 use atsdb_core::{Result, Table, TableDefinition, Unique};
 
 pub(super) const TABLE_CONSTRAINTS: Relation = Relation {
     name: "table_constraints",
     columns: &[
-        ("constraint_catalog", Kind::Text),
-        ("constraint_schema", Kind::Text),
-        ("constraint_name", Kind::Text),
-        ("table_catalog", Kind::Text),
-        ("table_schema", Kind::Text),
-        ("table_name", Kind::Text),
-        ("constraint_type", Kind::Text),
-        ("is_deferrable", Kind::Text),
-        ("initially_deferred", Kind::Text),
+        ("constraint_catalog", ColumnKind::Text),
+        ("constraint_schema", ColumnKind::Text),
+        ("constraint_name", ColumnKind::Text),
+        ("table_catalog", ColumnKind::Text),
+        ("table_schema", ColumnKind::Text),
+        ("table_name", ColumnKind::Text),
+        ("constraint_type", ColumnKind::Text),
+        ("is_deferrable", ColumnKind::Text),
+        ("initially_deferred", ColumnKind::Text),
     ],
     source: Source::Tables("table_name", table_constraints),
 };
@@ -22,20 +22,20 @@ pub(super) const TABLE_CONSTRAINTS: Relation = Relation {
 pub(super) const KEY_COLUMN_USAGE: Relation = Relation {
     name: "key_column_usage",
     columns: &[
-        ("constraint_catalog", Kind::Text),
-        ("constraint_schema", Kind::Text),
-        ("constraint_name", Kind::Text),
-        ("table_catalog", Kind::Text),
-        ("table_schema", Kind::Text),
-        ("table_name", Kind::Text),
-        ("column_name", Kind::Text),
-        ("ordinal_position", Kind::Int),
-        ("position_in_unique_constraint", Kind::Int),
+        ("constraint_catalog", ColumnKind::Text),
+        ("constraint_schema", ColumnKind::Text),
+        ("constraint_name", ColumnKind::Text),
+        ("table_catalog", ColumnKind::Text),
+        ("table_schema", ColumnKind::Text),
+        ("table_name", ColumnKind::Text),
+        ("column_name", ColumnKind::Text),
+        ("ordinal_position", ColumnKind::Int),
+        ("position_in_unique_constraint", ColumnKind::Int),
     ],
     source: Source::Tables("table_name", key_column_usage),
 };
 
-fn table_constraints(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn table_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     for unique in &table.definition.unique {
         let mut row = place(&table.definition, unique);
         row.extend(["NO", "NO"].map(Cell::text));
@@ -45,7 +45,7 @@ fn table_constraints(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()
     Ok(())
 }
 
-fn key_column_usage(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     for unique in &table.definition.unique {
         for (position, name) in column_names(&table.definition, unique).into_iter().enumerate() {
             let mut row = place(&table.definition, unique);

@@ -1,6 +1,6 @@
 //! A relation of the catalogue as DataFusion sees it. Its rows are computed while they are read.
 
-use super::relation::{Asked, Kind, Relation, Rows, Source, ViewColumns};
+use super::relation::{ColumnKind, Relation, RelationBuilder, RelationRequest, Source, ViewColumns};
 use super::schemas::SCHEMAS;
 use crate::text::identifiers::SharedSpellings;
 use async_trait::async_trait;
@@ -40,8 +40,9 @@ impl CatalogueTable {
         spellings: &SharedSpellings,
         describe_view: DescribeView,
     ) -> Self {
-        let field =
-            |(name, kind): &(&'static str, Kind)| Field::new(spellings.spell(name.as_ref()), kind.data_type(), true);
+        let field = |(name, kind): &(&'static str, ColumnKind)| {
+            Field::new(spellings.spell(name.as_ref()), kind.data_type(), true)
+        };
         let schema = Arc::new(Schema::new(relation.columns.iter().map(field).collect::<Vec<_>>()));
         Self { relation, snapshot, schema, describe_view }
     }
@@ -172,11 +173,11 @@ impl PartitionStream for Reading {
 
 impl Reading {
     fn batch(&self, step: usize) -> CoreResult<RecordBatch> {
-        let mut rows = Rows::default();
+        let mut rows = RelationBuilder::default();
         let names = self.columns.iter().map(|position| self.relation.columns[*position].0).collect();
         match (&self.relation.source, self.tables.get(step)) {
             (Source::Tables(_, fill) | Source::TablesAndCatalogue(_, fill, _), Some(table)) => {
-                fill(&Asked::new(&self.snapshot, names, &self.view_columns), table, &mut rows)?;
+                fill(&RelationRequest::new(&self.snapshot, names, &self.view_columns), table, &mut rows)?;
             }
             (Source::TablesAndCatalogue(_, _, fill) | Source::Fixed(fill), None) => fill(SCHEMAS, &mut rows),
             (Source::Engine(fill), None) => fill(&self.snapshot, &mut rows),

@@ -24,7 +24,7 @@ pub(super) type ViewColumns = HashMap<TableId, SchemaRef>;
 /// A relation of the catalogue.
 pub(crate) struct Relation {
     pub(super) name: &'static str,
-    pub(super) columns: &'static [(&'static str, Kind)],
+    pub(super) columns: &'static [(&'static str, ColumnKind)],
     pub(super) source: Source,
 }
 
@@ -38,18 +38,22 @@ impl Relation {
 /// The source of its rows.
 pub(super) enum Source {
     /// Each table and view separately. The named column of the relation has the table's name.
-    Tables(&'static str, fn(&Asked<'_>, &Table, &mut Rows) -> Result<()>),
+    Tables(&'static str, fn(&RelationRequest<'_>, &Table, &mut RelationBuilder) -> Result<()>),
     /// The same, followed by the schemas of the catalogue.
-    TablesAndCatalogue(&'static str, fn(&Asked<'_>, &Table, &mut Rows) -> Result<()>, fn(Schemas, &mut Rows)),
+    TablesAndCatalogue(
+        &'static str,
+        fn(&RelationRequest<'_>, &Table, &mut RelationBuilder) -> Result<()>,
+        fn(Schemas, &mut RelationBuilder),
+    ),
     /// Only the program itself.
-    Fixed(fn(Schemas, &mut Rows)),
+    Fixed(fn(Schemas, &mut RelationBuilder)),
     /// The snapshot's engine, independently of tables.
-    Engine(fn(&ReadSnapshot, &mut Rows)),
+    Engine(fn(&ReadSnapshot, &mut RelationBuilder)),
 }
 
 /// The type of a relation's column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnKind {
     Text,
     Int,
     Float,
@@ -70,7 +74,7 @@ pub(super) enum Cell {
 }
 
 /// A statement's request to a relation.
-pub(super) struct Asked<'a> {
+pub(super) struct RelationRequest<'a> {
     pub(super) snapshot: &'a ReadSnapshot,
     /// The columns that are read.
     pub(super) columns: Vec<&'static str>,
@@ -79,7 +83,7 @@ pub(super) struct Asked<'a> {
     bytes: OnceCell<HashMap<TableId, u64>>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RelationRequest<'a> {
     pub(super) fn new(snapshot: &'a ReadSnapshot, columns: Vec<&'static str>, view_columns: &'a ViewColumns) -> Self {
         Self { snapshot, columns, view_columns, bytes: OnceCell::new() }
     }
@@ -100,11 +104,11 @@ impl<'a> Asked<'a> {
 
 /// Collects rows before they become arrays.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct RelationBuilder {
     rows: Vec<Vec<Cell>>,
 }
 
-impl Rows {
+impl RelationBuilder {
     pub(super) fn push(&mut self, row: Vec<Cell>) {
         self.rows.push(row);
     }
@@ -114,7 +118,7 @@ impl Rows {
     }
 
     /// One column of the rows as an array.
-    pub(super) fn array(&self, position: usize, kind: Kind) -> Result<ArrayRef> {
+    pub(super) fn array(&self, position: usize, kind: ColumnKind) -> Result<ArrayRef> {
         let cells = || self.rows.iter().map(|row| row.get(position).unwrap_or(&Cell::Null));
         let wrong = |cell: &Cell| Error::internal(format!("catalogue: {cell:?} in column {position}"));
         macro_rules! array {
@@ -129,16 +133,16 @@ impl Rows {
             };
         }
         Ok(match kind {
-            Kind::Text => Arc::new(array!(StringArray, Text)),
-            Kind::Int => Arc::new(array!(Int64Array, Int)),
-            Kind::Float => Arc::new(array!(Float64Array, Float)),
-            Kind::Bool => Arc::new(array!(BooleanArray, Bool)),
-            Kind::Time => Arc::new(array!(TimestampMicrosecondArray, Time).with_timezone("UTC")),
+            ColumnKind::Text => Arc::new(array!(StringArray, Text)),
+            ColumnKind::Int => Arc::new(array!(Int64Array, Int)),
+            ColumnKind::Float => Arc::new(array!(Float64Array, Float)),
+            ColumnKind::Bool => Arc::new(array!(BooleanArray, Bool)),
+            ColumnKind::Time => Arc::new(array!(TimestampMicrosecondArray, Time).with_timezone("UTC")),
         })
     }
 }
 
-impl Kind {
+impl ColumnKind {
     pub(super) fn data_type(self) -> DataType {
         match self {
             Self::Text => DataType::Utf8,

@@ -1,6 +1,6 @@
 //! How tables are stored: `atsdb.slices`, `chunks`, `pages`, `mappings` and `indexes`.
 
-use super::relation::{Asked, Cell, Kind, Relation, Rows, Source, names_of};
+use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, names_of};
 use atsdb_codec::encoding_name;
 use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::time::{format_date, format_time};
@@ -9,13 +9,13 @@ use atsdb_core::{Bound, ChunkEntry, Column, ColumnType, Result, Table};
 pub(super) const SLICES: Relation = Relation {
     name: "slices",
     columns: &[
-        ("table_name", Kind::Text),
-        ("start", Kind::Time),
-        ("end", Kind::Time),
-        ("rows", Kind::Int),
-        ("chunks", Kind::Int),
-        ("fresh_chunks", Kind::Int),
-        ("bytes", Kind::Int),
+        ("table_name", ColumnKind::Text),
+        ("start", ColumnKind::Time),
+        ("end", ColumnKind::Time),
+        ("rows", ColumnKind::Int),
+        ("chunks", ColumnKind::Int),
+        ("fresh_chunks", ColumnKind::Int),
+        ("bytes", ColumnKind::Int),
     ],
     source: Source::Tables("table_name", slices),
 };
@@ -23,15 +23,15 @@ pub(super) const SLICES: Relation = Relation {
 pub(super) const CHUNKS: Relation = Relation {
     name: "chunks",
     columns: &[
-        ("table_name", Kind::Text),
-        ("id", Kind::Int),
-        ("uid", Kind::Text),
-        ("slice_start", Kind::Time),
-        ("sealed", Kind::Bool),
-        ("rows", Kind::Int),
-        ("time_min", Kind::Time),
-        ("time_max", Kind::Time),
-        ("bytes", Kind::Int),
+        ("table_name", ColumnKind::Text),
+        ("id", ColumnKind::Int),
+        ("uid", ColumnKind::Text),
+        ("slice_start", ColumnKind::Time),
+        ("sealed", ColumnKind::Bool),
+        ("rows", ColumnKind::Int),
+        ("time_min", ColumnKind::Time),
+        ("time_max", ColumnKind::Time),
+        ("bytes", ColumnKind::Int),
     ],
     source: Source::Tables("table_name", chunks),
 };
@@ -39,43 +39,48 @@ pub(super) const CHUNKS: Relation = Relation {
 pub(super) const PAGES: Relation = Relation {
     name: "pages",
     columns: &[
-        ("table_name", Kind::Text),
-        ("chunk", Kind::Int),
-        ("column_name", Kind::Text),
-        ("index_name", Kind::Text),
-        ("encoding", Kind::Text),
-        ("bytes", Kind::Int),
-        ("null_count", Kind::Int),
-        ("min", Kind::Text),
-        ("max", Kind::Text),
+        ("table_name", ColumnKind::Text),
+        ("chunk", ColumnKind::Int),
+        ("column_name", ColumnKind::Text),
+        ("index_name", ColumnKind::Text),
+        ("encoding", ColumnKind::Text),
+        ("bytes", ColumnKind::Int),
+        ("null_count", ColumnKind::Int),
+        ("min", ColumnKind::Text),
+        ("max", ColumnKind::Text),
     ],
     source: Source::Tables("table_name", pages),
 };
 
 pub(super) const MAPPINGS: Relation = Relation {
     name: "mappings",
-    columns: &[("table_name", Kind::Text), ("column_name", Kind::Text), ("id", Kind::Int), ("value", Kind::Text)],
+    columns: &[
+        ("table_name", ColumnKind::Text),
+        ("column_name", ColumnKind::Text),
+        ("id", ColumnKind::Int),
+        ("value", ColumnKind::Text),
+    ],
     source: Source::Tables("table_name", mappings),
 };
 
 pub(super) const INDEXES: Relation = Relation {
     name: "indexes",
     columns: &[
-        ("table_name", Kind::Text),
-        ("index_name", Kind::Text),
-        ("columns", Kind::Text),
-        ("chunks", Kind::Int),
-        ("bytes", Kind::Int),
+        ("table_name", ColumnKind::Text),
+        ("index_name", ColumnKind::Text),
+        ("columns", ColumnKind::Text),
+        ("chunks", ColumnKind::Int),
+        ("bytes", ColumnKind::Int),
     ],
     source: Source::Tables("table_name", indexes),
 };
 
-fn slices(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn slices(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
-    for slice in asked.snapshot.chunks(table)?.chunk_by(|a, b| a.slice_start == b.slice_start) {
+    for slice in request.snapshot.chunks(table)?.chunk_by(|a, b| a.slice_start == b.slice_start) {
         // The end of a slice comes from its chunks, because the width may have been changed since.
-        let last = match asked.wants(&["end"]) {
-            true => asked.snapshot.descriptor(table, &slice[0])?.slice.last,
+        let last = match request.wants(&["end"]) {
+            true => request.snapshot.descriptor(table, &slice[0])?.slice.last,
             false => 0,
         };
         let sum = |figure: fn(&ChunkEntry) -> u64| Cell::count(slice.iter().map(figure).sum());
@@ -92,11 +97,11 @@ fn slices(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn chunks(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn chunks(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
-    for chunk in asked.snapshot.chunks(table)? {
-        let uid = match asked.wants(&["uid"]) {
-            true => Cell::text(asked.snapshot.descriptor(table, &chunk)?.uid.to_string()),
+    for chunk in request.snapshot.chunks(table)? {
+        let uid = match request.wants(&["uid"]) {
+            true => Cell::text(request.snapshot.descriptor(table, &chunk)?.uid.to_string()),
             false => Cell::Null,
         };
         rows.push(vec![
@@ -114,10 +119,10 @@ fn chunks(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn pages(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn pages(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
-    for chunk in asked.snapshot.chunks(table)? {
-        for page in asked.snapshot.descriptor(table, &chunk)?.pages {
+    for chunk in request.snapshot.chunks(table)? {
+        for page in request.snapshot.descriptor(table, &chunk)?.pages {
             let column = definition.column_by_id(page.column);
             let index = definition.indexes.iter().find(|index| index.id == page.column);
             // Pages of a dropped column or index are not listed, because they cannot be read.
@@ -162,10 +167,10 @@ fn bound_text(column: &Column, bound: &Bound) -> Option<String> {
     })
 }
 
-fn mappings(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn mappings(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
     for column in definition.columns.iter().filter(|column| column.map.is_some()) {
-        for (id, value) in asked.snapshot.mapping(table, column)?.into_iter().enumerate() {
+        for (id, value) in request.snapshot.mapping(table, column)?.into_iter().enumerate() {
             rows.push(vec![
                 Cell::text(&definition.name),
                 Cell::text(&column.name),
@@ -177,12 +182,12 @@ fn mappings(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn indexes(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+fn indexes(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
     let mut sizes = vec![(0_u64, 0_u64); definition.indexes.len()];
-    if !definition.indexes.is_empty() && asked.wants(&["chunks", "bytes"]) {
-        for chunk in asked.snapshot.chunks(table)? {
-            let descriptor = asked.snapshot.descriptor(table, &chunk)?;
+    if !definition.indexes.is_empty() && request.wants(&["chunks", "bytes"]) {
+        for chunk in request.snapshot.chunks(table)? {
+            let descriptor = request.snapshot.descriptor(table, &chunk)?;
             for page in descriptor.pages.iter().filter(|page| page.column.0 >= INDEX_ID_MIN) {
                 if let Some(position) = definition.indexes.iter().position(|index| index.id == page.column) {
                     sizes[position] = (sizes[position].0 + 1, sizes[position].1 + u64::from(page.byte_count));

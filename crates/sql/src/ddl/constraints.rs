@@ -12,13 +12,13 @@ use datafusion::sql::sqlparser::ast::{
 /// The declared keys and indexes.
 #[derive(Debug, Default)]
 pub(crate) struct Constraints {
-    primary: Option<Declared>,
-    unique: Vec<Declared>,
-    indexes: Vec<Declared>,
+    primary: Option<DeclaredKey>,
+    unique: Vec<DeclaredKey>,
+    indexes: Vec<DeclaredKey>,
 }
 
 #[derive(Debug)]
-struct Declared {
+struct DeclaredKey {
     name: Option<String>,
     columns: Vec<String>,
     nulls_equal: bool,
@@ -30,14 +30,14 @@ impl Constraints {
         if self.primary.is_some() {
             return Err(sql_error("two primary keys").with_hint("declare one: PRIMARY KEY (COLUMN, ...)"));
         }
-        self.primary = Some(Declared::new(name, columns));
+        self.primary = Some(DeclaredKey::new(name, columns));
         Ok(())
     }
 
     /// `UNIQUE` after a column, or for the table.
     pub(crate) fn unique(&mut self, name: Option<&Ident>, columns: Vec<String>, nulls: NullsDistinctOption) {
         let nulls_equal = nulls == NullsDistinctOption::NotDistinct;
-        self.unique.push(Declared { nulls_equal, ..Declared::new(name, columns) });
+        self.unique.push(DeclaredKey { nulls_equal, ..DeclaredKey::new(name, columns) });
     }
 
     /// Whether nothing was declared.
@@ -60,7 +60,7 @@ impl Constraints {
             }
             TableConstraint::Index(index) => {
                 refuse_clauses(index.index_type.as_ref(), &index.index_options, None)?;
-                self.indexes.push(Declared::new(index.name.as_ref(), column_names(&index.columns, true)?));
+                self.indexes.push(DeclaredKey::new(index.name.as_ref(), column_names(&index.columns, true)?));
                 Ok(())
             }
             TableConstraint::ForeignKey(_) => Err(not_supported("FOREIGN KEY").with_hint("leave it out")),
@@ -89,7 +89,7 @@ impl Constraints {
     }
 }
 
-impl Declared {
+impl DeclaredKey {
     fn new(name: Option<&Ident>, columns: Vec<String>) -> Self {
         Self { name: name.map(|name| name.value.clone()), columns, nulls_equal: false }
     }

@@ -7,7 +7,7 @@ use crate::parse::refuse::refused;
 use crate::parse::statement::parse_declaring;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::params::Parameters;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use crate::text::table_names::table_name;
 use atsdb_core::{Result, TableDefinition};
 use datafusion::sql::sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
@@ -42,7 +42,7 @@ pub(crate) fn table_options(create: &CreateTable) -> Result<TableOptions> {
 
 /// The definition that a `CREATE TABLE` text declares; the inverse of [`create_table_sql`](crate::create_table_sql).
 pub fn parse_create_table(text: &str) -> Result<TableDefinition> {
-    match parse_declaring(text.trim_end().trim_end_matches(';'), Place::START, &Parameters::none())? {
+    match parse_declaring(text.trim_end().trim_end_matches(';'), SourcePosition::START, &Parameters::none())? {
         Statement::CreateTable(create) => table_definition(&create),
         other => Err(refused(&other).with_hint("a CREATE TABLE is wanted here")),
     }

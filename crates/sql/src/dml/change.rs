@@ -12,7 +12,7 @@ pub(crate) struct Change {
     pub(crate) table: Table,
     /// The columns whose new values the query returns, by position, after the rows' locations.
     pub(crate) columns: Vec<usize>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ChangeKind,
     /// With `RETURNING`, the other columns, which the query returns after these.
     pub(crate) others: Vec<usize>,
     pub(crate) returning: Option<Returning>,
@@ -22,7 +22,7 @@ pub(crate) struct Change {
 
 /// How rows change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ChangeKind {
     /// All rows of the table are removed.
     Empty,
     /// Some rows are removed.

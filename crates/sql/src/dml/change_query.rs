@@ -1,7 +1,7 @@
 //! Turns `UPDATE` and `DELETE` into a query for the rows that they change.
 
 use super::assignments::assignments;
-use super::change::{Change, Kind};
+use super::change::{Change, ChangeKind};
 use super::returning::Returning;
 use super::values::place_value;
 use crate::scan::row_numbers::{CHUNK, ROW, TARGET_SCHEMA};
@@ -57,8 +57,8 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Re
             || definition.time.is_some_and(|time| time.column == id)
             || definition.unique.iter().any(|unique| unique.columns.contains(&id))
     };
-    let kind = if set.iter().any(|(position, _)| in_key(*position)) { Kind::Move } else { Kind::Set };
-    if kind == Kind::Move {
+    let kind = if set.iter().any(|(position, _)| in_key(*position)) { ChangeKind::Move } else { ChangeKind::Set };
+    if kind == ChangeKind::Move {
         for (position, column) in definition.columns.iter().enumerate() {
             if set.iter().all(|(other, _)| *other != position) {
                 set.push((position, target.column(spellings.spell(&column.name))));
@@ -75,7 +75,7 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Re
         Some(UpdateTableFromKind::BeforeSet(_)) => return Err(not_supported("UPDATE with FROM before SET")),
         Some(UpdateTableFromKind::AfterSet(others)) => others,
     };
-    let which = Which {
+    let which = RowSelection {
         selection: update.selection.take(),
         order_by: std::mem::take(&mut update.order_by),
         limit: update.limit.take(),
@@ -96,11 +96,11 @@ fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings) -> Re
     let others = delete.using.take().unwrap_or_default();
     let returning = target.returning(delete.returning.take());
     let whole = others.is_empty() && delete.selection.is_none() && delete.limit.is_none() && returning.is_none();
-    let kind = if whole { Kind::Empty } else { Kind::Delete };
+    let kind = if whole { ChangeKind::Empty } else { ChangeKind::Delete };
     let rest = target.rest(&[], returning.as_ref());
     let columns = &target.table.definition.columns;
     let values = rest.iter().map(|position| target.column(spellings.spell(&columns[*position].name))).collect();
-    let which = Which {
+    let which = RowSelection {
         selection: delete.selection.take(),
         order_by: std::mem::take(&mut delete.order_by),
         limit: delete.limit.take(),
@@ -111,7 +111,7 @@ fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings) -> Re
 }
 
 /// Selects the rows that change: all that satisfy a condition, or a limited number of them in some order.
-struct Which {
+struct RowSelection {
     selection: Option<Expr>,
     order_by: Vec<OrderByExpr>,
     limit: Option<Expr>,
@@ -174,8 +174,8 @@ impl Target {
     }
 
     /// `SELECT chunk, row, values FROM target, others WHERE selection ORDER BY order LIMIT limit`.
-    fn query(&self, values: Vec<Expr>, others: Vec<TableWithJoins>, which: Which) -> Result<Query> {
-        let Which { selection, order_by, limit } = which;
+    fn query(&self, values: Vec<Expr>, others: Vec<TableWithJoins>, which: RowSelection) -> Result<Query> {
+        let RowSelection { selection, order_by, limit } = which;
         let mut query = empty_query()?;
         let SetExpr::Select(select) = query.body.as_mut() else { return Err(Error::internal("SELECT is none")) };
         let select: &mut Select = select;

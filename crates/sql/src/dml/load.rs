@@ -5,7 +5,7 @@ use crate::dml::files::FileLayout;
 use crate::parse::statement::parse_declaring;
 use crate::text::errors::{from_parser, not_supported, sql_error};
 use crate::text::params::Parameters;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use crate::text::table_names::table_name;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -30,7 +30,7 @@ pub(crate) struct Load {
 
 impl Load {
     /// Parses `LOAD DATA ...` or `COPY ... FROM ...`.
-    pub(crate) fn parse(text: &str, place: Place, parameters: &Parameters) -> Result<Self> {
+    pub(crate) fn parse(text: &str, place: SourcePosition, parameters: &Parameters) -> Result<Self> {
         if text.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("LOAD")) {
             return load_data(text, place);
         }
@@ -44,7 +44,7 @@ impl Load {
 }
 
 /// Parses MySQL's statement, which DataFusion's parser does not know.
-fn load_data(text: &str, place: Place) -> Result<Load> {
+fn load_data(text: &str, place: SourcePosition) -> Result<Load> {
     let parser = Parser::new(&GenericDialect).try_with_sql(text);
     let mut words = Words { parser: parser.map_err(|error| from_parser(error, place))?, place };
     words.expect(&["LOAD", "DATA"])?;
@@ -98,7 +98,7 @@ fn load_data(text: &str, place: Place) -> Result<Load> {
 /// The words of a statement, one after the other.
 struct Words<'a> {
     parser: Parser<'a>,
-    place: Place,
+    place: SourcePosition,
 }
 
 impl Words<'_> {
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Load> {
-        Load::parse(text, Place::START, &Parameters::none())
+        Load::parse(text, SourcePosition::START, &Parameters::none())
     }
 
     #[test]

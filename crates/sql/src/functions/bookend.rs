@@ -66,7 +66,7 @@ impl AggregateUDFImpl for Bookend {
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         let value = ScalarValue::try_from(args.return_field.data_type())?;
-        Ok(Box::new(Best { end: self.end, ignore_nulls: args.ignore_nulls, nearness: None, value }))
+        Ok(Box::new(BestRow { end: self.end, ignore_nulls: args.ignore_nulls, nearness: None, value }))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
@@ -100,14 +100,14 @@ impl AggregateUDFImpl for Bookend {
 
 /// The best row so far.
 #[derive(Debug)]
-struct Best {
+struct BestRow {
     end: End,
     ignore_nulls: bool,
     nearness: Option<i64>,
     value: ScalarValue,
 }
 
-impl Best {
+impl BestRow {
     fn offer(&mut self, values: &ArrayRef, nearness: &Int64Array) -> Result<()> {
         let compare = make_comparator(values, values, self.end.preference()).ok();
         let mut best: Option<(i64, usize)> = None;
@@ -137,7 +137,7 @@ impl Best {
     }
 }
 
-impl Accumulator for Best {
+impl Accumulator for BestRow {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let nearness = self.end.nearness(&values[1])?;
         self.offer(&values[0], &nearness)
@@ -264,7 +264,7 @@ mod tests {
                 })
                 .collect();
             let none = ScalarValue::Float64(None);
-            let best = || Best { end, ignore_nulls, nearness: None, value: none.clone() };
+            let best = || BestRow { end, ignore_nulls, nearness: None, value: none.clone() };
             let expected = ScalarValue::Float64(naive(&rows, end, ignore_nulls));
 
             let (mut left, mut right, mut merged) = (best(), best(), best());

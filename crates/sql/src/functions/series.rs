@@ -17,7 +17,7 @@ const LTTB_POINTS_MAX: usize = 10_000_000;
 
 /// The functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum SeriesFunction {
     Delta,
     Increase,
     Rate,
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Lttb,
 }
 
-impl Kind {
+impl SeriesFunction {
     pub(crate) const ALL: [Self; 5] = [Self::Delta, Self::Increase, Self::Rate, Self::TimeWeightedAverage, Self::Lttb];
 
     fn name(self) -> &'static str {
@@ -91,15 +91,15 @@ struct Places {
 /// The function.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Series {
-    kind: Kind,
+    kind: SeriesFunction,
     signature: Signature,
     aliases: Vec<String>,
 }
 
 impl Series {
-    pub(crate) fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: SeriesFunction) -> Self {
         let aliases = match kind {
-            Kind::TimeWeightedAverage => vec!["time_weight".to_owned()],
+            SeriesFunction::TimeWeightedAverage => vec!["time_weight".to_owned()],
             _ => Vec::new(),
         };
         Self { kind, signature: Signature::variadic_any(Volatility::Immutable), aliases }
@@ -110,10 +110,12 @@ impl Series {
         let Places { value, time, rest } = self.kind.places(&types)?;
         let number = Number::of(&types[value]).unwrap_or(Number::Float);
         let summary = match (self.kind, rest) {
-            (Kind::Delta, _) => Summary::Measure(Measure::Delta),
-            (Kind::Increase, _) => Summary::Measure(Measure::Increase),
-            (Kind::Rate, _) => Summary::Measure(Measure::Rate { counts_per_second: counts_per_second(&types[time]) }),
-            (Kind::TimeWeightedAverage, rest) => {
+            (SeriesFunction::Delta, _) => Summary::Measure(Measure::Delta),
+            (SeriesFunction::Increase, _) => Summary::Measure(Measure::Increase),
+            (SeriesFunction::Rate, _) => {
+                Summary::Measure(Measure::Rate { counts_per_second: counts_per_second(&types[time]) })
+            }
+            (SeriesFunction::TimeWeightedAverage, rest) => {
                 let method = match rest {
                     Some(rest) => constant(self.name(), "the method", &args.exprs[rest]).map_err(external)?,
                     None => "locf".into(),
@@ -125,7 +127,7 @@ impl Series {
                 };
                 Summary::Measure(Measure::TimeWeightedAverage { linear })
             }
-            (Kind::Lttb, rest) => {
+            (SeriesFunction::Lttb, rest) => {
                 let count = &args.exprs[rest.unwrap_or(2)];
                 let count = constant_count(self.name(), "the number of points", count, (2, LTTB_POINTS_MAX))
                     .map_err(external)?;
@@ -152,7 +154,9 @@ impl AggregateUDFImpl for Series {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         let places = self.kind.places(types)?;
         Ok(match self.kind {
-            Kind::Lttb => Summary::Lttb { count: 0, time_type: plain_type(&types[places.time]).clone() }.answer_type(),
+            SeriesFunction::Lttb => {
+                Summary::Lttb { count: 0, time_type: plain_type(&types[places.time]).clone() }.answer_type()
+            }
             _ => DataType::Float64,
         })
     }

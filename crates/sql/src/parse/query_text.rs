@@ -1,14 +1,14 @@
 //! Finds the query in a declaration.
 
 use crate::text::errors::sql_error;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer};
 
 /// The query of `CREATE ... AS query`, as written, and its position.
-pub(crate) fn query_of(text: &str, place: Place) -> Result<Option<(&str, Place)>> {
+pub(crate) fn query_of(text: &str, place: SourcePosition) -> Result<Option<(&str, SourcePosition)>> {
     let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| sql_error(error.to_string()))?;
     let mut depth = 0_usize;
@@ -42,8 +42,8 @@ mod tests {
     #[test]
     fn the_query_of_a_declaration_is_what_stands_behind_as() {
         let text = "CREATE VIEW é (a) -- as\n AS\n  SELECT 'as' AS x";
-        let (query, place) = query_of(text, Place { line: 5, column: 3 }).unwrap().unwrap();
-        assert_eq!((query, place), ("SELECT 'as' AS x", Place { line: 7, column: 3 }));
-        assert!(query_of("CREATE TABLE t (a INT, CHECK (x AS y))", Place::START).unwrap().is_none());
+        let (query, place) = query_of(text, SourcePosition { line: 5, column: 3 }).unwrap().unwrap();
+        assert_eq!((query, place), ("SELECT 'as' AS x", SourcePosition { line: 7, column: 3 }));
+        assert!(query_of("CREATE TABLE t (a INT, CHECK (x AS y))", SourcePosition::START).unwrap().is_none());
     }
 }

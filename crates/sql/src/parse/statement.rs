@@ -5,7 +5,7 @@ use crate::operators::asof;
 use crate::text::errors::{from_parser, sql_error, too_deep};
 use crate::text::identifiers::Spellings;
 use crate::text::params::{self, Parameters};
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use crate::workarounds;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Error, ErrorKind, Result, Table};
@@ -33,7 +33,7 @@ const DECLARING_CHAIN_TOKENS_MAX: usize = 2_000;
 pub(crate) const RELATIONS_MAX: usize = 64;
 
 /// Parses without changing the spelling of names, for statements that declare them.
-pub(crate) fn parse_declaring(text: &str, place: Place, parameters: &Parameters) -> Result<Ast> {
+pub(crate) fn parse_declaring(text: &str, place: SourcePosition, parameters: &Parameters) -> Result<Ast> {
     let mut tokens = tokens_of(text, place, parameters, DECLARING_CHAIN_TOKENS_MAX)?;
     params::unmark(&mut tokens);
     read_foreign(&mut tokens)?;
@@ -43,7 +43,7 @@ pub(crate) fn parse_declaring(text: &str, place: Place, parameters: &Parameters)
 /// Parses a statement over tables.
 pub(crate) fn parse_over(
     text: &str,
-    place: Place,
+    place: SourcePosition,
     parameters: &Parameters,
     tables: &[Table],
 ) -> Result<(Ast, Spellings)> {
@@ -53,7 +53,12 @@ pub(crate) fn parse_over(
     Ok((parse(tokens, tables, place)?, spellings))
 }
 
-fn tokens_of(text: &str, place: Place, parameters: &Parameters, chain_tokens_max: usize) -> Result<Vec<TokenWithSpan>> {
+fn tokens_of(
+    text: &str,
+    place: SourcePosition,
+    parameters: &Parameters,
+    chain_tokens_max: usize,
+) -> Result<Vec<TokenWithSpan>> {
     if text.len() > PARSED_BYTES_MAX {
         return Err(Error::new(ErrorKind::Limit, format!("the statement has {} bytes", text.len()))
             .with_hint(format!("split it: the most is {PARSED_BYTES_MAX} bytes, but for INSERT with literals")));
@@ -67,7 +72,7 @@ fn tokens_of(text: &str, place: Place, parameters: &Parameters, chain_tokens_max
     Ok(tokens)
 }
 
-fn parse(tokens: Vec<TokenWithSpan>, tables: &[Table], place: Place) -> Result<Ast> {
+fn parse(tokens: Vec<TokenWithSpan>, tables: &[Table], place: SourcePosition) -> Result<Ast> {
     let mut parser =
         Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
     let mut statement = parser.parse_statement().map_err(|error| from_parser(error, place))?;
@@ -134,7 +139,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Ast> {
-        parse_declaring(text, Place::START, &Parameters::none())
+        parse_declaring(text, SourcePosition::START, &Parameters::none())
     }
 
     #[test]
@@ -162,7 +167,8 @@ mod tests {
     #[test]
     fn what_follows_a_statement_is_named() {
         let error =
-            parse_declaring("SELECT 1 garbage here", Place { line: 3, column: 2 }, &Parameters::none()).unwrap_err();
+            parse_declaring("SELECT 1 garbage here", SourcePosition { line: 3, column: 2 }, &Parameters::none())
+                .unwrap_err();
         assert!(error.to_string().contains("at line 3, column 19"), "{error}");
     }
 }

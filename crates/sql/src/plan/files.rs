@@ -44,20 +44,20 @@ pub(crate) fn take_files(
     files: Option<&QueryFiles>,
     spellings: &Spellings,
 ) -> Result<Vec<Arc<dyn TableProvider>>> {
-    let mut found = Found { files, spellings, providers: Vec::new() };
+    let mut found = FileResolver { files, spellings, providers: Vec::new() };
     match statement.visit(&mut found) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(found.providers),
     }
 }
 
-struct Found<'a> {
+struct FileResolver<'a> {
     files: Option<&'a QueryFiles>,
     spellings: &'a Spellings,
     providers: Vec<Arc<dyn TableProvider>>,
 }
 
-impl VisitorMut for Found<'_> {
+impl VisitorMut for FileResolver<'_> {
     type Break = Error;
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
@@ -68,7 +68,7 @@ impl VisitorMut for Found<'_> {
     }
 }
 
-impl Found<'_> {
+impl FileResolver<'_> {
     fn replace(&mut self, factor: &mut TableFactor) -> Result<()> {
         let TableFactor::Table { name, alias, args, .. } = factor else { return Ok(()) };
         let [part] = name.0.as_slice() else { return Ok(()) };

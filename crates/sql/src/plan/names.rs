@@ -17,7 +17,7 @@ use crate::scan::row_numbers::TARGET_SCHEMA;
 use crate::text::datafusion_errors::external;
 use crate::text::identifiers::{SharedSpellings, Spellings};
 use crate::text::params::Parameters;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use crate::text::table_names::unknown_table;
 use crate::workarounds::checked;
 use atsdb_core::{Rollup, Table, View};
@@ -82,7 +82,7 @@ pub(crate) fn open_plan(
 /// The columns of a view, determined by planning its query; `None` if that fails.
 fn view_columns(view: &View, state: &SessionState, snapshot: &ReadSnapshot) -> Option<SchemaRef> {
     let (mut statement, spellings) =
-        parse_over(&view.query, Place::START, &Parameters::none(), snapshot.tables()).ok()?;
+        parse_over(&view.query, SourcePosition::START, &Parameters::none(), snapshot.tables()).ok()?;
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => return None,

@@ -6,7 +6,7 @@ use crate::text::datafusion_errors::from_datafusion;
 use crate::text::errors::sql_error;
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use atsdb_core::name::name_key;
 use atsdb_core::{Result, Table, View};
 use datafusion::common::Column;
@@ -64,7 +64,7 @@ pub(crate) fn view_plan(
 ) -> Result<LogicalPlan> {
     let expansion = expansion.enter(table)?;
     let expand = || {
-        let (mut statement, inner) = parse_over(&view.query, Place::START, &Parameters::none(), tables)?;
+        let (mut statement, inner) = parse_over(&view.query, SourcePosition::START, &Parameters::none(), tables)?;
         let inner = SharedSpellings::new(inner);
         let headings = match &mut statement {
             Ast::Query(query) => Headings::take(query, &inner),

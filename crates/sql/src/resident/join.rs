@@ -24,25 +24,25 @@ use std::sync::Arc;
 
 /// The treatment of incoming rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ResidentJoinKind {
     /// Each row is combined with every matching row.
-    Pairs,
+    Inner,
     /// The same, and rows without a match are combined with NULLs.
-    All,
+    Outer,
     /// Only rows with a match are returned.
-    Found,
+    Semi,
     /// Only rows without a match are returned.
-    NotFound,
+    Anti,
 }
 
-impl Kind {
+impl ResidentJoinKind {
     /// The treatment of the left or right rows in a join of this type.
     pub(super) fn of(join_type: JoinType, outer_is_left: bool) -> Option<Self> {
         match (join_type, outer_is_left) {
-            (JoinType::Inner, _) => Some(Self::Pairs),
-            (JoinType::Left, true) | (JoinType::Right, false) => Some(Self::All),
-            (JoinType::LeftSemi, true) | (JoinType::RightSemi, false) => Some(Self::Found),
-            (JoinType::LeftAnti, true) | (JoinType::RightAnti, false) => Some(Self::NotFound),
+            (JoinType::Inner, _) => Some(Self::Inner),
+            (JoinType::Left, true) | (JoinType::Right, false) => Some(Self::Outer),
+            (JoinType::LeftSemi, true) | (JoinType::RightSemi, false) => Some(Self::Semi),
+            (JoinType::LeftAnti, true) | (JoinType::RightAnti, false) => Some(Self::Anti),
             _ => None,
         }
     }
@@ -57,7 +57,7 @@ pub(super) struct IndexJoin {
     /// The number of the index, and the expressions that are looked up in it.
     pub(super) index: usize,
     pub(super) keys: Vec<Arc<dyn PhysicalExpr>>,
-    pub(super) kind: Kind,
+    pub(super) kind: ResidentJoinKind,
     pub(super) schema: SchemaRef,
     properties: Arc<PlanProperties>,
 }
@@ -68,7 +68,7 @@ impl IndexJoin {
         outer_is_left: bool,
         inner: Arc<ResidentScan>,
         (index, keys): (usize, Vec<Arc<dyn PhysicalExpr>>),
-        kind: Kind,
+        kind: ResidentJoinKind,
         schema: SchemaRef,
     ) -> Self {
         let properties = PlanProperties::new(
@@ -86,24 +86,24 @@ impl IndexJoin {
         let found = self.inner.state().find(self.index, &RowKeys::new(&keys).map_err(external)?);
         let mut batches = Vec::new();
         match self.kind {
-            Kind::Pairs | Kind::All => {
+            ResidentJoinKind::Inner | ResidentJoinKind::Outer => {
                 for start in (0..found.rows.len()).step_by(batch_rows) {
                     batches.push(self.pairs(outer, &piece(&found, start, batch_rows))?);
                 }
-                if self.kind == Kind::All {
+                if self.kind == ResidentJoinKind::Outer {
                     let rows = others(&found, outer.num_rows());
                     let inner_schema = self.inner.schema();
                     let nulls = inner_schema.fields().iter().map(|field| new_null_array(field.data_type(), rows.len()));
                     batches.push(self.both(taken(outer, &rows)?, nulls.collect(), rows.len())?);
                 }
             }
-            Kind::Found => {
+            ResidentJoinKind::Semi => {
                 let mut probes = found.probes;
                 probes.dedup();
                 let rows = UInt32Array::from(probes);
                 batches.push(self.batch(taken(outer, &rows)?, rows.len())?);
             }
-            Kind::NotFound => {
+            ResidentJoinKind::Anti => {
                 let rows = others(&found, outer.num_rows());
                 batches.push(self.batch(taken(outer, &rows)?, rows.len())?);
             }
@@ -148,10 +148,10 @@ impl DisplayAs for IndexJoin {
             f,
             "IndexJoin: {}, table={}, index={}, keys=[{}], columns=[{}]",
             match self.kind {
-                Kind::Pairs => "inner",
-                Kind::All => "outer",
-                Kind::Found => "semi",
-                Kind::NotFound => "anti",
+                ResidentJoinKind::Inner => "inner",
+                ResidentJoinKind::Outer => "outer",
+                ResidentJoinKind::Semi => "semi",
+                ResidentJoinKind::Anti => "anti",
             },
             state.definition().name,
             state.indexes()[self.index].name,

@@ -1,6 +1,6 @@
 //! Chooses the joins that use an index of a table in memory.
 
-use super::join::{IndexJoin, Kind};
+use super::join::{IndexJoin, ResidentJoinKind};
 use super::scan::ResidentScan;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -51,7 +51,7 @@ fn by_index(join: &HashJoinExec) -> Option<IndexJoin> {
 }
 
 fn with_outer(join: &HashJoinExec, outer_is_left: bool) -> Option<IndexJoin> {
-    let kind = Kind::of(*join.join_type(), outer_is_left)?;
+    let kind = ResidentJoinKind::of(*join.join_type(), outer_is_left)?;
     let (outer, inner) = if outer_is_left { (join.left(), join.right()) } else { (join.right(), join.left()) };
     let scan = inner.downcast_ref::<ResidentScan>().filter(|scan| scan.is_whole())?;
     let outer_schema = outer.schema();

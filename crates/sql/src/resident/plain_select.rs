@@ -18,13 +18,13 @@ const ROWS_MAX: usize = 8_192;
 /// A statement of this form, before its names are resolved.
 #[derive(Debug, PartialEq)]
 pub(crate) struct PlainSelect<'a> {
-    answer: Wanted<'a>,
+    answer: SelectList<'a>,
     table: &'a str,
     keys: Vec<(&'a str, Value)>,
 }
 
 #[derive(Debug, PartialEq)]
-enum Wanted<'a> {
+enum SelectList<'a> {
     All,
     Columns(Vec<&'a str>),
     /// `count(*)`, as written.
@@ -37,15 +37,15 @@ impl<'a> PlainSelect<'a> {
         let mut words = Words(text);
         words.keyword("SELECT")?;
         let answer = match words.symbol("*") {
-            Some(()) => Wanted::All,
+            Some(()) => SelectList::All,
             None => match words.count() {
-                Some(count) => Wanted::Count(count),
+                Some(count) => SelectList::Count(count),
                 None => {
                     let mut columns = vec![words.name()?];
                     while words.symbol(",").is_some() {
                         columns.push(words.name()?);
                     }
-                    Wanted::Columns(columns)
+                    SelectList::Columns(columns)
                 }
             },
         };
@@ -77,9 +77,9 @@ impl<'a> PlainSelect<'a> {
         let position = |name: &str| definition.columns.iter().position(|column| column.name == name);
         let schema = arrow_schema(definition);
         let wanted: Option<Vec<usize>> = match &self.answer {
-            Wanted::All => Some((0..definition.columns.len()).collect()),
-            Wanted::Columns(names) => names.iter().map(|name| position(name)).collect(),
-            Wanted::Count(_) => Some(Vec::new()),
+            SelectList::All => Some((0..definition.columns.len()).collect()),
+            SelectList::Columns(names) => names.iter().map(|name| position(name)).collect(),
+            SelectList::Count(_) => Some(Vec::new()),
         };
         let keys = self.keys.iter().map(|(name, value)| Some((position(name)?, value)));
         let (Some(wanted), Some(keys)) = (wanted, keys.collect::<Option<Vec<_>>>()) else { return Ok(None) };
@@ -113,7 +113,7 @@ impl<'a> PlainSelect<'a> {
             true => state.find(index, &RowKeys::new(&arrays)?),
             false => Default::default(),
         };
-        if let Wanted::Count(heading) = self.answer {
+        if let SelectList::Count(heading) = self.answer {
             let count: ArrayRef = Arc::new(Int64Array::from(vec![found.rows.len() as i64]));
             let schema = Schema::new(vec![Field::new(heading, DataType::Int64, false)]);
             return rows(Arc::new(schema), vec![count]).map(Some);
@@ -212,9 +212,12 @@ mod tests {
     #[test]
     fn only_the_plain_form_is_read() {
         let read = PlainSelect::read("select a, b from t where c = -5 and d = 'x y'").unwrap();
-        assert_eq!(read.answer, Wanted::Columns(vec!["a", "b"]));
+        assert_eq!(read.answer, SelectList::Columns(vec!["a", "b"]));
         assert_eq!(read.keys, [("c", Value::Int(-5)), ("d", Value::Text("x y".to_owned()))]);
-        assert_eq!(PlainSelect::read("SELECT Count(*) FROM t WHERE c=1").unwrap().answer, Wanted::Count("Count(*)"));
+        assert_eq!(
+            PlainSelect::read("SELECT Count(*) FROM t WHERE c=1").unwrap().answer,
+            SelectList::Count("Count(*)")
+        );
         assert!(PlainSelect::read("SELECT * FROM t WHERE c = 1 ").is_some());
         for other in [
             "SELECT * FROM t",

@@ -10,7 +10,7 @@ use crate::text::datafusion_errors::from_datafusion;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result, Table};
 use atsdb_engine::ReadSnapshot;
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The result of checking a rollup's query.
-pub(crate) struct Described {
+pub(crate) struct RollupDescription {
     /// Its columns, with their names.
     pub(crate) schema: SchemaRef,
     pub(crate) bucketing: Bucketing,
@@ -37,10 +37,10 @@ pub(crate) fn describe_rollup(
     source: &Table,
     state: &SessionState,
     snapshot: &ReadSnapshot,
-) -> Result<Described> {
+) -> Result<RollupDescription> {
     let as_if = |table: &Table| if table.id == source.id { source.clone() } else { table.clone() };
     let tables: Vec<Table> = snapshot.tables().iter().map(as_if).collect();
-    let (mut statement, spellings) = parse_over(query, Place::START, &Parameters::none(), &tables)?;
+    let (mut statement, spellings) = parse_over(query, SourcePosition::START, &Parameters::none(), &tables)?;
     let spellings = SharedSpellings::new(spellings);
     let Ast::Query(inner) = &mut statement else { return Err(sql_error("it is no query")) };
     let headings = Headings::take(inner, &spellings);
@@ -51,7 +51,7 @@ pub(crate) fn describe_rollup(
     check(&plan)?;
     let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
     let reads = names_read(&plan).map_err(from_datafusion)?;
-    Ok(Described { schema, bucketing: bucketing_of(&plan, source)?, reads })
+    Ok(RollupDescription { schema, bucketing: bucketing_of(&plan, source)?, reads })
 }
 
 /// The names of all columns in a plan, including computed ones.

@@ -6,7 +6,7 @@ use crate::functions::interval::parse_interval;
 use crate::parse::statement::parse_over;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::params::Parameters;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use atsdb_core::name::same_name;
 use atsdb_core::{ColumnType, Error, Result, SliceWidth, Table};
 use datafusion::sql::sqlparser::ast::{
@@ -30,7 +30,7 @@ impl BucketedQuery {
     /// Parses a query over `source`. The bucket is the one that it groups by, or else one with the width `every`.
     pub(crate) fn read(
         text: &str,
-        place: Place,
+        place: SourcePosition,
         source: &Table,
         every: Option<&str>,
         tables: &[Table],

@@ -10,7 +10,7 @@ use crate::run::query::Query;
 use crate::run::worker::Worker;
 use crate::text::errors::sql_error;
 use crate::text::params::Parameters;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use atsdb_core::{ErrorKind, Result, Rollup, RollupState, Table, TableId};
 use atsdb_engine::times::Times;
 use atsdb_engine::times::{joined, without};
@@ -108,8 +108,8 @@ impl Refresh<'_> {
             true => None,
             false => {
                 let text = format!("SELECT * FROM {}", quoted(&table.definition.name));
-                let (place, parameters) = (Place::START, Parameters::none());
-                let query = Query { text, place, parameters, snapshot, files: None, sees: None };
+                let (place, parameters) = (SourcePosition::START, Parameters::none());
+                let query = Query { text, place, parameters, snapshot, files: None, scope: None };
                 let focus = Focus { computed: Some((table.id, step.times.clone().into())), ..Focus::default() };
                 Some(Rows::query(self.worker.start_focused(query, focus, self.interrupt)?.rows))
             }

@@ -2,7 +2,7 @@
 
 use crate::parse::query_text::byte_of;
 use crate::text::errors::from_parser;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use atsdb_core::Result;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use datafusion::sql::sqlparser::ast::{ObjectName, SqlOption};
@@ -30,12 +30,12 @@ pub(crate) struct CreateRollup {
     pub(crate) options: Vec<SqlOption>,
     /// The query, as written, and its position in the statement.
     pub(crate) query: String,
-    pub(crate) place: Place,
+    pub(crate) place: SourcePosition,
 }
 
 impl RollupStatement {
     /// Parses a text; `None` if it is not a statement about rollups.
-    pub(crate) fn of(text: &str, place: Place) -> Result<Option<Self>> {
+    pub(crate) fn of(text: &str, place: SourcePosition) -> Result<Option<Self>> {
         let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
         let [verb, what] = words.as_slice() else { return Ok(None) };
         if what != "ROLLUP" || !matches!(verb.as_str(), "CREATE" | "DROP" | "REFRESH") {
@@ -61,7 +61,7 @@ impl RollupStatement {
     }
 }
 
-fn create(parser: &mut Parser<'_>, text: &str, place: Place) -> Result<CreateRollup, ParserError> {
+fn create(parser: &mut Parser<'_>, text: &str, place: SourcePosition) -> Result<CreateRollup, ParserError> {
     let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
     let name = parser.parse_object_name(false)?;
     parser.expect_keyword(Keyword::ON)?;
@@ -112,11 +112,13 @@ mod tests {
     #[test]
     fn a_declaration_is_taken_apart() {
         let text = "create rollup IF NOT EXISTS é.h ON r EVERY '1 hour'\n WITH (slice = 'month') SELECT 1";
-        let Some(RollupStatement::Create(create)) = RollupStatement::of(text, Place::START).unwrap() else { panic!() };
+        let Some(RollupStatement::Create(create)) = RollupStatement::of(text, SourcePosition::START).unwrap() else {
+            panic!()
+        };
         assert!(create.if_not_exists && create.options.len() == 1 && create.table.to_string() == "r");
         assert_eq!((create.every.as_deref(), create.query.as_str()), (Some("1 hour"), "SELECT 1"));
         assert_eq!((create.place.line, create.place.column), (2, 25));
-        assert!(RollupStatement::of("CREATE TABLE rollup (a INT)", Place::START).unwrap().is_none());
+        assert!(RollupStatement::of("CREATE TABLE rollup (a INT)", SourcePosition::START).unwrap().is_none());
     }
 
     #[test]
@@ -126,7 +128,7 @@ mod tests {
             ("CREATE ROLLUP h ON r EVERY 'a' AS 5", "column 35"),
             ("DROP ROLLUP a b", "column 15"),
         ] {
-            let error = RollupStatement::of(text, Place::START).unwrap_err();
+            let error = RollupStatement::of(text, SourcePosition::START).unwrap_err();
             assert!(error.to_string().contains(place), "{error}");
         }
     }

@@ -107,8 +107,8 @@ fn planned(
 
 /// Parameters that are arguments of functions that return rows, such as `generate_series(1, $1)`.
 fn counts_of_functions(statement: &Ast) -> Vec<String> {
-    struct Found(Vec<String>);
-    impl Visitor for Found {
+    struct CountParameters(Vec<String>);
+    impl Visitor for CountParameters {
         type Break = ();
 
         fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
@@ -129,7 +129,7 @@ fn counts_of_functions(statement: &Ast) -> Vec<String> {
             ControlFlow::Continue(())
         }
     }
-    let mut found = Found(Vec::new());
+    let mut found = CountParameters(Vec::new());
     let _ = statement.visit(&mut found);
     found.0
 }

@@ -4,7 +4,7 @@
 //! differ although nothing has changed, for example because it uses the current time, is not kept.
 
 use super::describe::TypesAndColumns;
-use super::query::{Query, Sees};
+use super::query::{DefinitionScope, Query};
 use crate::parse::headings::Headings;
 use crate::scan::direct::DirectScan;
 use crate::text::params::Parameters;
@@ -99,9 +99,9 @@ struct State {
 
 impl PlanCache {
     /// The cached result for a statement under these definitions.
-    pub(crate) fn get(&self, key: &PlanKey, tables: &[Table], sees: Sees) -> Option<Kept> {
+    pub(crate) fn get(&self, key: &PlanKey, tables: &[Table], scope: DefinitionScope) -> Option<Kept> {
         let mut state = self.state();
-        if !state.is_of(tables, sees) {
+        if !state.is_of(tables, scope) {
             return None;
         }
         if let Some(kept) = state.young.get(key) {
@@ -112,10 +112,10 @@ impl PlanCache {
         Some(kept)
     }
 
-    pub(crate) fn put(&self, key: PlanKey, kept: Kept, tables: &[Table], sees: Sees) {
+    pub(crate) fn put(&self, key: PlanKey, kept: Kept, tables: &[Table], scope: DefinitionScope) {
         let mut state = self.state();
-        if !state.is_of(tables, sees) {
-            if sees == Sees::OwnToo {
+        if !state.is_of(tables, scope) {
+            if scope == DefinitionScope::Transaction {
                 return;
             }
             let versions = versions(tables).collect();
@@ -130,10 +130,10 @@ impl PlanCache {
 }
 
 impl State {
-    fn is_of(&self, tables: &[Table], sees: Sees) -> bool {
-        match sees {
-            Sees::Committed => versions(tables).eq(self.versions.iter().copied()),
-            Sees::OwnToo => self.tables == tables,
+    fn is_of(&self, tables: &[Table], scope: DefinitionScope) -> bool {
+        match scope {
+            DefinitionScope::Committed => versions(tables).eq(self.versions.iter().copied()),
+            DefinitionScope::Transaction => self.tables == tables,
         }
     }
 
@@ -163,8 +163,8 @@ fn versions(tables: &[Table]) -> impl Iterator<Item = (TableId, u64)> {
 }
 
 /// The cache keys of a query.
-pub(crate) fn keys_of(query: &Query) -> Option<(PlanKey, PlanKey, Sees)> {
-    let sees = query.sees?;
+pub(crate) fn keys_of(query: &Query) -> Option<(PlanKey, PlanKey, DefinitionScope)> {
+    let scope = query.scope?;
     let values = PlanKey::of_values(&query.text, &query.parameters)?;
-    Some((values, PlanKey::of_types(&query.text, &query.parameters)?, sees))
+    Some((values, PlanKey::of_types(&query.text, &query.parameters)?, scope))
 }

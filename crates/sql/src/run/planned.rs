@@ -56,11 +56,11 @@ pub(super) fn planned(work: Work, state: &mut SessionState, plans: &PlanCache) -
     let is_question = matches!(asked.statement, Ast::Query(_)) && asked.insert.is_none() && asked.change.is_none();
     // A file may contain different rows the next time.
     let keys = keys_of(&query).filter(|_| is_question && asked.files.is_empty());
-    let Some((of_values, of_types, sees)) = keys else { return new_plan(asked, &query.snapshot, state) };
+    let Some((of_values, of_types, scope)) = keys else { return new_plan(asked, &query.snapshot, state) };
     let tables = query.snapshot.tables();
     // A plan with values inserted is not valid for other values.
     let has_values = matches!(&query.parameters, Parameters::Values(values) if !values.is_empty());
-    let open = match has_values && plans.get(&of_types, tables, sees).is_none() {
+    let open = match has_values && plans.get(&of_types, tables, scope).is_none() {
         true => Some((asked.statement.clone(), Arc::clone(&asked.spellings))),
         false => None,
     };
@@ -79,16 +79,16 @@ pub(super) fn planned(work: Work, state: &mut SessionState, plans: &PlanCache) -
         None => Some(DirectScan::of(&plan, &planned.headings)),
     };
     if let Some(direct) = direct {
-        plans.put(of_types, Kept::Direct(direct.map(Arc::new)), tables, sees);
+        plans.put(of_types, Kept::Direct(direct.map(Arc::new)), tables, scope);
     }
     let kept = KeptPlan { plan, headings: Arc::clone(&planned.headings) };
-    plans.put(of_values, Kept::Plan(Arc::new(kept)), tables, sees);
+    plans.put(of_values, Kept::Plan(Arc::new(kept)), tables, scope);
     Ok(planned)
 }
 
 fn kept_plan(query: &Query, plans: &PlanCache) -> Result<Option<Planned>> {
-    let Some((of_values, _, sees)) = keys_of(query) else { return Ok(None) };
-    let Some(Kept::Plan(kept)) = plans.get(&of_values, query.snapshot.tables(), sees) else { return Ok(None) };
+    let Some((of_values, _, scope)) = keys_of(query) else { return Ok(None) };
+    let Some(Kept::Plan(kept)) = plans.get(&of_values, query.snapshot.tables(), scope) else { return Ok(None) };
     let plan = over(kept.plan.clone(), Some(&query.snapshot)).map_err(from_datafusion)?;
     Ok(plan.map(|plan| Planned { plan, headings: Arc::clone(&kept.headings), ..Planned::default() }))
 }

@@ -2,26 +2,26 @@
 
 use crate::plan::files::QueryFiles;
 use crate::text::params::Parameters;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use atsdb_engine::ReadSnapshot;
 
 /// A query that is sent to a worker.
 pub(crate) struct Query {
     pub(crate) text: String,
-    pub(crate) place: Place,
+    pub(crate) place: SourcePosition,
     pub(crate) parameters: Parameters,
     pub(crate) snapshot: ReadSnapshot,
     /// The reader of files that the query names. Without one, it may name none.
     pub(crate) files: Option<QueryFiles>,
     /// The definitions that it sees; `None` if its plan is not cached.
-    pub(crate) sees: Option<Sees>,
+    pub(crate) scope: Option<DefinitionScope>,
 }
 
 /// The definitions that a statement sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sees {
+pub(crate) enum DefinitionScope {
     /// Committed definitions, which their versions identify.
     Committed,
     /// Possibly definitions of an open transaction.
-    OwnToo,
+    Transaction,
 }

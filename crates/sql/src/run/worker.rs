@@ -12,7 +12,7 @@ use super::memory::{QueryMemory, SharedMemory};
 use super::options::SessionOptions;
 use super::plan_cache::{Kept, PlanCache, PlanKey, keys_of};
 use super::planned::{Planned, Work, planned};
-use super::query::{Query, Sees};
+use super::query::{DefinitionScope, Query};
 use super::query_limits::QueryLimits;
 use super::running::{RunningQueries, RunningQuery, out_of_memory};
 use super::threads::{Threads, no_thread};
@@ -144,22 +144,33 @@ impl Worker {
     }
 
     /// The cached description of a statement.
-    pub(crate) fn kept_description(&self, key: &PlanKey, tables: &[Table], sees: Sees) -> Option<TypesAndColumns> {
-        match self.plans.get(key, tables, sees) {
+    pub(crate) fn kept_description(
+        &self,
+        key: &PlanKey,
+        tables: &[Table],
+        scope: DefinitionScope,
+    ) -> Option<TypesAndColumns> {
+        match self.plans.get(key, tables, scope) {
             Some(Kept::Described(described)) => Some(described.as_ref().clone()),
             _ => None,
         }
     }
 
-    pub(crate) fn keep_description(&self, key: PlanKey, described: &TypesAndColumns, tables: &[Table], sees: Sees) {
-        self.plans.put(key, Kept::Described(Arc::new(described.clone())), tables, sees);
+    pub(crate) fn keep_description(
+        &self,
+        key: PlanKey,
+        described: &TypesAndColumns,
+        tables: &[Table],
+        scope: DefinitionScope,
+    ) {
+        self.plans.put(key, Kept::Described(Arc::new(described.clone())), tables, scope);
     }
 
     /// Answers a direct read of one table on the caller's thread; `None` if the query is not one, or was not run
     /// before.
     pub(crate) fn answer_directly(&self, query: &Query) -> Result<Option<(SchemaRef, Vec<RecordBatch>)>> {
-        let Some((_, of_types, sees)) = keys_of(query) else { return Ok(None) };
-        match self.plans.get(&of_types, query.snapshot.tables(), sees) {
+        let Some((_, of_types, scope)) = keys_of(query) else { return Ok(None) };
+        match self.plans.get(&of_types, query.snapshot.tables(), scope) {
             Some(Kept::Direct(Some(direct))) => {
                 let batches = direct.read(&query.snapshot, &query.parameters)?;
                 Ok(batches.map(|batches| (direct.schema(), batches)))

@@ -41,7 +41,7 @@ impl OptimizerRule for GroupByIndex {
 }
 
 /// A mapped column that a plan also returns as indices.
-struct Indexed {
+struct IndexedColumn {
     /// The plan, which returns the indices in addition to its previous columns.
     plan: LogicalPlan,
     /// The indices.
@@ -61,7 +61,7 @@ fn by_indices(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
             _ => None,
         };
         answer.push(match indexed {
-            Some(Indexed { plan, column, text }) => {
+            Some(IndexedColumn { plan, column, text }) => {
                 has_changed = true;
                 input = plan;
                 groups[at] = Expr::Column(column.clone());
@@ -80,13 +80,13 @@ fn by_indices(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
 }
 
 /// Adds the indices of a column to a plan; `None` if the column is not a mapped column of a table.
-fn with_index(plan: &LogicalPlan, column: &Column) -> Result<Option<Indexed>> {
+fn with_index(plan: &LogicalPlan, column: &Column) -> Result<Option<IndexedColumn>> {
     match plan {
         LogicalPlan::TableScan(scan) => of_scan(scan, column),
         LogicalPlan::Filter(filter) => {
             let Some(below) = with_index(&filter.input, column)? else { return Ok(None) };
             let plan = LogicalPlan::Filter(Filter::try_new(filter.predicate.clone(), Arc::new(below.plan))?);
-            Ok(Some(Indexed { plan, ..below }))
+            Ok(Some(IndexedColumn { plan, ..below }))
         }
         LogicalPlan::SubqueryAlias(alias) => {
             let Some(at) = alias.schema.maybe_index_of_column(column) else { return Ok(None) };
@@ -94,7 +94,7 @@ fn with_index(plan: &LogicalPlan, column: &Column) -> Result<Option<Indexed>> {
             let Some(below) = with_index(&alias.input, &inner)? else { return Ok(None) };
             let column = Column::new(Some(alias.alias.clone()), below.column.name);
             let plan = LogicalPlan::SubqueryAlias(SubqueryAlias::try_new(Arc::new(below.plan), alias.alias.clone())?);
-            Ok(Some(Indexed { plan, column, text: below.text }))
+            Ok(Some(IndexedColumn { plan, column, text: below.text }))
         }
         LogicalPlan::Projection(projection) => {
             let Some(at) = projection.schema.maybe_index_of_column(column) else { return Ok(None) };
@@ -102,13 +102,13 @@ fn with_index(plan: &LogicalPlan, column: &Column) -> Result<Option<Indexed>> {
             let Some(below) = with_index(&projection.input, &inner)? else { return Ok(None) };
             let exprs = projection.expr.iter().cloned().chain([Expr::Column(below.column.clone())]).collect();
             let plan = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(below.plan))?);
-            Ok(Some(Indexed { plan, ..below }))
+            Ok(Some(IndexedColumn { plan, ..below }))
         }
         _ => Ok(None),
     }
 }
 
-fn of_scan(scan: &TableScan, column: &Column) -> Result<Option<Indexed>> {
+fn of_scan(scan: &TableScan, column: &Column) -> Result<Option<IndexedColumn>> {
     let Ok(provider) = source_as_provider(&scan.source) else { return Ok(None) };
     let Some(table) = provider.downcast_ref::<SnapshotTable>() else { return Ok(None) };
     let Some(at) = scan.projected_schema.maybe_index_of_column(column) else { return Ok(None) };
@@ -131,5 +131,5 @@ fn of_scan(scan: &TableScan, column: &Column) -> Result<Option<Indexed>> {
         .build()?;
     let column = Column::new(Some(scan.table_name.clone()), name);
     let text = Arc::new(ScalarUDF::new_from_impl(text));
-    Ok(Some(Indexed { plan: LogicalPlan::TableScan(scan), column, text }))
+    Ok(Some(IndexedColumn { plan: LogicalPlan::TableScan(scan), column, text }))
 }

@@ -1,7 +1,7 @@
 //! `UPDATE` and `DELETE`.
 
 use super::state::Session;
-use crate::dml::change::Kind;
+use crate::dml::change::ChangeKind;
 use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
@@ -18,12 +18,12 @@ impl Session {
         self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
             let (text, place) = (statement.text().to_owned(), statement.place());
-            let query = Query { text, place, parameters: parameters.clone(), snapshot, files: None, sees: None };
+            let query = Query { text, place, parameters: parameters.clone(), snapshot, files: None, scope: None };
             let worker = Arc::clone(&self.worker);
             let asked = query.snapshot.clone();
             let Started { change, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
             let Some(change) = change else { return Err(Error::internal("a change that changes nothing")) };
-            if change.kind == Kind::Empty {
+            if change.kind == ChangeKind::Empty {
                 drop(rows);
                 let row_count = batch.truncate(&change.table)?;
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });

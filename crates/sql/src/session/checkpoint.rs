@@ -3,7 +3,7 @@
 use super::state::Session;
 use crate::run::answer::Answer;
 use crate::text::errors::{from_parser, not_supported, sql_error};
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use crate::text::table_names::table_name;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Result, Table};
@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 impl Session {
     /// Saves the named tables, or all, in one commit.
-    pub(super) fn checkpoint(&self, text: &str, place: Place) -> Result<Answer> {
+    pub(super) fn checkpoint(&self, text: &str, place: SourcePosition) -> Result<Answer> {
         let names = names(text).map_err(|error| from_parser(error, place))?;
         if self.in_transaction() {
             return Err(not_supported("CHECKPOINT inside a transaction").with_hint("COMMIT first"));

@@ -7,7 +7,7 @@ use crate::parse::statement::parse_declaring;
 use crate::run::answer::Answer;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::params::Parameters;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use crate::text::table_names::table_name;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
@@ -26,7 +26,7 @@ struct CopyTo {
 
 impl CopyTo {
     /// Parses the statement; `None` if it reads a file instead.
-    fn parse(text: &str, place: Place, parameters: &Parameters) -> Result<Option<Self>> {
+    fn parse(text: &str, place: SourcePosition, parameters: &Parameters) -> Result<Option<Self>> {
         let is_copy = text.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("COPY"));
         if !is_copy {
             return Ok(None);
@@ -99,14 +99,15 @@ impl Session {
     }
 
     /// `COPY ... TO`; `None` if the statement is another one.
-    pub(super) fn copy_to(&self, text: &str, place: Place, parameters: &Parameters) -> Result<Option<Answer>> {
+    pub(super) fn copy_to(&self, text: &str, place: SourcePosition, parameters: &Parameters) -> Result<Option<Answer>> {
         let Some(CopyTo { query, path, may_replace }) = CopyTo::parse(text, place, parameters)? else {
             return Ok(None);
         };
         let Some(writer) = self.file_writer.as_ref().filter(|_| self.options.file_access) else {
             return Err(sql_error("SQL may not write files here").with_hint("use `atsdb export`"));
         };
-        let row_count = writer.write(&path, may_replace, self.rows_of(&query, Place::START, &Parameters::none())?)?;
+        let row_count =
+            writer.write(&path, may_replace, self.rows_of(&query, SourcePosition::START, &Parameters::none())?)?;
         Ok(Some(Answer::Done { verb: "COPY", row_count: Some(row_count) }))
     }
 }
@@ -117,7 +118,7 @@ mod tests {
 
     #[test]
     fn tables_and_queries_go_into_files_whose_ending_says_how() {
-        let parsed = |text: &str| CopyTo::parse(text, Place::START, &Parameters::none());
+        let parsed = |text: &str| CopyTo::parse(text, SourcePosition::START, &Parameters::none());
         let query = |text: &str| parsed(text).unwrap().unwrap().query;
         assert_eq!(query("COPY t TO 'a.csv'"), "SELECT * FROM t");
         assert_eq!(query("copy t (b, \"a c\") to 'a.csv' WITH (FORMAT csv, HEADER)"), "SELECT b, \"a c\" FROM t");

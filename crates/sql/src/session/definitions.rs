@@ -15,8 +15,8 @@ use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::params::Parameters;
-use crate::text::place::Place;
 use crate::text::script::Statement;
+use crate::text::source_position::SourcePosition;
 use crate::text::table_names::table_name;
 use crate::write::insert::append_rows;
 use atsdb_core::name::{same_name, unknown_name};
@@ -27,14 +27,20 @@ use datafusion::sql::sqlparser::ast::{
 
 impl Session {
     /// The rows of a query, which runs until they are dropped.
-    pub(super) fn rows_of(&self, text: &str, place: Place, parameters: &Parameters) -> Result<Rows> {
+    pub(super) fn rows_of(&self, text: &str, place: SourcePosition, parameters: &Parameters) -> Result<Rows> {
         self.rows_with(text, place, parameters, self.query_files())
     }
 
-    fn rows_with(&self, text: &str, place: Place, parameters: &Parameters, files: Option<QueryFiles>) -> Result<Rows> {
+    fn rows_with(
+        &self,
+        text: &str,
+        place: SourcePosition,
+        parameters: &Parameters,
+        files: Option<QueryFiles>,
+    ) -> Result<Rows> {
         let (snapshot, _) = self.snapshot()?;
         let (text, parameters) = (text.to_owned(), parameters.clone());
-        let query = Query { text, place, parameters, snapshot, files, sees: None };
+        let query = Query { text, place, parameters, snapshot, files, scope: None };
         let Started { rows, .. } = self.worker.start(query, &self.interrupt)?;
         Ok(Rows::query(rows))
     }
@@ -260,7 +266,7 @@ impl Session {
             None => describe(&definition),
             Some(_) => {
                 let text = format!("SELECT * FROM {}", quoted(&definition.name));
-                describe_query(&self.rows_of(&text, Place::START, &Parameters::none())?.schema())
+                describe_query(&self.rows_of(&text, SourcePosition::START, &Parameters::none())?.schema())
             }
         }
     }

@@ -92,9 +92,9 @@ impl Session {
     }
 
     fn query_of(&self, statement: &Statement, parameters: &Parameters) -> Result<Query> {
-        let (snapshot, sees) = self.snapshot()?;
+        let (snapshot, scope) = self.snapshot()?;
         let (text, place, parameters) = (statement.text().to_owned(), statement.place(), parameters.clone());
-        Ok(Query { text, place, parameters, snapshot, files: self.query_files(), sees: Some(sees) })
+        Ok(Query { text, place, parameters, snapshot, files: self.query_files(), scope: Some(scope) })
     }
 
     fn run_query(&self, query: Query) -> Result<Answer> {
@@ -150,9 +150,9 @@ impl Session {
                 table: None,
                 cascade,
                 ..
-            } => self.drop_tables(&names, if_exists, Dropped::Table, cascade),
+            } => self.drop_tables(&names, if_exists, DroppedKind::Table, cascade),
             Ast::Drop { object_type: ObjectType::View, if_exists, names, temporary: false, table: None, .. } => {
-                self.drop_tables(&names, if_exists, Dropped::View, false)
+                self.drop_tables(&names, if_exists, DroppedKind::View, false)
             }
             Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, .. } => {
                 self.drop_index(&names, table.as_ref(), if_exists)
@@ -186,7 +186,7 @@ impl Session {
     }
 
     /// Drops tables. All of them must exist before the first one is dropped.
-    fn drop_tables(&self, names: &[ObjectName], if_exists: bool, kind: Dropped, cascade: bool) -> Result<Answer> {
+    fn drop_tables(&self, names: &[ObjectName], if_exists: bool, kind: DroppedKind, cascade: bool) -> Result<Answer> {
         let mut tables: Vec<Table> = Vec::new();
         for name in names {
             match self.table(name) {
@@ -194,7 +194,7 @@ impl Session {
                     let name = &table.definition.name;
                     return Err(sql_error(format!("{name} is a rollup")).with_hint(format!("DROP ROLLUP {name}")));
                 }
-                Ok(table) if table.definition.view.is_some() != (kind == Dropped::View) => {
+                Ok(table) if table.definition.view.is_some() != (kind == DroppedKind::View) => {
                     return Err(kind.refuse(&table.definition.name));
                 }
                 Ok(table) if tables.iter().all(|other| other.id != table.id) => tables.push(table),
@@ -219,12 +219,12 @@ impl Session {
 
 /// The kind of object that a `DROP` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Dropped {
+enum DroppedKind {
     Table,
     View,
 }
 
-impl Dropped {
+impl DroppedKind {
     fn verb(self) -> &'static str {
         match self {
             Self::Table => "DROP TABLE",

@@ -5,7 +5,7 @@ use super::open_transaction::{Transaction, usable};
 use super::state::Session;
 use crate::run::interrupt::Interrupt;
 use crate::text::params::Parameters;
-use crate::write::insert_run::{InsertRun, Pushed};
+use crate::write::insert_run::{InsertRun, PushOutcome};
 use atsdb_core::Result;
 use std::sync::atomic::Ordering;
 
@@ -21,9 +21,9 @@ impl Session {
         let Some(mut run) = InsertRun::begin(text, parameters, || self.engine.tables())? else { return Ok(None) };
         let mut batch = self.engine.batch(None);
         let row_count = match run.push(text, parameters, &self.interrupt, &mut batch)? {
-            Pushed::Rows(row_count) => row_count,
-            Pushed::NotPlain => return Ok(None),
-            Pushed::Refused(error) => return Err(error),
+            PushOutcome::Rows(row_count) => row_count,
+            PushOutcome::NotPlain => return Ok(None),
+            PushOutcome::Refused(error) => return Err(error),
         };
         run.flush(&mut batch)?;
         let skipped_rows = batch.skipped_rows();
@@ -53,7 +53,7 @@ fn insert_in_transaction(
     let pushed = pushed?;
     let is_long = open.runs.0.iter().map(InsertRun::text_bytes).sum::<usize>() > TEXT_BYTES_MAX;
     match pushed {
-        Pushed::Rows(row_count) => {
+        PushOutcome::Rows(row_count) => {
             if is_long {
                 let flushed = open.runs.flush(&mut open.batch);
                 open.failed = flushed.is_err();
@@ -61,11 +61,11 @@ fn insert_in_transaction(
             }
             Ok(Some(row_count))
         }
-        Pushed::NotPlain => {
+        PushOutcome::NotPlain => {
             open.runs.0.remove(0);
             Ok(None)
         }
-        Pushed::Refused(error) => {
+        PushOutcome::Refused(error) => {
             open.runs.0.remove(0);
             Err(error)
         }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The result of an `INSERT`.
-enum Inserted {
+enum InsertOutcome {
     /// The number of new rows, the batch's counter of skipped rows, and its value before.
     Counted(u64, Arc<AtomicU64>, u64),
     Answered(RecordBatch),
@@ -43,7 +43,7 @@ impl Session {
                 parameters: parameters.clone(),
                 snapshot: snapshot.clone(),
                 files: self.query_files(),
-                sees: None,
+                scope: None,
             };
             let worker = Arc::clone(&self.worker);
             let Started { insert, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
@@ -54,8 +54,8 @@ impl Session {
             self.insert_into(batch, &table, &target, Rows::query(rows), &context)
         })?;
         Ok(match inserted {
-            Inserted::Answered(rows) => Answer::Rows(Rows::fixed(rows)),
-            Inserted::Counted(row_count, skipped_rows, before) => {
+            InsertOutcome::Answered(rows) => Answer::Rows(Rows::fixed(rows)),
+            InsertOutcome::Counted(row_count, skipped_rows, before) => {
                 let skipped_rows = skipped_rows.load(Ordering::Relaxed) - before;
                 Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(skipped_rows)) }
             }
@@ -69,12 +69,12 @@ impl Session {
         target: &Target,
         rows: Rows,
         context: &StatementContext<'_>,
-    ) -> Result<Inserted> {
+    ) -> Result<InsertOutcome> {
         let skipped_rows = batch.skipped_rows();
         let before = skipped_rows.load(Ordering::Relaxed);
         let meaning = target.on_duplicate.meaning(table)?;
         if let (Meaning::Policy(_), None) = (&meaning, &target.returning) {
-            return Ok(Inserted::Counted(append_rows(batch, table, target, rows)?, skipped_rows, before));
+            return Ok(InsertOutcome::Counted(append_rows(batch, table, target, rows)?, skipped_rows, before));
         }
         let mut complete = vec![no_rows(table)];
         let mut bytes = 0;
@@ -113,9 +113,9 @@ impl Session {
         match &target.returning {
             Some(returning) => {
                 let rows = returning.answer(context, table, returned, self.options.memory_bytes)?;
-                Ok(Inserted::Answered(rows))
+                Ok(InsertOutcome::Answered(rows))
             }
-            None => Ok(Inserted::Counted(row_count, skipped_rows, before)),
+            None => Ok(InsertOutcome::Counted(row_count, skipped_rows, before)),
         }
     }
 }

@@ -26,7 +26,12 @@ impl Session {
     }
 
     /// `LOAD DATA` and `COPY ... FROM`: all rows of the file, or none.
-    pub(super) fn load(&self, text: &str, place: crate::text::place::Place, parameters: &Parameters) -> Result<Answer> {
+    pub(super) fn load(
+        &self,
+        text: &str,
+        place: crate::text::source_position::SourcePosition,
+        parameters: &Parameters,
+    ) -> Result<Answer> {
         if let Some(answer) = self.copy_to(text, place, parameters)? {
             return Ok(answer);
         }

@@ -98,17 +98,17 @@ impl Session {
     /// The types of a statement's parameters and the columns of its answer. A statement that was described under the
     /// same definitions is not planned again.
     fn described(&self, statement: &Statement, types: Vec<Option<DataType>>) -> Result<TypesAndColumns> {
-        let (snapshot, sees) = self.snapshot_for_planning()?;
+        let (snapshot, scope) = self.snapshot_for_planning()?;
         let Some(key) = PlanKey::of_declared(statement.text(), &types) else {
             return self.describe_planned(statement, types, &snapshot).map(|(described, _)| described);
         };
-        if let Some(known) = self.worker.kept_description(&key, snapshot.tables(), sees) {
+        if let Some(known) = self.worker.kept_description(&key, snapshot.tables(), scope) {
             return Ok(known);
         }
         let (described, reads_files) = self.describe_planned(statement, types, &snapshot)?;
         // A file may have different columns the next time.
         if !reads_files {
-            self.worker.keep_description(key, &described, snapshot.tables(), sees);
+            self.worker.keep_description(key, &described, snapshot.tables(), scope);
         }
         Ok(described)
     }
@@ -127,12 +127,12 @@ impl Session {
             parameters: Parameters::Types(types.into()),
             snapshot: snapshot.clone(),
             files: self.query_files(),
-            sees: None,
+            scope: None,
         };
         let first = query(&types);
         let described = worker.plan(move |state| describe(&first, state))?;
         let reads_files = described.reads_files;
-        let rest = Described { worker: &worker, snapshot };
+        let rest = DescribeContext { worker: &worker, snapshot };
         if let Some(target) = &described.insert {
             let (table, _) = target.resolve_among(snapshot.tables())?;
             let mut types = described.types.clone();
@@ -166,12 +166,12 @@ fn known(types: Vec<Option<DataType>>) -> Vec<DataType> {
 }
 
 /// The context in which the queries that belong to a statement are described.
-struct Described<'a> {
+struct DescribeContext<'a> {
     worker: &'a Arc<Worker>,
     snapshot: &'a ReadSnapshot,
 }
 
-impl Described<'_> {
+impl DescribeContext<'_> {
     fn on_work_table(&self, query: WorkQuery, columns: Vec<Option<DataType>>) -> Result<Description> {
         let snapshot = self.snapshot.clone();
         self.worker.plan(move |state| describe_on_work_table(query, &columns, &snapshot, state))

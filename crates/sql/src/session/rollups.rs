@@ -3,7 +3,7 @@
 use super::state::Session;
 use crate::ddl::from_query::definition_of;
 use crate::ddl::options::TableOptions;
-use crate::rollup::check::{Described, describe_rollup};
+use crate::rollup::check::{RollupDescription, describe_rollup};
 use crate::rollup::query::{BucketedQuery, default_slice};
 use crate::rollup::refresh::{Effort, Refresh, RefreshReport, rollups_named};
 use crate::rollup::syntax::{CreateRollup, RollupStatement};
@@ -86,7 +86,7 @@ impl Session {
         Ok(done)
     }
 
-    fn describe_rollup(&self, query: &str, source: &Table) -> Result<Described> {
+    fn describe_rollup(&self, query: &str, source: &Table) -> Result<RollupDescription> {
         let (query, source, snapshot) = (query.to_owned(), source.clone(), self.snapshot()?.0);
         self.worker.plan(move |state| describe_rollup(&query, &source, state, &snapshot))
     }
@@ -174,7 +174,7 @@ fn rollup_definition(
     name: &str,
     create: &CreateRollup,
     query: BucketedQuery,
-    described: &Described,
+    described: &RollupDescription,
     source: &Table,
 ) -> Result<TableDefinition> {
     let mut definition = definition_of(name, &described.schema)?;

@@ -6,8 +6,8 @@ use crate::ddl::from_query::type_name_of;
 use crate::run::answer::{Answer, Rows};
 use crate::text::errors::sql_error;
 use crate::text::params::Parameters;
-use crate::text::place::Place;
 use crate::text::script::Statement;
+use crate::text::source_position::SourcePosition;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema, SchemaRef};
@@ -45,7 +45,7 @@ impl Session {
         let prepared = self.prepare(&query, &[])?;
         let schema = prepared.schema().ok_or_else(|| sql_error("SUMMARIZE takes a table or a query"))?;
         let fields = schema.fields();
-        let rows = self.rows_of(&question(fields, &query), Place::START, &Parameters::none())?;
+        let rows = self.rows_of(&question(fields, &query), SourcePosition::START, &Parameters::none())?;
         let schema = rows.schema();
         let batches = rows.collect::<Result<Vec<_>>>()?;
         let found = concat_batches(&schema, &batches).map_err(internal)?;

@@ -6,7 +6,7 @@ use super::open_transaction::{Transaction, flushed, in_transaction, prepare_to_l
 use super::savepoint::Savepoint;
 use super::state::Session;
 use crate::run::answer::Answer;
-use crate::run::query::Sees;
+use crate::run::query::DefinitionScope;
 use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::{Error, ErrorKind, Index, Result, Table};
 use atsdb_engine::{Batch, ReadSnapshot};
@@ -97,21 +97,21 @@ impl Session {
     }
 
     /// The state that a statement reads, which is the transaction's or the store's, and the definitions that it sees.
-    pub(super) fn snapshot(&self) -> Result<(ReadSnapshot, Sees)> {
+    pub(super) fn snapshot(&self) -> Result<(ReadSnapshot, DefinitionScope)> {
         match self.transaction().as_mut() {
             Some(open) => {
                 open.has_read = true;
-                Ok((flushed(open)?.snapshot()?, Sees::OwnToo))
+                Ok((flushed(open)?.snapshot()?, DefinitionScope::Transaction))
             }
-            None => Ok((self.engine.snapshot()?, Sees::Committed)),
+            None => Ok((self.engine.snapshot()?, DefinitionScope::Committed)),
         }
     }
 
     /// The same state for a statement that is only planned, which reads no rows.
-    pub(super) fn snapshot_for_planning(&self) -> Result<(ReadSnapshot, Sees)> {
+    pub(super) fn snapshot_for_planning(&self) -> Result<(ReadSnapshot, DefinitionScope)> {
         match self.transaction().as_mut() {
-            Some(open) => Ok((flushed(open)?.snapshot()?, Sees::OwnToo)),
-            None => Ok((self.engine.snapshot()?, Sees::Committed)),
+            Some(open) => Ok((flushed(open)?.snapshot()?, DefinitionScope::Transaction)),
+            None => Ok((self.engine.snapshot()?, DefinitionScope::Committed)),
         }
     }
 

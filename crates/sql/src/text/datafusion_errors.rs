@@ -1,7 +1,7 @@
 //! Converts the errors that DataFusion and Arrow report while planning and executing to those of this project.
 
 use super::errors::{from_parser, sql_error};
-use super::place::Place;
+use super::source_position::SourcePosition;
 use super::wrong_calls::wrong_call;
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, ErrorKind};
@@ -31,7 +31,7 @@ pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
         },
         DataFusionError::Shared(error) => from_shared(&error),
         DataFusionError::SchemaError(error, _) => from_schema(&error),
-        DataFusionError::SQL(error, _) => from_parser(*error, Place::START),
+        DataFusionError::SQL(error, _) => from_parser(*error, SourcePosition::START),
         DataFusionError::Plan(message) | DataFusionError::Configuration(message) => from_plan(&message),
         DataFusionError::NotImplemented(message) => sql_error(format!("not supported: {message}")),
         DataFusionError::Execution(message) => wrong_call(&message).unwrap_or_else(|| Error::invalid(message)),

@@ -1,6 +1,6 @@
 //! Errors about SQL text: those of the parser, and refused statements.
 
-use super::place::Place;
+use super::source_position::SourcePosition;
 use atsdb_core::{Error, ErrorKind};
 use datafusion::sql::sqlparser::parser::ParserError;
 
@@ -15,7 +15,7 @@ pub(crate) fn not_supported(what: impl std::fmt::Display) -> Error {
 }
 
 /// The error for an invalid text at a place in the script.
-pub(crate) fn syntax_error(message: impl std::fmt::Display, place: Place) -> Error {
+pub(crate) fn syntax_error(message: impl std::fmt::Display, place: SourcePosition) -> Error {
     sql_error(format!("syntax error at line {}, column {}: {message}", place.line, place.column))
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn as_sql_error(error: Error) -> Error {
 }
 
 /// Converts an error of the parser; `place` is the start of the statement.
-pub(crate) fn from_parser(error: ParserError, place: Place) -> Error {
+pub(crate) fn from_parser(error: ParserError, place: SourcePosition) -> Error {
     match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
             let (message, inner) = split_place(&message);
@@ -52,11 +52,11 @@ pub(crate) fn too_deep() -> Error {
 }
 
 /// Splits `message at Line: 1, Column: 8` into message and place.
-fn split_place(message: &str) -> (&str, Option<Place>) {
+fn split_place(message: &str) -> (&str, Option<SourcePosition>) {
     let parse = || {
         let (text, place) = message.rsplit_once(" at Line: ")?;
         let (line, column) = place.split_once(", Column: ")?;
-        Some((text, Place { line: line.trim().parse().ok()?, column: column.trim().parse().ok()? }))
+        Some((text, SourcePosition { line: line.trim().parse().ok()?, column: column.trim().parse().ok()? }))
     };
     match parse() {
         Some((text, place)) => (text, Some(place)),
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_parser_error_is_placed_in_the_script() {
         let error = ParserError::ParserError("Expected: x, found: y at Line: 2, Column: 5".into());
-        let error = from_parser(error, Place { line: 10, column: 3 });
+        let error = from_parser(error, SourcePosition { line: 10, column: 3 });
         assert_eq!(error.to_string(), "syntax error at line 11, column 5: Expected: x, found: y");
     }
 }

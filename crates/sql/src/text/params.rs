@@ -4,7 +4,7 @@
 //! the statement is planned.
 
 use super::errors::{sql_error, syntax_error};
-use super::place::Place;
+use super::source_position::SourcePosition;
 use arrow::datatypes::DataType;
 use atsdb_core::Result;
 use atsdb_core::name::{nearest_name, same_name};
@@ -59,7 +59,7 @@ pub(crate) fn number(id: &str) -> Option<usize> {
 }
 
 /// The number of parameters of a statement, which is the highest number in it.
-pub(crate) fn parameter_count(text: &str, place: Place) -> Result<usize> {
+pub(crate) fn parameter_count(text: &str, place: SourcePosition) -> Result<usize> {
     let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location();
     let mut count = 0;
     // An unreadable text is reported when the statement is parsed.
@@ -71,13 +71,13 @@ pub(crate) fn parameter_count(text: &str, place: Place) -> Result<usize> {
     Ok(count)
 }
 
-fn not_numbered(id: &str, token: &TokenWithSpan, place: Place) -> atsdb_core::Error {
+fn not_numbered(id: &str, token: &TokenWithSpan, place: SourcePosition) -> atsdb_core::Error {
     syntax_error(format_args!("the parameter {id}"), place_of(token, place))
         .with_hint("the parameters of a prepared statement are numbered: $1, $2")
 }
 
-fn place_of(token: &TokenWithSpan, place: Place) -> Place {
-    place.of_inner(Place { line: token.span.start.line as usize, column: token.span.start.column as usize })
+fn place_of(token: &TokenWithSpan, place: SourcePosition) -> SourcePosition {
+    place.of_inner(SourcePosition { line: token.span.start.line as usize, column: token.span.start.column as usize })
 }
 
 /// The text that is bound to `$name`.
@@ -106,7 +106,7 @@ pub(crate) fn is_number(text: &str) -> bool {
 }
 
 /// Inserts the values that are given as text into a statement's tokens, and checks that other parameters have a number.
-pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, parameters: &Parameters, place: Place) -> Result<()> {
+pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, parameters: &Parameters, place: SourcePosition) -> Result<()> {
     if !tokens.iter().any(|token| matches!(token.token, Token::Placeholder(_))) {
         return Ok(());
     }
@@ -141,7 +141,7 @@ pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, parameters: &Parameters, pla
     Ok(())
 }
 
-fn check(tokens: &[TokenWithSpan], parameters: &Parameters, place: Place) -> Result<()> {
+fn check(tokens: &[TokenWithSpan], parameters: &Parameters, place: SourcePosition) -> Result<()> {
     for token in tokens {
         let Token::Placeholder(id) = &token.token else { continue };
         let number = number(id).ok_or_else(|| not_numbered(id, token, place))?;

@@ -4,7 +4,7 @@
 //! statements.
 
 use super::errors::syntax_error;
-use super::place::Place;
+use super::source_position::SourcePosition;
 use atsdb_core::limits::SQL_BYTES_MAX;
 use atsdb_core::{Error, ErrorKind, Result};
 
@@ -12,7 +12,7 @@ use atsdb_core::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     text: String,
-    place: Place,
+    place: SourcePosition,
 }
 
 impl Statement {
@@ -31,7 +31,7 @@ impl Statement {
         self.place.column
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> SourcePosition {
         self.place
     }
 }
@@ -40,13 +40,13 @@ impl Statement {
 #[derive(Debug)]
 pub struct Statements<'a> {
     rest: &'a str,
-    place: Place,
+    place: SourcePosition,
 }
 
 impl<'a> Statements<'a> {
     /// Creates an iterator that starts at the beginning of the script.
     pub fn new(text: &'a str) -> Self {
-        Self { rest: text.strip_prefix('\u{feff}').unwrap_or(text), place: Place::START }
+        Self { rest: text.strip_prefix('\u{feff}').unwrap_or(text), place: SourcePosition::START }
     }
 
     fn pass(&mut self, byte_count: usize) {
@@ -238,7 +238,7 @@ mod tests {
     fn statements_know_where_they_begin() {
         let found: Vec<_> =
             Statements::new("SELECT 1;\n -- é\n  SELECT 'é'; SELECT 3").map(|item| item.unwrap().place()).collect();
-        let place = |line, column| Place { line, column };
+        let place = |line, column| SourcePosition { line, column };
         assert_eq!(found, [place(1, 1), place(3, 3), place(3, 15)]);
         assert_eq!(place(3, 3).of_inner(place(1, 4)), place(3, 6));
         assert_eq!(place(3, 3).of_inner(place(2, 4)), place(4, 4));

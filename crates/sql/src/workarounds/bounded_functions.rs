@@ -1,7 +1,7 @@
-//! Functions whose result is as long as a number says: refused when it would not fit into memory.
+//! Functions whose result length is given by a number: refused if the result would not fit into memory.
 //!
-//! `repeat('x', 1000000000)` is made in one piece, for a whole batch of rows, before anybody can look at the memory it
-//! takes or stop it. So the length is worked out from the arguments first. The functions themselves are DataFusion's.
+//! `repeat('x', 1000000000)` allocates its result in one piece, for a whole batch of rows, before any limit or
+//! cancellation can act. So the length is computed from the arguments first. The functions themselves are DataFusion's.
 //!
 //! DataFusion 55 makes such a result without asking for memory. Waits for
 //! [#5415](https://github.com/apache/datafusion/issues/5415).
@@ -17,21 +17,21 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// The bytes that a list's item takes at least.
+/// The smallest size of a list's item.
 const ITEM_BYTES: i128 = 8;
 
-/// The most bytes that a result may take is the memory over this: several may be there at once.
+/// Divides the memory limit into the largest size of one result, because several results may exist at once.
 const SHARE: usize = 4;
 
-/// Puts the bounded functions in the place of those that are not.
+/// Replaces these functions by bounded ones.
 pub(crate) fn bound_functions(context: &SessionContext, memory_bytes: usize) {
     let state = context.state();
     for (name, length) in [
         ("repeat", Length::Repeated),
-        ("lpad", Length::Given(1, 1)),
-        ("rpad", Length::Given(1, 1)),
+        ("lpad", Length::Units(1, 1)),
+        ("rpad", Length::Units(1, 1)),
         ("array_repeat", Length::Items(1)),
-        ("array_resize", Length::Given(1, ITEM_BYTES)),
+        ("array_resize", Length::Units(1, ITEM_BYTES)),
         ("range", Length::Steps),
         ("generate_series", Length::Steps),
     ] {
@@ -45,11 +45,11 @@ pub(crate) fn bound_functions(context: &SessionContext, memory_bytes: usize) {
 /// How the length of a result follows from the arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Length {
-    /// The first argument as often as the second says.
+    /// The first argument, repeated as often as the second says.
     Repeated,
-    /// The argument at a place counts units of so many bytes.
-    Given(usize, i128),
-    /// The argument at a place counts items, each as long as the first argument.
+    /// The argument at this index, times a unit of this many bytes.
+    Units(usize, i128),
+    /// The argument at this index, times the size of the first argument.
     Items(usize),
     /// From the first argument to the second in steps of the third, if they are integers.
     Steps,
@@ -101,7 +101,7 @@ impl ScalarUDFImpl for Bounded {
 }
 
 impl Bounded {
-    /// The bytes of all results together; `None` for arguments that are none of those it knows.
+    /// The size of all results together; `None` for types of arguments that it does not know.
     fn bytes(&self, args: &ScalarFunctionArgs) -> Option<i128> {
         let integers = |place: usize| Integers::of(args.args.get(place)?);
         let row_count = match args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_))) {
@@ -114,7 +114,7 @@ impl Bounded {
                 let (texts, counts) = (Integers::lengths(args.args.first()?)?, integers(1)?);
                 sum(&|row| texts.at(row) * counts.at(row).max(0))
             }
-            Length::Given(place, unit_bytes) => {
+            Length::Units(place, unit_bytes) => {
                 let counts = integers(place)?;
                 sum(&|row| counts.at(row) * unit_bytes)
             }
@@ -139,7 +139,7 @@ impl Bounded {
     }
 }
 
-/// An argument of integers; NULL counts as 0.
+/// An integer argument; NULL counts as 0.
 enum Integers {
     One(i128),
     Many(Int64Array),

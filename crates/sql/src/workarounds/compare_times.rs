@@ -1,5 +1,5 @@
-//! Comparisons of times with times in text, in the unit of the time that is compared: DataFusion would bring both to
-//! nanoseconds, which end in the years 1677 and 2262.
+//! Comparisons of times with literals, in the unit of the time. DataFusion would convert both to nanoseconds, whose
+//! range ends in the years 1677 and 2262.
 //!
 //! No upstream issue known.
 
@@ -43,13 +43,13 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(changed.map_or(Transformed::no(expr), Transformed::yes))
 }
 
-/// The type of a time.
-struct Kind {
+/// The unit and zone of a time.
+struct TimeType {
     unit: TimeUnit,
     zone: Option<Arc<str>>,
 }
 
-impl Kind {
+impl TimeType {
     fn of(expr: &Expr, schema: &DFSchema) -> Option<Self> {
         let DataType::Timestamp(unit, zone) = expr.get_type(schema).ok()? else { return None };
         let unit = match unit {
@@ -61,13 +61,13 @@ impl Kind {
         Some(Self { unit, zone })
     }
 
-    /// A time that was written: an instant, or what local clocks show.
+    /// A literal time of this type: an instant if it has an offset or the type is in UTC, else a local time.
     fn written(&self, count: i64, has_offset: bool) -> Expr {
         let is_instant = has_offset || self.zone.as_deref().is_some_and(is_utc);
         self.literal(count, self.zone.clone().filter(|_| is_instant))
     }
 
-    /// The last time of the unit.
+    /// The last time that the unit can count.
     fn last(&self) -> Expr {
         self.literal(i64::MAX, self.zone.clone())
     }
@@ -83,14 +83,14 @@ impl Kind {
     }
 }
 
-/// What a time may be compared with.
-enum Written<'a> {
+/// A literal that a time may be compared with.
+enum TimeLiteral<'a> {
     Time(&'a str),
     Day(&'a str),
     Integer(&'a ScalarValue),
 }
 
-impl<'a> Written<'a> {
+impl<'a> TimeLiteral<'a> {
     fn of(expr: &'a Expr) -> Option<Self> {
         let (inner, field) = match expr {
             Expr::Literal(value, _) if value.data_type().is_integer() && !value.is_null() => {
@@ -109,7 +109,7 @@ impl<'a> Written<'a> {
         };
         match field.map(|field| field.data_type()) {
             None | Some(DataType::Timestamp(ArrowUnit::Nanosecond, None)) => Some(Self::Time(text)),
-            // A narrower type cuts what is written.
+            // A cast to a coarser unit would drop the fraction, so only texts without one are read.
             Some(DataType::Timestamp(_, None)) if !text.contains(['.', ',']) => Some(Self::Time(text)),
             Some(DataType::Timestamp(_, Some(zone))) if is_utc(zone) && !text.contains(['.', ',']) => {
                 Some(Self::Time(text))
@@ -119,7 +119,7 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// `None` for what only DataFusion may understand.
+    /// Reads the literal as a time; `None` if it is left to DataFusion.
     fn read(&self, unit: TimeUnit) -> Option<WrittenTime> {
         match self {
             Self::Time(text) => read_time(text, unit),
@@ -132,24 +132,25 @@ impl<'a> Written<'a> {
     }
 }
 
-/// `left operator right`, if one is a time and the other a literal.
+/// Rewrites `left operator right` if one side is a time and the other a literal.
 fn compared(left: &Expr, operator: Operator, right: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     if !matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq) {
         return Ok(None);
     }
-    let (time, operator, written) = match (Written::of(right), Written::of(left), operator.swap()) {
+    let (time, operator, written) = match (TimeLiteral::of(right), TimeLiteral::of(left), operator.swap()) {
         (Some(written), ..) => (left, operator, written),
         (None, Some(written), Some(swapped)) => (right, swapped, written),
         _ => return Ok(None),
     };
-    let Some(kind) = Kind::of(time, schema) else { return Ok(None) };
+    let Some(kind) = TimeType::of(time, schema) else { return Ok(None) };
     refuse_integer(time, &written)?;
     Ok(written.read(kind.unit).and_then(|written| against(time, operator, written, &kind)))
 }
 
-/// Between two counts, and beyond the first and the last, a time is no time of this unit, but has its order.
-fn against(time: &Expr, operator: Operator, written: WrittenTime, kind: &Kind) -> Option<Expr> {
+/// Compares a time with a literal. A literal between two counts of the unit, or outside its range, equals no time, but
+/// is still less or greater than each.
+fn against(time: &Expr, operator: Operator, written: WrittenTime, kind: &TimeType) -> Option<Expr> {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     let always = || binary_expr(time.clone(), LtEq, kind.last());
     let never = || binary_expr(time.clone(), Gt, kind.last());
@@ -192,20 +193,20 @@ fn within(between: &Between, schema: &DFSchema) -> Result<Option<Expr>> {
 }
 
 fn one_of(list: &InList, schema: &DFSchema) -> Result<Option<Expr>> {
-    if !list.list.iter().any(|item| Written::of(item).is_some()) {
+    if !list.list.iter().any(|item| TimeLiteral::of(item).is_some()) {
         return Ok(None);
     }
-    let Some(kind) = Kind::of(&list.expr, schema) else { return Ok(None) };
+    let Some(kind) = TimeType::of(&list.expr, schema) else { return Ok(None) };
     let mut items = Vec::with_capacity(list.list.len());
     for item in &list.list {
-        let Some(written) = Written::of(item) else {
+        let Some(written) = TimeLiteral::of(item) else {
             items.push(item.clone());
             continue;
         };
         refuse_integer(&list.expr, &written)?;
         match written.read(kind.unit) {
             Some(WrittenTime { count, rest: Rest::Nothing, has_offset }) => {
-                // No time of the unit equals one that is beyond them.
+                // A literal outside the unit's range equals no time.
                 items.extend(i64::try_from(count).ok().map(|count| kind.written(count, has_offset)));
             }
             Some(_) => {}
@@ -219,17 +220,13 @@ fn one_of(list: &InList, schema: &DFSchema) -> Result<Option<Expr>> {
     Ok(Some(Expr::InList(InList { expr: list.expr.clone(), list: items, negated: list.negated })))
 }
 
-fn refuse_integer(time: &Expr, written: &Written<'_>) -> Result<()> {
-    let Written::Integer(value) = written else { return Ok(()) };
+fn refuse_integer(time: &Expr, written: &TimeLiteral<'_>) -> Result<()> {
+    let TimeLiteral::Integer(value) = written else { return Ok(()) };
     let name = match time {
         Expr::Column(column) => column.name.clone(),
         other => other.to_string(),
     };
-    Err(external(
-        sql_error(format!("{name} is a TIMESTAMP, and {value} an integer: it does not say what it counts")).with_hint(
-            format!(
-                "compare with text, as '2024-03-01', or with to_timestamp_seconds({value}), ..._millis, ..._micros"
-            ),
-        ),
-    ))
+    Err(external(sql_error(format!("{name} is a TIMESTAMP and {value} an integer without a unit")).with_hint(format!(
+        "compare with text such as '2024-03-01', or with to_timestamp_seconds({value}), ..._millis, ..._micros"
+    ))))
 }

@@ -1,5 +1,5 @@
-//! `ORDER BY` of constants with a `LIMIT`: DataFusion drops the sort, and with it the limit, where there is another
-//! limit below. So such a sort becomes a limit.
+//! `ORDER BY` of constants with a `LIMIT`. If there is another limit below, DataFusion drops the sort, and its limit
+//! with it. So such a sort becomes a limit.
 //!
 //! No upstream issue known.
 
@@ -9,7 +9,7 @@ use datafusion::logical_expr::logical_plan::{Limit, Sort};
 use datafusion::logical_expr::{Expr, LogicalPlan, lit};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-/// Runs when limits have been moved into sorts.
+/// Runs after limits have been moved into sorts.
 #[derive(Debug)]
 pub(crate) struct ConstantOrder;
 
@@ -35,7 +35,7 @@ impl OptimizerRule for ConstantOrder {
     }
 }
 
-/// Whether an expression has one value in all rows of a plan.
+/// Whether an expression has the same value in all rows of a plan.
 fn is_constant(expr: &Expr, plan: &LogicalPlan) -> bool {
     match (expr, plan) {
         (Expr::Literal(..), _) => true,

@@ -1,7 +1,7 @@
-//! `extract(epoch FROM interval)`, `second` and `millisecond` with their fraction, as PostgreSQL counts them; all else
-//! is DataFusion's `date_part`.
+//! `extract(epoch FROM interval)`, and `second` and `millisecond` with their fraction, as PostgreSQL counts them. All
+//! other parts are left to DataFusion's `date_part`.
 //!
-//! DataFusion 55 counts the seconds of the whole interval, and gives no fraction. Waits for
+//! DataFusion 55 counts the seconds of the whole interval, and drops fractions. Waits for
 //! [#14817](https://github.com/apache/datafusion/issues/14817).
 
 use crate::functions::arguments::{per_second, text_of};
@@ -25,11 +25,11 @@ use std::sync::Arc;
 
 const DAY_SECONDS: f64 = 86_400.0;
 
-/// PostgreSQL's: a year has 365.25 days, and a month that is no part of a year 30.
+/// PostgreSQL's lengths: a year has 365.25 days, and each month beyond whole years 30.
 const YEAR_DAYS: f64 = 365.25;
 const MONTH_DAYS: f64 = 30.0;
 
-/// Registers it in the place of DataFusion's.
+/// Replaces DataFusion's `date_part`.
 pub(super) fn register(context: &SessionContext) {
     if let Some(inner) = context.state().scalar_functions().get("date_part") {
         context.register_udf(ScalarUDF::new_from_impl(DatePart::new(Arc::clone(inner))));
@@ -120,7 +120,7 @@ impl ScalarUDFImpl for DatePart {
     }
 }
 
-/// What a part with a fraction counts, in nanoseconds; `None` for other parts.
+/// The length of a part that has a fraction, in nanoseconds; `None` for other parts.
 fn nanoseconds_in(part: &ScalarValue) -> Option<f64> {
     match text_of(part)?.trim_matches(['"', '\'']).to_ascii_lowercase().as_str() {
         "second" | "seconds" | "sec" | "secs" | "s" => Some(1e9),
@@ -129,7 +129,7 @@ fn nanoseconds_in(part: &ScalarValue) -> Option<f64> {
     }
 }
 
-/// Plans `extract` as this function: DataFusion's own planner takes its own.
+/// Plans `extract` as this function. DataFusion's own planner would take its own.
 #[derive(Debug)]
 pub(crate) struct Extract;
 
@@ -140,7 +140,7 @@ impl ExprPlanner for Extract {
     }
 }
 
-/// Lengths of time in seconds; `None` for anything else.
+/// Intervals and durations in seconds; `None` for other types.
 fn seconds(array: &ArrayRef) -> Result<Option<Float64Array>> {
     Ok(Some(match array.data_type() {
         DataType::Duration(unit) => {

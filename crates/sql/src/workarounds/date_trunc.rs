@@ -1,6 +1,6 @@
-//! `date_trunc(unit, t)`: DataFusion's, with times in UTC cut as `time_bucket` cuts them. DataFusion goes through the
-//! calendar for each time that names a zone, as all times of tables do, and through nanoseconds, which end in 1677 and
-//! 2262.
+//! `date_trunc(unit, t)`, which truncates times in UTC as `time_bucket` does and leaves all others to DataFusion.
+//! DataFusion goes through the calendar for each time that has a zone, as all times of tables have, and through
+//! nanoseconds, whose range ends in 1677 and 2262.
 //!
 //! Waits for [#25432](https://github.com/apache/datafusion/issues/25432) (the years); for the speed of times with a
 //! zone no upstream issue is known.
@@ -22,7 +22,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// The units, each as a width.
+/// The units and their widths.
 const UNITS: [(&str, &str); 10] = [
     ("microsecond", "1 microsecond"),
     ("millisecond", "1 millisecond"),
@@ -36,12 +36,12 @@ const UNITS: [(&str, &str); 10] = [
     ("year", "1 year"),
 ];
 
-/// Registers it in the place of DataFusion's.
+/// Replaces DataFusion's `date_trunc`.
 pub(super) fn register(context: &SessionContext) {
     context.register_udf(ScalarUDF::new_from_impl(DateTrunc::new()));
 }
 
-/// The function.
+/// `date_trunc`, with DataFusion's behind it.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct DateTrunc {
     inner: Arc<ScalarUDF>,
@@ -92,7 +92,7 @@ impl ScalarUDFImpl for DateTrunc {
         }
     }
 
-    /// `date_trunc('day', t) = '2024-03-01'` becomes a range of `t`, by which chunks are skipped.
+    /// Turns `date_trunc('day', t) = '2024-03-01'` into a range of `t`, by which chunks are skipped.
     fn preimage(&self, args: &[Expr], literal: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
         let [Expr::Literal(unit, _), time] = args else { return Ok(PreimageResult::None) };
         match cut(unit, &info.get_data_type(time)?)? {
@@ -106,7 +106,8 @@ impl ScalarUDFImpl for DateTrunc {
     }
 }
 
-/// `None` for what is DataFusion's: other zones and types, and units that it is to refuse.
+/// How to truncate these times; `None` if DataFusion's function does it: other zones and types, and unknown units,
+/// which it refuses.
 pub(crate) fn cut(unit: &ScalarValue, times: &DataType) -> Result<Option<Cut>> {
     let is_utc = match times {
         DataType::Timestamp(_, zone) => zone.as_deref().is_none_or(is_utc),

@@ -1,6 +1,4 @@
-//! Rewriting the expressions of a plan, for the rules that do so once types have been made equal or before.
-//!
-//! No workaround by itself: what several of them share.
+//! Rewrites the expressions of a plan. Shared by the rules that run before types are made equal or right after.
 
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DFSchema, Result};
@@ -8,9 +6,9 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
-/// Rewrites every expression of a plan and of its subqueries from the inside out. The answer's columns keep their
-/// names. The schema is that of the step's inputs. An expression for which `stays` holds is left as it is, with all
-/// that is in it.
+/// Rewrites every expression of a plan and of its subqueries from the inside out. The result's columns keep their
+/// names. The schema is that of the step's inputs. An expression for which `stays` holds is left unchanged, with
+/// everything in it.
 pub(crate) fn rewrite_expressions(
     plan: LogicalPlan,
     stays: impl Fn(&Expr) -> bool,
@@ -31,7 +29,7 @@ pub(crate) fn rewrite_expressions(
     .data()
 }
 
-/// Whether the columns of an expression are named by what is in it, so that none of it may change.
+/// Whether the expression's columns are named by its content, so that nothing in it may change.
 pub(crate) fn names_its_columns(expr: &Expr) -> bool {
     matches!(expr, Expr::GroupingSet(_))
 }

@@ -1,5 +1,6 @@
-//! `min` and `max` of floats for many groups: DataFusion's begin with the largest finite number, so that a group of
-//! nothing but infinity does not find it, and forget a NaN when a number follows. All else is DataFusion's.
+//! `min` and `max` of floats for many groups. DataFusion's start with the largest finite number, so a group that holds
+//! only infinities does not find its value, and they forget a NaN when a number follows. Other types are left to
+//! DataFusion.
 //!
 //! [#24432](https://github.com/apache/datafusion/issues/24432) is closed upstream, but 55.2 has no fix.
 
@@ -18,7 +19,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// Registers them in the place of DataFusion's.
+/// Replaces DataFusion's `min` and `max`.
 pub(super) fn register(context: &SessionContext) {
     let state = context.state();
     for name in ["min", "max"] {
@@ -112,7 +113,7 @@ impl AggregateUDFImpl for Extreme {
     }
 }
 
-/// The least or greatest value of each group, in the order that `ORDER BY` has.
+/// The least or greatest value of each group, in the order of `ORDER BY`.
 struct Groups<T: ArrowPrimitiveType> {
     is_max: bool,
     values: Vec<T::Native>,

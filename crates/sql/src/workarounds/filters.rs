@@ -1,10 +1,8 @@
-//! `FILTER (WHERE ...)` of an aggregate, for accumulators that take the place of DataFusion's.
-//!
-//! No workaround by itself: what several of them share.
+//! `FILTER (WHERE ...)` of an aggregate. Shared by the accumulators that replace DataFusion's.
 
 use datafusion::arrow::array::{Array, BooleanArray};
 
-/// The rows that a filter leaves out.
+/// The rows that a filter excludes.
 pub(crate) fn unwanted(filter: &BooleanArray) -> BooleanArray {
     let wanted = match filter.nulls() {
         Some(valid) => filter.values() & valid.inner(),

@@ -1,6 +1,5 @@
-//! Lists of numbers in `x IN (...)` and `CASE x WHEN ...`. DataFusion compares all of a list in one type, so that one
-//! fraction in it rounds the integers, and looks floats up by their bits, so that zero is not found under its other
-//! sign.
+//! Lists of numbers in `x IN (...)` and `CASE x WHEN ...`. DataFusion compares all items of a list in one type, so one
+//! fraction in the list rounds the integers. It also looks floats up by their bits, so 0.0 does not find -0.0.
 //!
 //! No upstream issue known.
 
@@ -15,8 +14,8 @@ use datafusion::optimizer::AnalyzerRule;
 
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
-/// What no integer is.
-const NOTHING_WHOLE: f64 = 0.5;
+/// A number that no integer equals. It stands for an empty list.
+const NO_INTEGER: f64 = 0.5;
 
 /// Runs before types are made equal.
 #[derive(Debug)]
@@ -73,7 +72,7 @@ fn with_both_zeros(mut case: Case, schema: &DFSchema) -> Result<Transformed<Expr
     Ok(Transformed::yes(Expr::Case(case)))
 }
 
-/// A list for integers, in which whole floats are the integers that they are, and others are left out.
+/// Converts whole floats in a list for integers to integers, and removes all other floats.
 fn of_integers(list: InList) -> Transformed<Expr> {
     if list.list.iter().all(|item| float(item).is_none()) {
         return Transformed::no(Expr::InList(list));
@@ -85,7 +84,7 @@ fn of_integers(list: InList) -> Transformed<Expr> {
     };
     let mut list: Vec<Expr> = list.into_iter().filter_map(keep).collect();
     if list.is_empty() {
-        list.push(lit(NOTHING_WHOLE));
+        list.push(lit(NO_INTEGER));
     }
     Transformed::yes(Expr::InList(InList { expr, list, negated }))
 }
@@ -100,7 +99,7 @@ fn float(item: &Expr) -> Option<f64> {
     }
 }
 
-/// A float as an integer, if it is one of 64 bits.
+/// A float as an integer of 64 bits; `None` if it is not one.
 fn whole(value: f64) -> Option<ScalarValue> {
     if value.fract() != 0.0 || !(-TWO_TO_63..TWO_TO_63 * 2.0).contains(&value) {
         return None;

@@ -1,11 +1,10 @@
-//! `x IN (SELECT ...)` that may be NULL. DataFusion turns it into a join whose mark is true or false, which is right
-//! where a condition lets rows through, but not under `NOT`, `IS NULL` or in a `CASE`. There it becomes
+//! `x IN (SELECT ...)` that may be NULL. DataFusion turns it into a join whose mark is true or false. That is right
+//! where a condition selects rows, but not under `NOT`, `IS NULL` or in a `CASE`. There it becomes
 //! `x IN q OR (NULL AND (x IS NULL AND EXISTS q OR EXISTS (q WHERE its column IS NULL)))`.
 //!
 //! Waits for [#8241](https://github.com/apache/datafusion/issues/8241) and
-//! [#25347](https://github.com/apache/datafusion/issues/25347);
-//! of [#21309](https://github.com/apache/datafusion/issues/21309), marks that may be NULL, upstream has closed the
-//! issue.
+//! [#25347](https://github.com/apache/datafusion/issues/25347).
+//! [#21309](https://github.com/apache/datafusion/issues/21309), about marks that may be NULL, is closed upstream.
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -30,7 +29,7 @@ impl AnalyzerRule for UnknownMembers {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_up_with_subqueries(|plan| match plan {
             LogicalPlan::Filter(Filter { predicate, input, .. }) => {
-                let predicate = condition(predicate, input.schema(), Place::Conjunct)?;
+                let predicate = condition(predicate, input.schema(), TruthContext::Conjunct)?;
                 Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, input)?)))
             }
             other => Ok(Transformed::no(other)),
@@ -39,38 +38,39 @@ impl AnalyzerRule for UnknownMembers {
     }
 }
 
-/// Where a condition stands.
+/// How the truth value of a condition is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// It must hold itself: what DataFusion makes of `NOT IN` is right, too.
+enum TruthContext {
+    /// A row is kept only if this condition is true. DataFusion's join is right here for `NOT IN`, too.
     Conjunct,
-    /// False and NULL are the same.
+    /// False and NULL have the same effect.
     Positive,
+    /// False and NULL may have different effects.
     Other,
 }
 
-fn condition(expr: Expr, schema: &DFSchema, place: Place) -> Result<Expr> {
+fn condition(expr: Expr, schema: &DFSchema, context: TruthContext) -> Result<Expr> {
     Ok(match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: op @ (Operator::And | Operator::Or), right }) => {
-            let below = match (place, op) {
-                (Place::Conjunct, Operator::Or) => Place::Positive,
-                (place, _) => place,
+            let below = match (context, op) {
+                (TruthContext::Conjunct, Operator::Or) => TruthContext::Positive,
+                (context, _) => context,
             };
             let (left, right) = (condition(*left, schema, below)?, condition(*right, schema, below)?);
             Expr::BinaryExpr(BinaryExpr { left: Box::new(left), op, right: Box::new(right) })
         }
-        Expr::Not(inner) => match (*inner, place) {
-            (Expr::InSubquery(member), Place::Conjunct) => {
+        Expr::Not(inner) => match (*inner, context) {
+            (Expr::InSubquery(member), TruthContext::Conjunct) => {
                 let negated = !member.negated;
-                condition(Expr::InSubquery(InSubquery { negated, ..member }), schema, place)?
+                condition(Expr::InSubquery(InSubquery { negated, ..member }), schema, context)?
             }
-            (inner, _) => not(condition(inner, schema, Place::Other)?),
+            (inner, _) => not(condition(inner, schema, TruthContext::Other)?),
         },
         Expr::InSubquery(member) => {
-            let is_right = match place {
-                Place::Conjunct => true,
-                Place::Positive => !member.negated,
-                Place::Other => false,
+            let is_right = match context {
+                TruthContext::Conjunct => true,
+                TruthContext::Positive => !member.negated,
+                TruthContext::Other => false,
             };
             if is_right { Expr::InSubquery(member) } else { three_valued(member, schema)? }
         }

@@ -1,8 +1,9 @@
-//! What exists only because DataFusion 55 answers wrongly, or has a limit that this crate cannot live with.
+//! Code that exists only because DataFusion 55 answers wrongly, or has a limit that this crate cannot accept.
 //!
-//! Each file names what DataFusion does and which issue of it would make the file superfluous. All of them are listed
-//! here, in the order in which they are plugged in: to try an upgrade without one of them, take it out of its list.
-//! Not owned: what DataFusion does not claim to do (`operators`, `functions`), and its errors in plain words (`text`).
+//! Each file names the fault of DataFusion and the issue whose fix would make the file superfluous, except
+//! `expressions` and `filters`, which several of them share. All are listed here, in the order in which they are
+//! plugged in. To try an upgrade without one of them, remove it from its list. Not owned: what DataFusion does not
+//! claim to do (`operators`, `functions`), and its errors in plain words (`text`).
 
 mod bounded_functions;
 mod casts;
@@ -38,7 +39,7 @@ pub(crate) use overflow::{AVERAGE, WIDE_SUM, average, checked, fitting_sum, sums
 pub(crate) use syntax::output_names;
 
 use crate::text::errors::from_parser;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use atsdb_core::Table;
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::planner::ExprPlanner;
@@ -55,15 +56,19 @@ pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Res
     syntax::words::settle_words(tokens)
 }
 
-/// Rewrites a statement over tables that was parsed; `place` is where it begins.
-pub(crate) fn rewrite_statement(statement: &mut Statement, tables: &[Table], place: Place) -> atsdb_core::Result<()> {
+/// Rewrites a parsed statement over tables. `place` is its position in the script.
+pub(crate) fn rewrite_statement(
+    statement: &mut Statement,
+    tables: &[Table],
+    place: SourcePosition,
+) -> atsdb_core::Result<()> {
     syntax::distinct_from::operators_to_expressions(statement);
     syntax::binding::words_to_sharps(statement);
     syntax::clauses::settle_clauses(statement, tables)?;
     syntax::constant_in::count_instead(statement).map_err(|error| from_parser(error, place))
 }
 
-/// What plans expressions before DataFusion does.
+/// Planners that see an expression before DataFusion's own.
 pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
         Arc::new(intervals::arithmetic::LengthArithmetic),
@@ -86,17 +91,17 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     ]
 }
 
-/// The rule of the analyzer that checks arithmetic, once types are equal.
+/// The rule of the analyzer that checks arithmetic. Types must have been made equal.
 pub(crate) fn rule_of_arithmetic() -> Arc<dyn AnalyzerRule + Send + Sync> {
     Arc::new(overflow::CheckIntegers)
 }
 
-/// Rules of the analyzer that replace casts, after all rules that look for them.
+/// Rules of the analyzer that replace casts. They run after all rules that look for casts.
 pub(crate) fn rules_of_casts() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![Arc::new(casts::exact::ExactCasts), Arc::new(casts::postgres::PostgresCasts)]
 }
 
-/// Rules of the optimizer, after its own.
+/// Rules of the optimizer that run after its own.
 pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     vec![Arc::new(plain_values::PlainValues), Arc::new(constant_order::ConstantOrder)]
 }
@@ -107,7 +112,7 @@ pub(crate) fn change_physical_rules(optimizer: &mut PhysicalOptimizer) {
     optimizer.rules.push(Arc::new(stoppable::Stoppable));
 }
 
-/// Registers functions that replace DataFusion's. A query may use so many bytes.
+/// Registers functions that replace DataFusion's. `memory_bytes` is a query's memory limit.
 pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) {
     date_trunc::register(context);
     date_part::register(context);

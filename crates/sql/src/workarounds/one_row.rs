@@ -1,6 +1,6 @@
-//! An aggregate without groups has a row whatever is read. DataFusion moves a condition that turns out to be constant
-//! below it, where it lets nothing be read: the row stays. A limit of one row, which changes nothing else, is what no
-//! condition passes.
+//! An aggregate without groups has one row, whatever its input. DataFusion moves a condition that turns out to be
+//! constant below the aggregate. There it removes the input instead of the row, and the row stays. A limit of one row
+//! over the aggregate, which changes nothing else, keeps conditions from being moved.
 //!
 //! No upstream issue known.
 
@@ -12,7 +12,7 @@ use datafusion::logical_expr::{LogicalPlan, lit};
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
 
-/// Runs before conditions move.
+/// Runs before conditions are moved.
 #[derive(Debug)]
 pub(crate) struct OneRow;
 
@@ -41,7 +41,7 @@ fn has_one_row(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// The plan with a limit over its aggregate.
+/// Puts a limit of one row over the plan's aggregate.
 fn limited(plan: LogicalPlan) -> Result<LogicalPlan> {
     if matches!(plan, LogicalPlan::Aggregate(_)) {
         let fetch = Some(Box::new(lit(1_i64)));

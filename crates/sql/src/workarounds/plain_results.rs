@@ -1,7 +1,7 @@
-//! Functions that answer numbers for a mapped column: as numbers.
+//! Functions that compute numbers from a mapped column return plain numbers.
 //!
-//! DataFusion keeps the dictionary when a function is applied to its texts. For texts that saves work; a dictionary of
-//! lengths most other functions do not take, as `abs(length(sensor))`.
+//! DataFusion keeps the dictionary when a function is applied to its texts. That saves work if the result is text. But
+//! most other functions do not accept a dictionary of lengths, as in `abs(length(sensor))`.
 //!
 //! No upstream issue known: DataFusion 55 does so on purpose, since
 //! [#23743](https://github.com/apache/datafusion/pull/23743) and
@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// Puts functions with plain results in the place of those that answer dictionaries of anything but text.
+/// Replaces functions that would return dictionaries of anything but text.
 pub(crate) fn plain_results(context: &SessionContext) {
     let state = context.state();
     for name in ["character_length", "octet_length", "bit_length"] {

@@ -1,5 +1,6 @@
-//! Values of mapped columns that are gathered, one for each group or row, are gathered as text: DataFusion puts each of
-//! them into a new dictionary, which for `u8` ends at 256 groups, however few different values there are.
+//! Values of mapped columns that an aggregate or window function returns, one for each group or row, are handled as
+//! text. DataFusion puts each of them into a new dictionary, which for `u8` is full at 256 groups, however few distinct
+//! values there are.
 //!
 //! No upstream issue known for values; [#23127](https://github.com/apache/datafusion/issues/23127) is the same fault in
 //! keys of `GROUP BY`.
@@ -13,11 +14,11 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, cast};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// The functions that gather the values that they are given.
+/// Functions that return values of their argument.
 const GATHERING: [&str; 8] =
     ["first_value", "last_value", "any_value", "nth_value", "array_agg", "lag", "lead", "single_value"];
 
-/// Runs when `DISTINCT ON` has become an aggregate.
+/// Runs after `DISTINCT ON` has become an aggregate.
 #[derive(Debug)]
 pub(crate) struct PlainValues;
 
@@ -73,7 +74,7 @@ impl OptimizerRule for PlainValues {
     }
 }
 
-/// The function over text, and in an order without repetitions; `None` if it is so already.
+/// Applies the function to text, and removes repetitions from its order; `None` if nothing changes.
 fn plain(expr: &Expr, plan: &LogicalPlan) -> Result<Option<Expr>> {
     match expr {
         Expr::Alias(alias) => plain(&alias.expr, plan),
@@ -117,8 +118,8 @@ fn plain_args(function: &str, args: &[Expr], schema: &DFSchema) -> Result<Option
     Ok(changed.then_some(args))
 }
 
-/// The values that groups are ordered by are gathered too. What stands in an order twice orders nothing the second
-/// time, and DataFusion fails on it.
+/// Sorts by text instead of mapped values, because a function keeps the values that it sorts by, too. A repeated sort
+/// expression has no effect, and makes DataFusion fail, so it is removed.
 fn plain_order(order: &[Sort], groups: &[Expr], schema: &DFSchema) -> Result<Option<Vec<Sort>>> {
     let mut changed = false;
     let mut plain: Vec<Sort> = Vec::with_capacity(order.len());
@@ -127,7 +128,7 @@ fn plain_order(order: &[Sort], groups: &[Expr], schema: &DFSchema) -> Result<Opt
             changed = true;
             continue;
         }
-        // As many groups as values fit any dictionary.
+        // With one group for each value, there are never more groups than the dictionary can hold.
         let is_group = matches!(groups, [group] if *group == sort.expr);
         match sort.expr.get_type(schema)? {
             DataType::Dictionary(key, value) if *key != DataType::UInt32 && !is_group => {

@@ -1,5 +1,5 @@
-//! `regexp_replace` with PostgreSQL's replacements: `\&` is all that was found, and a `$` is a dollar. DataFusion takes
-//! `$1` for a group, and knows no `\&`.
+//! `regexp_replace` with PostgreSQL's replacements: `\&` is the whole match, and `$` is a plain character. DataFusion
+//! takes `$1` for a group, and does not know `\&`.
 //!
 //! No upstream issue known.
 
@@ -11,7 +11,7 @@ use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::{ColumnarValue, Documentation, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature};
 use std::sync::Arc;
 
-/// Registers it in the place of DataFusion's.
+/// Replaces DataFusion's `regexp_replace`.
 pub(super) fn register(context: &SessionContext) {
     if let Some(inner) = context.state().scalar_functions().get("regexp_replace") {
         context.register_udf(ScalarUDF::new_from_impl(RegexpReplace { inner: Arc::clone(inner) }));
@@ -58,7 +58,7 @@ impl ScalarUDFImpl for RegexpReplace {
     }
 }
 
-/// A replacement in the words of DataFusion, which reads `\1` as PostgreSQL does.
+/// A replacement in DataFusion's notation, which reads `\1` as PostgreSQL does.
 fn translated(text: &str) -> String {
     text.replace('$', "$$").replace("\\&", "${0}")
 }

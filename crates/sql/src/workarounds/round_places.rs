@@ -1,6 +1,6 @@
-//! `round(x, places)` of a float at places that no float has: further left than its largest digit it is zero, further
-//! right than its last digit the float itself. DataFusion multiplies by a power of ten that is zero or infinite, which
-//! makes NaN of both.
+//! `round(x, places)` of a float at places that no float has. Left of the largest digit, the result is zero; right of
+//! the last digit, it is the float itself. DataFusion multiplies by a power of ten that is zero or infinite, and
+//! returns NaN for both.
 //!
 //! No upstream issue known.
 
@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// At these places and between them, a float times the power of ten is finite if it has a digit there.
+/// Between these places, a float times the power of ten is finite if the float has a digit there.
 const PLACES_MAX: i32 = 15;
 const PLACES_MIN: i32 = -300;
 
@@ -71,7 +71,7 @@ impl ScalarUDFImpl for Round {
             return self.inner.invoke_with_args(args);
         }
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let [values, places] = arrays.as_slice() else { return internal_err!("round of two") };
+        let [values, places] = arrays.as_slice() else { return internal_err!("round needs two arguments") };
         let values = cast(values, &DataType::Float64)?;
         let rows = values.as_primitive::<Float64Type>().iter().zip(places.as_primitive::<Int32Type>());
         let results: Float64Array = rows.map(|(value, places)| Some(rounded(value?, places?))).collect();

@@ -1,5 +1,5 @@
-//! `lag(x, n, other)` and `lead(x, n, other)` where each row says how far away the other row is, or what stands in for
-//! one that is not there. DataFusion takes only constants for both.
+//! `lag(x, n, other)` and `lead(x, n, other)` with a distance or a default that differs by row. DataFusion takes only
+//! constants for both.
 //!
 //! No upstream issue known.
 
@@ -16,7 +16,7 @@ use datafusion::physical_plan::PhysicalExpr;
 use datafusion::physical_plan::expressions::Literal;
 use std::sync::Arc;
 
-/// Puts these functions in the place of DataFusion's.
+/// Replaces DataFusion's `lag` and `lead`.
 pub(crate) fn register(context: &SessionContext) {
     for (name, direction) in [("lag", -1), ("lead", 1)] {
         if let Some(inner) = context.state().window_functions().get(name) {
@@ -28,11 +28,12 @@ pub(crate) fn register(context: &SessionContext) {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Shift {
     inner: Arc<WindowUDF>,
-    /// What a positive distance is multiplied by.
+    /// The sign of the distance: -1 for `lag`, 1 for `lead`.
     direction: i64,
 }
 
-/// Whether DataFusion's own function does: for constants, but for a distance that is NULL, which it takes for 1.
+/// Whether DataFusion's own function can be used: distance and default are constants, and the distance is not NULL,
+/// which it takes for 1.
 fn are_constant(args: &[Arc<dyn PhysicalExpr>]) -> bool {
     args.iter().enumerate().skip(1).all(|(place, expr)| {
         expr.downcast_ref::<Literal>().is_some_and(|literal| place > 1 || !literal.value().is_null())
@@ -56,7 +57,7 @@ impl WindowUDFImpl for Shift {
     }
 
     fn partition_evaluator(&self, args: PartitionEvaluatorArgs<'_>) -> Result<Box<dyn PartitionEvaluator>> {
-        // DataFusion leaves NULLs out only for constants, and refuses others.
+        // DataFusion supports IGNORE NULLS only with constants, and refuses the rest.
         if are_constant(args.input_exprs()) || args.ignore_nulls() {
             return self.inner.partition_evaluator_factory(args);
         }
@@ -84,7 +85,7 @@ impl WindowUDFImpl for Shift {
     }
 }
 
-/// The rows of one partition.
+/// The function over the rows of one partition.
 #[derive(Debug)]
 struct Shifted {
     direction: i64,

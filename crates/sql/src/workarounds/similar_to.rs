@@ -1,5 +1,5 @@
-//! `SIMILAR TO`: its pattern becomes a regular expression that the whole text must match. DataFusion takes the pattern
-//! for a regular expression as it is.
+//! `SIMILAR TO`. Its pattern becomes a regular expression that must match the whole text. DataFusion uses the pattern
+//! itself as a regular expression.
 //!
 //! [#22263](https://github.com/apache/datafusion/issues/22263) is fixed upstream by
 //! [#23188](https://github.com/apache/datafusion/pull/23188), which is not in 55.2.
@@ -95,7 +95,7 @@ fn regular_expression(pattern: &str, escape: char) -> std::result::Result<String
     Ok(expression)
 }
 
-/// A character that stands for itself.
+/// Appends a character that stands for itself.
 fn push_literal(expression: &mut String, literal: char) {
     if literal.is_ascii_punctuation() {
         expression.push('\\');

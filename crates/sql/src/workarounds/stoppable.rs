@@ -1,5 +1,5 @@
-//! Operators that make many rows of one are made to pause now and then: DataFusion pauses where rows come from, and a
-//! cross join, once it has its inputs, would go on after everybody has stopped waiting for it.
+//! Makes operators that multiply rows yield to the scheduler now and then. DataFusion yields where rows are read, so a
+//! cross join that has read its inputs would continue after its query was cancelled.
 //!
 //! Waits for [#19358](https://github.com/apache/datafusion/issues/19358).
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 const MULTIPLIERS: [&str; 6] =
     ["CrossJoinExec", "NestedLoopJoinExec", "HashJoinExec", "SortMergeJoinExec", "UnnestExec", "RecursiveQueryExec"];
 
-/// Wraps them.
+/// Wraps operators that multiply rows in a [`CooperativeExec`].
 #[derive(Debug)]
 pub(crate) struct Stoppable;
 

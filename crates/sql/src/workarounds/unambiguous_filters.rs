@@ -1,7 +1,7 @@
-//! Keeps filters from going below a step whose columns do not all have names of their own, as those of a table that is
-//! joined with itself: DataFusion finds the columns of a filter by their names there, and takes the first.
+//! Keeps filters above a step that has several columns of one name, such as a join of a table with itself. DataFusion
+//! finds a filter's columns by name there, and takes the first.
 //!
-//! Such a step is hidden while DataFusion moves filters. The steps below it move their own.
+//! Such a step is hidden while DataFusion moves filters. Filters below it are still moved.
 //!
 //! [#25296](https://github.com/apache/datafusion/issues/25296) and
 //! [#25244](https://github.com/apache/datafusion/issues/25244)
@@ -21,7 +21,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Puts the rule around those of DataFusion that move filters.
+/// Wraps DataFusion's rules that move filters.
 pub(crate) fn keep_filters_unambiguous(optimizer: &mut PhysicalOptimizer) {
     for rule in &mut optimizer.rules {
         if rule.name().starts_with("FilterPushdown") {
@@ -68,7 +68,7 @@ fn has_equal_names(schema: &Schema) -> bool {
     !schema.fields().iter().all(|field| names.insert(field.name()))
 }
 
-/// A step that filters do not pass.
+/// A step that no filter is moved through.
 #[derive(Debug)]
 struct Hidden {
     step: Arc<dyn ExecutionPlan>,
@@ -107,14 +107,14 @@ impl ExecutionPlan for Hidden {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match children.pop() {
             Some(step) => Ok(Arc::new(Self { step })),
-            None => internal_err!("a hidden step is one"),
+            None => internal_err!("a hidden step has one input"),
         }
     }
 
     fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         match children.pop() {
             Some(step) => Ok(Arc::new(Self { step })),
-            None => internal_err!("a hidden step is one"),
+            None => internal_err!("a hidden step has one input"),
         }
     }
 

@@ -6,7 +6,7 @@ use super::assign::{assign, plain};
 use super::chunk_change::{ChunkChange, Successor};
 use super::insert::append_named;
 use super::returning_rows::ReturningRows;
-use crate::dml::change::{Change, Kind};
+use crate::dml::change::{Change, ChangeKind};
 use crate::run::answer::Rows;
 use crate::run::interrupt::Interrupt;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
@@ -145,11 +145,11 @@ impl<'a> ChangeWriter<'a> {
         let mut values = Vec::new();
         for (array, position) in rows.columns().iter().skip(2).zip(&self.change.columns) {
             let array = assign(definition, *position, &plain(array, &definition.columns[*position])?, None)?;
-            if self.change.returning.is_some() || self.change.kind == Kind::Move {
+            if self.change.returning.is_some() || self.change.kind == ChangeKind::Move {
                 whole[*position] = Some(self.batch.completed(table, *position, &array)?);
             }
             values.push(match self.change.kind {
-                Kind::Set => self.batch.stored(table, *position, &array)?,
+                ChangeKind::Set => self.batch.stored(table, *position, &array)?,
                 _ => array,
             });
         }
@@ -169,14 +169,14 @@ impl<'a> ChangeWriter<'a> {
     {
         let Some(mut chunk) = self.pending.remove(&position) else { return Ok(()) };
         // Rows that must wait until others are removed stay until the end.
-        if self.change.kind != Kind::Move || self.change.table.definition.unique.is_empty() {
+        if self.change.kind != ChangeKind::Move || self.change.table.definition.unique.is_empty() {
             self.pending_bytes -= chunk.bytes;
         }
         self.interrupt.check()?;
         while running.len() >= self.limits.threads.max(1) {
             self.finish(running, scan)?;
         }
-        if self.change.kind == Kind::Move {
+        if self.change.kind == ChangeKind::Move {
             for values in std::mem::take(&mut chunk.values) {
                 self.moved.push(self.named(values)?);
             }

@@ -1,6 +1,6 @@
 //! The change of one chunk: removed rows, or columns with new values.
 
-use crate::dml::change::{Change, Kind};
+use crate::dml::change::{Change, ChangeKind};
 use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder, UInt32Array};
 use arrow::compute::{concat, filter};
 use atsdb_core::{Error, ErrorKind, NewChunk, Result};
@@ -39,13 +39,13 @@ impl ChunkChange {
         let chunk_rows = chunk.entry.row_count as usize;
         let numbers = self.numbers()?;
         let distinct = count_distinct(&numbers, chunk_rows)?;
-        if distinct < numbers.len() && change.kind != Kind::Delete {
+        if distinct < numbers.len() && change.kind != ChangeKind::Delete {
             let name = &change.table.definition.name;
             return Err(Error::invalid(format!("UPDATE {name}: a row is to have several new values at once"))
                 .with_hint("FROM and WHERE must give at most one row for each row that is updated"));
         }
         let rewrite = match change.kind {
-            Kind::Set => Rewrite { keep: None, set: self.set(change, scan, position, &numbers)? },
+            ChangeKind::Set => Rewrite { keep: None, set: self.set(change, scan, position, &numbers)? },
             _ if distinct == chunk_rows => return Ok((Successor::Chunk(None), distinct as u64)),
             _ => Rewrite { keep: Some(others(&numbers, chunk_rows)), set: Vec::new() },
         };

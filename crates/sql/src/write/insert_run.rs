@@ -53,7 +53,7 @@ enum Keys {
 }
 
 /// The outcome of a statement.
-pub(crate) enum Pushed {
+pub(crate) enum PushOutcome {
     /// The number of rows, without those that were left out.
     Rows(u64),
     /// Only the parser can read it; nothing was stored.
@@ -159,16 +159,16 @@ impl InsertRun {
         parameters: &Parameters,
         interrupt: &Interrupt,
         batch: &mut Batch,
-    ) -> Result<Pushed> {
+    ) -> Result<PushOutcome> {
         let (before, left_out) = (self.row_count, self.left_out.len());
         match self.read(text, parameters, interrupt) {
-            Ok(Some(Read { is_duplicate: false, .. })) => {}
+            Ok(Some(ReadRows { is_duplicate: false, .. })) => {}
             Ok(Some(_)) => return Err(self.refuse_duplicate(before, batch)),
             refused => {
                 self.hand_over(before, batch)?;
                 return Ok(match refused {
-                    Err(error) => Pushed::Refused(error),
-                    Ok(_) => Pushed::NotPlain,
+                    Err(error) => PushOutcome::Refused(error),
+                    Ok(_) => PushOutcome::NotPlain,
                 });
             }
         }
@@ -182,10 +182,10 @@ impl InsertRun {
             if is_at_once {
                 batch.settle_keys()?;
                 let skipped_rows = skipped_rows.load(std::sync::atomic::Ordering::Relaxed) - skipped_before;
-                return Ok(Pushed::Rows(row_count.saturating_sub(skipped_rows)));
+                return Ok(PushOutcome::Rows(row_count.saturating_sub(skipped_rows)));
             }
         }
-        Ok(Pushed::Rows(row_count))
+        Ok(PushOutcome::Rows(row_count))
     }
 
     /// Passes all waiting rows to the batch.
@@ -200,10 +200,10 @@ impl InsertRun {
     }
 
     /// Reads the rows into the columns; `None` if the statement is not plain.
-    fn read(&mut self, text: &str, parameters: &Parameters, interrupt: &Interrupt) -> Result<Option<Read>> {
+    fn read(&mut self, text: &str, parameters: &Parameters, interrupt: &Interrupt) -> Result<Option<ReadRows>> {
         let mut insert = InsertText::resume(text, self.head.len(), parameters);
         let mut row: Vec<Literal<'_>> = Vec::with_capacity(self.columns.len());
-        let mut read = Read { row_count: 0, is_duplicate: false };
+        let mut read = ReadRows { row_count: 0, is_duplicate: false };
         loop {
             match insert.next(&mut row)? {
                 Step::Row => {}
@@ -221,7 +221,7 @@ impl InsertRun {
         }
     }
 
-    fn push_row(&mut self, row: &[Literal<'_>], read: &mut Read) -> Result<()> {
+    fn push_row(&mut self, row: &[Literal<'_>], read: &mut ReadRows) -> Result<()> {
         let place = |column: &LiteralColumn| {
             format!("table {}, column {}, row {}", self.table.definition.name, column.name(), read.row_count)
         };
@@ -304,7 +304,7 @@ impl InsertRun {
 }
 
 /// The rows that were read from a statement.
-struct Read {
+struct ReadRows {
     row_count: u64,
     /// Whether one of its rows has a key that exists.
     is_duplicate: bool,

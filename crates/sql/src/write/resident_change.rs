@@ -3,7 +3,7 @@
 use super::assign::{assign, plain};
 use super::change_writer::ChangedRows;
 use super::returning_rows::ReturningRows;
-use crate::dml::change::{Change, Kind};
+use crate::dml::change::{Change, ChangeKind};
 use crate::run::answer::Rows;
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::UInt32Type;
@@ -29,7 +29,7 @@ pub(crate) fn change_resident(
         };
         let (parts, numbers) = (place(0)?, place(1)?);
         for (part, number) in parts.values().iter().zip(numbers.values()) {
-            if !gone.insert((*part, *number)) && change.kind != Kind::Delete {
+            if !gone.insert((*part, *number)) && change.kind != ChangeKind::Delete {
                 let name = &definition.name;
                 return Err(Error::invalid(format!("UPDATE {name}: a row is to have several new values at once"))
                     .with_hint("FROM and WHERE must give at most one row for each row that is updated"));

@@ -78,7 +78,7 @@ impl Part {
 
 /// A row of the right side.
 #[derive(Clone)]
-struct Found {
+struct Match {
     part: Arc<Part>,
     row: usize,
 }
@@ -92,10 +92,10 @@ pub(super) struct Matcher {
     /// The left batch, and its first row that is not emitted yet.
     open: Option<(Part, usize)>,
     /// The right row that is compared with next; `None` at the end.
-    ahead: Option<Found>,
+    ahead: Option<Match>,
     started: bool,
     /// For a backward search: the last row that was passed.
-    behind: Option<Found>,
+    behind: Option<Match>,
 }
 
 impl Matcher {
@@ -106,7 +106,7 @@ impl Matcher {
     pub(super) async fn next(&mut self) -> Result<Option<RecordBatch>> {
         if !self.started {
             self.started = true;
-            self.ahead = self.right.next().await?.map(|part| Found { part: Arc::new(part), row: 0 });
+            self.ahead = self.right.next().await?.map(|part| Match { part: Arc::new(part), row: 0 });
         }
         loop {
             let (part, start) = match self.open.take() {
@@ -136,7 +136,7 @@ impl Matcher {
     }
 
     /// The match of a left row.
-    async fn find(&mut self, left: &Part, row: usize) -> Result<Option<Found>> {
+    async fn find(&mut self, left: &Part, row: usize) -> Result<Option<Match>> {
         let (key, time) = (left.key(row), left.time(row));
         // Whether rows with the same time are passed: in a backward search they are then the match, in a forward search
         // they are not.
@@ -155,7 +155,7 @@ impl Matcher {
             self.advance().await?;
         }
         let candidate = if self.task.is_backward() { &self.behind } else { &self.ahead };
-        let is_match = |found: &&Found| {
+        let is_match = |found: &&Match| {
             let (part, at) = (&found.part, found.row);
             part.key(at) == key && !part.null[at] && self.is_near(part.time(at), time)
         };
@@ -175,7 +175,7 @@ impl Matcher {
         let Some(ahead) = &mut self.ahead else { return Ok(()) };
         ahead.row += 1;
         if ahead.row == ahead.part.batch.num_rows() {
-            self.ahead = self.right.next().await?.map(|part| Found { part: Arc::new(part), row: 0 });
+            self.ahead = self.right.next().await?.map(|part| Match { part: Arc::new(part), row: 0 });
         }
         Ok(())
     }
@@ -191,11 +191,11 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn push(&mut self, row: usize, found: Option<Found>) {
+    fn push(&mut self, row: usize, found: Option<Match>) {
         self.left.push(row as u32);
         self.right.push(match found {
             None => (0, 0),
-            Some(Found { part, row }) => {
+            Some(Match { part, row }) => {
                 // Matches are found in the order of the right side's batches.
                 if !self.parts.last().is_some_and(|last| Arc::ptr_eq(last, &part)) {
                     self.parts.push(part);

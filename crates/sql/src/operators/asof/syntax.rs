@@ -10,14 +10,14 @@
 
 use super::rule::MARK;
 use crate::text::errors::from_parser;
-use crate::text::place::Place;
+use crate::text::source_position::SourcePosition;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
 
 /// Rewrites the ASOF joins of a statement.
-pub(crate) fn rewrite_tokens(tokens: Vec<TokenWithSpan>, place: Place) -> Result<Vec<TokenWithSpan>> {
+pub(crate) fn rewrite_tokens(tokens: Vec<TokenWithSpan>, place: SourcePosition) -> Result<Vec<TokenWithSpan>> {
     if !tokens.iter().any(|token| is(token, Keyword::ASOF)) {
         return Ok(tokens);
     }
@@ -121,7 +121,7 @@ fn word(text: &str) -> Token {
     Token::make_word(text, None)
 }
 
-fn syntax_error(tokens: &[TokenWithSpan], at: usize, place: Place) -> atsdb_core::Error {
+fn syntax_error(tokens: &[TokenWithSpan], at: usize, place: SourcePosition) -> atsdb_core::Error {
     let found = tokens.get(at).map_or("end of statement".to_owned(), |token| token.token.to_string());
     let span = tokens.get(at).or(tokens.last()).map_or(Span::empty(), |token| token.span);
     let expected = "ON a.k = b.k AND a.t >= b.t, or MATCH_CONDITION (a.t >= b.t) ON a.k = b.k, after ASOF JOIN";

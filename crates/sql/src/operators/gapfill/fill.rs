@@ -10,7 +10,7 @@ use datafusion::common::ScalarValue;
 
 /// One row of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct BucketPosition {
     /// `None` for the row of times that are NULL.
     pub(crate) bucket: Option<i64>,
     /// The series' row; `None` in a gap.
@@ -49,16 +49,16 @@ impl Walk {
     }
 
     /// The next places, at most `count_max`; none at the end.
-    pub(crate) fn places(&mut self, count_max: usize) -> Vec<Place> {
+    pub(crate) fn places(&mut self, count_max: usize) -> Vec<BucketPosition> {
         let mut places = Vec::new();
         while places.len() < count_max {
             let row = (self.next_row < self.buckets.len()).then_some(self.next_row);
             let of_row = row.filter(|row| self.buckets.is_valid(*row)).map(|row| self.buckets.value(row));
             let place = match (row, of_row, self.next_bucket) {
                 (None, _, None) => break,
-                (_, Some(bucket), Some(next)) if bucket <= next => Place { bucket: Some(bucket), row },
-                (_, _, Some(next)) => Place { bucket: Some(next), row: None },
-                (Some(_), bucket, None) => Place { bucket, row },
+                (_, Some(bucket), Some(next)) if bucket <= next => BucketPosition { bucket: Some(bucket), row },
+                (_, _, Some(next)) => BucketPosition { bucket: Some(next), row: None },
+                (Some(_), bucket, None) => BucketPosition { bucket, row },
             };
             self.next_row += usize::from(place.row.is_some());
             if place.bucket == self.next_bucket {
@@ -133,8 +133,8 @@ impl Carry {
     }
 
     /// For each place the row of `values` to take.
-    pub(crate) fn rows(&mut self, values: &dyn Array, places: &[Place]) -> UInt32Array {
-        let row_at = |place: &Place| {
+    pub(crate) fn rows(&mut self, values: &dyn Array, places: &[BucketPosition]) -> UInt32Array {
+        let row_at = |place: &BucketPosition| {
             let valid = place.row.filter(|row| values.is_valid(*row));
             match (valid, place.bucket) {
                 (Some(row), Some(bucket)) => {
@@ -169,8 +169,8 @@ impl Line {
     }
 
     /// For each place the value on the line.
-    pub(crate) fn values(&mut self, values: &Float64Array, places: &[Place]) -> Float64Array {
-        let value_at = |place: &Place| {
+    pub(crate) fn values(&mut self, values: &Float64Array, places: &[BucketPosition]) -> Float64Array {
+        let value_at = |place: &BucketPosition| {
             if let Some(row) = place.row.filter(|row| values.is_valid(*row)) {
                 return Some(values.value(row));
             }

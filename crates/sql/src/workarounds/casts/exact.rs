@@ -1,13 +1,13 @@
-//! Casts of times that a comparison must not see through: to a finer unit, and of a local time to an instant.
+//! Casts of times that a comparison must not move to its literal: to a finer unit, and of a local time to an instant.
 //!
-//! DataFusion moves a cast from a column to the literal beside it, even if that loses something: of
-//! `CAST(t AS TIMESTAMP(3)) < '12:00:00.5'`, with `t` in seconds, it would make `t < '12:00:00'`. It puts such casts in
-//! by itself, wherever units differ. So after types are made equal these casts become functions, which DataFusion
-//! leaves alone, and which say themselves which times a literal stands for.
+//! DataFusion moves a cast from a column to the literal it is compared with, even if that loses precision: from `CAST(t
+//! AS TIMESTAMP(3)) < '12:00:00.5'`, with `t` in seconds, it would make `t < '12:00:00'`. It also inserts such casts
+//! itself wherever units differ. So after types are made equal, these casts become functions. DataFusion leaves
+//! functions alone, and each function reports which times a literal stands for.
 //!
-//! Waits for [#25095](https://github.com/apache/datafusion/issues/25095) (a local time as an instant). Of
-//! [#22142](https://github.com/apache/datafusion/issues/22142) DataFusion 55 has the half about coarser units; about
-//! finer ones
+//! Waits for [#25095](https://github.com/apache/datafusion/issues/25095) (a local time as an instant). DataFusion 55
+//! fixes the half of [#22142](https://github.com/apache/datafusion/issues/22142) that is about coarser units; for finer
+//! ones no upstream issue is known.
 //! no upstream issue is known.
 
 use crate::functions::arguments::per_second;
@@ -54,18 +54,18 @@ fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct TimeCast {
     target: DataType,
-    /// Whether a time that does not fit becomes NULL.
+    /// True for TRY_CAST: a time that does not fit becomes NULL.
     is_try: bool,
     signature: Signature,
 }
 
 impl TimeCast {
-    /// The cast that an expression is, and of what; `None` for others than those that lose something when turned round.
+    /// Returns the cast and its operand if the expression is a cast of a column that cannot be reversed without loss.
     fn of(expr: &Expr, schema: &DFSchema) -> Option<(Self, Expr)> {
         let (times, target, is_try) = match expr {
             Expr::Cast(cast) => (cast.expr.as_ref(), cast.field.data_type().clone(), false),
             Expr::TryCast(cast) => (cast.expr.as_ref(), cast.field.data_type().clone(), true),
-            // DataFusion makes casts of these.
+            // DataFusion replaces these functions by casts later.
             Expr::ScalarFunction(call) if matches!(call.func.name(), "arrow_cast" | "arrow_try_cast") => {
                 (call.args.first()?, expr.get_type(schema).ok()?, call.func.name() == "arrow_try_cast")
             }
@@ -104,7 +104,7 @@ impl ScalarUDFImpl for TimeCast {
         Ok(Arc::new(Field::new(self.name(), self.target.clone(), is_nullable)))
     }
 
-    /// Casts of one column to several types are several columns.
+    /// The target type is part of the name: casts of one column to several types are several columns.
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
         Ok(format!("{}({} AS {})", self.name(), args[0].schema_name(), self.target))
     }
@@ -114,7 +114,8 @@ impl ScalarUDFImpl for TimeCast {
         args.args[0].cast_to(&self.target, Some(&options))
     }
 
-    /// A literal between two counts of the narrower unit stands for no time, and has a place in their order.
+    /// Returns the range of times that are equal to the literal after the cast. It is empty for a literal between two
+    /// counts of the coarser unit, which still has a place in their order.
     fn preimage(&self, args: &[Expr], literal: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
         let ([times], Some(value)) = (args, literal.as_literal()) else { return Ok(PreimageResult::None) };
         let from = info.get_data_type(times)?;
@@ -122,7 +123,7 @@ impl ScalarUDFImpl for TimeCast {
             return Ok(PreimageResult::None);
         };
         let ratio = per_second(*fine) / per_second(*narrow);
-        // What does not fit is NULL, but has a place in the order.
+        // A time that does not fit becomes NULL here, so no range of times stands for the literal.
         let is_partial = self.is_try || is_shifted(from_zone.as_deref(), to_zone.as_deref());
         if is_partial || ratio <= 1 || value.data_type() != self.target {
             return Ok(PreimageResult::None);

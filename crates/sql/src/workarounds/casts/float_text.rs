@@ -5,11 +5,11 @@
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 
-/// The exponents from which on a power of ten is written: the digits that every number of the type has.
+/// From this power of ten on, numbers are written with an exponent: the digits that every number of the type has.
 const DOUBLE_DIGITS: i32 = 15;
 const REAL_DIGITS: i32 = 6;
 
-/// A float of an array; `None` for NULL.
+/// The text of one float of an array; `None` for NULL.
 pub(super) fn float_text(array: &ArrayRef, row: usize) -> Option<String> {
     if array.is_null(row) {
         return None;
@@ -26,7 +26,7 @@ pub(super) fn float_text(array: &ArrayRef, row: usize) -> Option<String> {
     })
 }
 
-/// `scientific` is the number with one digit before the point.
+/// The text of a float. `scientific` is the number with one digit before the point.
 fn text(value: f64, scientific: &str, digits_max: i32) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -45,7 +45,7 @@ fn text(value: f64, scientific: &str, digits_max: i32) -> String {
     format!("{sign}{mantissa}e{sign_of_exponent}{:02}", exponent.abs())
 }
 
-/// Digits of which the first counts `10^exponent`.
+/// Writes digits without an exponent. The first digit counts `10^exponent`.
 fn plain(digits: &str, exponent: i32) -> String {
     if exponent < 0 {
         return format!("0.{}{digits}", "0".repeat(exponent.unsigned_abs() as usize - 1));

@@ -1,4 +1,4 @@
-//! Floats rounded to whole numbers: of two neighbours that are as near, the even one.
+//! Floats rounded to whole numbers. Halves go to the even neighbour.
 //!
 //! Part of [`postgres`](super::postgres). Waits for [#11886](https://github.com/apache/datafusion/issues/11886).
 
@@ -58,7 +58,7 @@ fn rounded(array: &ArrayRef, is_half_even: bool) -> ArrayRef {
     }
 }
 
-/// Floats as integers of a type; what does not fit is an error, or NULL where the options say so.
+/// Rounds floats to integers of a type. A value that does not fit is an error, or NULL if the options say so.
 pub(super) fn to_integers(
     array: &ArrayRef,
     target: &DataType,

@@ -1,4 +1,4 @@
-//! Casts that DataFusion makes differently from PostgreSQL, or sees through where it must not.
+//! Casts that DataFusion makes differently from PostgreSQL, or moves where it must not.
 
 pub(super) mod exact;
 mod float_text;

@@ -1,9 +1,9 @@
-//! Casts as PostgreSQL does them: floats and decimals are rounded to integers, floats and times are written as it
-//! writes them (all are UTC, which is not said), and text becomes bytes, times and intervals as it reads them. `round`
-//! of a float goes to the even neighbour.
+//! Casts as PostgreSQL makes them: floats and decimals are rounded to integers; floats and times are written in its
+//! form (times in UTC, without a zone); text becomes bytes, times and intervals by its rules. `round` of a float goes
+//! to the even neighbour.
 //!
-//! DataFusion 55 truncates floats to integers, writes floats and times in forms of its own, takes text for bytes as it
-//! is, wants seconds in times, and takes a number in an interval for months. Waits for
+//! DataFusion 55 truncates floats to integers, writes floats and times in forms of its own, copies text to bytes
+//! unchanged, requires seconds in times, and reads a bare number in an interval as months. Waits for
 //! [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream issue is known.
 
 use super::float_text::float_text;
@@ -51,7 +51,7 @@ fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
         Expr::TryCast(cast) => (cast.expr.as_ref(), cast.field.data_type(), true),
         Expr::ScalarFunction(call) if call.func.name() == "round" => {
             return match call.args.as_slice() {
-                // A number as it is written is a NUMERIC in PostgreSQL, which is rounded away from zero.
+                // A number literal is a NUMERIC in PostgreSQL, which is rounded away from zero.
                 [operand] if is_float(operand, schema) && !is_written(operand) => {
                     Transformed::yes(ScalarUDF::new_from_impl(RoundHalfEven::new()).call(vec![operand.clone()]))
                 }
@@ -76,7 +76,7 @@ fn is_float(expr: &Expr, schema: &DFSchema) -> bool {
     expr.get_type(schema).is_ok_and(|ty| matches!(ty, DataType::Float32 | DataType::Float64))
 }
 
-/// Whether it is a number as it stands in the text.
+/// Whether it is a number literal.
 fn is_written(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(..) => true,
@@ -159,7 +159,7 @@ impl Conversion {
                     Some(text) => match parse_interval(text, None, None) {
                         Some(interval) => Ok(Some(interval)),
                         None if options.safe => Ok(None),
-                        None => exec_err!("'{text:.60}' is no interval"),
+                        None => exec_err!("'{text:.60}' is not an interval"),
                     },
                     None => Ok(None),
                 });
@@ -170,7 +170,7 @@ impl Conversion {
     }
 }
 
-/// Times as people and databases write them; others, as arrow reads them.
+/// Parses times as people and databases write them. Texts in other forms are left to arrow.
 fn times_of(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
     let DataType::Timestamp(unit, _) = target else { return Ok(cast_with_options(texts, target, options)?) };
     let unit = match unit {
@@ -187,7 +187,6 @@ fn times_of(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> R
     Ok(cast(&(Arc::new(read) as ArrayRef), target)?)
 }
 
-/// A time without the zeros at the end of its fraction.
 /// The times of all rows, without a zone.
 fn times_of_rows<T: ArrowTimestampType>(times: &PrimitiveArray<T>) -> impl Iterator<Item = Option<NaiveDateTime>>
 where
@@ -208,7 +207,7 @@ fn without_zeros(text: String) -> String {
 struct PostgresCast {
     conversion: Conversion,
     target: DataType,
-    /// Whether what does not fit becomes NULL.
+    /// True for TRY_CAST: a value that does not fit becomes NULL.
     is_try: bool,
     signature: Signature,
 }
@@ -231,7 +230,7 @@ impl ScalarUDFImpl for PostgresCast {
         Ok(Arc::new(Field::new(self.name(), self.target.clone(), is_nullable)))
     }
 
-    /// Casts of one column to several types are several columns.
+    /// The target type is part of the name: casts of one column to several types are several columns.
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
         Ok(format!("{}({} AS {})", self.name(), args[0].schema_name(), self.target))
     }

@@ -1,15 +1,15 @@
-//! Text as PostgreSQL reads it for bytes: `\x` and pairs of hexadecimal digits, or the bytes of the text itself, where
+//! Text as bytes, by PostgreSQL's rules: `\x` and pairs of hexadecimal digits, or the bytes of the text itself, where
 //! `\\` is a backslash and `\012` the byte of that octal number.
 //!
 //! Part of [`postgres`](super::postgres). No upstream issue known.
 
-/// The bytes that a text stands for.
+/// Parses a text as bytes.
 pub(crate) fn bytes_of(text: &str) -> Result<Vec<u8>, String> {
     match text.strip_prefix("\\x") {
         Some(digits) => of_digits(digits),
         None => of_escapes(text.as_bytes()),
     }
-    .ok_or_else(|| format!("'{text:.40}' are no bytes: write them '\\x00ff'"))
+    .ok_or_else(|| format!("'{text:.40}' cannot be read as bytes: write '\\x00ff'"))
 }
 
 fn of_digits(digits: &str) -> Option<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! Where quotients and products of decimals are planned: the types of a statement's columns follow from them.
+//! Plans quotients and products of decimals, on which the types of a statement's columns depend.
 
 use super::operation::{Operation, Sign};
 use datafusion::arrow::datatypes::DataType;
@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 /// The digits of integers of 64 bits.
 const INTEGER_DIGITS: u8 = 20;
 
-/// Asked while a statement is planned.
+/// Runs while a statement is planned.
 #[derive(Debug)]
 pub(crate) struct DecimalArithmetic;
 
@@ -38,7 +38,7 @@ impl ExprPlanner for DecimalArithmetic {
     }
 }
 
-/// The decimal type that has all numbers of a type.
+/// The decimal type that holds all numbers of a type.
 fn decimal_of(data_type: &DataType) -> Option<DataType> {
     match data_type {
         DataType::Decimal128(..) => Some(data_type.clone()),

@@ -1,4 +1,4 @@
-//! A decimal beside a float becomes a float.
+//! Turns a decimal into a float where it is combined with a float.
 
 use crate::workarounds::expressions::rewrite_expressions;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, DecimalType};
@@ -9,7 +9,7 @@ use datafusion::logical_expr::expr::{Between, BinaryExpr, Case, InList};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator, cast, lit};
 use datafusion::optimizer::AnalyzerRule;
 
-/// Functions that bring their arguments to one type.
+/// Functions that convert their arguments to one type.
 const UNITING: [&str; 4] = ["coalesce", "nullif", "greatest", "least"];
 
 /// Runs before types are made equal.
@@ -47,7 +47,8 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(if changed { Transformed::yes(expr) } else { Transformed::no(expr) })
 }
 
-/// Makes floats of the decimals among expressions if one of these is a float. Returns whether something changed.
+/// Converts the decimals among expressions to floats if one of the expressions is a float. Returns whether something
+/// changed.
 fn unite(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     let types: Vec<DataType> = exprs.iter().map(|expr| expr.get_type(schema).unwrap_or(DataType::Null)).collect();
     let is_decimal = |of: &DataType| matches!(of, DataType::Decimal128(..) | DataType::Decimal256(..));
@@ -61,7 +62,7 @@ fn unite(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     true
 }
 
-/// Whether an operator has two numbers of one type.
+/// Whether an operator converts its operands to one type.
 fn unites(operator: Operator) -> bool {
     use Operator as O;
     operator.is_numerical_operators()
@@ -69,7 +70,7 @@ fn unites(operator: Operator) -> bool {
         || matches!(operator, O::IsDistinctFrom | O::IsNotDistinctFrom)
 }
 
-/// A decimal as the float next to it.
+/// The decimal as a float of the same type as the other side.
 fn float_of(decimal: Expr) -> Expr {
     let read = match &decimal {
         Expr::Literal(ScalarValue::Decimal128(Some(value), precision, scale), _) => {

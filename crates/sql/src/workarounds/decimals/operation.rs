@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// The most digits of a decimal.
 const DIGITS_MAX: u8 = 38;
 
-/// Digits after the point of a quotient: as many as PostgreSQL gives those between 1 and 9,999, and more where the
-/// digits before the point leave room for them.
+/// Digits after the point of a quotient: as many as PostgreSQL gives quotients between 1 and 9,999, and more if the
+/// digits before the point leave room.
 const QUOTIENT_SCALE_MIN: i8 = 16;
 const QUOTIENT_SCALE_MAX: i8 = 20;
 
@@ -34,7 +34,7 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    /// The operation on these types; `None` where DataFusion's own is right, or the types are no decimals.
+    /// The operation on these types; `None` if DataFusion's own is right, or the types are not decimals.
     pub(super) fn of(sign: Sign, left: &DataType, right: &DataType) -> Option<Self> {
         let (DataType::Decimal128(left_digits, left_scale), DataType::Decimal128(right_digits, right_scale)) =
             (left, right)
@@ -65,7 +65,7 @@ impl Operation {
         DataType::Decimal128(self.precision, self.scale)
     }
 
-    /// The result for two numbers in units of their scales.
+    /// Computes the result for two numbers, each in units of its scale.
     fn compute(&self, (left, left_scale): (i128, i8), (right, right_scale): (i128, i8)) -> Result<i128> {
         let (left, right) = (i256::from_i128(left), i256::from_i128(right));
         let (dividend, divisor) = match self.sign {
@@ -90,7 +90,7 @@ impl Operation {
     }
 }
 
-/// Both numbers, the first of which counts `10^digits` times as much.
+/// Both numbers, with the first multiplied by `10^digits`.
 fn scaled(dividend: i256, divisor: i256, digits: i8) -> Result<(i256, i256)> {
     let factor = i256::from_i128(10).checked_pow(u32::from(digits.unsigned_abs()));
     let scaled = factor.and_then(|factor| match digits >= 0 {
@@ -100,7 +100,7 @@ fn scaled(dividend: i256, divisor: i256, digits: i8) -> Result<(i256, i256)> {
     scaled.ok_or_else(|| ArrowError::ArithmeticOverflow("too many digits".to_owned()).into())
 }
 
-/// The quotient as a whole number, halves away from zero.
+/// The quotient as a whole number, rounded half away from zero.
 fn rounded(dividend: i256, divisor: i256) -> Option<i256> {
     let (quotient, rest) = (dividend.checked_div(divisor)?, dividend.checked_rem(divisor)?);
     let (rest, size) = (rest.wrapping_abs(), divisor.wrapping_abs());
@@ -136,7 +136,7 @@ impl ScalarUDFImpl for Operation {
         true
     }
 
-    /// What DataFusion's own operator is called: plans refer to expressions by these names.
+    /// Uses the name of DataFusion's own operator, because plans refer to expressions by these names.
     fn schema_name(&self, operands: &[Expr]) -> Result<String> {
         Ok(match operands {
             [left, right] => format!("{} {} {}", left.schema_name(), self.name(), right.schema_name()),
@@ -146,7 +146,7 @@ impl ScalarUDFImpl for Operation {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let [left, right] = arrays.as_slice() else { return internal_err!("{} of two", self.name()) };
+        let [left, right] = arrays.as_slice() else { return internal_err!("{} needs two operands", self.name()) };
         let (left, left_scale) = decimals(left)?;
         let (right, right_scale) = decimals(right)?;
         let result = |(left, right): (Option<i128>, Option<i128>)| match (left, right) {

@@ -1,5 +1,5 @@
-//! A length of time times a number is a length. A date and a length are a time, where DataFusion drops the time of day.
-//! Two dates are some days apart, an integer: DataFusion knows that type only in part.
+//! An interval times a number is an interval. A date plus an interval is a time, from which DataFusion drops the time
+//! of day. The difference of two dates is an integer, the number of days: DataFusion knows that type only in part.
 //!
 //! Waits for [#13850](https://github.com/apache/datafusion/issues/13850) (products) and
 //! [#19527](https://github.com/apache/datafusion/issues/19527) (dates and intervals).
@@ -12,7 +12,7 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExp
 use datafusion::logical_expr::{Expr, ExprSchemable, Operator, ScalarUDF, binary_expr, cast, lit};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
-/// Asked while a statement is planned: the types of its columns follow from it.
+/// Runs while a statement is planned: the types of its columns depend on it.
 #[derive(Debug)]
 pub(crate) struct LengthArithmetic;
 

@@ -1,5 +1,5 @@
-//! Lengths of time are compared by how long they are, a month being 30 days and a day 24 hours, where DataFusion
-//! compares months, days and the rest one by one.
+//! Compares intervals by their total length, where a month has 30 days and a day 24 hours. DataFusion compares months,
+//! days and the rest one by one.
 //!
 //! Waits for [#8468](https://github.com/apache/datafusion/issues/8468).
 
@@ -27,7 +27,7 @@ impl AnalyzerRule for Lengths {
         plan.transform_up_with_subqueries(|plan| {
             let schema = merge_schema(&plan.inputs());
             let names = NamePreserver::new(&plan);
-            // An order is by how long they are, too.
+            // ORDER BY sorts by the length, too.
             if let LogicalPlan::Sort(mut sort) = plan {
                 for key in &mut sort.expr {
                     if is_interval(&key.expr, &schema) {
@@ -60,7 +60,7 @@ fn order(expr: Expr) -> Expr {
     ScalarUDF::new_from_impl(IntervalOrder::new()).call(vec![expr])
 }
 
-/// A length, or text that stands beside one, as a number.
+/// An interval, or text that is compared with one, as a number.
 fn compared(expr: Expr, schema: &DFSchema) -> Expr {
     match expr.get_type(schema) {
         Ok(DataType::Interval(_) | DataType::Duration(_)) => order(expr),
@@ -95,7 +95,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     }
 }
 
-/// Whether all of them are lengths, or become lengths because one is.
+/// Whether these are compared as intervals: one is an interval, and the others are or can become intervals.
 fn is_compared(exprs: &[&Expr], schema: &DFSchema) -> bool {
     exprs.iter().any(|expr| is_length(expr, schema)) && exprs.iter().all(|expr| may_be_length(expr, schema))
 }

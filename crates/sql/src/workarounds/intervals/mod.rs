@@ -1,4 +1,4 @@
-//! Lengths of time: how they are compared, multiplied and added to dates.
+//! Intervals: their comparison, multiplication, and addition to dates.
 
 pub(super) mod arithmetic;
 pub(super) mod comparison;

@@ -1,4 +1,4 @@
-//! How long a length of time is, as a number to compare.
+//! The total length of an interval as a number that can be compared.
 //!
 //! Part of [`comparison`](super::comparison).
 
@@ -11,10 +11,10 @@ use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl,
 
 const SECOND_NANOS: i128 = 1_000_000_000;
 const DAY_NANOS: i128 = 86_400 * SECOND_NANOS;
-/// PostgreSQL's.
+/// PostgreSQL's length of a month, in days.
 const MONTH_DAYS: i128 = 30;
 
-/// Nanoseconds.
+/// The type of the length in nanoseconds.
 const RESULT: DataType = DataType::Decimal128(38, 0);
 
 #[derive(Debug, PartialEq, Eq, Hash)]

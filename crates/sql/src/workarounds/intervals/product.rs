@@ -1,4 +1,4 @@
-//! A length of time, several times: what is left of a month becomes days, and what is left of a day its part.
+//! An interval times a number. A fraction of a month becomes days, and a fraction of a day hours and smaller units.
 //!
 //! Part of [`arithmetic`](super::arithmetic).
 

@@ -1,5 +1,5 @@
-//! `avg` of a `BIGINT`: exact, as PostgreSQL's `NUMERIC`, where DataFusion adds up floats of 53 bits. Averages of
-//! narrower integers stay floats, which lose nothing of them.
+//! Exact `avg` of a `BIGINT`, with the type of PostgreSQL's `NUMERIC`. DataFusion adds up floats of 53 bits. Averages
+//! of narrower integers stay floats, which lose no digit of them.
 //!
 //! No upstream issue known.
 
@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// DataFusion's `avg`, but for integers of 64 bits.
+/// DataFusion's `avg`, replaced for integers of 64 bits.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ExactAverage {
     inner: Arc<AggregateUDF>,
@@ -173,7 +173,7 @@ impl Accumulator for Average {
     }
 }
 
-/// The average of the different values.
+/// The average of the distinct values.
 #[derive(Debug)]
 struct DistinctAverage(DistinctSum);
 

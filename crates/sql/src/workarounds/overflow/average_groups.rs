@@ -1,4 +1,4 @@
-//! The exact averages of many groups at once.
+//! Exact averages of many groups at once.
 
 use super::wide_sum::{AVERAGE, STATE, average, each_of, states_of};
 use crate::workarounds::filters::unwanted;
@@ -51,7 +51,7 @@ impl GroupsAccumulator for AverageGroups {
         self.reserve(total_num_groups);
         let (sums, counts) = (&mut self.sums, &mut self.counts);
         let more = values[1].as_primitive::<UInt64Type>().values();
-        // Of no values there is no sum.
+        // A partial sum of no values is NULL, and is skipped.
         each_of(&values[0], |row, sum| {
             let group = group_indices[row];
             sums[group] += sum;

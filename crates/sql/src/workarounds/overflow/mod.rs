@@ -1,10 +1,10 @@
-//! Integers that do not fit their type are an error, as in PostgreSQL, where DataFusion wraps.
+//! Integers that do not fit their type are an error, as in PostgreSQL. DataFusion wraps around.
 //!
-//! Owned here: `+`, `-` and `*` of integers and their negation ([`CheckIntegers`], which puts an
-//! [`Operation`](operation::Operation) in the place of DataFusion's operator as soon as types are known, so that
-//! constants are checked too), `sum` of integers ([`IntegerSum`](sum::IntegerSum)), `avg` of those of 64 bits
-//! ([`ExactAverage`](average::ExactAverage)), and floats divided by zero ([`quotient`]). Not owned: division of
-//! integers, casts, `abs` and arithmetic of times and decimals, which DataFusion checks.
+//! Owned here: `+`, `-` and `*` of integers and their negation ([`CheckIntegers`], which replaces DataFusion's operator
+//! by an [`Operation`](operation::Operation) as soon as types are known, so that constants are checked too), `sum` of
+//! integers ([`IntegerSum`](sum::IntegerSum)), `avg` of integers of 64 bits ([`ExactAverage`](average::ExactAverage)),
+//! and floats divided by zero ([`quotient`]). Not owned: division of integers, casts, `abs` and arithmetic of times and
+//! decimals, which DataFusion checks.
 //!
 //! Waits for [#3520](https://github.com/apache/datafusion/issues/3520) and
 //! [#21318](https://github.com/apache/datafusion/issues/21318); for `sum` and `avg` no upstream issue is known.
@@ -26,7 +26,7 @@ use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::AggregateUDF;
 use std::sync::Arc;
 
-/// Puts the sum that is checked and the average that is exact in the place of DataFusion's.
+/// Replaces DataFusion's `sum` and `avg` by the checked sum and the exact average.
 pub(crate) fn check_sums(context: &SessionContext) {
     if let Some(inner) = context.state().aggregate_functions().get("sum") {
         context.register_udaf(AggregateUDF::new_from_impl(sum::IntegerSum::new(Arc::clone(inner))));

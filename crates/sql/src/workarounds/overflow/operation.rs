@@ -1,4 +1,4 @@
-//! An operation on integers that fails where its result does not fit.
+//! An operation on integers that fails if its result does not fit.
 
 use datafusion::arrow::array::Array;
 use datafusion::arrow::compute::kernels::numeric::{add, mul, neg, sub};
@@ -38,7 +38,7 @@ impl Sign {
     }
 }
 
-/// One of the operations. Both sides have the same type already, which is the result's.
+/// An operation on integers. Both operands already have the same type, which is also the result's.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Operation {
     sign: Sign,
@@ -46,7 +46,7 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    /// The operation applied to its operands.
+    /// Applies the operation to its operands.
     pub(super) fn call(sign: Sign, operands: Vec<Expr>) -> Expr {
         let operation = Self { sign, signature: Signature::user_defined(Volatility::Immutable) };
         let function = Arc::new(ScalarUDF::new_from_impl(operation));
@@ -70,7 +70,7 @@ impl ScalarUDFImpl for Operation {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types.first() {
             Some(first) => Ok(first.clone()),
-            None => internal_err!("{} of nothing", self.name()),
+            None => internal_err!("{} without operands", self.name()),
         }
     }
 
@@ -84,7 +84,7 @@ impl ScalarUDFImpl for Operation {
         true
     }
 
-    /// What DataFusion's own operator is called: plans refer to expressions by these names.
+    /// Uses the name of DataFusion's own operator, because plans refer to expressions by these names.
     fn schema_name(&self, operands: &[Expr]) -> Result<String> {
         Ok(match operands {
             [left, right] => format!("{} {} {}", left.schema_name(), self.name(), right.schema_name()),
@@ -108,7 +108,7 @@ impl ScalarUDFImpl for Operation {
     }
 }
 
-/// The operation that stands for an operator of DataFusion's.
+/// The checked operation for an operator of DataFusion's.
 pub(super) fn of_binary(binary: BinaryExpr) -> Expr {
     match Sign::of(binary.op) {
         Some(sign) => Operation::call(sign, vec![*binary.left, *binary.right]),

@@ -1,4 +1,4 @@
-//! A float divided by zero is an error, as in PostgreSQL, where DataFusion makes it infinite.
+//! A float divided by zero is an error, as in PostgreSQL. DataFusion returns infinity.
 //!
 //! No upstream issue known.
 
@@ -53,7 +53,7 @@ impl ScalarUDFImpl for Quotient {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types.first() {
             Some(first) => Ok(first.clone()),
-            None => internal_err!("a quotient of nothing"),
+            None => internal_err!("a quotient without operands"),
         }
     }
 
@@ -66,7 +66,7 @@ impl ScalarUDFImpl for Quotient {
         true
     }
 
-    /// What DataFusion's own operator is called: plans refer to expressions by these names.
+    /// Uses the name of DataFusion's own operator, because plans refer to expressions by these names.
     fn schema_name(&self, operands: &[Expr]) -> Result<String> {
         Ok(match operands {
             [left, right] => format!("{} / {}", left.schema_name(), right.schema_name()),
@@ -75,7 +75,7 @@ impl ScalarUDFImpl for Quotient {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let [left, right] = args.args.as_slice() else { return internal_err!("a quotient of two") };
+        let [left, right] = args.args.as_slice() else { return internal_err!("a quotient needs two operands") };
         if may_divide(left, right)? {
             return apply(left, right, div);
         }
@@ -83,7 +83,7 @@ impl ScalarUDFImpl for Quotient {
     }
 }
 
-/// Whether no value is divided by zero. NULL divided by zero is NULL.
+/// Whether the division is allowed: no value other than NULL is divided by zero.
 fn may_divide(left: &ColumnarValue, right: &ColumnarValue) -> Result<bool> {
     let dividends = match left {
         ColumnarValue::Scalar(value) if value.is_null() => return Ok(true),

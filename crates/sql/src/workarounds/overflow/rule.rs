@@ -1,4 +1,4 @@
-//! Where the operators of a plan are replaced.
+//! Replaces the operators of a plan.
 
 use super::operation::{Operation, Sign, of_binary};
 use super::quotient::quotient;
@@ -9,7 +9,7 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 
-/// Runs when types have been made equal, and before constants are computed.
+/// Runs after types have been made equal, and before constants are computed.
 #[derive(Debug)]
 pub(crate) struct CheckIntegers;
 
@@ -35,7 +35,7 @@ impl AnalyzerRule for CheckIntegers {
     }
 }
 
-/// The expression with its operations on integers checked. Types must have been made equal.
+/// Replaces the operations on integers in an expression by checked ones. Types must have been made equal.
 pub(crate) fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|expr| match expr {
         Expr::BinaryExpr(binary) if Sign::of(binary.op).is_some() => {

@@ -1,5 +1,5 @@
-//! `sum` of integers: in 128 bits, so that only the result has to fit. The sum of a `BIGINT` is a `DECIMAL(38, 0)`, as
-//! wide as `NUMERIC` is in PostgreSQL for it; the sum of a narrower type is a `BIGINT`.
+//! `sum` of integers, computed in 128 bits, so that only the result has to fit. The sum of a `BIGINT` is a `DECIMAL(38,
+//! 0)`, wide like PostgreSQL's `NUMERIC`; the sum of a narrower type is a `BIGINT`.
 
 use super::sum_distinct::DistinctSum;
 use super::sum_groups::SumGroups;
@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// DataFusion's `sum`, but for integers.
+/// DataFusion's `sum`, replaced for integers.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct IntegerSum {
     inner: Arc<AggregateUDF>,
@@ -49,7 +49,7 @@ impl AggregateUDFImpl for IntegerSum {
         &self.signature
     }
 
-    /// Integers stay as they are: their type decides the result's.
+    /// Keeps integers in their type, because it decides the type of the result.
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types {
             [data_type] if data_type.is_integer() => Ok(types.to_vec()),
@@ -119,7 +119,7 @@ fn sums_integers(fields: &[FieldRef]) -> bool {
 struct Sum {
     result: DataType,
     sum: i128,
-    /// How many values are in it: of none the sum is NULL.
+    /// The number of values. If it is 0, the sum is NULL.
     count: u64,
 }
 

@@ -7,11 +7,11 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
 use std::collections::HashMap;
 
-/// The sum of the different values of one group, or in a window.
+/// The sum of the distinct values of one group, or of the rows in a window.
 #[derive(Debug)]
 pub(super) struct DistinctSum {
     result: DataType,
-    /// How often each value came.
+    /// The number of occurrences of each value.
     counts: HashMap<i128, u64>,
     sum: i128,
 }
@@ -21,7 +21,7 @@ impl DistinctSum {
         Self { result, counts: HashMap::new(), sum: 0 }
     }
 
-    /// The sum of the values, and how many there are.
+    /// Returns the sum of the distinct values, and their number.
     pub(super) fn sum_and_count(&self) -> (i128, u64) {
         (self.sum, self.counts.len() as u64)
     }

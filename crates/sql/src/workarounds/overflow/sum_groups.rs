@@ -1,4 +1,4 @@
-//! The sums of many groups at once.
+//! Sums of many groups at once.
 
 use super::wide_sum::{STATE, each_of, states_of, sums_as};
 use crate::workarounds::filters::unwanted;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) struct SumGroups {
     result: DataType,
     sums: Vec<i128>,
-    /// Which groups have a value: of none the sum is NULL.
+    /// True for groups that have a value. The sum of others is NULL.
     seen: Vec<bool>,
 }
 

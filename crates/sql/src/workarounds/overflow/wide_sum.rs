@@ -1,4 +1,4 @@
-//! Sums in 128 bits: the values that go in, and the result that must fit; averages of them.
+//! Sums in 128 bits: their values, the result that must fit, and averages of them.
 
 use atsdb_core::Error;
 use datafusion::arrow::array::{
@@ -15,16 +15,17 @@ use datafusion::logical_expr::AggregateUDF;
 use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
 use std::sync::Arc;
 
-/// The type of a sum on its way, and of the sum of a `BIGINT`: no number of rows that can be read makes it overflow.
+/// The type of a partial sum, and of the sum of a `BIGINT`. No number of rows that can be read makes it overflow.
 pub(crate) const STATE: DataType = DataType::Decimal128(38, 0);
 
-/// Digits after the point: those that PostgreSQL's averages have at least, if they are not large.
+/// Digits after the point of an exact average: the smallest number that PostgreSQL's averages have, unless they are
+/// large.
 pub(super) const AVERAGE_SCALE: i8 = 16;
 
-/// The type of an exact average: 19 digits of a `BIGINT` and those after the point.
+/// The type of an exact average: the 19 digits of a `BIGINT` and those after the point.
 pub(crate) const AVERAGE: DataType = DataType::Decimal128(38, AVERAGE_SCALE);
 
-/// The average of some values with a sum, in units of [`AVERAGE`]: rounded, halves away from zero.
+/// The average of `count` values with a sum, in units of [`AVERAGE`], rounded half away from zero.
 pub(crate) fn average(sum: i128, count: u64) -> i128 {
     let (count, one) = (i128::from(count), 10_i128.pow(AVERAGE_SCALE.unsigned_abs().into()));
     let (whole, rest) = (sum / count, sum % count);
@@ -32,7 +33,7 @@ pub(crate) fn average(sum: i128, count: u64) -> i128 {
     whole * one + (rest * one + half) / count
 }
 
-/// A sum in 64 bits.
+/// Converts a sum to 64 bits, or fails.
 pub(crate) fn fitting(sum: i128) -> Result<i64> {
     i64::try_from(sum).map_err(|_| {
         let error = Error::invalid(format!("overflow: the sum is {sum}"));
@@ -49,7 +50,7 @@ pub(super) fn value(sum: Option<i128>, result: &DataType) -> Result<ScalarValue>
     }
 }
 
-/// Sums as an array of the result's type. `seen` says which of them have a value.
+/// Sums as an array of the result's type. `seen` marks the sums that have a value.
 pub(crate) fn sums_as(sums: Vec<i128>, seen: NullBuffer, result: &DataType) -> Result<ArrayRef> {
     match result {
         DataType::Int64 => {
@@ -63,10 +64,10 @@ pub(crate) fn sums_as(sums: Vec<i128>, seen: NullBuffer, result: &DataType) -> R
     }
 }
 
-/// Integers as sums on their way.
+/// Integers as partial sums.
 pub(super) fn states_of(array: &ArrayRef) -> Result<ArrayRef> {
     Ok(match array.data_type() {
-        // The cast would check whether each of them fits.
+        // A cast would check whether each value fits.
         DataType::Int64 => {
             let sums = array.as_primitive::<Int64Type>().unary::<_, Decimal128Type>(i128::from);
             Arc::new(sums.with_data_type(STATE))
@@ -75,13 +76,13 @@ pub(super) fn states_of(array: &ArrayRef) -> Result<ArrayRef> {
     })
 }
 
-/// The types that a function of DataFusion's own makes of its arguments' types.
+/// The types to which a function of DataFusion's converts its arguments.
 pub(super) fn coerced_by(function: &AggregateUDF, types: &[DataType]) -> Result<Vec<DataType>> {
     let fields: Vec<FieldRef> = types.iter().map(|of| Arc::new(Field::new("", of.clone(), true))).collect();
     Ok(fields_with_udf(&fields, function)?.iter().map(|field| field.data_type().clone()).collect())
 }
 
-/// Does something with an array's values in 128 bits: integers, or sums on their way.
+/// Calls `each` with the row and the value in 128 bits, for integers or partial sums. Skips NULLs.
 pub(super) fn each_of(array: &ArrayRef, mut each: impl FnMut(usize, i128)) -> Result<()> {
     fn visit<T: ArrowPrimitiveType<Native: Into<i128>>>(array: &PrimitiveArray<T>, mut each: impl FnMut(usize, i128)) {
         match array.nulls().filter(|nulls| nulls.null_count() > 0) {

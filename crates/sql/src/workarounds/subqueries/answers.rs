@@ -1,4 +1,4 @@
-//! What an expression over a subquery comes to: a column of something that is joined to the step's input.
+//! Replaces an expression over a subquery by a column of something that is joined to the step's input.
 
 use super::domain::{Domain, Names};
 use super::single_value::{nullable, single_value};
@@ -11,40 +11,40 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// Where an expression stands.
-pub(super) struct Asked<'a> {
+/// The step in which an expression was found.
+pub(super) struct SubqueryContext<'a> {
     pub(super) input: &'a LogicalPlan,
     pub(super) names: &'a Names,
     pub(super) is_condition: bool,
 }
 
-/// What stands in its place, over an input that may be another.
-pub(super) struct Found {
+/// The expression that replaces a subquery, and the step's new input, if it needs another.
+pub(super) struct Replacement {
     pub(super) input: Option<LogicalPlan>,
     pub(super) expr: Expr,
 }
 
-/// The answer to an expression that is a subquery; `None` if it stays as it is.
-pub(super) fn answer(expr: &Expr, asked: &Asked<'_>) -> Result<Option<Found>> {
+/// Replaces an expression that is a subquery; `None` if it stays as it is.
+pub(super) fn answer(expr: &Expr, context: &SubqueryContext<'_>) -> Result<Option<Replacement>> {
     match expr {
-        Expr::ScalarSubquery(subquery) => asked.scalar(subquery),
-        Expr::Exists(exists) => asked.exists(&exists.subquery, exists.negated),
+        Expr::ScalarSubquery(subquery) => context.scalar(subquery),
+        Expr::Exists(exists) => context.exists(&exists.subquery, exists.negated),
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
-            let found = asked.quantified(expr, subquery, Operator::Eq, &SetQuantifier::Any)?;
-            let negate = |found: Found| match negated {
-                true => Found { expr: not(found.expr), ..found },
+            let found = context.quantified(expr, subquery, Operator::Eq, &SetQuantifier::Any)?;
+            let negate = |found: Replacement| match negated {
+                true => Replacement { expr: not(found.expr), ..found },
                 false => found,
             };
             Ok(found.map(negate))
         }
         Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => {
-            // Not `<> ALL` as NOT IN: with a constant before it, DataFusion's anti join loses the NULLs.
+            // Not `<> ALL` as NOT IN: if the left side is a constant, DataFusion's anti join loses the NULLs.
             let is_member = matches!((op, quantifier), (Operator::Eq, SetQuantifier::Any));
-            if is_member && asked.is_condition && subquery.outer_ref_columns.is_empty() {
+            if is_member && context.is_condition && subquery.outer_ref_columns.is_empty() {
                 let member = InSubquery { expr: expr.clone(), subquery: subquery.clone(), negated: false };
-                return Ok(Some(Found { input: None, expr: Expr::InSubquery(member) }));
+                return Ok(Some(Replacement { input: None, expr: Expr::InSubquery(member) }));
             }
-            asked.quantified(expr, subquery, *op, quantifier)
+            context.quantified(expr, subquery, *op, quantifier)
         }
         _ => Ok(None),
     }
@@ -62,7 +62,7 @@ fn first_column(plan: &LogicalPlan) -> Expr {
     Expr::Column(Column::from(plan.schema().qualified_field(0)))
 }
 
-/// Whether a plan has exactly one row in any case.
+/// Whether a plan always has exactly one row.
 fn has_one_row(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
@@ -80,12 +80,12 @@ fn scalar_subquery(plan: LogicalPlan) -> Expr {
     Expr::ScalarSubquery(Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: Spans::new() })
 }
 
-impl Asked<'_> {
+impl SubqueryContext<'_> {
     fn domain(&self, subquery: &Subquery) -> Result<Domain<'_>> {
         Domain::of(&subquery.subquery, self.input, self.names)
     }
 
-    fn scalar(&self, subquery: &Subquery) -> Result<Option<Found>> {
+    fn scalar(&self, subquery: &Subquery) -> Result<Option<Replacement>> {
         let plan = subquery.subquery.as_ref();
         let domain = self.domain(subquery)?;
         if domain.columns.is_empty() {
@@ -95,7 +95,7 @@ impl Asked<'_> {
             let name = plan.schema().field(0).name().clone();
             let plan =
                 LogicalPlanBuilder::from(plan.clone()).project(vec![nullable(first_column(plan)).alias(name)])?;
-            return Ok(Some(Found { input: None, expr: scalar_subquery(plan.build()?) }));
+            return Ok(Some(Replacement { input: None, expr: scalar_subquery(plan.build()?) }));
         }
         if plan.schema().fields().len() != 1 {
             return Ok(None);
@@ -105,10 +105,10 @@ impl Asked<'_> {
         let name = self.names.next("scalar");
         let joined = self.joined(&domain, spread.plan, spread.values, vec![single_value(value).alias(name.clone())])?;
         let expr = joined.column(&name);
-        Ok(Some(Found { input: Some(joined.input), expr }))
+        Ok(Some(Replacement { input: Some(joined.input), expr }))
     }
 
-    fn exists(&self, subquery: &Subquery, negated: bool) -> Result<Option<Found>> {
+    fn exists(&self, subquery: &Subquery, negated: bool) -> Result<Option<Replacement>> {
         let domain = self.domain(subquery)?;
         if domain.columns.is_empty() {
             let found = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone())
@@ -116,7 +116,7 @@ impl Asked<'_> {
                 .aggregate(Vec::<Expr>::new(), vec![count(lit(1_i64)).alias("n")])?
                 .build()?;
             let found = binary(scalar_subquery(found), if negated { Operator::Eq } else { Operator::Gt }, lit(0_i64));
-            return Ok(Some(Found { input: None, expr: found }));
+            return Ok(Some(Replacement { input: None, expr: found }));
         }
         let Some(spread) = domain.spread(&subquery.subquery)? else { return Ok(None) };
         let name = self.names.next("exists");
@@ -124,7 +124,7 @@ impl Asked<'_> {
         let joined = self.joined(&domain, spread.plan, spread.values, vec![count])?;
         let column = joined.column(&name);
         let expr = if negated { column.is_null() } else { column.is_not_null() };
-        Ok(Some(Found { input: Some(joined.input), expr }))
+        Ok(Some(Replacement { input: Some(joined.input), expr }))
     }
 
     /// `expr op ANY (subquery)`, or `ALL`.
@@ -134,7 +134,7 @@ impl Asked<'_> {
         subquery: &Subquery,
         op: Operator,
         quantifier: &SetQuantifier,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<Replacement>> {
         let plan = subquery.subquery.as_ref();
         if plan.schema().fields().len() != 1 {
             return Ok(None);
@@ -145,12 +145,12 @@ impl Asked<'_> {
                 (Operator::Eq, true) => self.member(expr, plan).map(Some),
                 (Operator::NotEq, false) => {
                     let found = self.member(expr, plan)?;
-                    Ok(Some(Found { expr: not(found.expr), ..found }))
+                    Ok(Some(Replacement { expr: not(found.expr), ..found }))
                 }
                 _ => self.compared(expr, plan, op, is_any),
             };
         }
-        // The value that is compared is one of the outer columns.
+        // The compared value is added to the outer columns of the domain.
         let name = self.names.next("compared");
         let columns = self.input.schema().columns().into_iter().map(Expr::Column);
         let columns: Vec<Expr> = columns.chain([expr.clone().alias(name.clone())]).collect();
@@ -166,16 +166,16 @@ impl Asked<'_> {
             count(lit(1_i64)).filter(decides).build()?.alias(deciding.clone()),
             count(lit(1_i64)).filter(comparison.is_null()).build()?.alias(open.clone()),
         ];
-        let asked = Asked { input: &outer, ..*self };
-        let joined = asked.joined(&domain, spread.plan, spread.values, counts)?;
+        let context = SubqueryContext { input: &outer, ..*self };
+        let joined = context.joined(&domain, spread.plan, spread.values, counts)?;
         let expr = when(joined.column(&deciding).gt(lit(0_i64)), lit(is_any))
             .when(joined.column(&open).gt(lit(0_i64)), unknown())
             .otherwise(lit(!is_any))?;
-        Ok(Some(Found { input: Some(joined.input), expr }))
+        Ok(Some(Replacement { input: Some(joined.input), expr }))
     }
 
-    /// `expr IN (subquery)`, where the subquery mentions no outer column.
-    fn member(&self, expr: &Expr, plan: &LogicalPlan) -> Result<Found> {
+    /// Replaces `expr IN (subquery)` if the subquery mentions no outer column.
+    fn member(&self, expr: &Expr, plan: &LogicalPlan) -> Result<Replacement> {
         let (members, value) = (self.names.next("members"), self.names.next("value"));
         let of_plan = first_column(plan);
         let rows = LogicalPlan::Filter(Filter::try_new(of_plan.clone().is_not_null(), Arc::new(plan.clone()))?);
@@ -194,12 +194,12 @@ impl Asked<'_> {
             .when(all.clone().eq(lit(0_i64)), lit(false))
             .when(or(expr.clone().is_null(), all.gt(known)), unknown())
             .otherwise(lit(false))?;
-        Ok(Found { input: Some(input), expr })
+        Ok(Replacement { input: Some(input), expr })
     }
 
-    /// `expr op ANY (subquery)` or `ALL`, where the subquery mentions no outer column: its least and greatest value
-    /// decide.
-    fn compared(&self, expr: &Expr, plan: &LogicalPlan, op: Operator, is_any: bool) -> Result<Option<Found>> {
+    /// Replaces `expr op ANY (subquery)` or `ALL` if the subquery mentions no outer column. The subquery's least and
+    /// greatest value decide.
+    fn compared(&self, expr: &Expr, plan: &LogicalPlan, op: Operator, is_any: bool) -> Result<Option<Replacement>> {
         let value = first_column(plan);
         let totals = [count(lit(1_i64)), count(value.clone()), min(value.clone()), max(value)];
         let (input, [all, known, least, greatest]) = self.with_totals(plan, totals)?;
@@ -221,10 +221,10 @@ impl Asked<'_> {
             .when(decided, lit(is_any))
             .when(all.gt(known), unknown())
             .otherwise(lit(!is_any))?;
-        Ok(Some(Found { input: Some(input), expr }))
+        Ok(Some(Replacement { input: Some(input), expr }))
     }
 
-    /// The input with some aggregates over all of a subquery's rows beside each row.
+    /// Adds aggregates over all rows of a subquery to each row of the input. Returns them as columns.
     fn with_totals<const N: usize>(&self, plan: &LogicalPlan, totals: [Expr; N]) -> Result<(LogicalPlan, [Expr; N])> {
         let alias = self.names.next("totals");
         let names: [String; N] = std::array::from_fn(|_| self.names.next("total"));
@@ -237,7 +237,7 @@ impl Asked<'_> {
         Ok((input, names.map(|name| Expr::Column(Column::new(Some(alias.clone()), name)))))
     }
 
-    /// The input with aggregates over a subquery's rows for the values that its own columns have.
+    /// Joins the input with aggregates over the subquery's rows, on equal values of the outer columns.
     fn joined(
         &self,
         domain: &Domain<'_>,
@@ -257,7 +257,7 @@ impl Asked<'_> {
     }
 }
 
-/// An input with what was found beside it.
+/// An input that is joined with the results of a subquery.
 struct Joined {
     input: LogicalPlan,
     alias: String,

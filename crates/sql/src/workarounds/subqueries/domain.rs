@@ -1,5 +1,5 @@
-//! A subquery's rows for many outer rows at once: the different values of the outer columns that it mentions, its
-//! *domain*, are joined to what it reads, and stay beside its rows up to the top.
+//! Computes a subquery for many outer rows at once. The distinct values of the outer columns that it mentions, its
+//! *domain*, are joined to its input, and stay in its rows up to the top.
 
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, NullEquality, Result};
@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// Makes names that no other part of a plan has.
+/// Makes names that are unique in a plan.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     count: Cell<usize>,
@@ -27,14 +27,14 @@ impl Names {
     }
 }
 
-/// The outer columns that a subquery mentions, and where their values come from.
+/// The outer columns that a subquery mentions, and the plan that their values come from.
 pub(super) struct Domain<'a> {
     pub(super) columns: Vec<Column>,
     pub(super) outer: &'a LogicalPlan,
     pub(super) names: &'a Names,
 }
 
-/// A plan, and the columns of it that have the values of the domain.
+/// A plan, and those of its columns that hold the values of the domain.
 pub(super) struct Spread {
     pub(super) plan: LogicalPlan,
     pub(super) values: Vec<Column>,
@@ -60,7 +60,7 @@ impl<'a> Domain<'a> {
         Ok(Self { columns, outer, names })
     }
 
-    /// Whether a plan mentions one of the columns.
+    /// Whether a plan mentions one of the domain's columns.
     fn is_mentioned(&self, plan: &LogicalPlan) -> Result<bool> {
         Ok(!Domain::of(plan, self.outer, self.names)?.columns.is_empty())
     }
@@ -69,7 +69,7 @@ impl<'a> Domain<'a> {
         expr.exists(|expr| Ok(matches!(expr, Expr::OuterReferenceColumn(_, column) if self.columns.contains(column))))
     }
 
-    /// The rows of the domain.
+    /// The domain itself: the distinct values of its columns.
     fn rows(&self) -> Result<Spread> {
         let alias = self.names.next("outer");
         let names: Vec<String> = self.columns.iter().map(|_| self.names.next("value")).collect();
@@ -83,7 +83,8 @@ impl<'a> Domain<'a> {
         Ok(Spread { plan, values })
     }
 
-    /// An expression with the values in the place of outer columns; `None` if a subquery in it mentions them.
+    /// Replaces the outer columns in an expression by columns with their values; `None` if a subquery in it mentions
+    /// them.
     fn replaced(&self, expr: Expr, values: &[Column]) -> Result<Option<Expr>> {
         let mut is_possible = true;
         let replaced = expr
@@ -114,7 +115,7 @@ impl<'a> Domain<'a> {
         exprs.iter().map(|expr| self.replaced(expr.clone(), values)).collect()
     }
 
-    /// The plan's rows for each value of the domain; `None` where that is not known how.
+    /// Computes the plan's rows for each value of the domain; `None` for plans that it does not support.
     pub(super) fn spread(&self, plan: &LogicalPlan) -> Result<Option<Spread>> {
         if !self.is_mentioned(plan)? {
             let rows = self.rows()?;
@@ -149,7 +150,7 @@ impl<'a> Domain<'a> {
                 let plan = LogicalPlanBuilder::from(input.plan).distinct()?.build()?;
                 Ok(Some(Spread { plan, values: input.values }))
             }
-            // An order alone changes no rows.
+            // A sort without a limit does not change the set of rows.
             LogicalPlan::Sort(sort) if sort.fetch.is_none() => self.spread(&sort.input),
             LogicalPlan::Aggregate(aggregate) => self.of_aggregate(aggregate),
             LogicalPlan::Window(window) => self.of_window(window),
@@ -187,7 +188,7 @@ impl<'a> Domain<'a> {
         if !groups.is_empty() {
             return Ok(Some(Spread { plan, values }));
         }
-        // Without groups there is a row also where nothing was read.
+        // Without groups there is a row even for values without any input.
         let all = self.rows()?;
         let mut kept: Vec<Expr> = outputs.iter().cloned().map(Expr::Column).collect();
         kept.extend(values.iter().cloned().map(Expr::Column));
@@ -229,7 +230,7 @@ impl<'a> Domain<'a> {
         Ok(Some(Spread { plan, values: input.values }))
     }
 
-    /// The first rows for each value.
+    /// The first rows for each value of the domain.
     fn of_limit(&self, limit: &Limit) -> Result<Option<Spread>> {
         let (SkipType::Literal(skip), FetchType::Literal(fetch)) = (limit.get_skip_type()?, limit.get_fetch_type()?)
         else {
@@ -237,7 +238,7 @@ impl<'a> Domain<'a> {
         };
         let (order, input) = match limit.input.as_ref() {
             LogicalPlan::Sort(sort) if sort.fetch.is_none() => (sort.expr.clone(), Arc::clone(&sort.input)),
-            // Row by row: the limit may as well come first.
+            // These steps work row by row, so the limit may be applied before them.
             step @ (LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_)) if is_ordered_below(step) => {
                 let inner = step.inputs()[0].clone();
                 let limited = LogicalPlan::Limit(Limit { input: Arc::new(inner), ..limit.clone() });
@@ -320,7 +321,7 @@ fn is_not_distinct(left: &Column, right: &Column) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(left, Operator::IsNotDistinctFrom, right))
 }
 
-/// Gives an expression the name that it had.
+/// Restores the name that an expression had.
 fn name_again(expr: &mut Expr, before: &Expr) {
     let name = before.schema_name().to_string();
     if !matches!(before, Expr::Column(_)) && (matches!(expr, Expr::Column(_)) || expr.schema_name().to_string() != name)
@@ -329,7 +330,7 @@ fn name_again(expr: &mut Expr, before: &Expr) {
     }
 }
 
-/// Whether a sort lies below projections.
+/// Whether there is a sort below projections and aliases.
 fn is_ordered_below(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Sort(_) => true,

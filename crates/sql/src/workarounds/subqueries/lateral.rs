@@ -1,5 +1,5 @@
-//! `LATERAL` subqueries that DataFusion leaves as they are: with `ORDER BY` and `LIMIT`, or conditions that are no
-//! equalities.
+//! `LATERAL` subqueries that DataFusion cannot rewrite: those with `ORDER BY` and `LIMIT`, or with conditions other
+//! than equalities.
 
 use super::domain::{Domain, Names};
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -45,7 +45,7 @@ fn subquery_of(plan: &LogicalPlan) -> Option<&LogicalPlan> {
     }
 }
 
-/// Whether DataFusion gets the conditions on outer columns out of a subquery.
+/// Whether DataFusion can move the conditions on outer columns out of a subquery.
 pub(super) fn pulls_up(subquery: &LogicalPlan, mut pull_up: PullUpCorrelatedExpr) -> Result<bool> {
     Ok(subquery.clone().rewrite(&mut pull_up).is_ok() && pull_up.can_pull_up)
 }

@@ -1,6 +1,6 @@
-//! Where subqueries are looked for, and which are left to DataFusion.
+//! Finds subqueries, and decides which are left to DataFusion.
 
-use super::answers::{Asked, answer};
+use super::answers::{SubqueryContext, answer};
 use super::domain::Names;
 use super::lateral::{lateral, pulls_up};
 use datafusion::common::Result;
@@ -12,7 +12,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
 
-/// Runs before all rules that look at conditions.
+/// Runs before all rules that rewrite conditions.
 #[derive(Debug)]
 pub(crate) struct AnySubquery;
 
@@ -34,13 +34,13 @@ impl AnalyzerRule for AnySubquery {
     }
 }
 
-/// Whether there is a subquery anywhere: most plans have none.
+/// Whether a plan has a subquery anywhere. Most plans have none.
 fn has_subqueries(plan: &LogicalPlan) -> Result<bool> {
-    plan.exists(|plan| Ok(matches!(plan, LogicalPlan::Subquery(_)) || asks(plan)?))
+    plan.exists(|plan| Ok(matches!(plan, LogicalPlan::Subquery(_)) || has_subquery(plan)?))
 }
 
 /// Whether an expression of a step has a subquery.
-fn asks(plan: &LogicalPlan) -> Result<bool> {
+fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.apply_expressions(|expr| {
         found = found || expr.exists(|expr| Ok(is_subquery(expr)))?;
@@ -59,7 +59,7 @@ fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>>
         LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) => false,
         _ => return Ok(Transformed::no(plan)),
     };
-    if !asks(&plan)? {
+    if !has_subquery(&plan)? {
         return Ok(Transformed::no(plan));
     }
     let before = plan.inputs()[0].clone();
@@ -73,8 +73,9 @@ fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>>
             if !is_subquery(&expr) || is_left(&plan, &expr)? {
                 return Ok(Transformed::no(expr));
             }
-            let asked = Asked { input: &input, names, is_condition: matches!(plan, LogicalPlan::Filter(_)) };
-            match answer(&expr, &asked)? {
+            let context =
+                SubqueryContext { input: &input, names, is_condition: matches!(plan, LogicalPlan::Filter(_)) };
+            match answer(&expr, &context)? {
                 Some(found) => {
                     input = found.input.unwrap_or_else(|| input.clone());
                     Ok(Transformed::yes(found.expr))
@@ -98,7 +99,7 @@ fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>>
     Ok(Transformed::yes(LogicalPlanBuilder::from(rewritten).project(columns)?.build()?))
 }
 
-/// Whether DataFusion takes a subquery of a step apart itself.
+/// Whether DataFusion rewrites a step's subquery itself.
 fn is_left(plan: &LogicalPlan, expr: &Expr) -> Result<bool> {
     let is_condition = matches!(plan, LogicalPlan::Filter(_));
     let pull_up = PullUpCorrelatedExpr::new();

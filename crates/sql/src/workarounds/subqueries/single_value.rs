@@ -1,5 +1,5 @@
-//! The value of the only row, as a scalar subquery has it: two rows are an error, none is NULL. And a value that is
-//! said to be possibly NULL.
+//! Two functions for scalar subqueries. `single_value` returns the value of the only row: two rows are an error, no row
+//! is NULL. `nullable` marks a value as possibly NULL.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// The call over an expression.
+/// Calls `single_value` with an expression.
 pub(super) fn single_value(of: Expr) -> Expr {
     let function = AggregateUDF::new_from_impl(SingleValue { signature: Signature::any(1, Volatility::Immutable) });
     Expr::AggregateFunction(AggregateFunction::new_udf(Arc::new(function), vec![of], false, None, vec![], None))
@@ -94,9 +94,9 @@ impl Accumulator for Single {
     }
 }
 
-/// The expression as one that may be NULL.
+/// Marks an expression as possibly NULL.
 pub(super) fn nullable(of: Expr) -> Expr {
-    // A constant would be computed, and be one that is never NULL again.
+    // Volatile: otherwise a constant would be folded, and would not be nullable any more.
     let function = Nullable { signature: Signature::any(1, Volatility::Volatile) };
     ScalarUDF::new_from_impl(function).call(vec![of])
 }

@@ -1,7 +1,7 @@
-//! How tightly operators bind. PostgreSQL's `^` is power and binds tighter than `*`; its `#` is the exclusive or,
-//! and binds as `&`, `|`, `<<`, `>>` and `||` do: looser than `+`, from left to right. The parser reads MySQL's
-//! exclusive or for `^`, knows no `#`, and lets `||` bind as `*` and each of the others by a rank of its own. So
-//! operators that stand side by side without parentheses are put together anew.
+//! Operator precedence. In PostgreSQL `^` is power and binds tighter than `*`; `#` is the exclusive or, and binds like
+//! `&`, `|`, `<<`, `>>` and `||`: looser than `+`, from left to right. The parser reads `^` as MySQL's exclusive or,
+//! does not know `#`, lets `||` bind like `*`, and gives each of the others a precedence of its own. So chains of
+//! operators without parentheses are regrouped.
 //!
 //! No upstream issue known: DataFusion takes `^` for the exclusive or in every dialect.
 
@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use std::ops::ControlFlow;
 
-/// `a # b` as the operator `XOR`, which the parser knows and whose word nobody may write.
+/// Turns `a # b` into the operator `XOR`, which the parser knows. No statement may contain the word itself.
 pub(crate) fn sharps_to_words(tokens: &mut Vec<TokenWithSpan>) {
     let xor = || Token::Word(Word { value: "#".to_owned(), quote_style: None, keyword: Keyword::XOR });
     for token in tokens.iter_mut() {
@@ -24,7 +24,7 @@ pub(crate) fn sharps_to_words(tokens: &mut Vec<TokenWithSpan>) {
     while at < tokens.len() {
         let split = match &tokens[at].token {
             Token::Sharp => Some(None),
-            // The tokenizer takes it for the beginning of a name.
+            // The tokenizer takes `#` for the start of a name.
             Token::Word(Word { value, quote_style: None, .. }) if follows_operand => {
                 value.strip_prefix('#').map(|rest| Some(rest.to_owned()))
             }
@@ -54,7 +54,7 @@ fn ends_operand(token: &Token) -> bool {
     }
 }
 
-/// The operator as PostgreSQL's.
+/// Turns the operator `XOR` into PostgreSQL's exclusive or.
 pub(crate) fn words_to_sharps(statement: &mut Statement) {
     let _ = visit_expressions_mut(statement, |expr| {
         if let Expr::BinaryOp { op: op @ BinaryOperator::Xor, .. } = expr {
@@ -64,7 +64,7 @@ pub(crate) fn words_to_sharps(statement: &mut Statement) {
     });
 }
 
-/// Puts the operators of an expression together as PostgreSQL does, and writes `^` as calls of `power`.
+/// Regroups the operators of an expression as PostgreSQL does, and writes `^` as calls of `power`.
 pub(super) fn settle_operators(expr: &mut Expr) -> Result<()> {
     let mut found = Vec::new();
     operators_of(expr, &mut found);
@@ -82,10 +82,11 @@ pub(super) fn settle_operators(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-/// How tightly the loosest of these operators bind.
+/// The precedence of the loosest of these operators.
 const LEAST: u8 = 1;
 
-/// How tightly PostgreSQL binds an operator; `None` for those that bind looser than all of these in the parser, too.
+/// The precedence of an operator in PostgreSQL; `None` for operators that bind looser than all of these in the parser,
+/// too.
 fn tightness(op: &BinaryOperator) -> Option<u8> {
     use BinaryOperator as B;
     Some(match op {
@@ -125,7 +126,8 @@ struct Chain {
 }
 
 impl Chain {
-    /// What the operators come to that bind tighter than a level; those of one level from left to right.
+    /// Builds an expression from the next operands and those operators that bind tighter than `level`. Operators of
+    /// equal precedence are applied from left to right.
     fn sum(&mut self, level: u8) -> Result<Expr> {
         let mut left = self.operands.next().unwrap_or_else(|| Expr::value(Value::Null));
         while let Some(of_operator) = self.operators.peek().and_then(tightness).filter(|of| *of > level) {

@@ -1,8 +1,8 @@
-//! Clauses that the parser knows and DataFusion ignores in silence: rewritten to other words where those mean the same,
+//! Clauses that the parser knows and DataFusion ignores silently. They are rewritten where other words mean the same,
 //! else refused.
 //!
 //! No upstream issue known that names them all; [#17716](https://github.com/apache/datafusion/issues/17716) is about
-//! `FETCH`, a clause of the same fate.
+//! one of them, `FETCH`.
 
 use super::binding::settle_operators;
 use super::frames::empty_frame;
@@ -26,7 +26,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::ops::ControlFlow;
 
-/// Rewrites a statement that was parsed, over these tables.
+/// Rewrites a parsed statement over these tables.
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
     let texts = texts_of_items(statement);
     name_natural_columns(statement, tables);
@@ -41,7 +41,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
 
 #[derive(Default)]
 struct Clauses {
-    /// How many queries the visitor is in.
+    /// The number of queries that the visitor is inside of.
     depth: usize,
 }
 
@@ -73,7 +73,7 @@ impl VisitorMut for Clauses {
         self.depth += 1;
         let Query { body, order_by, .. } = query;
         if let SetExpr::Select(select) = body.as_mut() {
-            // What is done here is not done again when the visitor comes to the SELECT.
+            // The SELECT is finished here, with the ORDER BY of its query. The visitor does not rewrite it again.
             complete_windows(select, order_by.as_mut())?;
             return merge_columns(select, order_by.as_mut());
         }

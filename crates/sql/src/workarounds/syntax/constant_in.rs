@@ -1,5 +1,5 @@
-//! `5 NOT IN (SELECT k ...)`: with a constant before it, DataFusion's join for NOT IN does not heed that k may be NULL
-//! (then the answer is NULL, not true). So such a condition counts instead.
+//! `5 NOT IN (SELECT k ...)`. If the left side is a constant, DataFusion's join for NOT IN ignores that k may be NULL
+//! (the answer is then NULL, not true). So such a condition becomes a comparison of counts.
 //!
 //! [#25340](https://github.com/apache/datafusion/issues/25340) is fixed upstream by
 //! [#25348](https://github.com/apache/datafusion/pull/25348), which is not in 55.2. Waits for
@@ -14,11 +14,12 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use std::ops::ControlFlow;
 
-/// Stand for the constant and for what the subquery selects. No statement can write them.
+/// Placeholders for the constant and for the expression that the subquery selects. No statement can write these names.
 const CONSTANT: &str = "\u{1}constant";
 const SELECTED: &str = "\u{1}selected";
 
-/// Writes every `constant [NOT] IN (SELECT ...)` as a count of the rows that are equal, and of those that may be.
+/// Rewrites every `constant [NOT] IN (SELECT ...)` to count the rows that are equal, and those for which this is
+/// unknown.
 pub(crate) fn count_instead(statement: &mut Statement) -> Result<(), ParserError> {
     let outcome = visit_expressions_mut(statement, |expr| {
         let Expr::InSubquery { expr: value, subquery, negated } = expr else { return ControlFlow::Continue(()) };
@@ -46,10 +47,11 @@ fn counted(value: &Expr, subquery: &Query, negated: bool) -> Result<Expr, Parser
     );
     let mut counted = Parser::new(&GenericDialect).try_with_sql(&text).and_then(|mut parser| parser.parse_expr())?;
     let Expr::Subquery(query) = &mut counted else { return Err(unexpected()) };
-    // What is put in is not printed and parsed again: the parser reads some expressions otherwise than they are.
+    // Expressions are inserted into the tree, not printed and parsed again, because the parser would read some of them
+    // differently.
     let SetExpr::Select(count) = query.body.as_mut() else { return Err(unexpected()) };
     let selected = match plain_select(subquery) {
-        // A condition on a table outside is only understood one level deep.
+        // Counts in the subquery itself, because a condition on an outer table is only understood one level deep.
         Some((select, selected)) => {
             let projection = std::mem::take(&mut count.projection);
             **count = Select { projection, ..select.clone() };
@@ -78,11 +80,11 @@ fn counted(value: &Expr, subquery: &Query, negated: bool) -> Result<Expr, Parser
 }
 
 fn unexpected() -> ParserError {
-    ParserError::ParserError("a count that is none".to_owned())
+    ParserError::ParserError("the template of a count is not a SELECT".to_owned())
 }
 
-/// A subquery that selects one expression of each row that its conditions let through, and the expression: the rows can
-/// be counted in its place.
+/// Returns a subquery's SELECT and its single expression, if the rows can be counted in the SELECT itself: it selects
+/// one expression of each row that satisfies its conditions.
 fn plain_select(query: &Query) -> Option<(&Select, &Expr)> {
     let Query { with: None, limit_clause: None, fetch: None, body, .. } = query else { return None };
     let SetExpr::Select(select) = body.as_ref() else { return None };
@@ -104,7 +106,7 @@ fn plain_select(query: &Query) -> Option<(&Select, &Expr)> {
     (is_plain && is_simple.is_continue()).then_some((select, expr))
 }
 
-/// Whether no column and no subquery is in it.
+/// Whether an expression contains no column and no subquery.
 fn is_constant(expr: &Expr) -> bool {
     let found = visit_expressions(expr, |inner| match inner {
         Expr::Identifier(_)

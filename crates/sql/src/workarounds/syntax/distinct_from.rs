@@ -1,5 +1,6 @@
-//! `a IS DISTINCT FROM b AND c`: the parser takes all of `b AND c` for the right side. So the words become one operator
-//! before they are parsed, which binds as a comparison does, and the operator becomes what the words mean afterwards.
+//! `a IS DISTINCT FROM b AND c`: the parser takes all of `b AND c` for the right side. So before parsing the words
+//! become one operator, which binds like a comparison. After parsing the operator becomes the expression that the words
+//! mean.
 //!
 //! Fixed upstream by the parser's pull request
 //! [#2436](https://github.com/apache/datafusion-sqlparser-rs/pull/2436), which is not in DataFusion 55's sqlparser
@@ -13,7 +14,7 @@ use std::ops::ControlFlow;
 const DISTINCT: &str = "IS DISTINCT FROM";
 const NOT_DISTINCT: &str = "IS NOT DISTINCT FROM";
 
-/// The words as operators.
+/// Turns the words into operators.
 pub(crate) fn words_to_operators(tokens: &mut [TokenWithSpan]) {
     for at in 0..tokens.len() {
         if let Some((operator, last)) = operator_at(tokens, at) {
@@ -23,7 +24,7 @@ pub(crate) fn words_to_operators(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// The operators as the expressions that the words stand for.
+/// Turns the operators into the expressions that the words mean.
 pub(crate) fn operators_to_expressions(statement: &mut Statement) {
     let _ = visit_expressions_mut(statement, |expr| {
         let operator = match expr {
@@ -38,7 +39,7 @@ pub(crate) fn operators_to_expressions(statement: &mut Statement) {
     });
 }
 
-/// The operator whose words begin here, and where its last word stands.
+/// The operator whose words begin at a position, and the position of its last word.
 fn operator_at(tokens: &[TokenWithSpan], at: usize) -> Option<(&'static str, usize)> {
     let keyword = |token: &Token| match token {
         Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
@@ -61,14 +62,15 @@ fn operator_at(tokens: &[TokenWithSpan], at: usize) -> Option<(&'static str, usi
 mod tests {
     use super::*;
     use crate::parse::statement::parse_declaring;
-    use crate::text::place::Place;
+    use crate::text::source_position::SourcePosition;
     use datafusion::sql::sqlparser::ast::SetExpr;
 
     #[test]
     fn what_follows_and_and_or_is_not_part_of_the_right_side() {
         let outer = |condition: &str| {
             let text = format!("SELECT 1 WHERE {condition}");
-            let parsed = parse_declaring(&text, Place::START, &crate::text::params::Parameters::none()).unwrap();
+            let parsed =
+                parse_declaring(&text, SourcePosition::START, &crate::text::params::Parameters::none()).unwrap();
             let Statement::Query(query) = parsed else { panic!("{text}") };
             let SetExpr::Select(select) = *query.body else { panic!("{text}") };
             select.selection.unwrap()

@@ -1,6 +1,6 @@
-//! Frames without rows, as `ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING`: DataFusion refuses them. An aggregate over no
-//! row is one whose FILTER lets none through. A function that looks for a row of the frame and is not told what of it
-//! it is asked for, as `first_value() OVER ()`, makes DataFusion panic.
+//! Empty window frames, such as `ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING`, which DataFusion refuses. An aggregate over
+//! an empty frame gets a FILTER that excludes all rows. DataFusion panics on a function that returns a value of one row
+//! of the frame and has no argument, such as `first_value() OVER ()`, so that call is refused.
 //!
 //! No upstream issue known.
 
@@ -11,14 +11,14 @@ use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArguments, Value, ValueWithSpan, WindowFrameBound, WindowFrameUnits, WindowType,
 };
 
-/// Functions of windows for which the frame makes no difference.
+/// Window functions that ignore the frame.
 const WITHOUT_FRAME: [&str; 8] =
     ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
 
-/// Functions that look for one row of the frame.
+/// Functions that return a value of one row of the frame.
 const OF_ONE_ROW: [&str; 3] = ["first_value", "last_value", "nth_value"];
 
-/// Rewrites a call over a frame that can have no row, and refuses one that DataFusion cannot compute.
+/// Rewrites a call over a frame that is always empty, and refuses a call that makes DataFusion panic.
 pub(super) fn empty_frame(expr: &mut Expr) -> Result<()> {
     let Expr::Function(call) = expr else { return Ok(()) };
     let name = call.name.to_string().to_lowercase();
@@ -51,7 +51,7 @@ pub(super) fn empty_frame(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-/// Whether a frame begins after its end, on the same side of the row.
+/// Whether a frame ends before it begins.
 fn is_empty(start: &WindowFrameBound, end: Option<&WindowFrameBound>) -> bool {
     let Some(end) = end else { return false };
     match (start, end) {

@@ -1,6 +1,6 @@
-//! An integer in a query is an `INT` if it fits, as in PostgreSQL, where DataFusion makes a `BIGINT` of it:
-//! wherever the type of what it stands in follows from it. What it is compared with has the same answer either way,
-//! and arguments of other functions are converted. What some functions make of integers is an `INT`, too.
+//! An integer in a query is an `INT` if it fits, as in PostgreSQL; DataFusion makes it a `BIGINT`. Only integers that
+//! determine the type of a result are cast. In comparisons the answer is the same either way, and arguments of other
+//! functions are converted. Some functions return an `INT`, too.
 //!
 //! No upstream issue known.
 
@@ -11,14 +11,14 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::ops::ControlFlow;
 
-/// Functions whose result has the type of their arguments, or one that follows from it.
+/// Functions whose result type is that of their arguments, or depends on it.
 const TYPED_BY_ARGUMENTS: [&str; 9] = ["abs", "coalesce", "nullif", "greatest", "least", "sum", "avg", "min", "max"];
 
 /// Functions whose result is an INT in PostgreSQL, and a wider integer in DataFusion.
 const INT_FUNCTIONS: [&str; 6] =
     ["array_length", "array_position", "cardinality", "ntile", "regexp_count", "regexp_instr"];
 
-/// The integers that decide the type of an expression.
+/// Casts the integers that determine the type of an expression.
 pub(super) fn in_expression(expr: &mut Expr) {
     match expr {
         Expr::BinaryOp { left, op, right } if keeps_type(op) => {
@@ -64,7 +64,7 @@ fn keeps_type(op: &BinaryOperator) -> bool {
     )
 }
 
-/// The integers that are columns of a SELECT.
+/// Casts the integers that are columns of a SELECT.
 pub(super) fn in_columns(select: &mut Select) {
     for (position, item) in select.projection.iter_mut().enumerate() {
         match item {
@@ -79,12 +79,12 @@ pub(super) fn in_columns(select: &mut Select) {
     }
 }
 
-/// The integers of rows that another query reads.
+/// Casts the integers in VALUES that another query reads.
 pub(super) fn in_rows(values: &mut Values) {
     values.rows.iter_mut().flat_map(|row| row.iter_mut()).for_each(narrow);
 }
 
-/// The result of a function that is an INT in PostgreSQL.
+/// Casts the result of a function that is an INT in PostgreSQL.
 pub(super) fn of_function(expr: &mut Expr) {
     if is_int_function(expr) {
         make_int(expr);
@@ -110,7 +110,7 @@ fn is_int(expr: &Expr) -> bool {
     }
 }
 
-/// Takes back that integers were made INTs, for a function that takes no INT.
+/// Removes the casts to INT, for a function that takes no INT.
 pub(super) fn widen(args: &mut impl VisitMut) {
     let _ = visit_expressions_mut(args, |expr| {
         if let Expr::Cast { expr: inner, data_type: DataType::Int(None), .. } = expr
@@ -122,7 +122,7 @@ pub(super) fn widen(args: &mut impl VisitMut) {
     });
 }
 
-/// Makes an INT of an integer that fits one.
+/// Casts an integer to INT if it fits.
 fn narrow(expr: &mut Expr) {
     if is_narrow(expr) {
         make_int(expr);
@@ -135,7 +135,7 @@ pub(super) fn make_int(expr: &mut Expr) {
         Expr::Cast { kind: CastKind::Cast, expr: integer, data_type: DataType::Int(None), array: false, format: None };
 }
 
-/// Whether it is an integer of 32 bits in the text of a statement. A parameter, which is marked, has its own type.
+/// Whether it is a 32-bit integer in the text of a statement. A parameter, which is marked, has its own type.
 fn is_narrow(expr: &Expr) -> bool {
     let fits = |expr: &Expr, sign: &str| match expr {
         Expr::Value(ValueWithSpan { value: Value::Number(digits, false), .. }) => {

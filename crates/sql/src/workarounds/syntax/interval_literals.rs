@@ -1,5 +1,5 @@
-//! `INTERVAL '...'` as PostgreSQL reads it: DataFusion takes a number by itself for months in a cast, knows no words
-//! such as `ago`, and no `DAY TO SECOND`.
+//! `INTERVAL '...'` by PostgreSQL's rules. DataFusion reads a bare number in a cast as months, and does not know words
+//! such as `ago`, nor `DAY TO SECOND`.
 //!
 //! No upstream issue known.
 
@@ -8,7 +8,7 @@ use crate::text::interval_text::{Unit, parse_interval};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{DateTimeField, Expr, Interval, Value, ValueWithSpan};
 
-/// Writes the text of a literal in DataFusion's words.
+/// Writes the text of a literal in DataFusion's notation.
 pub(super) fn read_interval(expr: &mut Expr) -> Result<()> {
     let Expr::Interval(Interval { value, leading_field, last_field, leading_precision: None, .. }) = expr else {
         return Ok(());
@@ -20,7 +20,9 @@ pub(super) fn read_interval(expr: &mut Expr) -> Result<()> {
         return Ok(());
     };
     let Some(found) = parse_interval(text, first, last) else {
-        return Err(sql_error(format!("'{text:.60}' is no interval")).with_hint("write '5 minutes' or '1 day 12:30'"));
+        return Err(
+            sql_error(format!("'{text:.60}' is not an interval")).with_hint("write '5 minutes' or '1 day 12:30'")
+        );
     };
     let text = format!("{} months {} days {} nanoseconds", found.months, found.days, found.nanoseconds);
     **value = Expr::value(Value::SingleQuotedString(text));
@@ -28,7 +30,8 @@ pub(super) fn read_interval(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-/// The unit of a word, which may be missing; `None` for words that PostgreSQL does not take there.
+/// The unit that a field names. A missing field has none; the outer `None` is for fields that PostgreSQL does not
+/// accept.
 fn unit(field: Option<&DateTimeField>) -> Option<Option<Unit>> {
     Some(Some(match field {
         None => return Some(None),

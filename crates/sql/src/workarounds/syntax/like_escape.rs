@@ -1,4 +1,4 @@
-//! `LIKE pattern ESCAPE 'c'`: DataFusion knows the backslash alone, so the pattern is written with that.
+//! `LIKE pattern ESCAPE 'c'`. DataFusion only supports the backslash, so the pattern is rewritten to use that.
 //!
 //! Waits for [#13291](https://github.com/apache/datafusion/issues/13291).
 

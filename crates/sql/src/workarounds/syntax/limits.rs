@@ -1,5 +1,5 @@
-//! How many rows an answer has: `FETCH FIRST n ROWS`, also `WITH TIES`, and a `LIMIT` or `OFFSET` that a subquery says.
-//! DataFusion knows numbers behind `LIMIT` and `OFFSET`; the rest becomes a condition on `row_number` or `rank`.
+//! Limits of an answer: `FETCH FIRST n ROWS`, also `WITH TIES`, and a `LIMIT` or `OFFSET` given by a subquery.
+//! DataFusion only supports numbers in `LIMIT` and `OFFSET`; the rest becomes a condition on `row_number` or `rank`.
 //!
 //! Waits for [#17716](https://github.com/apache/datafusion/issues/17716) (`FETCH`); for subqueries no upstream issue is
 //! known.
@@ -61,7 +61,7 @@ fn limit_numbers(query: &mut Query) -> Result<()> {
         None => return Ok(()),
     };
     let number = window("row_number() OVER ()", query, what)?;
-    // NULL is no limit, and no offset.
+    // NULL means no limit, and no offset.
     let mut skipped = expression("coalesce(NULL, 0)")?;
     match offset {
         Some(offset) => set_first_argument(&mut skipped, offset),
@@ -79,7 +79,7 @@ fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
 }
 
-/// A function over the rows of the query in its order.
+/// Applies a window function to the rows of the query, in the order of its ORDER BY.
 fn window(text: &str, query: &Query, what: &str) -> Result<Expr> {
     let mut call = expression(text)?;
     let Some(OrderBy { kind: OrderByKind::Expressions(order), .. }) = &query.order_by else { return Ok(call) };
@@ -95,7 +95,7 @@ fn window(text: &str, query: &Query, what: &str) -> Result<Expr> {
     Ok(call)
 }
 
-/// The expression of the SELECT list that a name or number in ORDER BY stands for.
+/// The expression of the SELECT list that a name or number in ORDER BY refers to.
 fn selected<'a>(by: &Expr, select: &'a Select) -> Option<&'a Expr> {
     match by {
         Expr::Identifier(name) => select.projection.iter().find_map(|item| match item {

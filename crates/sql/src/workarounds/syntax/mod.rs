@@ -1,4 +1,4 @@
-//! What is rewritten in a statement's tokens and in its syntax tree, before DataFusion plans it.
+//! Rewrites the tokens and the syntax tree of a statement, before DataFusion plans it.
 
 pub(super) mod binding;
 pub(super) mod clauses;
@@ -25,7 +25,7 @@ use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgEx
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
-/// The expression that a text of ours says.
+/// Parses an expression from a text of this crate.
 fn expression(text: &str) -> Result<Expr> {
     Parser::new(&GenericDialect)
         .try_with_sql(text)

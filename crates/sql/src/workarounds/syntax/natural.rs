@@ -1,5 +1,5 @@
-//! `NATURAL JOIN` of tables as `JOIN ... USING` the columns that both have, for what DataFusion makes of `NATURAL
-//! RIGHT` and `FULL JOIN`, and of the columns that `*` shows.
+//! `NATURAL JOIN` of tables becomes `JOIN ... USING` the columns that both have, because DataFusion is wrong about
+//! `NATURAL RIGHT` and `FULL JOIN`, and about the columns that `*` shows.
 //!
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881), as `USING` does.
 
@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::ops::ControlFlow;
 
-/// Names the columns of natural joins of tables. What joins a subquery or a view stays as it is.
+/// Names the columns of natural joins of tables. Joins with a subquery or a view stay as they are.
 pub(super) fn name_natural_columns(statement: &mut Statement, tables: &[Table]) {
     if !tables.is_empty() {
         let _ = statement.visit(&mut Naming { tables, hidden: Vec::new() });
@@ -20,7 +20,7 @@ pub(super) fn name_natural_columns(statement: &mut Statement, tables: &[Table]) 
 
 struct Naming<'a> {
     tables: &'a [Table],
-    /// Names that mean common table expressions.
+    /// Names of common table expressions, which hide tables of the same name.
     hidden: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Functions that PostgreSQL or other databases call otherwise than DataFusion, written in its words, and those that it
-//! computes wrongly for some arguments.
+//! Rewrites functions that have another name in DataFusion than in PostgreSQL or other databases, and functions that
+//! DataFusion computes wrongly for some arguments.
 //!
 //! No upstream issue known.
 
@@ -10,18 +10,18 @@ use datafusion::sql::sqlparser::ast::{
     ObjectName, OrderByExpr, OrderByOptions, Value,
 };
 
-/// Names of one function.
+/// Names in other databases, and DataFusion's name of the same function.
 const OTHER_NAMES: [(&str, &str); 3] =
     [("every", "bool_and"), ("variance", "var_samp"), ("group_concat", "string_agg")];
 
-/// Functions of one time, as MySQL and DuckDB have them.
+/// Functions that return a part of a time, as MySQL and DuckDB have them.
 const PARTS_OF_TIMES: [&str; 9] = ["year", "quarter", "month", "week", "day", "dayofyear", "hour", "minute", "second"];
 
-/// Functions whose squares may be out of range.
+/// Functions that compute squares, which may be out of range.
 const OF_SQUARES: [&str; 9] =
     ["var_pop", "var_samp", "var", "stddev", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp", "covar"];
 
-/// Rewrites a call, when what is in it has been rewritten.
+/// Rewrites a call whose arguments have been rewritten already.
 pub(super) fn other_functions(expr: &mut Expr) -> Result<()> {
     let Expr::Function(call) = expr else { return Ok(()) };
     let [part] = call.name.0.as_slice() else { return Ok(()) };
@@ -58,7 +58,7 @@ fn rename(call: &mut Function, name: &str) {
     call.name = ObjectName::from(vec![Ident::new(name)]);
 }
 
-/// `year(time)` as a whole number.
+/// `year(time)` as an integer.
 fn part_of_time(expr: &mut Expr, name: &str) -> Result<()> {
     let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &*expr else { return Ok(()) };
     let [FunctionArg::Unnamed(FunctionArgExpr::Expr(time))] = list.args.as_slice() else { return Ok(()) };
@@ -75,8 +75,7 @@ fn part_of_time(expr: &mut Expr, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// `strftime(time, pattern)`, as DuckDB has it, or `strftime(pattern, time)`, as SQLite has it, as `to_char(time,
-/// pattern)`.
+/// Turns `strftime(time, pattern)` (DuckDB) or `strftime(pattern, time)` (SQLite) into `to_char(time, pattern)`.
 fn pattern_last(call: &mut Function) {
     let FunctionArguments::List(list) = &mut call.args else { return };
     let is_first = match list.args.as_slice() {
@@ -91,7 +90,7 @@ fn pattern_last(call: &mut Function) {
     rename(call, "to_char");
 }
 
-/// `group_concat(x)` has commas between the texts.
+/// Adds the default separator of `group_concat(x)`, a comma.
 fn separate_by_comma(call: &mut Function) {
     let FunctionArguments::List(list) = &mut call.args else { return };
     let separator = list.clauses.iter().position(|clause| matches!(clause, FunctionArgumentClause::Separator(_)));
@@ -104,7 +103,8 @@ fn separate_by_comma(call: &mut Function) {
     }
 }
 
-/// `arg_max(x, by)` as the first `x` in the order of `by`, where that is known.
+/// Turns `arg_max(x, by)` into the first `x` in descending order of `by` where `by` is not NULL; `arg_min` is
+/// ascending.
 fn value_of_extreme(call: &mut Function, is_least: bool) -> Result<()> {
     let FunctionArguments::List(list) = &mut call.args else { return Ok(()) };
     if list.args.len() != 2 || !list.clauses.is_empty() || call.over.is_some() {
@@ -124,7 +124,7 @@ fn value_of_extreme(call: &mut Function, is_least: bool) -> Result<()> {
     Ok(())
 }
 
-/// `regr_r2` of values that are all equal is 1, unless what they depend on is equal, too.
+/// `regr_r2` is 1 if all dependent values are equal, and NULL if the independent ones are equal, too.
 fn fit_of_equals(expr: &mut Expr) -> Result<()> {
     let named = |name: &str| {
         let mut other = expr.clone();

@@ -1,8 +1,8 @@
-//! Columns of an answer with one name: PostgreSQL shows them all, DataFusion refuses them. All but the first get a name
-//! of their own, from which the mark and what follows it are cut when the answer is shown.
+//! Several columns of an answer with one name: PostgreSQL shows them all, DataFusion refuses them. All but the first
+//! get a unique name with a mark. The mark and the text after it are removed when the answer is shown.
 //!
-//! A cast has the name of what it casts, and a function its own, where they are columns of a subquery: as in
-//! PostgreSQL. DataFusion calls both by their text, and a cast as if it were the column.
+//! In a subquery, a cast is named after the column that it casts, and a function after itself, as in PostgreSQL.
+//! DataFusion names both by their text, and leaves the cast out of it.
 //!
 //! Waits for [#4478](https://github.com/apache/datafusion/issues/4478) and
 //! [#13558](https://github.com/apache/datafusion/issues/13558) (casts); of
@@ -16,24 +16,24 @@ use datafusion::sql::sqlparser::ast::{
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-/// Separates a name from what makes it the only one.
+/// Separates a name from the suffix that makes it unique.
 const MARK: char = '\u{1}';
 
-/// A name as it is shown.
+/// A name as it is shown to users.
 pub(crate) fn shown(name: &str) -> &str {
     match name.find(MARK) {
-        // A mark at the beginning is part of names that no one sees.
+        // A mark at the start belongs to internal names.
         Some(at) if at > 0 => &name[..at],
         _ => name,
     }
 }
 
-/// The name that only the column at a position has.
+/// A name that is unique to the column at a position.
 pub(crate) fn distinct(name: &str, position: usize) -> Ident {
     Ident::with_quote('"', format!("{name}{MARK}{position}"))
 }
 
-/// An expression as it reads with its parameters put in.
+/// The text of an expression with its parameters' values.
 pub(crate) fn text_of(expr: &Expr) -> String {
     let mut plain = expr.clone();
     let _ = visit_expressions_mut(&mut plain, |expr| {
@@ -45,7 +45,7 @@ pub(crate) fn text_of(expr: &Expr) -> String {
     plain.to_string()
 }
 
-/// What the expressions of the outermost SELECT are called: by their text, as it was before it was rewritten.
+/// The names of the outermost SELECT's expressions: their texts before they are rewritten.
 pub(super) fn texts_of_items(statement: &mut Statement) -> Vec<String> {
     let Some(select) = outermost(statement) else { return Vec::new() };
     select
@@ -58,7 +58,7 @@ pub(super) fn texts_of_items(statement: &mut Statement) -> Vec<String> {
         .collect()
 }
 
-/// Calls expressions that were rewritten by the text that they had.
+/// Restores these names for the expressions that were rewritten.
 pub(super) fn keep_texts(statement: &mut Statement, texts: Vec<String>) {
     let Some(select) = outermost(statement).filter(|select| select.projection.len() == texts.len()) else { return };
     for (position, (item, text)) in select.projection.iter_mut().zip(texts).enumerate() {
@@ -90,12 +90,12 @@ fn outermost(statement: &mut Statement) -> Option<&mut Select> {
     }
 }
 
-/// The columns of the SELECTs in a query that is part of another.
+/// Names the columns of the SELECTs in a nested query.
 pub(super) fn name_inner_columns(query: &mut Query) {
     of_body(&mut query.body);
 }
 
-/// The columns of the right sides of the set operations in the outermost query.
+/// Names the columns of the right sides of set operations in the outermost query.
 pub(super) fn name_other_sides(query: &mut Query) {
     if let SetExpr::SetOperation { right, .. } = query.body.as_mut() {
         of_body(right);
@@ -137,7 +137,7 @@ fn name_columns(select: &mut Select) {
     }
 }
 
-/// What PostgreSQL calls the column of an expression; `None` for `?column?`.
+/// The column name that PostgreSQL gives an expression; `None` for `?column?`.
 pub(crate) fn name_of(expr: &Expr) -> Option<Ident> {
     match expr {
         Expr::Identifier(name) => Some(name.clone()),
@@ -148,8 +148,8 @@ pub(crate) fn name_of(expr: &Expr) -> Option<Ident> {
     }
 }
 
-/// Aggregates of one column in several types are one to DataFusion, which leaves casts out of names. `coalesce` of one
-/// argument is that argument, and is in the name.
+/// Gives calls that differ only in casts distinct names, because DataFusion leaves casts out of names. Wraps arguments
+/// in `coalesce` with one argument, which returns its argument and is part of the name.
 pub(crate) fn tell_casts_apart(select: &mut Select) {
     let mut counts: HashMap<String, Vec<String>> = HashMap::new();
     for item in &mut select.projection {
@@ -191,7 +191,7 @@ fn without_casts(expr: &Expr) -> String {
     plain.to_string()
 }
 
-/// Wraps the arguments of functions.
+/// Wraps the first argument of each function `depth` times.
 fn wrap_casts(expr: &mut Expr, depth: usize) {
     let mut wrapped = expr.clone();
     let outcome = visit_expressions_mut(&mut wrapped, |inner| {

@@ -1,5 +1,5 @@
-//! `(a, b) IN (SELECT x, y ...)`: DataFusion compares one column alone. So it is asked whether a row is equal, and
-//! whether one may be.
+//! `(a, b) IN (SELECT x, y ...)`. DataFusion compares one column only. So the condition becomes two EXISTS: whether a
+//! row is equal, and whether a row may be equal.
 //!
 //! No upstream issue known.
 
@@ -24,7 +24,7 @@ pub(super) fn compare_rows(expr: &mut Expr) -> Result<()> {
         "(CASE WHEN EXISTS ({rows} TRUE) THEN TRUE WHEN EXISTS ({rows} (TRUE) IS NULL) THEN NULL ELSE FALSE END)"
     );
     let mut found = expression(&text)?;
-    let _ = VisitMut::visit(&mut found, &mut Place { query: subquery, condition: equal(&values) });
+    let _ = VisitMut::visit(&mut found, &mut TemplateFiller { query: subquery, condition: equal(&values) });
     *expr = match negated {
         true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(found) },
         false => found,
@@ -32,7 +32,7 @@ pub(super) fn compare_rows(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-/// `c0 = a AND c1 = b`.
+/// Builds `c0 = a AND c1 = b`.
 fn equal(values: &[Expr]) -> Expr {
     let binary = |left: Expr, op: BinaryOperator, right: Expr| Expr::BinaryOp {
         left: Box::new(left),
@@ -47,13 +47,13 @@ fn equal(values: &[Expr]) -> Expr {
     Expr::Nested(Box::new(all.unwrap_or_else(|| Expr::value(Value::Boolean(true)))))
 }
 
-/// Puts the subquery and the condition into the template.
-struct Place<'a> {
+/// Inserts the subquery and the condition into the template.
+struct TemplateFiller<'a> {
     query: &'a Query,
     condition: Expr,
 }
 
-impl VisitorMut for Place<'_> {
+impl VisitorMut for TemplateFiller<'_> {
     type Break = ();
 
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {

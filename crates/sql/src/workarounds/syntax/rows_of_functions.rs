@@ -1,7 +1,7 @@
-//! `SELECT generate_series(1, 3)` makes rows in PostgreSQL, and a list in DataFusion: `unnest` makes rows of the list.
-//! Inside of another function, such as `unnest` or `array_length`, it stays a list.
+//! `SELECT generate_series(1, 3)` returns rows in PostgreSQL, and a list in DataFusion: `unnest` turns the list into
+//! rows. Inside another function, such as `unnest` or `array_length`, it stays a list.
 //!
-//! A series of `INT`s is one in PostgreSQL, in FROM too, and always of `BIGINT`s in DataFusion.
+//! A series of `INT`s is of type `INT` in PostgreSQL, also in FROM; in DataFusion it is always of type `BIGINT`.
 //!
 //! Waits for [#13316](https://github.com/apache/datafusion/issues/13316) (rows); of the type no upstream issue is
 //! known.
@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 
 const SERIES: &str = "generate_series";
 
-/// Makes rows of such functions in a SELECT list.
+/// Adds `unnest` to such functions in a SELECT list.
 pub(super) fn unnest_functions(select: &mut Select) -> Result<()> {
     for item in &mut select.projection {
         if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
@@ -46,11 +46,11 @@ fn unnest(expr: &mut Expr) -> Result<()> {
     }
 }
 
-/// `FROM generate_series(1, 3)`: the series is of INTs if what bounds it are.
+/// Makes `FROM generate_series(1, 3)` a series of INTs if its bounds are INTs.
 pub(super) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
     let TableFactor::Table { name, args: Some(args), alias, .. } = factor else { return Ok(()) };
     let is_of_ints = is_series(name) && are_narrow(&args.args);
-    // What returns a table takes integers of 64 bits alone.
+    // Functions in FROM only accept integers of 64 bits.
     widen(args);
     if !is_of_ints {
         return Ok(());
@@ -65,7 +65,7 @@ pub(super) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
     Ok(())
 }
 
-/// Whether it is the name of a function that makes rows.
+/// Whether it is the name of a function that returns rows.
 fn is_series(name: &ObjectName) -> bool {
     name.to_string().eq_ignore_ascii_case(SERIES)
 }

@@ -1,5 +1,5 @@
-//! `EXCEPT ALL` and `INTERSECT ALL` count how often a row is there, where DataFusion only looks whether it is. With a
-//! number for each of the equal rows they are `EXCEPT` and `INTERSECT`.
+//! `EXCEPT ALL` and `INTERSECT ALL` depend on how often a row occurs; DataFusion only checks whether it occurs. After
+//! equal rows are numbered, they are `EXCEPT` and `INTERSECT`.
 //!
 //! Waits for [#12956](https://github.com/apache/datafusion/issues/12956) and
 //! [#12955](https://github.com/apache/datafusion/issues/12955).
@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
-/// Rewrites the operations of a query; those in its subqueries are queries of their own.
+/// Rewrites the set operations of a query. Subqueries are rewritten as queries of their own.
 pub(crate) fn count_rows(query: &mut Query) -> Result<()> {
     of_body(&mut query.body)
 }
@@ -34,7 +34,7 @@ fn of_body(body: &mut SetExpr) -> Result<()> {
     Ok(())
 }
 
-/// What the columns are called; `None` where a `*` hides how many there are.
+/// The names of the columns; `None` if a `*` hides their number.
 fn names(body: &SetExpr) -> Option<Vec<String>> {
     match body {
         SetExpr::Select(select) => of_select(select),
@@ -72,7 +72,7 @@ fn numbered(op: SetOperator, names: &[String], left: SetExpr, right: SetExpr) ->
     let sql = format!("SELECT {} FROM ({} {op} {}) AS d", shown.join(", "), side("l"), side("r"));
     let internal = |error: &dyn std::fmt::Display| Error::internal(format!("{sql}: {error}"));
     let mut statements = Parser::parse_sql(&GenericDialect, &sql).map_err(|error| internal(&error))?;
-    let _ = VisitMut::visit(&mut statements, &mut Place { sides: vec![right, left] });
+    let _ = VisitMut::visit(&mut statements, &mut TemplateFiller { sides: vec![right, left] });
     match statements.pop() {
         Some(Statement::Query(query)) => Ok(*query.body),
         _ => Err(internal(&"no query")),
@@ -83,12 +83,12 @@ fn quoted(name: &str) -> Ident {
     Ident::with_quote('"', name)
 }
 
-/// Puts the sides in the places of the template's innermost queries.
-struct Place {
+/// Inserts the sides into the template's innermost queries.
+struct TemplateFiller {
     sides: Vec<SetExpr>,
 }
 
-impl VisitorMut for Place {
+impl VisitorMut for TemplateFiller {
     type Break = ();
 
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {

@@ -1,5 +1,5 @@
-//! The column that `JOIN ... USING (k)` merges: `k` is the value of whichever side has a row. DataFusion takes the left
-//! side's, which `RIGHT` and `FULL` may lack, and now and then cannot decide.
+//! The column that `JOIN ... USING (k)` merges: `k` is the value of the side that has a row. DataFusion takes the left
+//! side's value, which is missing in some rows of `RIGHT` and `FULL` joins, and sometimes reports an ambiguity.
 //!
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881).
 
@@ -14,8 +14,8 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
-/// Names the sides of merged columns in a query and its ORDER BY. In `*` they come first, those of the last join before
-/// the others.
+/// Replaces merged columns in a query and its ORDER BY by expressions over the joined tables. `*` shows them first,
+/// those of the last join before the others.
 pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) -> ControlFlow<Error> {
     let mut merged = Merged::default();
     for from in &mut select.from {
@@ -50,7 +50,7 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
     }
     let _ = select.having.visit(&mut merged);
     let _ = select.qualify.visit(&mut merged);
-    // In ORDER BY a name is a column of the answer before it is one of a table.
+    // In ORDER BY a name refers to a column of the answer first, and only then to one of a table.
     merged.columns.retain(|column| !select.projection.iter().any(|item| is_called(item, &column.name)));
     if let Some(order) = order {
         let _ = order.visit(&mut merged);
@@ -61,24 +61,24 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
 #[derive(Default)]
 struct Merged {
     columns: Vec<MergedColumn>,
-    /// Their names, in the order in which `*` shows them.
+    /// The names of the merged columns, in the order in which `*` shows them.
     first: Vec<Ident>,
-    /// The tables of the last FROM; `None` if it is not known which of their columns are merged.
+    /// The joined tables of the last FROM; `None` if it is not known which of their columns are merged.
     sides: Option<Vec<Side>>,
-    /// Whether a join has become one with a condition, for which DataFusion merges no columns.
+    /// Whether a join was rewritten to one with ON, for which DataFusion merges no columns.
     has_conditions: bool,
-    /// How many subqueries the visitor is in.
+    /// The number of subqueries that the visitor is inside of.
     depth: usize,
 }
 
-/// A table that is joined.
+/// A joined table.
 struct Side {
     name: Ident,
     merged: Vec<Ident>,
 }
 
 impl Side {
-    /// Its columns that are not merged.
+    /// The table's columns that are not merged, as an item of SELECT.
     fn others(&self) -> SelectItem {
         let names: Vec<ObjectName> = self.merged.iter().map(|name| ObjectName::from(vec![name.clone()])).collect();
         let opt_exclude = (!names.is_empty()).then_some(ExcludeSelectItem::Multiple(names));
@@ -90,12 +90,12 @@ impl Side {
 struct MergedColumn {
     name: Ident,
     value: Expr,
-    /// Whether it is something else than the left side's column.
+    /// Whether the value differs from the left side's column.
     is_changed: bool,
 }
 
 impl MergedColumn {
-    /// It as a column of the answer.
+    /// The merged column as a column of the answer.
     fn item(&self) -> SelectItem {
         match self.is_changed {
             true => SelectItem::ExprWithAlias { expr: self.value.clone(), alias: self.name.clone() },
@@ -147,8 +147,8 @@ impl Merged {
         ControlFlow::Continue(())
     }
 
-    /// What joins the next table where the left side is not the column that DataFusion would take: all values are
-    /// compared as they were merged so far.
+    /// The condition that replaces USING if the left side's value is not the column that DataFusion would take. It
+    /// compares the values merged so far.
     fn condition(&self, names: &[Ident], right: Option<&Ident>) -> ControlFlow<Error, Option<Expr>> {
         let is_changed = |name: &Ident| self.find(name).is_some_and(|column| column.is_changed);
         if !names.iter().any(is_changed) {
@@ -200,7 +200,7 @@ impl Merged {
         ControlFlow::Continue(())
     }
 
-    /// Notes a table that is joined, and which columns it shares with those before it.
+    /// Adds a joined table, and the columns that it shares with those before it.
     fn join(&mut self, side: Option<&Ident>, operator: &JoinOperator, names: &[Ident]) {
         let is_plain = matches!(
             operator,
@@ -219,7 +219,7 @@ impl Merged {
         match (names.iter().any(|name| is_new(&name)), sides.as_mut_slice()) {
             (false, _) => {}
             (true, [only]) => only.merged = names.to_vec(),
-            // Whose column it is on the left is not known.
+            // It is not known which table on the left the column belongs to.
             (true, _) => return,
         }
         self.first.retain(|known| !names.iter().any(|name| is_same(known, name)));
@@ -289,7 +289,7 @@ fn is_called(item: &SelectItem, name: &Ident) -> bool {
     }
 }
 
-/// What a relation's columns may be qualified by.
+/// The name that qualifies a relation's columns.
 fn name_of(relation: &TableFactor) -> Option<Ident> {
     match relation {
         TableFactor::Table { alias: Some(alias), .. }

@@ -1,4 +1,4 @@
-//! `OVER (w ORDER BY ...)` begins with what `WINDOW w AS (...)` says, which DataFusion leaves out.
+//! `OVER (w ORDER BY ...)` extends the window of `WINDOW w AS (...)`. DataFusion ignores that window.
 //!
 //! No upstream issue known.
 
@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::ops::ControlFlow;
 
-/// Completes the windows of a query, and those that its ORDER BY names.
+/// Completes the windows of a query, and those in its ORDER BY.
 pub(crate) fn complete_windows(select: &mut Select, order: Option<&mut OrderBy>) -> ControlFlow<Error> {
     let mut known: Vec<(Ident, WindowSpec)> = Vec::new();
     for NamedWindowDefinition(name, definition) in &mut select.named_window {
@@ -49,18 +49,18 @@ impl VisitorMut for Windows {
     }
 }
 
-/// A window whose name nobody knows here is one of a query further out or in.
+/// Adds the clauses of the window that a specification is based on.
 fn complete(spec: &mut WindowSpec, known: &[(Ident, WindowSpec)]) -> ControlFlow<Error> {
     let Some(name) = spec.window_name.take() else { return ControlFlow::Continue(()) };
     let base = find(known, &name)?;
     if !spec.partition_by.is_empty() {
-        return refuse(format!("a window cannot say PARTITION BY beside window {name}"));
+        return refuse(format!("a window based on {name} cannot have PARTITION BY"));
     }
     if !spec.order_by.is_empty() && !base.order_by.is_empty() {
-        return refuse(format!("a window cannot say ORDER BY beside window {name}, which has one"));
+        return refuse(format!("a window based on {name} cannot have ORDER BY: {name} has one"));
     }
     if base.window_frame.is_some() {
-        return refuse(format!("window {name} has a frame: no other can begin with it"));
+        return refuse(format!("window {name} has a frame: no other window can be based on it"));
     }
     spec.partition_by.clone_from(&base.partition_by);
     if spec.order_by.is_empty() {

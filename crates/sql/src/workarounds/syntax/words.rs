@@ -1,5 +1,5 @@
 //! Words that the parser does not know: `AS [NOT] MATERIALIZED (...)` of a common table expression, which changes no
-//! answer and is left out, and `EXCLUDE ...` of a window's frame, of which only `NO OTHERS` can be done.
+//! answer and is removed, and `EXCLUDE ...` of a window's frame, which is only supported as `NO OTHERS`.
 //!
 //! No upstream issue known.
 
@@ -7,7 +7,7 @@ use crate::text::errors::not_supported;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
-/// Takes the words out that mean nothing, and refuses those that do.
+/// Removes words without effect, and refuses those with one.
 pub(crate) fn settle_words(tokens: &mut [TokenWithSpan]) -> Result<()> {
     for at in 0..tokens.len() {
         if is_word(&tokens[at], "MATERIALIZED") {
@@ -32,7 +32,7 @@ fn drop_materialized(tokens: &mut [TokenWithSpan], at: usize) {
     }
 }
 
-/// `EXCLUDE` behind a frame; `* EXCLUDE (...)` is another.
+/// Removes `EXCLUDE NO OTHERS` after a frame. `* EXCLUDE (...)` is another clause, and stays.
 fn drop_exclude(tokens: &mut [TokenWithSpan], at: usize) -> Result<()> {
     let is_in_frame = before(tokens, at).is_some_and(|word| {
         ["ROW", "PRECEDING", "FOLLOWING"].iter().any(|end_of_frame| is_word(&tokens[word], end_of_frame))

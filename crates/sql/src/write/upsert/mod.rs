@@ -13,7 +13,7 @@ pub(crate) use evaluate::update_query;
 use super::change_writer::{ChangeWriter, Limits};
 use super::resident_change::change_resident;
 use super::returning::StatementContext;
-use crate::dml::change::{Change, Kind};
+use crate::dml::change::{Change, ChangeKind};
 use crate::dml::conflict::Update;
 use crate::run::answer::Rows;
 use crate::scan::numbered_scan::NumberedScan;
@@ -80,8 +80,8 @@ fn change_of(table: &Table, set: &[usize]) -> Change {
     };
     // Rows in memory never change: they are replaced by others.
     let (kind, columns) = match definition.is_in_memory() || set.iter().any(in_key) {
-        true => (Kind::Move, (0..definition.columns.len()).collect()),
-        false => (Kind::Set, set.to_vec()),
+        true => (ChangeKind::Move, (0..definition.columns.len()).collect()),
+        false => (ChangeKind::Set, set.to_vec()),
     };
     let (table, others) = (table.clone(), Vec::new());
     Change { verb: "INSERT", table, columns, others, kind, returning: None, source: None }

@@ -2,12 +2,12 @@
 
 /// A place in a script: line and column, in characters, both from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SourcePosition {
     pub(crate) line: usize,
     pub(crate) column: usize,
 }
 
-impl Place {
+impl SourcePosition {
     /// The start of a text.
     pub(crate) const START: Self = Self { line: 1, column: 1 };
 
