@@ -37,6 +37,6 @@ fn a_query_stops_at_its_memory() {
         "SELECT cardinality(array_agg(value)) FROM generate_series(1, 1000000000)",
         "SELECT max(s) FROM (SELECT avg(value) OVER () AS s FROM generate_series(1, 1000000000))",
     ] {
-        case.run(&["sql", "memory:", sql, "--memory", "50MiB"]).failed(2, &["more memory than it may have", "hint: "]);
+        case.run(&["sql", "memory:", sql, "--memory", "50MiB"]).failed(2, &["more memory than its limit", "hint: "]);
     }
 }

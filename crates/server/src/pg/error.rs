@@ -151,20 +151,20 @@ fn code_of(error: &Error) -> &'static str {
         ErrorKind::Sql | ErrorKind::NotFound => match () {
             () if has("syntax error") => "42601",
             () if has("no table named") || message.starts_with("table '") && has("not found") => "42P01",
-            () if has("no column named") || has("is no column") => "42703",
+            () if has("no column named") || has("is not a column") => "42703",
             () if has("Ambiguous reference") || has("ambiguous") => "42702",
             () if has("Invalid function") || has("no function named") => "42883",
             () if has("not supported") => "0A000",
             () if has("may not read") || has("may not write") => "42501",
             () if has("GROUP BY") && has("neither") => "42803",
             () if has("a statement of this transaction has failed") => "25P02",
-            () if has("no transaction has begun") => "25P01",
-            () if has("a transaction has begun already") => "25001",
+            () if has("no transaction is open") => "25P01",
+            () if has("a transaction is already open") => "25001",
             () if has("does not take") || has(" takes ") && has("argument") => "42883",
             () if has("Cannot infer common argument type") || has("Cannot coerce") || has("type_coercion") => "42883",
             () if has("is a view") || has("is a table") || has("is a rollup") => "42809",
             () if has("multiple primary keys") => "42P16",
-            () if has("is set twice") || has("stands twice") || has("two columns named") => "42701",
+            () if has("is set twice") || has("appears twice") || has("two columns named") => "42701",
             () if has("nested too deep") || has("more than") => "54001",
             () if has("no value is given for the parameter") => "42P02",
             () if has("no schema") => "3F000",
@@ -176,8 +176,10 @@ fn code_of(error: &Error) -> &'static str {
         ErrorKind::InvalidValue => match () {
             () if has("division by zero") => "22012",
             () if has("overflow") || has("does not fit") || has("out of range") => "22003",
-            () if has("NULL in") || has("takes no NULL") || has("is NULL") || has("contains null values") => "23502",
-            () if has("Cast") || has("cast") || has("parse") || has("is no ") || has("invalid") => "22P02",
+            () if has("NULL in") || has("is NOT NULL") || has("is NULL") || has("contains null values") => "23502",
+            () if has("Cast") || has("cast") || has("parse") || has("is no ") || has("is not a") || has("invalid") => {
+                "22P02"
+            }
             () => "22000",
         },
         ErrorKind::ReadOnly if message.starts_with(PERMISSION_DENIED) => "42501",
@@ -204,7 +206,7 @@ mod tests {
         assert_eq!(code(ErrorKind::Sql, "no table named t"), "42P01");
         assert_eq!(code(ErrorKind::Sql, "no column named c in t"), "42703");
         assert_eq!(code(ErrorKind::Sql, "FOR UPDATE is not supported yet"), "0A000");
-        assert_eq!(code(ErrorKind::Conflict, "somebody else was faster"), "40001");
+        assert_eq!(code(ErrorKind::Conflict, "another writer was faster"), "40001");
         assert_eq!(code(ErrorKind::Interrupted, "the query was interrupted"), "57014");
         assert_eq!(code(ErrorKind::DuplicateKey, "the key is there"), "23505");
         assert_eq!(code(ErrorKind::Resources, "more memory"), "53200");

@@ -107,8 +107,8 @@ fn add_column(
     }
     if let Some(column) = definition.columns.last_mut() {
         if !column.nullable && column.default.is_none() {
-            return Err(sql_error(format!("column {} takes no NULL, and the rows there have no value", column.name))
-                .with_hint("give one: NOT NULL DEFAULT VALUE"));
+            return Err(sql_error(format!("column {} is NOT NULL, but existing rows have no value", column.name))
+                .with_hint("give a default: NOT NULL DEFAULT VALUE"));
         }
         column.missing.clone_from(&column.default);
     }
@@ -165,7 +165,7 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
         }
         Do::DropDefault => column.default = None,
         Do::DropNotNull => match bound {
-            Some(why) => return Err(sql_error(format!("{place} takes no NULL: it is {why}"))),
+            Some(why) => return Err(sql_error(format!("{place} must stay NOT NULL: it is {why}"))),
             None => column.nullable = true,
         },
         Do::SetNotNull => column.nullable = false,

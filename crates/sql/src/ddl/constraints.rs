@@ -113,7 +113,7 @@ pub(crate) fn column_ids(definition: &TableDefinition, names: &[String]) -> Resu
     for name in names {
         let id = definition.column(name)?.id;
         if ids.contains(&id) {
-            return Err(sql_error(format!("column {name} stands twice in a key")));
+            return Err(sql_error(format!("column {name} appears twice in a key")));
         }
         ids.push(id);
     }

@@ -44,14 +44,14 @@ pub(crate) fn table_options(create: &CreateTable) -> Result<TableOptions> {
 pub fn parse_create_table(text: &str) -> Result<TableDefinition> {
     match parse_declaring(text.trim_end().trim_end_matches(';'), SourcePosition::START, &Parameters::none())? {
         Statement::CreateTable(create) => table_definition(&create),
-        other => Err(refused(&other).with_hint("a CREATE TABLE is wanted here")),
+        other => Err(refused(&other).with_hint("write a CREATE TABLE")),
     }
 }
 
 /// Refuses all clauses that the parser accepts and that are not supported.
 pub(crate) fn refuse_other_clauses(create: &CreateTable) -> Result<()> {
     if create.query.is_some() {
-        return Err(sql_error("CREATE TABLE ... AS declares no columns by itself"));
+        return Err(sql_error("CREATE TABLE ... AS takes its columns from the query"));
     }
     if create.or_replace {
         return Err(not_supported("CREATE OR REPLACE TABLE").with_hint("DROP TABLE IF EXISTS first"));

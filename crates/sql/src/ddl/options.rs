@@ -50,7 +50,7 @@ impl TableOptions {
                 return Err(sql_error(format!("no table option named {}", key.value)).with_hint(hint));
             };
             if seen.contains(&name) {
-                return Err(sql_error(format!("the table option {name} stands twice")));
+                return Err(sql_error(format!("the table option {name} appears twice")));
             }
             seen.push(name);
             match value {
@@ -98,12 +98,13 @@ impl TableOptions {
     pub(crate) fn amend(self, from: &TableDefinition, mut definition: TableDefinition) -> Result<TableDefinition> {
         let is_reset = |name: &str| self.reset.contains(&name);
         if self.time.is_some() || self.time_unit.is_some() || is_reset("time") || is_reset("time_unit") {
-            return Err(not_supported("another time column or time_unit for a table that is there"));
+            return Err(not_supported("another time column or time_unit for an existing table"));
         }
         let is_in_memory = definition.is_in_memory();
         if self.in_memory.is_some_and(|memory| memory != is_in_memory) || (is_reset("engine") && is_in_memory) {
-            return Err(not_supported("another engine for a table that is there")
-                .with_hint("CREATE TABLE ... AS SELECT * FROM it"));
+            return Err(
+                not_supported("another engine for an existing table").with_hint("CREATE TABLE ... AS SELECT * FROM it")
+            );
         }
         if self.memory_bytes_max.is_some() || is_reset("max_memory") {
             match &mut definition.memory {
@@ -130,7 +131,8 @@ impl TableOptions {
             }
         }
         if is_reset("map") {
-            return Err(not_supported("map = NULL").with_hint("a mapped column stays one"));
+            return Err(not_supported("map = NULL")
+                .with_hint("a mapped column cannot become unmapped: create a new column and copy the values"));
         }
         if definition.time.is_none() && self.slice.is_some() {
             return Err(sql_error("slice is given, but there is no time column"));
@@ -167,7 +169,7 @@ impl TableOptions {
         self.slice = self.slice.or(Some(slice));
         let definition = self.apply(definition)?;
         match definition.has_unique() {
-            true => Err(not_supported("a key of a rollup that tells rows apart").with_hint("leave the time out of it")),
+            true => Err(not_supported("a unique key of a rollup").with_hint("leave the time out of it")),
             false => Ok(definition),
         }
     }
@@ -253,8 +255,8 @@ fn apply_key(definition: &mut TableDefinition, key: Option<&[String]>, sort: Opt
         match primary {
             None if tells_rows_apart => add_unique(definition, Unique { primary: true, ..Unique::new(columns) }),
             Some(primary) if timed && !same(primary) => {
-                return Err(sql_error(format!("table {}: two keys with all that tells rows apart", definition.name))
-                    .with_hint("beside a PRIMARY KEY leave the time out of key, or declare UNIQUE (COLUMN, ...)"));
+                return Err(sql_error(format!("table {}: two keys that include the time", definition.name))
+                    .with_hint("with a PRIMARY KEY, leave the time out of key, or declare UNIQUE (COLUMN, ...)"));
             }
             _ => {}
         }
@@ -275,12 +277,12 @@ fn without_time(definition: &TableDefinition, option: &str, names: &[String]) ->
         let id = definition.column(name)?.id;
         if Some(id) == time {
             if position + 1 < names.len() {
-                return Err(sql_error(format!("the time column {name} stands inside the {option}"))
-                    .with_hint("put it last: rows of a series follow each other in time"));
+                return Err(sql_error(format!("the time column {name} is not the last in {option}"))
+                    .with_hint("put it last: the rows of a series are ordered by time"));
             }
             timed = true;
         } else if ids.contains(&id) {
-            return Err(sql_error(format!("column {name} stands twice in the {option}")));
+            return Err(sql_error(format!("column {name} appears twice in the {option}")));
         } else {
             ids.push(id);
         }

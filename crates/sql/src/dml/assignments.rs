@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{Assignment, AssignmentTarget, Expr, Object
 pub(crate) fn assignments(assignments: &mut Vec<Assignment>) -> Result<Vec<(String, Expr)>> {
     let name_of = |name: &ObjectName| match name.0.last().and_then(|part| part.as_ident()) {
         Some(ident) => Ok(ident.value.clone()),
-        None => Err(sql_error(format!("{name} is no column"))),
+        None => Err(sql_error(format!("{name} is not a column"))),
     };
     let mut set = Vec::new();
     for Assignment { target, value } in assignments.drain(..) {

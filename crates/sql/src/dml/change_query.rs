@@ -177,7 +177,9 @@ impl Target {
     fn query(&self, values: Vec<Expr>, others: Vec<TableWithJoins>, which: RowSelection) -> Result<Query> {
         let RowSelection { selection, order_by, limit } = which;
         let mut query = empty_query()?;
-        let SetExpr::Select(select) = query.body.as_mut() else { return Err(Error::internal("SELECT is none")) };
+        let SetExpr::Select(select) = query.body.as_mut() else {
+            return Err(Error::internal("a query is not a SELECT"));
+        };
         let select: &mut Select = select;
         let places = [self.column(CHUNK), self.column(ROW)];
         // Each has a distinct name, because two columns may be set to the same expression.
@@ -204,6 +206,6 @@ fn empty_query() -> Result<Query> {
     let statements = Parser::parse_sql(&GenericDialect, "SELECT 1").map_err(|error| Error::internal(error.to_string()));
     match statements?.pop() {
         Some(Ast::Query(query)) => Ok(*query),
-        _ => Err(Error::internal("SELECT is no query")),
+        _ => Err(Error::internal("a SELECT is not a query")),
     }
 }

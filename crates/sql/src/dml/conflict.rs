@@ -65,7 +65,7 @@ impl OnDuplicate {
         let clause = match &insert.on {
             None => return Ok(Self { policy: by_word, ..Self::default() }),
             Some(_) if by_word.is_some() => {
-                return Err(sql_error("the INSERT says twice what becomes of rows whose key is there"));
+                return Err(sql_error("the INSERT has two clauses for rows whose key exists"));
             }
             Some(clause) => clause,
         };
@@ -104,7 +104,7 @@ impl OnDuplicate {
     pub(crate) fn policy(&self, table: &Table) -> Result<ConflictPolicy> {
         match self.meaning(table)? {
             Meaning::Policy(policy) => Ok(policy),
-            Meaning::Decide(..) => Err(Error::internal("rows whose key is there are not looked at")),
+            Meaning::Decide(..) => Err(Error::internal("rows whose key exists are not read")),
         }
     }
 
@@ -116,7 +116,7 @@ impl OnDuplicate {
             None => None,
             Some(key) => match definition.unique.iter().position(|unique| key.means(table, unique)) {
                 None => {
-                    return Err(sql_error(format!("table {} has no such key as ON CONFLICT names", definition.name))
+                    return Err(sql_error(format!("table {} has no key that matches ON CONFLICT", definition.name))
                         .with_hint("name the columns of its PRIMARY KEY or of a UNIQUE constraint"));
                 }
                 at => at,

@@ -55,7 +55,7 @@ fn load_data(text: &str, place: SourcePosition) -> Result<Load> {
     let path = words.text()?;
     if words.take(&["REPLACE"]) || words.take(&["IGNORE"]) {
         return Err(not_supported("REPLACE or IGNORE in LOAD DATA")
-            .with_hint("declare what becomes of equal keys: WITH (on_conflict = 'replace')"));
+            .with_hint("declare how equal keys are handled: WITH (on_conflict = 'replace')"));
     }
     words.expect(&["INTO", "TABLE"])?;
     let table = words.parser.parse_object_name(false).map_err(|error| from_parser(error, place))?;

@@ -64,7 +64,7 @@ impl Target {
             .find(|table| same_name(&table.definition.name, &self.table))
             .ok_or_else(|| unknown_table(&self.table, tables))?;
         if table.definition.view.is_some() {
-            return Err(sql_error(format!("{} is a view: no rows go into it", table.definition.name))
+            return Err(sql_error(format!("{} is a view: rows cannot be inserted into it", table.definition.name))
                 .with_hint("INSERT INTO the table it reads"));
         }
         let positions = self.positions(table)?;
@@ -78,7 +78,7 @@ impl Target {
         for name in columns {
             let position = definition.position(name).map_err(as_sql_error)?;
             if positions.contains(&position) {
-                return Err(sql_error(format!("column {name} stands twice in the INSERT into {}", definition.name)));
+                return Err(sql_error(format!("column {name} appears twice in the INSERT into {}", definition.name)));
             }
             positions.push(position);
         }
@@ -89,7 +89,7 @@ impl Target {
         };
         match definition.columns.iter().enumerate().find_map(missing) {
             Some(column) => Err(Error::invalid(format!(
-                "table {}: column {} takes no NULL, and the INSERT gives it no value",
+                "table {}: column {} is NOT NULL, and the INSERT gives it no value",
                 definition.name, column.name
             ))),
             None => Ok(positions),

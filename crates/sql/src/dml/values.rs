@@ -90,6 +90,6 @@ fn values_query(row: Vec<Expr>) -> Result<Box<Query>> {
             query.body = Box::new(SetExpr::Values(Values { explicit_row: false, value_keyword: false, rows }));
             Ok(query)
         }
-        _ => Err(Error::internal("VALUES is no query")),
+        _ => Err(Error::internal("VALUES is not a query")),
     }
 }

@@ -108,7 +108,9 @@ fn bound(unit: &str, time: NaiveDateTime) -> Result<i64> {
         "second" | "sec" => of(1_000_000),
         "millisecond" => of(1_000),
         "microsecond" => micros,
-        _ => return exec_err!("date_diff: '{unit:.30}' is no unit: write 'year', 'month', 'day', 'hour' or 'second'"),
+        _ => {
+            return exec_err!("date_diff: '{unit:.30}' is not a unit: write 'year', 'month', 'day', 'hour' or 'second'");
+        }
     })
 }
 

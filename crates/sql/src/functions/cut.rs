@@ -58,7 +58,7 @@ impl<'a> Arguments<'a> {
             integer => return self.integers(integer, width).map(Some),
         };
         if width.data_type().is_numeric() {
-            return Err(sql_error(format!("a width of {width}: of what?"))
+            return Err(sql_error(format!("a width of {width} has no unit"))
                 .with_hint(format!("write '{width} seconds', '{width} minutes'")));
         }
         let width = interval_of(width)?.unwrap_or(NOTHING);
@@ -90,15 +90,15 @@ impl<'a> Arguments<'a> {
             match count {
                 Some(ScalarValue::Int64(Some(count))) => Ok(count),
                 _ => Err(sql_error(format!("the {what} of {} is {value}", type_name(integer)))
-                    .with_hint("an integer is cut by an integer; or make it a time: to_timestamp_seconds(t)")),
+                    .with_hint("give an integer, or convert the time: to_timestamp_seconds(t)")),
             }
         };
         let count = whole("width", width)?;
         if count <= 0 {
-            return Err(sql_error(format!("a width of {count} is not longer than nothing")));
+            return Err(sql_error(format!("a width of {count} is not positive")));
         }
         if self.zone.is_some() {
-            return Err(sql_error("an integer has no time zone").with_hint("make it a time: to_timestamp_seconds(t)"));
+            return Err(sql_error("an integer has no time zone").with_hint("convert it: to_timestamp_seconds(t)"));
         }
         let origin = self.origin.map_or(Ok(0), |value| whole("origin", value))?;
         let offset = self.offset.map_or(Ok(0), |value| whole("offset", value))?;
@@ -109,7 +109,7 @@ impl<'a> Arguments<'a> {
 
 /// The local time that an origin names, in ticks.
 fn origin_ticks(origin: &ScalarValue, unit: ArrowUnit, zone: Option<&Zone>) -> Result<i128, Error> {
-    let no_time = || sql_error(format!("{origin} is no time")).with_hint("write an origin as '2024-01-01'");
+    let no_time = || sql_error(format!("{origin} is not a time")).with_hint("write an origin as '2024-01-01'");
     let (count, is_instant) = match text_of(origin) {
         Some(text) => {
             let time = read_time(text, core_unit(unit)).ok_or_else(no_time)?;
@@ -183,7 +183,7 @@ fn parsed(texts: &ArrayRef) -> Result<ArrayRef> {
     let parse = |text: Option<&str>| match text {
         Some(text) => match parse_time(text, TimeUnit::Microsecond) {
             Some(time) => Ok(Some(time)),
-            None => Err(external(sql_error(format!("'{text}' is no time")))),
+            None => Err(external(sql_error(format!("'{text}' is not a time")))),
         },
         None => Ok(None),
     };

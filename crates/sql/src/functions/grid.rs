@@ -49,7 +49,7 @@ impl Grid {
         let ticks_of = |what, interval: Interval| whole_ticks(what, interval, tick_nanos);
         let nanos = nanos_of(width);
         if (width.months < 0 || nanos < 0) || (width.months == 0 && nanos == 0) {
-            return Err(bad_width(width, "is not longer than nothing"));
+            return Err(bad_width(width, "is not positive"));
         }
         let shape = if width.months == 0 {
             if offset.months != 0 {
@@ -58,7 +58,7 @@ impl Grid {
             // If the width is finer than the times, each tick is a bucket.
             let finer = tick_nanos % nanos == 0;
             let ticks = if finer { 1 } else { ticks_of("width", width)? };
-            let width = i64::try_from(ticks).map_err(|_| bad_width(width, "is longer than times can be counted"))?;
+            let width = i64::try_from(ticks).map_err(|_| bad_width(width, "is out of range"))?;
             let origin = origin.unwrap_or(STEPS_ORIGIN_DAY * ticks_per_day);
             let offset = if finer { 0 } else { ticks_of("offset", offset)? };
             Shape::Steps { width, phase: (origin + offset).rem_euclid(i128::from(width)) as i64 }
@@ -153,7 +153,7 @@ fn whole_ticks(what: &str, interval: Interval, tick_nanos: i128) -> Result<i128>
         1_000_000_000 => "seconds",
         _ => "days",
     };
-    Err(sql_error(format!("the {what} is no whole number of {unit}, which the time counts")))
+    Err(sql_error(format!("the {what} is not a whole number of {unit}, the unit of the time")))
 }
 
 fn bad_width(width: Interval, problem: &str) -> Error {
@@ -219,12 +219,12 @@ mod tests {
     fn widths_that_are_none_are_refused() {
         let day = DAY_NANOS;
         for (width, tick, reason) in [
-            (interval(0, 0, 0), SECOND, "width of 0 is not longer"),
-            (interval(0, -1, 0), SECOND, "-1 days is not longer"),
+            (interval(0, 0, 0), SECOND, "width of 0 is not positive"),
+            (interval(0, -1, 0), SECOND, "-1 days is not positive"),
             (interval(-1, 40, 0), SECOND, "not longer"),
             (interval(1, 1, 0), SECOND, "1 month 1 day mixes"),
-            (interval(0, 1, 43_200), day, "no whole number of days"),
-            (interval(0, i32::MAX, 0), 1, "longer than times"),
+            (interval(0, 1, 43_200), day, "not a whole number of days"),
+            (interval(0, i32::MAX, 0), 1, "is out of range"),
         ] {
             let error = Grid::new(width, tick, None, interval(0, 0, 0)).unwrap_err();
             assert!(error.to_string().contains(reason), "{error}");

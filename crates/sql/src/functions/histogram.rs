@@ -37,7 +37,7 @@ impl Histogram {
             return Err(external(sql_error(format!("histogram: min {min} is not less than max {max}"))));
         }
         if !(max - min).is_finite() {
-            return Err(external(sql_error("histogram: from min to max is farther than a DOUBLE counts")));
+            return Err(external(sql_error("histogram: the distance from min to max exceeds a DOUBLE")));
         }
         Ok(Counts { scale: Scale { min, max, parts: parts.map_err(external)? }, counts: Vec::new(), seen: Vec::new() })
     }
@@ -58,7 +58,7 @@ impl AggregateUDFImpl for Histogram {
         };
         match types {
             [value, _, _, _] if Number::of(value).is_some() => Ok(list_type()),
-            [value, _, _, _] => wrong(format!("needs numbers: {} is none", type_name(value))),
+            [value, _, _, _] => wrong(format!("needs a number, not {}", type_name(value))),
             _ => wrong(format!("takes 4 arguments, not {}", types.len())),
         }
     }

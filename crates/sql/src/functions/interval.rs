@@ -32,7 +32,7 @@ pub(crate) fn interval_of(value: &ScalarValue) -> Result<Option<Interval>> {
         value => match super::arguments::text_of(value) {
             Some(text) => Some(parse_interval(text)?),
             None => {
-                return Err(sql_error(format!("{value} is no interval")).with_hint("write '5 minutes' or '1 day'"));
+                return Err(sql_error(format!("{value} is not an interval")).with_hint("write '5 minutes' or '1 day'"));
             }
         },
     })
@@ -43,7 +43,7 @@ pub(crate) fn parse_interval(text: &str) -> Result<Interval> {
     let text = text.trim();
     let has_unit = text.ends_with(|last: char| last.is_ascii_alphabetic());
     parse_interval_month_day_nano(text).ok().filter(|_| has_unit).ok_or_else(|| {
-        sql_error(format!("'{text}' is no interval")).with_hint("write '5 minutes', '1 day', '1 month' or '1 year'")
+        sql_error(format!("'{text}' is not an interval")).with_hint("write '5 minutes', '1 day', '1 month' or '1 year'")
     })
 }
 

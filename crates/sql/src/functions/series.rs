@@ -65,14 +65,14 @@ impl SeriesFunction {
         };
         let (value, time) = (&types[places.value], &types[places.time]);
         if Number::of(value).is_none() {
-            return Err(self.wrong(format!("needs numbers: {} is none", type_name(value))));
+            return Err(self.wrong(format!("needs a number, not {}", type_name(value))));
         }
         let is_time = match plain_type(time) {
             DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 | DataType::Null => true,
             other => other.is_integer(),
         };
         if !is_time {
-            return Err(self.wrong(format!("needs the times of the values: {} is no time", type_name(time))));
+            return Err(self.wrong(format!("needs the time of each value, not {}", type_name(time))));
         }
         Ok(places)
     }

@@ -106,17 +106,17 @@ fn formatted(pattern: &str, values: &[Option<&str>]) -> Result<String> {
         let digits = spec.bytes().take_while(u8::is_ascii_digit).count();
         let width = spec[..digits].parse::<usize>().unwrap_or(0).min(1 << 20);
         let Some(letter) = spec[digits..].chars().next() else {
-            return exec_err!("format: nothing follows the last %");
+            return exec_err!("format: the pattern ends with a single %");
         };
         let Some(value) = values.get(next) else { return exec_err!("format has too few arguments") };
         next += 1;
         let value = match (letter, value) {
             ('s', value) => value.unwrap_or_default().to_owned(),
             ('I', Some(value)) => identifier(value),
-            ('I', None) => return exec_err!("format: NULL is no identifier"),
+            ('I', None) => return exec_err!("format: NULL is not an identifier"),
             ('L', Some(value)) => format!("'{}'", value.replace('\'', "''")),
             ('L', None) => "NULL".to_owned(),
-            (letter, _) => return exec_err!("format: %{letter} is none of %s, %I, %L and %%"),
+            (letter, _) => return exec_err!("format: unknown specifier %{letter}: use %s, %I, %L or %%"),
         };
         let padding = " ".repeat(width.saturating_sub(value.chars().count()));
         match is_left {

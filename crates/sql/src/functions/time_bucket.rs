@@ -66,7 +66,9 @@ impl TimeBucket {
                 Ok(microseconds(None))
             }
             (time @ (DataType::Time32(_) | DataType::Time64(_)), Name::DateBin) => Ok(time.clone()),
-            (other, _) => Err(sql_error(format!("{}: {} is no time", self.name(), type_name(other))).with_hint(usage)),
+            (other, _) => {
+                Err(sql_error(format!("{}: {} is not a time", self.name(), type_name(other))).with_hint(usage))
+            }
         }
     }
 
@@ -80,7 +82,7 @@ impl TimeBucket {
             (Name::TimeBucket, Some(third)) if constants.len() == 3 => arguments.guess(third),
             (Name::TimeBucket, Some(zone)) => match text_of(zone) {
                 Some(zone) => arguments.zone = Some(zone),
-                None => return Err(sql_error(format!("{zone} is no time zone"))),
+                None => return Err(sql_error(format!("{zone} is not a time zone"))),
             },
         }
         arguments.cut(answer)

@@ -136,7 +136,7 @@ fn strftime(format: &str) -> std::result::Result<String, Error> {
 
 fn unknown(format: &str, rest: &str) -> Error {
     let word: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
-    sql_error(format!("to_char: '{format:.60}' has {word}, which is none of the patterns that are there")).with_hint(
+    sql_error(format!("to_char: '{format:.60}' has the unknown pattern {word}")).with_hint(
         "YYYY YY MM Mon FMMonth DD DDD Dy FMDay HH24 HH12 MI SS MS US AM IYYY IW ID, text in double quotes, or \
          strftime's, such as '%Y-%m-%d'",
     )

@@ -121,7 +121,7 @@ fn value_of(placeholder: &Placeholder, parameters: &Parameters) -> Result<Planne
     if let Ok(value) = text.parse::<u64>() {
         return Ok(lit(value));
     }
-    text.parse::<f64>().map(lit).map_err(|_| plan_datafusion_err!("{text} is no number"))
+    text.parse::<f64>().map(lit).map_err(|_| plan_datafusion_err!("{text} is not a number"))
 }
 
 fn is_text(data_type: &DataType) -> bool {

@@ -90,7 +90,7 @@ pub(crate) fn bucketing_of(plan: &LogicalPlan, source: &Table) -> Result<Bucketi
     });
     seen.map_err(from_datafusion)?;
     let cut = found.ok_or_else(|| {
-        sql_error("the query groups by no bucket whose width is a constant")
+        sql_error("the query does not group by a bucket of constant width")
             .with_hint(format!("GROUP BY time_bucket('1 hour', {})", time.name))
     })?;
     Ok(Bucketing::new(cut, definition.time_scale()))

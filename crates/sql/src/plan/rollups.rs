@@ -88,7 +88,7 @@ where
             parts.push(self.computed(source, times)?);
         }
         let mut parts = parts.into_iter();
-        let first = parts.next().ok_or_else(|| Error::internal("a rollup of no times"))?;
+        let first = parts.next().ok_or_else(|| Error::internal("a rollup without times"))?;
         parts
             .try_fold(LogicalPlanBuilder::from(first), LogicalPlanBuilder::union)
             .and_then(LogicalPlanBuilder::build)

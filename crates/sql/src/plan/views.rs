@@ -33,19 +33,20 @@ impl Expansion {
         match self.relation_count.fetch_add(1, Ordering::Relaxed) {
             0..RELATIONS_MAX => Ok(()),
             _ => Err(sql_error(format!("with view {view}, the statement reads more than {RELATIONS_MAX} tables"))
-                .with_hint("make a table of a view: CREATE TABLE ... AS SELECT")),
+                .with_hint("turn a view into a table: CREATE TABLE ... AS SELECT")),
         }
     }
 
     fn enter(&self, table: &Table) -> Result<Self> {
         let key = name_key(&table.definition.name);
         if self.within.contains(&key) {
-            return Err(sql_error(format!("view {} is made of itself", table.definition.name))
-                .with_hint("DROP VIEW one of them"));
+            return Err(
+                sql_error(format!("view {} reads itself", table.definition.name)).with_hint("DROP VIEW one of them")
+            );
         }
         if self.within.len() >= DEPTH_MAX {
-            return Err(sql_error(format!("views are made of views deeper than {DEPTH_MAX} levels"))
-                .with_hint("make a table of one: CREATE TABLE ... AS SELECT"));
+            return Err(sql_error(format!("views are nested deeper than {DEPTH_MAX} levels"))
+                .with_hint("turn one into a table: CREATE TABLE ... AS SELECT"));
         }
         let mut inner = self.clone();
         inner.within.push(key);
@@ -68,7 +69,7 @@ pub(crate) fn view_plan(
         let inner = SharedSpellings::new(inner);
         let headings = match &mut statement {
             Ast::Query(query) => Headings::take(query, &inner),
-            _ => return Err(sql_error("it is no query")),
+            _ => return Err(sql_error("it is not a query")),
         };
         let plan = plan(statement, &inner, expansion).map_err(from_datafusion)?;
         let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));

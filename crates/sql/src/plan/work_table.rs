@@ -94,7 +94,7 @@ impl PartitionStream for Stream {
 pub(crate) fn work_query(alias: &str) -> Result<Query> {
     let statements = Parser::parse_sql(&GenericDialect, "SELECT 1 FROM a.b AS c");
     let statement = statements.map_err(|error| Error::internal(error.to_string()))?.pop();
-    let Some(Ast::Query(mut query)) = statement else { return Err(Error::internal("SELECT is no query")) };
+    let Some(Ast::Query(mut query)) = statement else { return Err(Error::internal("a SELECT is not a query")) };
     match select_of(&mut query)?.from.as_mut_slice() {
         [TableWithJoins { relation: TableFactor::Table { name, alias: Some(named), .. }, .. }] => {
             *name = ObjectName::from(vec![Ident::new(WORK_SCHEMA), Ident::new("rows")]);
@@ -109,7 +109,7 @@ pub(crate) fn work_query(alias: &str) -> Result<Query> {
 pub(crate) fn select_of(query: &mut Query) -> Result<&mut Select> {
     match query.body.as_mut() {
         SetExpr::Select(select) => Ok(select),
-        _ => Err(Error::internal("SELECT is none")),
+        _ => Err(Error::internal("a query is not a SELECT")),
     }
 }
 
@@ -118,6 +118,6 @@ fn in_schema(schema: &SchemaRef, rows: &RecordBatch) -> Result<RecordBatch> {
     match schema.fields().len() == rows.num_columns() && schema.fields().iter().zip(rows.columns()).all(matches) {
         true => RecordBatch::try_new(Arc::clone(schema), rows.columns().to_vec())
             .map_err(|error| Error::internal(error.to_string())),
-        false => Err(Error::internal("a work table gets rows of other columns")),
+        false => Err(Error::internal("the rows of a work table have other columns")),
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn describe_rollup(
     let tables: Vec<Table> = snapshot.tables().iter().map(as_if).collect();
     let (mut statement, spellings) = parse_over(query, SourcePosition::START, &Parameters::none(), &tables)?;
     let spellings = SharedSpellings::new(spellings);
-    let Ast::Query(inner) = &mut statement else { return Err(sql_error("it is no query")) };
+    let Ast::Query(inner) = &mut statement else { return Err(sql_error("it is not a query")) };
     let headings = Headings::take(inner, &spellings);
     let focus = Focus { as_if: Some(source.clone()), ..Focus::default() };
     let (given, parameters) = (GivenTables::default(), Parameters::none());
@@ -99,8 +99,8 @@ fn check(plan: &LogicalPlan) -> Result<()> {
 
 fn refusal(expr: &Expr) -> Option<Error> {
     let changes = |name: &str| {
-        sql_error(format!("{name} does not say the same each time, so that a rollup cannot keep it"))
-            .with_hint(format!("use {name} where the rollup is asked"))
+        sql_error(format!("{name} does not return the same value each time, so a rollup cannot use it"))
+            .with_hint(format!("use {name} in queries of the rollup"))
     };
     match expr {
         Expr::ScalarFunction(call) if call.func.signature().volatility != Volatility::Immutable => {
@@ -108,7 +108,7 @@ fn refusal(expr: &Expr) -> Option<Error> {
         }
         Expr::ScalarFunction(call) if is_gapfill_mark(&call.func) => Some(
             not_supported(format_args!("{} in the query of a rollup", call.func.name()))
-                .with_hint("fill gaps where the rollup is asked"),
+                .with_hint("fill gaps in queries of the rollup"),
         ),
         Expr::AggregateFunction(call) if call.func.signature().volatility != Volatility::Immutable => {
             Some(changes(call.func.name()))
@@ -122,5 +122,5 @@ fn refusal(expr: &Expr) -> Option<Error> {
 }
 
 fn windowed() -> Error {
-    not_supported("a window function in the query of a rollup").with_hint("use it where the rollup is asked")
+    not_supported("a window function in the query of a rollup").with_hint("use it in queries of the rollup")
 }

@@ -37,7 +37,7 @@ impl BucketedQuery {
     ) -> Result<Self> {
         let (mut statement, _) = parse_over(text, place, &Parameters::none(), tables)?;
         crate::functions::place_named_arguments(&mut statement)?;
-        let Ast::Query(mut query) = statement else { return Err(sql_error("a rollup takes a SELECT")) };
+        let Ast::Query(mut query) = statement else { return Err(sql_error("the query of a rollup must be a SELECT")) };
         let select = only_select(&mut query)?;
         check_source(select, source)?;
         let time = source
@@ -55,7 +55,7 @@ impl BucketedQuery {
                 let width = bucket_call(&bucket, &time.name).and_then(width_text).ok_or_else(constant_width)?;
                 if ticks_of(&width, source)? != ticks_of(every, source)? {
                     return Err(sql_error(format!("EVERY '{every}', but the query groups by buckets of {width}"))
-                        .with_hint("leave EVERY out, or say the same width"));
+                        .with_hint("leave EVERY out, or give the same width"));
                 }
                 (bucket, every.to_owned())
             }
@@ -65,7 +65,7 @@ impl BucketedQuery {
                 (bucket, every.to_owned())
             }
             (None, None) => {
-                return Err(sql_error("how wide are the buckets of the rollup?").with_hint("say EVERY '1 hour'"));
+                return Err(sql_error("the rollup has no bucket width").with_hint("add EVERY '1 hour'"));
             }
         };
         select.group_by = GroupByExpr::Expressions(groups, Vec::new());
@@ -95,8 +95,8 @@ fn only_select(query: &mut Query) -> Result<&mut Select> {
         (query.with.is_some(), "WITH before SELECT"),
         (query.order_by.is_some(), "ORDER BY"),
         (query.limit_clause.is_some() || query.fetch.is_some(), "LIMIT"),
-        (!query.locks.is_empty() || query.for_clause.is_some() || query.settings.is_some(), "a clause behind it"),
-        (query.format_clause.is_some() || !query.pipe_operators.is_empty(), "a clause behind it"),
+        (!query.locks.is_empty() || query.for_clause.is_some() || query.settings.is_some(), "a clause after it"),
+        (query.format_clause.is_some() || !query.pipe_operators.is_empty(), "a clause after it"),
     ];
     refuse(&refused)?;
     let SetExpr::Select(select) = query.body.as_mut() else {
@@ -116,8 +116,10 @@ fn only_select(query: &mut Query) -> Result<&mut Select> {
 
 fn refuse(refused: &[(bool, &str)]) -> Result<()> {
     match refused.iter().find(|(found, _)| *found) {
-        Some((_, what)) => Err(not_supported(format_args!("{what} in the query of a rollup"))
-            .with_hint("write it where the rollup is asked")),
+        Some((_, what)) => {
+            Err(not_supported(format_args!("{what} in the query of a rollup"))
+                .with_hint("use it in queries of the rollup"))
+        }
         None => Ok(()),
     }
 }
@@ -127,7 +129,7 @@ fn check_source(select: &Select, source: &Table) -> Result<()> {
     let name = &source.definition.name;
     let other = || {
         sql_error(format!("the query of a rollup on {name} reads another table, or several"))
-            .with_hint(format!("SELECT ... FROM {name} alone; join where the rollup is asked"))
+            .with_hint(format!("SELECT ... FROM {name} alone; join in queries of the rollup"))
     };
     let [from] = select.from.as_slice() else { return Err(other()) };
     match &from.relation {
@@ -178,7 +180,7 @@ fn take_groups(select: &Select) -> Result<Vec<Expr>> {
 }
 
 fn bad_place(expr: &Expr) -> Error {
-    sql_error(format!("GROUP BY {expr}: the list has no such place"))
+    sql_error(format!("GROUP BY {expr}: the SELECT list has no such position"))
 }
 
 fn item_expr(item: &SelectItem) -> Option<&Expr> {
@@ -238,7 +240,7 @@ fn width_text(arguments: &[FunctionArg]) -> Option<String> {
 }
 
 fn constant_width() -> Error {
-    sql_error("the width of the query's buckets is no constant").with_hint("GROUP BY time_bucket('1 hour', time)")
+    sql_error("the width of the query's buckets is not a constant").with_hint("GROUP BY time_bucket('1 hour', time)")
 }
 
 /// A width in months and nanoseconds. A number without a unit is in the unit of an integer time.
@@ -264,8 +266,8 @@ fn implied_bucket(every: &str, source: &Table) -> Result<Expr> {
             let (months, nanos) = ticks_of(every, source)?;
             let nanos_per_tick = 1_000_000_000 / i128::from(definition.time_unit().per_second());
             if months != 0 || nanos % nanos_per_tick != 0 {
-                return Err(sql_error(format!("an integer time cannot be cut into '{every}'"))
-                    .with_hint("use hours or days, or a number of what the time counts"));
+                return Err(sql_error(format!("an integer time cannot be divided into '{every}'"))
+                    .with_hint("use hours or days, or a number of the time's units"));
             }
             (nanos / nanos_per_tick).to_string()
         }

@@ -98,7 +98,7 @@ impl RunningQueries {
 
 /// The error of a query that was ended because of too little memory.
 pub(super) fn out_of_memory(memory_bytes: usize) -> Error {
-    let message = format!("the query needs more memory than it may have: {memory_bytes} bytes");
+    let message = format!("the query needs more memory than its limit: {memory_bytes} bytes");
     Error::new(ErrorKind::Resources, message)
         .with_hint("narrow the time range, select fewer columns, or allow more memory")
 }

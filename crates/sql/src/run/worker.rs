@@ -140,7 +140,7 @@ impl Worker {
         let Parts { threads, context } = self.parts()?;
         let state = context.state();
         block_on(threads.spawn(async move { work(&state) })?)
-            .unwrap_or_else(|error| Err(Error::internal(format!("planning failed inside: {error}"))))
+            .unwrap_or_else(|error| Err(Error::internal(format!("planning panicked: {error}"))))
     }
 
     /// The cached description of a statement.
@@ -298,7 +298,7 @@ fn from_panic(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     let text = text.unwrap_or("no message");
     no_thread(text).unwrap_or_else(|| {
-        Error::internal(format!("the query failed inside: {text}")).with_hint("please report it with the statement")
+        Error::internal(format!("the query panicked: {text}")).with_hint("please report it with the statement")
     })
 }
 

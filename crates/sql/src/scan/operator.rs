@@ -373,7 +373,7 @@ fn describe(scan: &Scan, table: &Table, request: &ScanRequest, limit: Option<usi
         text.push_str(&format!(", predicates=[{}]", predicates.join(", ")));
     }
     for (index, chunk_count) in scan.index_pruned() {
-        text.push_str(&format!(", passed over by index {index}: {chunk_count}"));
+        text.push_str(&format!(", skipped by index {index}: {chunk_count}"));
     }
     limit.iter().for_each(|limit| text.push_str(&format!(", limit={limit}")));
     text

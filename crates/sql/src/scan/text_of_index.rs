@@ -72,7 +72,7 @@ impl ScalarUDFImpl for TextOfIndex {
             return Err(DataFusionError::Internal("text_of_index takes one argument".to_owned()));
         };
         let snapshot = self.snapshot.as_ref();
-        let snapshot = snapshot.ok_or_else(|| DataFusionError::Internal("a plan over no snapshot".to_owned()))?;
+        let snapshot = snapshot.ok_or_else(|| DataFusionError::Internal("a plan without a snapshot".to_owned()))?;
         let strings = snapshot.strings(&self.table, &self.column, indices);
         strings.map(ColumnarValue::Array).map_err(|error| DataFusionError::External(Box::new(error)))
     }

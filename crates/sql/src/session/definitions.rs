@@ -54,7 +54,7 @@ impl Session {
             (!create.columns.is_empty(), "a list of columns before AS"),
             (create.or_alter || create.secure || create.to.is_some() || create.params.is_some(), "a clause"),
             (create.options != CreateTableOptions::None || !create.cluster_by.is_empty(), "WITH"),
-            (create.with_no_schema_binding || create.copy_grants, "a clause behind the query"),
+            (create.with_no_schema_binding || create.copy_grants, "a clause after the query"),
         ];
         if let Some((_, what)) = refused.into_iter().find(|(found, _)| *found) {
             return Err(
@@ -74,8 +74,7 @@ impl Session {
             Some(_) if create.if_not_exists => {}
             Some(table) => {
                 let what = if table.definition.view.is_some() { "view" } else { "table" };
-                let error =
-                    atsdb_core::Error::new(ErrorKind::Exists, format!("a {what} named {name} is there already"));
+                let error = atsdb_core::Error::new(ErrorKind::Exists, format!("a {what} named {name} already exists"));
                 return Err(match what {
                     "view" => error.with_hint("CREATE OR REPLACE VIEW puts the new one in its place"),
                     _ => error,
@@ -108,7 +107,7 @@ impl Session {
             return match create.if_not_exists {
                 true => Ok(Answer::Done { verb: "CREATE TABLE", row_count: None }),
                 false => {
-                    let message = format!("a table named {name} is there already");
+                    let message = format!("a table named {name} already exists");
                     Err(atsdb_core::Error::new(ErrorKind::Exists, message))
                 }
             };
@@ -188,7 +187,7 @@ impl Session {
                 return match create.if_not_exists {
                     true => Ok(None),
                     false => {
-                        let message = format!("table {} has an index named {name} already", definition.name);
+                        let message = format!("table {} already has an index named {name}", definition.name);
                         Err(atsdb_core::Error::new(ErrorKind::Exists, message))
                     }
                 };

@@ -89,7 +89,7 @@ fn converted(value: &ScalarValue, to: &DataType, number: usize) -> Result<Scalar
     if let Some(Some(text)) = value.try_as_str()
         && !to.is_string()
     {
-        let no_value = || Error::invalid(format!("parameter ${number} is {}: '{text:.60}' is none", name(to)));
+        let no_value = || Error::invalid(format!("'{text:.60}' is not a valid {} (parameter ${number})", name(to)));
         return read(text, to).ok_or_else(no_value);
     }
     if !may_convert(&from, to) {
@@ -172,7 +172,7 @@ mod tests {
         let refused = |refused: Result<ScalarValue>| refused.unwrap_err().message().to_owned();
         assert_eq!(refused(one(3_000_000_000_i64, DataType::Int32)), "parameter $1 is INT: 3000000000 does not fit");
         assert_eq!(refused(one(0.5, DataType::Int64)), "parameter $1 is BIGINT: 0.5 does not fit");
-        assert_eq!(refused(one("x", DataType::Int64)), "parameter $1 is BIGINT: 'x' is none");
+        assert_eq!(refused(one("x", DataType::Int64)), "'x' is not a valid BIGINT (parameter $1)");
         assert_eq!(refused(one(5, DataType::Utf8)), "parameter $1 is TEXT, its value is INT");
         let finer = ParameterValue(ScalarValue::TimestampMicrosecond(Some(1), None));
         assert!(refused(one(finer, utc)).contains("does not fit"));

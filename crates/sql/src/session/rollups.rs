@@ -69,10 +69,10 @@ impl Session {
         let source = self.base_table(&create.table)?;
         if source.definition.rollup.is_some() {
             return Err(not_supported("a rollup of a rollup")
-                .with_hint("roll up the same table with wider buckets, or GROUP BY where this one is asked"));
+                .with_hint("roll up the same table with wider buckets, or GROUP BY in queries of this one"));
         }
         if source.definition.is_in_memory() {
-            return Err(not_supported(format_args!("a rollup on {}, which lives in memory", source.definition.name)));
+            return Err(not_supported(format_args!("a rollup on the in-memory table {}", source.definition.name)));
         }
         let query = BucketedQuery::read(&create.query, create.place, &source, create.every.as_deref(), &tables);
         let query = query.map_err(|error| error.context(format_args!("rollup {name}")))?;
@@ -98,7 +98,7 @@ impl Session {
                 Ok(table) if table.definition.rollup.is_none() => {
                     let name = &table.definition.name;
                     let hint = if table.definition.view.is_some() { "DROP VIEW" } else { "DROP TABLE" };
-                    return Err(sql_error(format!("{name} is no rollup")).with_hint(format!("{hint} {name}")));
+                    return Err(sql_error(format!("{name} is not a rollup")).with_hint(format!("{hint} {name}")));
                 }
                 Ok(table) if rollups.iter().all(|other| other.id != table.id) => rollups.push(table),
                 Ok(_) => {}
@@ -200,5 +200,5 @@ fn rollup_definition(
 }
 
 fn exists(what: &str, name: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("a {what} named {name} is there already"))
+    Error::new(ErrorKind::Exists, format!("a {what} named {name} already exists"))
 }

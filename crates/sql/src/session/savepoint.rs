@@ -53,7 +53,7 @@ impl Session {
                 open.note(done)?;
                 "SAVEPOINT"
             }
-            (_, None) => return Err(sql_error("no transaction has begun").with_hint("SAVEPOINT name begins one")),
+            (_, None) => return Err(sql_error("no transaction is open").with_hint("SAVEPOINT name begins one")),
             (Savepoint::ReturnTo(name), Some(open)) => {
                 let done = open.return_to(name);
                 open.note(done)?;

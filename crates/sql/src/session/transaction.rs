@@ -64,16 +64,16 @@ impl Session {
         let verb = match (bracket, transaction.take()) {
             (Bracket::Begin, Some(open)) => {
                 *transaction = Some(open);
-                return Err(sql_error("a transaction has begun already").with_hint("COMMIT or ROLLBACK it first"));
+                return Err(sql_error("a transaction is already open").with_hint("COMMIT or ROLLBACK it first"));
             }
             (Bracket::Begin, None) => {
                 *transaction = Some(Transaction::begin(&self.engine, false));
                 "BEGIN"
             }
-            (_, None) => return Err(sql_error("no transaction has begun").with_hint("BEGIN one first")),
+            (_, None) => return Err(sql_error("no transaction is open").with_hint("BEGIN one first")),
             (Bracket::Rollback | Bracket::Savepoint(_), Some(_)) => "ROLLBACK",
             (Bracket::Commit, Some(open)) if open.failed => {
-                return Err(sql_error("the transaction had failed and is rolled back; nothing of it is stored"));
+                return Err(sql_error("the transaction had failed and is rolled back; nothing is stored"));
             }
             (Bracket::Commit, Some(open)) => {
                 drop(transaction);
@@ -89,8 +89,8 @@ impl Session {
         open.runs.close(&mut open.batch).map_err(rolled_back)?;
         open.batch.commit().map_err(|error| match error.kind() {
             ErrorKind::Conflict => error
-                .context("the transaction is rolled back, as somebody else was faster")
-                .with_hint("do it again from BEGIN on"),
+                .context("the transaction is rolled back, because another writer changed the same data")
+                .with_hint("retry it from BEGIN on"),
             _ => rolled_back(error),
         })?;
         open.indexes.iter().try_for_each(|(table, index)| self.engine.build_index(table, index).map(drop))
@@ -163,7 +163,7 @@ impl Session {
                 done => return done,
             }
         }
-        Err(Error::new(ErrorKind::Conflict, "others change the table all the time").with_hint("try again"))
+        Err(Error::new(ErrorKind::Conflict, "other writers keep changing the table").with_hint("try again"))
     }
 
     /// Adds pages of new indexes to existing chunks: now, or after the transaction is committed.

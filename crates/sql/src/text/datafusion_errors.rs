@@ -138,7 +138,7 @@ fn from_plan(message: &str) -> Error {
         && message.contains("Timestamp(")
         && message.contains("Int");
     match is_time_by_integer {
-        true => with_split_hint(message).with_hint("make the integer a time first: to_timestamp_seconds(n)"),
+        true => with_split_hint(message).with_hint("convert the integer to a time first: to_timestamp_seconds(n)"),
         false => with_split_hint(message),
     }
 }
@@ -156,7 +156,7 @@ fn with_split_hint(message: &str) -> Error {
 
 fn out_of_memory(message: &str) -> Error {
     let first = message.lines().next().unwrap_or_default();
-    Error::new(ErrorKind::Resources, "the query needs more memory than it may have")
+    Error::new(ErrorKind::Resources, "the query needs more memory than its limit")
         .with_hint("narrow the time range, select fewer columns, or allow more memory")
         .with_source(first.to_owned())
 }

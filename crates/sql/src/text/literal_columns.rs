@@ -177,7 +177,7 @@ impl LiteralColumn {
         self.last_is_null = matches!(literal, Literal::Null);
         if self.last_is_null {
             if !self.column.nullable {
-                return Err(Error::invalid("NULL in a column that takes none"));
+                return Err(Error::invalid("NULL in a NOT NULL column"));
             }
             with_builder!(&mut self.builder, builder => builder.append_null());
             return Ok(());

@@ -26,7 +26,7 @@ pub(crate) fn wrong_call(message: &str) -> Option<Error> {
     let error = sql_error(format!("{name} does not take {}", declared(&received)));
     let takes_numbers = ["Decimal", "Numeric", "Float64"].iter().any(|number| errors.contains(number));
     Some(match takes_numbers && received == "String" {
-        true => error.with_hint(format!("make a number of it: {name}(CAST(x AS DOUBLE))")),
+        true => error.with_hint(format!("convert it: {name}(CAST(x AS DOUBLE))")),
         false => error,
     })
 }
@@ -77,7 +77,7 @@ mod tests {
             message(
                 "Function 'sum' requires Decimal, but received String (DataType: Utf8).,Error during planning: ..."
             ),
-            "sum does not take TEXT (make a number of it: sum(CAST(x AS DOUBLE)))"
+            "sum does not take TEXT (convert it: sum(CAST(x AS DOUBLE)))"
         );
         assert_eq!(
             message(

@@ -101,9 +101,9 @@ impl<'a> ChangeWriter<'a> {
     fn gather(&mut self, rows: &RecordBatch) -> Result<Vec<usize>> {
         let place = |column: usize| match rows.columns().get(column) {
             Some(array) => {
-                array.as_primitive_opt::<UInt32Type>().ok_or_else(|| Error::internal("a row without a place"))
+                array.as_primitive_opt::<UInt32Type>().ok_or_else(|| Error::internal("a row without a location"))
             }
-            None => Err(Error::internal("a row without a place")),
+            None => Err(Error::internal("a row without a location")),
         };
         let (chunks, numbers) = (place(0)?, place(1)?);
         let values = self.values(rows, (chunks, numbers))?;
@@ -121,7 +121,7 @@ impl<'a> ChangeWriter<'a> {
             start += run.len();
         }
         if self.pending_bytes > self.limits.memory_bytes {
-            let message = format!("{} {}: the rows that change do not fit", self.change.verb, self.name());
+            let message = format!("{} {}: the changed rows do not fit into memory", self.change.verb, self.name());
             return Err(Error::new(ErrorKind::Resources, message)
                 .with_hint("change fewer rows at a time, or give the session more memory"));
         }

@@ -41,7 +41,7 @@ impl ChunkChange {
         let distinct = count_distinct(&numbers, chunk_rows)?;
         if distinct < numbers.len() && change.kind != ChangeKind::Delete {
             let name = &change.table.definition.name;
-            return Err(Error::invalid(format!("UPDATE {name}: a row is to have several new values at once"))
+            return Err(Error::invalid(format!("UPDATE {name}: a row has several new values"))
                 .with_hint("FROM and WHERE must give at most one row for each row that is updated"));
         }
         let rewrite = match change.kind {
@@ -88,7 +88,7 @@ impl ChunkChange {
 fn count_distinct(numbers: &UInt32Array, chunk_rows: usize) -> Result<usize> {
     let numbers = numbers.values();
     if numbers.last().is_some_and(|last| *last as usize >= chunk_rows) {
-        return Err(Error::internal(format!("a row behind the {chunk_rows} of its chunk changes")));
+        return Err(Error::internal(format!("a changed row is beyond the {chunk_rows} rows of its chunk")));
     }
     if numbers.is_sorted_by(|a, b| a < b) {
         return Ok(numbers.len());
@@ -97,7 +97,7 @@ fn count_distinct(numbers: &UInt32Array, chunk_rows: usize) -> Result<usize> {
     for number in numbers {
         match seen.get_mut(*number as usize) {
             Some(seen) => *seen = true,
-            None => return Err(Error::internal(format!("row {number} of {chunk_rows} changes"))),
+            None => return Err(Error::internal(format!("changed row {number} of {chunk_rows} is out of range"))),
         }
     }
     Ok(seen.into_iter().filter(|seen| *seen).count())

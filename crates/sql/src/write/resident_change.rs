@@ -25,13 +25,13 @@ pub(crate) fn change_resident(
         let rows = rows?;
         let place = |column: usize| {
             let array = rows.columns().get(column).and_then(|array| array.as_primitive_opt::<UInt32Type>());
-            array.ok_or_else(|| Error::internal("a row without a place"))
+            array.ok_or_else(|| Error::internal("a row without a location"))
         };
         let (parts, numbers) = (place(0)?, place(1)?);
         for (part, number) in parts.values().iter().zip(numbers.values()) {
             if !gone.insert((*part, *number)) && change.kind != ChangeKind::Delete {
                 let name = &definition.name;
-                return Err(Error::invalid(format!("UPDATE {name}: a row is to have several new values at once"))
+                return Err(Error::invalid(format!("UPDATE {name}: a row has several new values"))
                     .with_hint("FROM and WHERE must give at most one row for each row that is updated"));
             }
         }

@@ -160,7 +160,7 @@ fn what_is_wrong_with_a_parameter_names_it_and_its_type() {
     for (values, kind, message) in [
         (vec![], ErrorKind::Sql, "0 values are given, the statement has 1 parameters"),
         (vec![true.into()], ErrorKind::Sql, "parameter $1 is INT, its value is BOOLEAN"),
-        (vec!["one".into()], ErrorKind::InvalidValue, "parameter $1 is INT: 'one' is none"),
+        (vec!["one".into()], ErrorKind::InvalidValue, "'one' is not a valid INT (parameter $1)"),
         (vec![5_000_000_000_i64.into()], ErrorKind::InvalidValue, "parameter $1 is INT: 5000000000 does not fit"),
     ] {
         let values: Vec<ParameterValue> = values;

@@ -47,7 +47,7 @@ impl ScalarUDFImpl for Mark {
     }
 
     fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        Err(wrong("asof_match stands for ASOF JOIN, outside of one".to_owned()))
+        Err(wrong("asof_match cannot be used outside of an ASOF JOIN".to_owned()))
     }
 }
 
@@ -174,7 +174,7 @@ fn planned(join: &Join, config: &ConfigOptions) -> Result<AsofJoin> {
     }
     let [Comparison { left: left_time, operator, right: right_time }] = inequalities.as_slice() else {
         return Err(wrong(match inequalities.len() {
-            0 => "ASOF JOIN: no inequality says how the times of both sides lie to each other".to_owned(),
+            0 => "ASOF JOIN needs an inequality between the times of both sides".to_owned(),
             _ => "ASOF JOIN takes one inequality between times of both sides, not several".to_owned(),
         }));
     };
@@ -237,7 +237,7 @@ fn time_of(expr: &Expr, schema: &DFSchema) -> Result<(Expr, i64)> {
         DataType::Timestamp(TimeUnit::Nanosecond, _) => 1,
         DataType::Date32 => return Ok((cast(expr.clone(), DataType::Int32), DAY_SECONDS * 1_000_000_000)),
         ty if ty.is_integer() && ty != DataType::UInt64 => 0,
-        other => return Err(wrong(format!("ASOF JOIN: {expr} is no time, but {other}"))),
+        other => return Err(wrong(format!("ASOF JOIN: {expr} is not a time, but {other}"))),
     };
     Ok((expr.clone(), nanos))
 }
@@ -282,8 +282,8 @@ fn distance_of(limit: &ScalarValue, is_integer: bool) -> Result<i128> {
             let days = i128::from(interval.days) * i128::from(DAY_SECONDS) * 1_000_000_000;
             Ok(days + i128::from(interval.nanoseconds))
         }
-        Some(_) => Err(bad("is not always of one length")),
-        None => Err(bad("lets nothing through")),
+        Some(_) => Err(bad("has no fixed length")),
+        None => Err(bad("matches nothing")),
     }
 }
 

@@ -147,7 +147,7 @@ pub(super) fn range(
 /// A value rounded down to a tick, and whether it is exact.
 fn count_of(value: &ScalarValue, ticks: Ticks) -> Result<Option<(i128, bool)>> {
     let wrong = || {
-        sql_error(format!("{value} is no time")).with_hint(match ticks {
+        sql_error(format!("{value} is not a time")).with_hint(match ticks {
             Ticks::Of(_) => "write '2024-03-01' or '2024-03-01T12:30:00Z'",
             Ticks::Plain => "the time is an integer: so are start and finish",
         })

@@ -89,7 +89,7 @@ impl Reach {
         let Ticks::Of(unit) = ticks else {
             return match value.cast_to(&DataType::Int64) {
                 Ok(ScalarValue::Int64(Some(ticks))) => Ok(Some(Self { months: 0, ticks, ticks_per_day: 1 })),
-                _ => Err(crate::text::errors::sql_error("the longest gap of an integer time is an integer")),
+                _ => Err(crate::text::errors::sql_error("the longest gap of an integer time must be an integer")),
             };
         };
         let Some(interval) = interval_of(value)? else { return Ok(None) };

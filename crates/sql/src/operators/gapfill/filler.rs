@@ -275,6 +275,8 @@ fn counts(buckets: &ArrayRef) -> Result<Int64Array> {
 }
 
 fn too_many(width: &str) -> DataFusionError {
-    let message = format!("buckets of a width of {width} leave more than {GAP_ROWS_MAX} gaps");
-    external(Error::new(ErrorKind::Limit, message).with_hint("choose wider buckets, a shorter time or fewer series"))
+    let message = format!("buckets of width {width} would leave more than {GAP_ROWS_MAX} gaps");
+    external(
+        Error::new(ErrorKind::Limit, message).with_hint("choose wider buckets, a shorter time range or fewer series"),
+    )
 }

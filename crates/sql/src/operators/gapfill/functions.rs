@@ -44,12 +44,11 @@ fn is_mark(function: &ScalarUDF, name: &str) -> bool {
 /// The error for a mark that nothing replaces.
 pub(super) fn misplaced(name: &str) -> DataFusionError {
     let error = match name {
-        GAPFILL => sql_error("time_bucket_gapfill stands outside of GROUP BY")
+        GAPFILL => sql_error("time_bucket_gapfill must be used in GROUP BY")
             .with_hint("SELECT time_bucket_gapfill('1 hour', time), avg(x) ... GROUP BY 1"),
-        _ => sql_error(format!("{name} fills the gaps that time_bucket_gapfill makes, and here there are none"))
-            .with_hint(format!(
-                "SELECT time_bucket_gapfill('1 hour', t), {name}(avg(x)) ... GROUP BY 1; to sort by it, give it a name"
-            )),
+        _ => sql_error(format!("{name} needs time_bucket_gapfill in GROUP BY")).with_hint(format!(
+            "SELECT time_bucket_gapfill('1 hour', t), {name}(avg(x)) ... GROUP BY 1; to sort by it, give it a name"
+        )),
     };
     DataFusionError::External(Box::new(error))
 }
@@ -78,7 +77,7 @@ impl ScalarUDFImpl for Mark {
                 DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64 => Ok(DataType::Int64),
                 DataType::UInt8 | DataType::UInt16 | DataType::UInt32 => Ok(DataType::Int64),
                 time if Ticks::of(time).is_some() => Ok(time.clone()),
-                time => wrong(format!("time_bucket_gapfill cuts times, not {time}"), "CAST(x AS TIMESTAMP)"),
+                time => wrong(format!("time_bucket_gapfill needs a time, not {time}"), "CAST(x AS TIMESTAMP)"),
             },
             (GAPFILL, _) => wrong(
                 "time_bucket_gapfill takes 2 to 5 arguments".into(),
@@ -87,10 +86,10 @@ impl ScalarUDFImpl for Mark {
             (LOCF, [value] | [value, _]) => Ok(value.clone()),
             (INTERPOLATE, [value] | [value, _]) if value.is_numeric() || value.is_null() => Ok(DataType::Float64),
             (INTERPOLATE, [value] | [value, _]) => {
-                wrong(format!("interpolate takes numbers, not {value}"), "locf takes all")
+                wrong(format!("interpolate needs a number, not {value}"), "locf takes any type")
             }
             (name, _) => {
-                wrong(format!("{name} takes a value and, if wanted, the longest gap"), "locf(avg(x), '1 hour')")
+                wrong(format!("{name} takes a value and optionally the longest gap"), "locf(avg(x), '1 hour')")
             }
         }
     }
@@ -144,9 +143,7 @@ impl ScalarUDFImpl for Bucket {
     }
 }
 
-/// The error for a time whose bucket begins or ends out of range.
+/// The error for a time whose bucket begins or ends beyond the range of times.
 pub(super) fn beyond(time: i64) -> atsdb_core::Error {
-    atsdb_core::Error::invalid(format!(
-        "the bucket of the time {time} begins or ends beyond the times that can be counted"
-    ))
+    atsdb_core::Error::invalid(format!("the bucket of the time {time} begins or ends beyond the range of times"))
 }

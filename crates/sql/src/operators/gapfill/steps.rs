@@ -47,11 +47,9 @@ impl Steps {
         let Ticks::Of(unit) = ticks else {
             return match width.cast_to(&DataType::Int64) {
                 Ok(ScalarValue::Int64(Some(width @ 1..))) => Ok(Self::Integers(width)),
-                Ok(ScalarValue::Int64(Some(width))) => {
-                    Err(sql_error(format!("a width of {width} is not longer than nothing")))
-                }
-                _ => Err(sql_error("the width of buckets of an integer time is an integer")
-                    .with_hint("or make the integer a time: to_timestamp_seconds(n)")),
+                Ok(ScalarValue::Int64(Some(width))) => Err(sql_error(format!("a width of {width} is not positive"))),
+                _ => Err(sql_error("the width of buckets of an integer time must be an integer")
+                    .with_hint("or convert the integer to a time: to_timestamp_seconds(n)")),
             };
         };
         let width = interval_of(width)?.ok_or_else(|| sql_error("the width of buckets is NULL"))?;

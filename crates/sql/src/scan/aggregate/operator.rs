@@ -107,7 +107,7 @@ impl AggregateExec {
         // In order, so that sums of floating-point numbers are the same each time.
         parts.sort_by_key(|(first, _, _)| *first);
         let mut parts = parts.into_iter();
-        let Some((_, mut all, reservation)) = parts.next() else { return internal_err!("an aggregate of no parts") };
+        let Some((_, mut all, reservation)) = parts.next() else { return internal_err!("an aggregate without parts") };
         for (_, groups, reserved) in parts {
             reservation.try_resize(all.memory_bytes() + groups.memory_bytes())?;
             all.merge(&groups).map_err(from_engine)?;

@@ -63,7 +63,7 @@ impl<'a> Evaluation<'a> {
         let Some(condition) = condition.as_boolean_opt() else {
             return match condition.data_type().is_null() {
                 true => Ok((BooleanArray::from(vec![false; old.num_rows()]), old.clone())),
-                false => Err(sql_error("the WHERE of ON CONFLICT DO UPDATE is no condition")),
+                false => Err(sql_error("the WHERE of ON CONFLICT DO UPDATE is not a condition")),
             };
         };
         let updated = match condition.null_count() {
@@ -109,7 +109,7 @@ impl<'a> Evaluation<'a> {
         let rows = side_by_side(old, new)?;
         let (_, running) = match &mut self.running {
             Some(running) => {
-                let gone = |_| Error::internal("the query for the update is gone");
+                let gone = |_| Error::internal("the query for the update has ended");
                 running.0.send(rows).map_err(gone)?;
                 running
             }
@@ -121,7 +121,7 @@ impl<'a> Evaluation<'a> {
         let answers = running.round()?;
         let answer = concat_batches(&running.schema(), &answers).map_err(internal)?;
         if answer.num_rows() != old.num_rows() {
-            return Err(sql_error("DO UPDATE SET takes a value for each row: an aggregate is none")
+            return Err(sql_error("DO UPDATE SET takes a value for each row, not an aggregate")
                 .with_hint("put it into a subquery: SET c = (SELECT max(x) FROM t)"));
         }
         let ordinals = answer.column(0).as_primitive_opt::<UInt32Type>();
@@ -130,7 +130,7 @@ impl<'a> Evaluation<'a> {
         for (at, ordinal) in ordinals.values().iter().enumerate() {
             match order.get_mut(*ordinal as usize) {
                 Some(place) => *place = at as u32,
-                None => return Err(Error::internal("a row that was not asked for")),
+                None => return Err(Error::internal("an unexpected row")),
             }
         }
         let order = UInt32Array::from(order);
@@ -138,7 +138,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn start(&mut self, rows: &RecordBatch) -> Result<(mpsc::UnboundedSender<RecordBatch>, QueryRows)> {
-        let Some(query) = self.query.take() else { return Err(Error::internal("an update is asked for twice")) };
+        let Some(query) = self.query.take() else { return Err(Error::internal("an update is started twice")) };
         let spellings = &self.context.spellings;
         let work_table = work_table(self.table, spellings, rows)?;
         let (sender, more) = mpsc::unbounded_channel();
