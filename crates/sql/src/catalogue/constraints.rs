@@ -56,13 +56,13 @@ fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationB
     Ok(())
 }
 
-/// Catalog, schema and name of a constraint, then of its table.
+/// Catalog, schema and name of a constraint, then of its table. A key without a name has the one that PostgreSQL gives.
 fn place(definition: &TableDefinition, unique: &Unique) -> Vec<Cell> {
     let name = definition.key_name(unique);
     [CATALOG, PUBLIC, name.as_str(), CATALOG, PUBLIC, definition.name.as_str()].map(Cell::text).into()
 }
 
-/// Its own name, else the one that PostgreSQL would give it.
+/// The names of a key's columns.
 fn column_names<'a>(definition: &'a TableDefinition, unique: &Unique) -> Vec<&'a str> {
     unique.columns.iter().filter_map(|id| definition.column_by_id(*id)).map(|column| column.name.as_str()).collect()
 }

@@ -1,6 +1,6 @@
-//! `ALTER TABLE`: from one definition to the next. No chunk is touched by any of it: rows that are older than a
-//! column have its [`missing`](Column::missing) value, pages of a narrower type are widened when they are read. Whether
-//! the rows obey a new key or NOT NULL is checked by the engine.
+//! `ALTER TABLE`: computes the next definition. It changes no chunk: older rows have a new column's
+//! [`missing`](Column::missing) value, and pages of a narrower type are widened when they are read. The engine checks
+//! that the rows satisfy a new key or NOT NULL.
 
 use super::columns::with_column;
 use super::constraints::{Constraints, series_key_of_primary};
@@ -85,7 +85,7 @@ fn alter(
     Ok(definition)
 }
 
-/// Adds keys and indexes. Whether the rows that are there obey a key is not known here. The primary key is also the
+/// Adds keys and indexes. The engine checks later that existing rows satisfy a key. The primary key is also the
 /// series key of a table that has none.
 fn add_constraints(definition: &mut TableDefinition, constraints: Constraints) -> Result<()> {
     constraints.apply(definition)?;
@@ -184,7 +184,7 @@ fn takes_no_null(definition: &TableDefinition, position: usize) -> Option<&'stat
     primary.filter(|unique| unique.columns.contains(&id)).map(|_| "part of the primary key")
 }
 
-/// MySQL's `MODIFY` and `CHANGE` say all of a column anew.
+/// Redeclares a whole column: MySQL's `MODIFY` and `CHANGE`.
 fn redeclare(
     definition: &mut TableDefinition,
     name: &Ident,

@@ -29,7 +29,7 @@ pub(crate) struct Update {
 
 /// The meaning of the clause for a table.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Meaning {
+pub(crate) enum ConflictAction {
     /// A policy that the engine applies.
     Policy(ConflictPolicy),
     /// New rows whose key exists are left out or used for an update. The first field is the position of the key among
@@ -103,15 +103,15 @@ impl OnDuplicate {
     /// The policy for this table, if the engine alone can apply it.
     pub(crate) fn policy(&self, table: &Table) -> Result<ConflictPolicy> {
         match self.meaning(table)? {
-            Meaning::Policy(policy) => Ok(policy),
-            Meaning::Decide(..) => Err(Error::internal("rows whose key exists are not read")),
+            ConflictAction::Policy(policy) => Ok(policy),
+            ConflictAction::Decide(..) => Err(Error::internal("rows whose key exists are not read")),
         }
     }
 
     /// The meaning of the clause for this table.
-    pub(crate) fn meaning(&self, table: &Table) -> Result<Meaning> {
+    pub(crate) fn meaning(&self, table: &Table) -> Result<ConflictAction> {
         let definition = &table.definition;
-        let Some(policy) = self.policy else { return Ok(Meaning::Policy(definition.on_conflict)) };
+        let Some(policy) = self.policy else { return Ok(ConflictAction::Policy(definition.on_conflict)) };
         let key = match &self.key {
             None => None,
             Some(key) => match definition.unique.iter().position(|unique| key.means(table, unique)) {
@@ -124,8 +124,8 @@ impl OnDuplicate {
         };
         let Some(update) = &self.update else {
             return Ok(match key {
-                Some(key) if definition.unique.len() > 1 => Meaning::Decide(key, None),
-                _ => Meaning::Policy(policy),
+                Some(key) if definition.unique.len() > 1 => ConflictAction::Decide(key, None),
+                _ => ConflictAction::Policy(policy),
             });
         };
         for (name, _) in &update.set {
@@ -133,10 +133,10 @@ impl OnDuplicate {
         }
         match (key, definition.unique.len()) {
             // Without keys there are no conflicts.
-            (_, 0) => Ok(Meaning::Policy(ConflictPolicy::Error)),
-            (_, 1) if update.is_all_of_new_row(table) => Ok(Meaning::Policy(ConflictPolicy::Replace)),
-            (_, 1) => Ok(Meaning::Decide(0, Some(Box::new(update.clone())))),
-            (Some(key), _) => Ok(Meaning::Decide(key, Some(Box::new(update.clone())))),
+            (_, 0) => Ok(ConflictAction::Policy(ConflictPolicy::Error)),
+            (_, 1) if update.is_all_of_new_row(table) => Ok(ConflictAction::Policy(ConflictPolicy::Replace)),
+            (_, 1) => Ok(ConflictAction::Decide(0, Some(Box::new(update.clone())))),
+            (Some(key), _) => Ok(ConflictAction::Decide(key, Some(Box::new(update.clone())))),
             (None, _) => Err(sql_error(format!("table {} has several keys", definition.name))
                 .with_hint("name the one that decides: ON CONFLICT (column, ...) DO UPDATE ...")),
         }

@@ -109,7 +109,9 @@ fn bound(unit: &str, time: NaiveDateTime) -> Result<i64> {
         "millisecond" => of(1_000),
         "microsecond" => micros,
         _ => {
-            return exec_err!("date_diff: '{unit:.30}' is not a unit: write 'year', 'month', 'day', 'hour' or 'second'");
+            return exec_err!(
+                "date_diff: '{unit:.30}' is not a unit: write 'year', 'month', 'day', 'hour' or 'second'"
+            );
         }
     })
 }

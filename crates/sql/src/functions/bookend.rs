@@ -1,6 +1,6 @@
-//! `first(v, t)` and `last(v, t)`: the value at the smallest and at the largest time. Of rows with the same time,
+//! `first(v, t)` and `last(v, t)`: the value at the smallest and at the largest time. Among rows with the same time,
 //! `first` takes the smallest value and `last` the greatest, and both prefer any value to NULL. So the answer does not
-//! depend on the order in which rows are read. Rows without a time do not count.
+//! depend on the order in which rows are read. Rows without a time are ignored.
 
 use super::arguments::{is_ordering, plain_type, type_name};
 use super::bookend_groups::groups;

@@ -23,7 +23,7 @@ impl End {
         })
     }
 
-    /// The order in which, of two values with the same time, the greater one is taken.
+    /// The order of values with the same time, in which the greatest one is taken.
     pub(crate) fn preference(self) -> SortOptions {
         SortOptions { descending: self == Self::First, nulls_first: true }
     }

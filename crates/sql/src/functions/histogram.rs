@@ -100,7 +100,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// 0 is below `min`; the last, `parts + 1`, is from `max` on, with NaN, which sorts last.
+    /// The part that contains a value: 0 is below `min`; the last, `parts + 1`, begins at `max` and includes NaN.
     fn place(self, value: f64) -> usize {
         if value < self.min {
             0
@@ -231,7 +231,7 @@ impl GroupsAccumulator for Counts {
     }
 }
 
-/// The same for one group, or a window.
+/// The counts of one group, or of the rows in a window.
 #[derive(Debug)]
 struct OneGroup(Counts);
 

@@ -25,7 +25,7 @@ pub(crate) fn largest_triangles(points: &[Point], number: Number, count: usize) 
         let (time, value) = next.map(at).fold((0.0, 0.0), |sum, point| (sum.0 + point.0, sum.1 + point.1));
         let (next_time, next_value) = (time / length, value / length);
         let (time_before, value_before) = at(before);
-        // Of equal triangles the first is taken. A triangle with a NaN counts as the smallest.
+        // The first of several equal triangles wins. A triangle with a NaN counts as the smallest.
         let (mut largest, mut largest_area) = (part(index), -1.0);
         for index in part(index)..part(index + 1) {
             let (time, value) = at(index);

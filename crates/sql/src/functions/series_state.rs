@@ -16,7 +16,7 @@ use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What is computed from points.
+/// The result that is computed from points.
 #[derive(Debug, Clone)]
 pub(crate) enum Summary {
     Measure(Measure),

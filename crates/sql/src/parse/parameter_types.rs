@@ -40,8 +40,8 @@ fn marked(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Before planning: makes placeholders of the parameters whose type something beside them decides. Says whether there
-/// are some, or others that have a type.
+/// Called before planning. Turns parameters whose type depends on the other operand into placeholders. Returns whether
+/// there are any, including parameters that have a type.
 pub(crate) fn open_parameters(statement: &mut Statement) -> bool {
     let mut has_some = false;
     let _ = visit_expressions_mut(statement, |expr| {

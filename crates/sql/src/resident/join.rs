@@ -22,7 +22,7 @@ use futures::{StreamExt, stream};
 use std::fmt;
 use std::sync::Arc;
 
-/// The treatment of incoming rows.
+/// How rows of the other side are joined with the rows that the index finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResidentJoinKind {
     /// Each row is combined with every matching row.

@@ -161,8 +161,8 @@ impl<'a> Words<'a> {
         let starts = self.0.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
         let (word, rest) = self.0.split_at(length);
         // A name that continues, as in `a.b`, `f(` or `ä`, does not have this form.
-        let goes_on = rest.bytes().next().is_some_and(|byte| !byte.is_ascii() || b".([\"'`$@#:".contains(&byte));
-        (starts && !goes_on).then(|| {
+        let continues = rest.bytes().next().is_some_and(|byte| !byte.is_ascii() || b".([\"'`$@#:".contains(&byte));
+        (starts && !continues).then(|| {
             self.0 = rest;
             word
         })

@@ -43,9 +43,9 @@ pub(crate) struct Description {
 
 /// Describes a statement whose parameters may or may not have types yet.
 pub(crate) fn describe(query: &Query, state: &SessionState) -> Result<Description> {
-    let asked = StatementQuery::of_text(query, Focus::default())?;
+    let statement_query = StatementQuery::of_text(query, Focus::default())?;
     let type_of = |column: &Column| Some(if column.map.is_some() { DataType::Utf8 } else { logical_type(column) });
-    let columns = match (&asked.insert, &asked.change) {
+    let columns = match (&statement_query.insert, &statement_query.change) {
         (Some(target), _) => {
             let (table, positions) = target.resolve_among(query.snapshot.tables())?;
             positions.iter().map(|position| type_of(&table.definition.columns[*position])).collect()
@@ -58,7 +58,7 @@ pub(crate) fn describe(query: &Query, state: &SessionState) -> Result<Descriptio
         }
         (None, None) => Vec::new(),
     };
-    planned(asked, &columns, &query.snapshot, state)
+    planned(statement_query, &columns, &query.snapshot, state)
 }
 
 /// Describes a query that belongs to a statement. `columns` are the types of the columns that its rows are assigned to.
@@ -72,12 +72,13 @@ pub(crate) fn describe_on_work_table(
 }
 
 fn planned(
-    asked: StatementQuery,
+    statement_query: StatementQuery,
     columns: &[Option<DataType>],
     snapshot: &ReadSnapshot,
     state: &SessionState,
 ) -> Result<Description> {
-    let StatementQuery { mut statement, insert, change, spellings, work_table, files, parameters, .. } = asked;
+    let StatementQuery { mut statement, insert, change, spellings, work_table, files, parameters, .. } =
+        statement_query;
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),

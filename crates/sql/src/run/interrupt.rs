@@ -13,7 +13,7 @@ pub(crate) struct Interrupt(Arc<Mutex<InterruptState>>);
 struct InterruptState {
     /// The maximum duration of a query.
     time_limit: Option<Duration>,
-    asked: bool,
+    requested: bool,
     waiting: Option<Waker>,
 }
 
@@ -34,10 +34,10 @@ impl Interrupt {
         self.state().time_limit = time_limit;
     }
 
-    pub(crate) fn ask(&self) {
+    pub(crate) fn request(&self) {
         let waiting = {
             let mut state = self.state();
-            state.asked = true;
+            state.requested = true;
             state.waiting.take()
         };
         if let Some(waker) = waiting {
@@ -47,19 +47,19 @@ impl Interrupt {
 
     pub(crate) fn reset(&self) {
         let mut state = self.state();
-        (state.asked, state.waiting) = (false, None);
+        (state.requested, state.waiting) = (false, None);
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        if self.state().asked { Err(interrupted()) } else { Ok(()) }
+        if self.state().requested { Err(interrupted()) } else { Ok(()) }
     }
 
     pub(crate) fn poll(&self, context: &Context<'_>) -> bool {
         let mut state = self.state();
-        if !state.asked {
+        if !state.requested {
             state.waiting = Some(context.waker().clone());
         }
-        state.asked
+        state.requested
     }
 }
 

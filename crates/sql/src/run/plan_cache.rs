@@ -25,16 +25,16 @@ const TEXT_BYTES_MAX: usize = 16 << 10;
 
 /// A statement's optimized plan, without a snapshot.
 #[derive(Debug)]
-pub(crate) struct KeptPlan {
+pub(crate) struct CachedPlan {
     pub(crate) plan: LogicalPlan,
     pub(crate) headings: Arc<Headings>,
 }
 
 /// A cached result for a statement.
 #[derive(Debug, Clone)]
-pub(crate) enum Kept {
+pub(crate) enum CachedResult {
     /// The plan for some values of its parameters.
-    Plan(Arc<KeptPlan>),
+    Plan(Arc<CachedPlan>),
     /// For any values of its parameters: the direct read that the statement is, or `None` if it is not one.
     Direct(Option<Arc<DirectScan>>),
     /// Without values: the types of its parameters, and the columns of its answer.
@@ -93,13 +93,13 @@ pub(crate) struct PlanCache(Mutex<State>);
 struct State {
     tables: Vec<Table>,
     versions: Vec<(TableId, u64)>,
-    young: HashMap<PlanKey, Kept>,
-    old: HashMap<PlanKey, Kept>,
+    young: HashMap<PlanKey, CachedResult>,
+    old: HashMap<PlanKey, CachedResult>,
 }
 
 impl PlanCache {
     /// The cached result for a statement under these definitions.
-    pub(crate) fn get(&self, key: &PlanKey, tables: &[Table], scope: DefinitionScope) -> Option<Kept> {
+    pub(crate) fn get(&self, key: &PlanKey, tables: &[Table], scope: DefinitionScope) -> Option<CachedResult> {
         let mut state = self.state();
         if !state.is_of(tables, scope) {
             return None;
@@ -112,7 +112,7 @@ impl PlanCache {
         Some(kept)
     }
 
-    pub(crate) fn put(&self, key: PlanKey, kept: Kept, tables: &[Table], scope: DefinitionScope) {
+    pub(crate) fn put(&self, key: PlanKey, kept: CachedResult, tables: &[Table], scope: DefinitionScope) {
         let mut state = self.state();
         if !state.is_of(tables, scope) {
             if scope == DefinitionScope::Transaction {
@@ -137,7 +137,7 @@ impl State {
         }
     }
 
-    fn put(&mut self, key: PlanKey, kept: Kept) {
+    fn put(&mut self, key: PlanKey, kept: CachedResult) {
         if self.young.len() >= PLANS_MAX {
             self.old = std::mem::take(&mut self.young);
         }

@@ -1,6 +1,6 @@
 //! Finds the optimized plan for a request in the cache, or plans it and caches the plan.
 
-use super::plan_cache::{Kept, KeptPlan, PlanCache, keys_of};
+use super::plan_cache::{CachedPlan, CachedResult, PlanCache, keys_of};
 use super::query::Query;
 use super::statement_query::StatementQuery;
 use crate::dml::change::Change;
@@ -52,19 +52,21 @@ pub(super) fn planned(work: Work, state: &mut SessionState, plans: &PlanCache) -
     if let Some(planned) = kept_plan(&query, plans)? {
         return Ok(planned);
     }
-    let asked = StatementQuery::of_text(&query, focus)?;
-    let is_question = matches!(asked.statement, Ast::Query(_)) && asked.insert.is_none() && asked.change.is_none();
+    let statement_query = StatementQuery::of_text(&query, focus)?;
+    let is_question = matches!(statement_query.statement, Ast::Query(_))
+        && statement_query.insert.is_none()
+        && statement_query.change.is_none();
     // A file may contain different rows the next time.
-    let keys = keys_of(&query).filter(|_| is_question && asked.files.is_empty());
-    let Some((of_values, of_types, scope)) = keys else { return new_plan(asked, &query.snapshot, state) };
+    let keys = keys_of(&query).filter(|_| is_question && statement_query.files.is_empty());
+    let Some((of_values, of_types, scope)) = keys else { return new_plan(statement_query, &query.snapshot, state) };
     let tables = query.snapshot.tables();
     // A plan with values inserted is not valid for other values.
     let has_values = matches!(&query.parameters, Parameters::Values(values) if !values.is_empty());
     let open = match has_values && plans.get(&of_types, tables, scope).is_none() {
-        true => Some((asked.statement.clone(), Arc::clone(&asked.spellings))),
+        true => Some((statement_query.statement.clone(), Arc::clone(&statement_query.spellings))),
         false => None,
     };
-    let (planned, is_immutable) = plan_of(asked, &query.snapshot, state)?;
+    let (planned, is_immutable) = plan_of(statement_query, &query.snapshot, state)?;
     let kept = match is_immutable {
         true => over(planned.plan.clone(), None).map_err(from_datafusion)?,
         false => None,
@@ -79,27 +81,32 @@ pub(super) fn planned(work: Work, state: &mut SessionState, plans: &PlanCache) -
         None => Some(DirectScan::of(&plan, &planned.headings)),
     };
     if let Some(direct) = direct {
-        plans.put(of_types, Kept::Direct(direct.map(Arc::new)), tables, scope);
+        plans.put(of_types, CachedResult::Direct(direct.map(Arc::new)), tables, scope);
     }
-    let kept = KeptPlan { plan, headings: Arc::clone(&planned.headings) };
-    plans.put(of_values, Kept::Plan(Arc::new(kept)), tables, scope);
+    let kept = CachedPlan { plan, headings: Arc::clone(&planned.headings) };
+    plans.put(of_values, CachedResult::Plan(Arc::new(kept)), tables, scope);
     Ok(planned)
 }
 
 fn kept_plan(query: &Query, plans: &PlanCache) -> Result<Option<Planned>> {
     let Some((of_values, _, scope)) = keys_of(query) else { return Ok(None) };
-    let Some(Kept::Plan(kept)) = plans.get(&of_values, query.snapshot.tables(), scope) else { return Ok(None) };
+    let Some(CachedResult::Plan(kept)) = plans.get(&of_values, query.snapshot.tables(), scope) else { return Ok(None) };
     let plan = over(kept.plan.clone(), Some(&query.snapshot)).map_err(from_datafusion)?;
     Ok(plan.map(|plan| Planned { plan, headings: Arc::clone(&kept.headings), ..Planned::default() }))
 }
 
-fn new_plan(asked: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionState) -> Result<Planned> {
-    plan_of(asked, snapshot, state).map(|(planned, _)| planned)
+fn new_plan(statement_query: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionState) -> Result<Planned> {
+    plan_of(statement_query, snapshot, state).map(|(planned, _)| planned)
 }
 
 /// The plan of a statement, and whether it always gives the same answer.
-fn plan_of(asked: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionState) -> Result<(Planned, bool)> {
-    let StatementQuery { mut statement, insert, change, spellings, focus, work_table, files, more, parameters } = asked;
+fn plan_of(
+    statement_query: StatementQuery,
+    snapshot: &ReadSnapshot,
+    state: &mut SessionState,
+) -> Result<(Planned, bool)> {
+    let StatementQuery { mut statement, insert, change, spellings, focus, work_table, files, more, parameters } =
+        statement_query;
     let explains = matches!(statement, Ast::Explain { .. });
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),

@@ -12,7 +12,7 @@ use atsdb_core::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 
 /// How often a waiting thread checks.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
+pub(crate) const CHECK_EVERY: Duration = Duration::from_millis(20);
 
 /// The memory that is allowed beyond the pool, whatever its size: for decoded pages, batches in transit, the cache, and
 /// other parts of the process.
@@ -24,8 +24,8 @@ const PAGE_BYTES: usize = 4_096;
 /// The limits of one query.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueryLimits {
-    begun: Instant,
-    looked: Instant,
+    started: Instant,
+    checked: Instant,
     time_limit: Option<Duration>,
     resident_bytes_max: Option<usize>,
 }
@@ -36,21 +36,21 @@ impl QueryLimits {
         let allowed = (memory_bytes / 2).saturating_add(memory_bytes).saturating_add(SLACK_BYTES);
         let now = Instant::now();
         let resident_bytes_max = resident_bytes().map(|resident| resident.saturating_add(allowed));
-        Self { begun: now, looked: now, time_limit, resident_bytes_max }
+        Self { started: now, checked: now, time_limit, resident_bytes_max }
     }
 
     /// Fails once the time is up. Returns since when the process has exceeded its memory limit, if it does. The memory
-    /// is checked at most every [`LOOK_EVERY`].
+    /// is checked at most every [`CHECK_EVERY`].
     pub(crate) fn check(&mut self) -> Result<Option<Instant>> {
         let now = Instant::now();
-        if let Some(limit) = self.time_limit.filter(|limit| now.duration_since(self.begun) >= *limit) {
+        if let Some(limit) = self.time_limit.filter(|limit| now.duration_since(self.started) >= *limit) {
             return Err(Error::new(ErrorKind::Resources, format!("the query ran for longer than {limit:?}"))
                 .with_hint("narrow the time range, or allow more time"));
         }
-        if now.duration_since(self.looked) < LOOK_EVERY {
+        if now.duration_since(self.checked) < CHECK_EVERY {
             return Ok(None);
         }
-        self.looked = now;
+        self.checked = now;
         let is_short = matches!((self.resident_bytes_max, resident_bytes()), (Some(most), Some(now)) if now > most);
         Ok(is_short.then_some(now))
     }
@@ -70,11 +70,11 @@ mod tests {
     #[test]
     fn memory_beyond_the_bound_is_noticed() {
         let mut limits = QueryLimits::begin(2 << 30, None);
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(CHECK_EVERY);
         assert_eq!(limits.check().unwrap(), None);
         let Some(resident) = resident_bytes() else { return };
         assert!(resident > 1 << 20);
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(CHECK_EVERY);
         // Other tests in this process allocate and free memory at the same time.
         assert!(QueryLimits { resident_bytes_max: Some(1), ..limits }.check().unwrap().is_some());
     }

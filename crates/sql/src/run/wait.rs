@@ -1,6 +1,6 @@
 //! Waits for a future on a thread that belongs to no runtime.
 
-use super::query_limits::LOOK_EVERY;
+use super::query_limits::CHECK_EVERY;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     loop {
         match future.as_mut().poll(&mut context) {
             Poll::Ready(value) => return value,
-            Poll::Pending => std::thread::park_timeout(LOOK_EVERY),
+            Poll::Pending => std::thread::park_timeout(CHECK_EVERY),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::explain::one_row_a_line;
 use super::interrupt::{Interrupt, interrupted};
 use super::memory::{QueryMemory, SharedMemory};
 use super::options::SessionOptions;
-use super::plan_cache::{Kept, PlanCache, PlanKey, keys_of};
+use super::plan_cache::{CachedResult, PlanCache, PlanKey, keys_of};
 use super::planned::{Planned, Work, planned};
 use super::query::{DefinitionScope, Query};
 use super::query_limits::QueryLimits;
@@ -64,7 +64,7 @@ struct Parts {
     context: SessionContext,
 }
 
-/// The properties of a query that has begun.
+/// The properties of a query that has started.
 pub(crate) struct Started {
     /// The target of the rows, if it is an INSERT.
     pub(crate) insert: Option<Target>,
@@ -151,7 +151,7 @@ impl Worker {
         scope: DefinitionScope,
     ) -> Option<TypesAndColumns> {
         match self.plans.get(key, tables, scope) {
-            Some(Kept::Described(described)) => Some(described.as_ref().clone()),
+            Some(CachedResult::Described(described)) => Some(described.as_ref().clone()),
             _ => None,
         }
     }
@@ -163,7 +163,7 @@ impl Worker {
         tables: &[Table],
         scope: DefinitionScope,
     ) {
-        self.plans.put(key, Kept::Described(Arc::new(described.clone())), tables, scope);
+        self.plans.put(key, CachedResult::Described(Arc::new(described.clone())), tables, scope);
     }
 
     /// Answers a direct read of one table on the caller's thread; `None` if the query is not one, or was not run
@@ -171,7 +171,7 @@ impl Worker {
     pub(crate) fn answer_directly(&self, query: &Query) -> Result<Option<(SchemaRef, Vec<RecordBatch>)>> {
         let Some((_, of_types, scope)) = keys_of(query) else { return Ok(None) };
         match self.plans.get(&of_types, query.snapshot.tables(), scope) {
-            Some(Kept::Direct(Some(direct))) => {
+            Some(CachedResult::Direct(Some(direct))) => {
                 let batches = direct.read(&query.snapshot, &query.parameters)?;
                 Ok(batches.map(|batches| (direct.schema(), batches)))
             }

@@ -20,7 +20,7 @@ impl Session {
             let (text, place) = (statement.text().to_owned(), statement.place());
             let query = Query { text, place, parameters: parameters.clone(), snapshot, files: None, scope: None };
             let worker = Arc::clone(&self.worker);
-            let asked = query.snapshot.clone();
+            let snapshot_before = query.snapshot.clone();
             let Started { change, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
             let Some(change) = change else { return Err(Error::internal("a change that changes nothing")) };
             if change.kind == ChangeKind::Empty {
@@ -30,7 +30,7 @@ impl Session {
             }
             let ChangedRows { row_count, returned } = match change.table.definition.is_in_memory() {
                 true => {
-                    let found_in = asked.resident(&change.table)?;
+                    let found_in = snapshot_before.resident(&change.table)?;
                     change_resident(batch, &change, &found_in, Rows::query(rows))?
                 }
                 false => ChangeWriter::new(batch, &change, self.limits(), &self.interrupt).run(Rows::query(rows))?,
@@ -39,7 +39,7 @@ impl Session {
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             };
             let interrupt = &self.interrupt;
-            let context = StatementContext { worker, interrupt, snapshot: asked, spellings, parameters };
+            let context = StatementContext { worker, interrupt, snapshot: snapshot_before, spellings, parameters };
             let rows = returning.answer(&context, &change.table, returned, self.options.memory_bytes)?;
             Ok(Answer::Rows(Rows::fixed(rows)))
         })

@@ -3,7 +3,7 @@
 use super::insert_on_conflict::may_have_conflict_clause;
 use super::show::{show_create, show_tables};
 use super::state::Session;
-use super::transaction::Bracket;
+use super::transaction::TransactionStatement;
 use crate::ddl::create_table::table_definition;
 use crate::dml::target::Target;
 use crate::parse::refuse::{reads_a_file, refuse_files, refused};
@@ -59,7 +59,7 @@ impl Session {
             "SELECT" => self.select(statement, parameters),
             "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, parameters),
             "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
-                match Bracket::of(statement.text())? {
+                match TransactionStatement::of(statement.text())? {
                     Some(bracket) => self.bracket(bracket),
                     None => self.declare(statement, parameters),
                 }

@@ -1,7 +1,7 @@
 //! `INSERT` statements that read existing rows, or return rows: `ON CONFLICT`, `ON DUPLICATE KEY`, `RETURNING`.
 
 use super::state::Session;
-use crate::dml::conflict::Meaning;
+use crate::dml::conflict::ConflictAction;
 use crate::dml::target::Target;
 use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
@@ -73,7 +73,7 @@ impl Session {
         let skipped_rows = batch.skipped_rows();
         let before = skipped_rows.load(Ordering::Relaxed);
         let meaning = target.on_duplicate.meaning(table)?;
-        if let (Meaning::Policy(_), None) = (&meaning, &target.returning) {
+        if let (ConflictAction::Policy(_), None) = (&meaning, &target.returning) {
             return Ok(InsertOutcome::Counted(append_rows(batch, table, target, rows)?, skipped_rows, before));
         }
         let mut complete = vec![no_rows(table)];
@@ -90,22 +90,24 @@ impl Session {
         })?;
         let rows = gathered(complete, self.options.memory_bytes)?.unwrap_or_else(|| no_rows(table));
         let (row_count, returned) = match meaning {
-            Meaning::Decide(key, update) => {
+            ConflictAction::Decide(key, update) => {
                 let decision = (key, update.as_deref());
                 let Upserted { row_count, returned } =
                     upsert(batch, table, decision, &target.alias, &rows, context, self.limits())?;
                 (row_count, returned)
             }
-            Meaning::Policy(ConflictPolicy::Keep) if table.definition.has_unique() => {
+            ConflictAction::Policy(ConflictPolicy::Keep) if table.definition.has_unique() => {
                 let stays = BooleanArray::from(batch.would_insert(table, &rows)?);
                 let rows = filter_record_batch(&rows, &stays).map_err(|error| Error::internal(error.to_string()))?;
                 batch.append_with(table, &rows, ConflictPolicy::Error)?;
                 (rows.num_rows() as u64, vec![rows])
             }
-            Meaning::Policy(ConflictPolicy::Merge) if table.definition.has_unique() && target.returning.is_some() => {
+            ConflictAction::Policy(ConflictPolicy::Merge)
+                if table.definition.has_unique() && target.returning.is_some() =>
+            {
                 return Err(not_supported("RETURNING in a table whose rows merge").with_hint("leave RETURNING out"));
             }
-            Meaning::Policy(policy) => {
+            ConflictAction::Policy(policy) => {
                 batch.append_with(table, &rows, policy)?;
                 (rows.num_rows() as u64, vec![rows])
             }

@@ -34,7 +34,7 @@ impl Transaction {
 
 /// Called before a statement that may replace chunks. From here on no other process seals them, and if nothing has been
 /// read yet, the transaction sees everything sealed until now.
-pub(super) fn prepare_to_look(open: &mut Transaction) -> Result<()> {
+pub(super) fn prepare_to_read(open: &mut Transaction) -> Result<()> {
     usable(open)?;
     open.hold.lease()?;
     if !std::mem::replace(&mut open.has_read, true) {

@@ -5,7 +5,7 @@ use super::execute::first_word;
 use super::parameter_value::{ParameterValue, bound};
 use super::state::Session;
 use super::summarize;
-use crate::dml::conflict::Meaning;
+use crate::dml::conflict::ConflictAction;
 use crate::dml::returning::Returning;
 use crate::plan::work_table::WorkQuery;
 use crate::run::answer::Answer;
@@ -136,7 +136,7 @@ impl Session {
         if let Some(target) = &described.insert {
             let (table, _) = target.resolve_among(snapshot.tables())?;
             let mut types = described.types.clone();
-            if let Meaning::Decide(_, Some(update)) = target.on_duplicate.meaning(&table)? {
+            if let ConflictAction::Decide(_, Some(update)) = target.on_duplicate.meaning(&table)? {
                 let parameters = Parameters::Types(types.as_slice().into());
                 let (query, set) = update_query(&table, &update, &target.alias, &described.spellings, &parameters)?;
                 types = rest.on_work_table(query, set)?.types;

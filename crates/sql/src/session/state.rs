@@ -46,7 +46,7 @@ impl InterruptHandle {
     /// [`ErrorKind::Interrupted`](atsdb_core::ErrorKind::Interrupted). If no statement is running, nothing happens: the
     /// next statement is not affected.
     pub fn interrupt(&self) {
-        self.0.ask();
+        self.0.request();
     }
 }
 

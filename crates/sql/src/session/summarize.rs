@@ -1,4 +1,4 @@
-//! `SUMMARIZE table` and `SUMMARIZE query`, as DuckDB has them: one row for each column, which says what is in it.
+//! `SUMMARIZE table` and `SUMMARIZE query`, as in DuckDB: one row of measures for each column.
 
 use super::execute::first_word;
 use super::state::Session;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const VERB: &str = "SUMMARIZE";
 
-/// What is asked of each column.
+/// The measures of each column.
 const MEASURES: [&str; 8] = ["min", "max", "approx_unique", "avg", "std", "q25", "q50", "q75"];
 
 /// The columns of the answer.
@@ -33,7 +33,7 @@ pub(super) fn schema() -> SchemaRef {
 }
 
 impl Session {
-    /// All is found in one query over all columns, of which each answers with as many values.
+    /// Runs one query that computes the same number of measures for each column.
     pub(super) fn summarize(&self, statement: &Statement) -> Result<Answer> {
         let rest = statement.text()[VERB.len()..].trim();
         let query = match first_word(rest).as_str() {
@@ -53,7 +53,7 @@ impl Session {
     }
 }
 
-/// The query that measures all columns of another, however they are called.
+/// The query that measures all columns of another query, by position, because names may repeat.
 fn question(fields: &[Arc<Field>], query: &str) -> String {
     let mut text = "SELECT count(*)".to_owned();
     for (position, field) in fields.iter().enumerate() {
@@ -90,7 +90,7 @@ fn expression(measure: &str, column: &str, data_type: &DataType) -> String {
     }
 }
 
-/// The only row that was found as a row for each column.
+/// Splits the single row of that query into one row for each column.
 fn summary(fields: &[Arc<Field>], found: &RecordBatch) -> Result<RecordBatch> {
     let value = |at: usize, data_type: DataType| cast(found.column(at), &data_type).map_err(internal);
     let integer = |at: usize| value(at, DataType::Int64).map(|array| array.as_primitive::<Int64Type>().value(0));

@@ -2,7 +2,7 @@
 //! transaction has its own batch. After a statement has failed in a transaction, half of its work may be in the batch.
 //! The transaction then refuses further statements and can only be rolled back, as a whole or to a savepoint.
 
-use super::open_transaction::{Transaction, flushed, in_transaction, prepare_to_look, usable};
+use super::open_transaction::{Transaction, flushed, in_transaction, prepare_to_read, usable};
 use super::savepoint::Savepoint;
 use super::state::Session;
 use crate::run::answer::Answer;
@@ -17,7 +17,7 @@ const ATTEMPTS_MAX: usize = 100;
 
 /// A statement about transactions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Bracket {
+pub(super) enum TransactionStatement {
     Begin,
     Commit,
     Rollback,
@@ -25,7 +25,7 @@ pub(super) enum Bracket {
     Savepoint(Savepoint),
 }
 
-impl Bracket {
+impl TransactionStatement {
     /// Parses a text, if it is a statement about transactions.
     pub(super) fn of(text: &str) -> Result<Option<Self>> {
         if let Some(savepoint) = Savepoint::of(text) {
@@ -56,26 +56,26 @@ impl Session {
         self.transaction().is_some()
     }
 
-    pub(super) fn bracket(&self, bracket: Bracket) -> Result<Answer> {
-        if let Bracket::Savepoint(savepoint) = &bracket {
+    pub(super) fn bracket(&self, bracket: TransactionStatement) -> Result<Answer> {
+        if let TransactionStatement::Savepoint(savepoint) = &bracket {
             return self.savepoint(savepoint);
         }
         let mut transaction = self.transaction();
         let verb = match (bracket, transaction.take()) {
-            (Bracket::Begin, Some(open)) => {
+            (TransactionStatement::Begin, Some(open)) => {
                 *transaction = Some(open);
                 return Err(sql_error("a transaction is already open").with_hint("COMMIT or ROLLBACK it first"));
             }
-            (Bracket::Begin, None) => {
+            (TransactionStatement::Begin, None) => {
                 *transaction = Some(Transaction::begin(&self.engine, false));
                 "BEGIN"
             }
             (_, None) => return Err(sql_error("no transaction is open").with_hint("BEGIN one first")),
-            (Bracket::Rollback | Bracket::Savepoint(_), Some(_)) => "ROLLBACK",
-            (Bracket::Commit, Some(open)) if open.failed => {
+            (TransactionStatement::Rollback | TransactionStatement::Savepoint(_), Some(_)) => "ROLLBACK",
+            (TransactionStatement::Commit, Some(open)) if open.failed => {
                 return Err(sql_error("the transaction had failed and is rolled back; nothing is stored"));
             }
-            (Bracket::Commit, Some(open)) => {
+            (TransactionStatement::Commit, Some(open)) => {
                 drop(transaction);
                 self.commit_transaction(open)?;
                 "COMMIT"
@@ -140,7 +140,7 @@ impl Session {
     /// is retried if others change these rows in the meantime.
     pub(super) fn with_batch_retried<T>(&self, mut work: impl FnMut(&mut Batch) -> Result<T>) -> Result<T> {
         if let Some(open) = self.transaction().as_mut() {
-            let prepared = prepare_to_look(open);
+            let prepared = prepare_to_read(open);
             open.failed |= prepared.is_err();
             prepared?;
             return in_transaction(open, work);
@@ -152,8 +152,8 @@ impl Session {
         })
     }
 
-    /// Does work that looks at what is there; again, if others change that meanwhile. In a transaction that is found at
-    /// its end.
+    /// Runs work that depends on existing rows, and retries it if others change these rows in the meantime. In a
+    /// transaction it is not retried: the conflict is reported by COMMIT.
     pub(super) fn retried<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<T> {
         for _ in 0..ATTEMPTS_MAX {
             match work() {
@@ -195,16 +195,16 @@ mod tests {
 
     #[test]
     fn brackets_are_written_in_many_ways() {
-        let of = |text| Bracket::of(text).unwrap();
+        let of = |text| TransactionStatement::of(text).unwrap();
         for text in
             ["begin", "BEGIN TRANSACTION", "begin exclusive transaction", "BEGIN IMMEDIATE", "start transaction"]
         {
-            assert_eq!(of(text), Some(Bracket::Begin), "{text}");
+            assert_eq!(of(text), Some(TransactionStatement::Begin), "{text}");
         }
-        assert_eq!(of("COMMIT WORK"), Some(Bracket::Commit));
-        assert_eq!(of("end\n transaction"), Some(Bracket::Commit));
-        assert_eq!(of("rollback"), Some(Bracket::Rollback));
+        assert_eq!(of("COMMIT WORK"), Some(TransactionStatement::Commit));
+        assert_eq!(of("end\n transaction"), Some(TransactionStatement::Commit));
+        assert_eq!(of("rollback"), Some(TransactionStatement::Rollback));
         assert_eq!(of("select 1"), None);
-        assert!(Bracket::of("begin concurrent").is_err());
+        assert!(TransactionStatement::of("begin concurrent").is_err());
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn not_supported(what: impl std::fmt::Display) -> Error {
     sql_error(format!("{what} is not supported yet"))
 }
 
-/// The error for an invalid text at a place in the script.
+/// The error for an invalid text at a position in the script.
 pub(crate) fn syntax_error(message: impl std::fmt::Display, place: SourcePosition) -> Error {
     sql_error(format!("syntax error at line {}, column {}: {message}", place.line, place.column))
 }
@@ -51,7 +51,7 @@ pub(crate) fn too_deep() -> Error {
         .with_hint(format!("the most is {} levels", atsdb_core::limits::SQL_DEPTH_MAX))
 }
 
-/// Splits `message at Line: 1, Column: 8` into message and place.
+/// Splits `message at Line: 1, Column: 8` into message and position.
 fn split_place(message: &str) -> (&str, Option<SourcePosition>) {
     let parse = || {
         let (text, place) = message.rsplit_once(" at Line: ")?;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct Spellings {
     of_key: HashMap<String, String>,
-    /// The text as written at places where the spelling differs.
+    /// The text as written at positions where the spelling differs.
     written: HashMap<Location, String>,
 }
 
@@ -48,7 +48,7 @@ impl Spellings {
         self.of_key.get(&name_key(name)).map_or(name, String::as_str)
     }
 
-    /// The text of the statement at a place, as written.
+    /// The text of the statement at a position, as written.
     pub(crate) fn as_written<'a>(&'a self, value: &'a str, location: Location) -> &'a str {
         self.written.get(&location).map_or(value, String::as_str)
     }

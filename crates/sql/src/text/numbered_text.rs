@@ -28,7 +28,7 @@ impl NumberedText {
         let bytes = text.as_bytes();
         let (mut at, mut copied, mut form) = (0, 0, None);
         while at < bytes.len() {
-            // What does not end is reported when the statement is prepared.
+            // An unterminated text or comment is reported when the statement is prepared.
             let mut end = piece_end(bytes, at).unwrap_or(bytes.len());
             if let Some((own, length)) = parameter(text, at).filter(|_| end == at + 1) {
                 if *form.get_or_insert(own) != own {

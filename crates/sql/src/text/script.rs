@@ -1,4 +1,4 @@
-//! Splitting a script into statements, and finding the line and column of a place in it.
+//! Splits a script into statements, and finds the line and column of a position in it.
 //!
 //! Statements end with `;` outside strings, quoted names, comments and dollar quotes. Not owned: the meaning of
 //! statements.

@@ -1,6 +1,6 @@
-//! Places in a script, for errors.
+//! Positions in a script, for errors.
 
-/// A place in a script: line and column, in characters, both from 1.
+/// A position in a script: line and column, in characters, both from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SourcePosition {
     pub(crate) line: usize,
@@ -11,7 +11,7 @@ impl SourcePosition {
     /// The start of a text.
     pub(crate) const START: Self = Self { line: 1, column: 1 };
 
-    /// The place after `passed`.
+    /// The position after `passed`.
     pub(crate) fn after(self, passed: &str) -> Self {
         match passed.rfind('\n') {
             None => Self { line: self.line, column: self.column + passed.chars().count() },
@@ -22,7 +22,7 @@ impl SourcePosition {
         }
     }
 
-    /// The place in the script of a place that is relative to this one.
+    /// Converts a position that is relative to this one to a position in the script.
     pub(crate) fn of_inner(self, inner: Self) -> Self {
         match inner.line {
             0 | 1 => Self { line: self.line, column: self.column + inner.column.saturating_sub(1) },

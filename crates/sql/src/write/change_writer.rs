@@ -128,7 +128,7 @@ impl<'a> ChangeWriter<'a> {
         Ok(complete)
     }
 
-    /// The chunk that is complete because rows of this one have begun.
+    /// Notes that rows of this chunk have arrived. Returns the previous chunk of its partition, which is now complete.
     fn opened(&mut self, position: usize) -> Option<usize> {
         let partition_count = self.open.len();
         let open = self.open.get_mut(position.checked_rem(partition_count)?)?;

@@ -40,7 +40,7 @@ pub(crate) fn for_named_rows(
         return Err(wrong_width(table, found, positions.len()));
     }
     let names: Vec<&str> = positions.iter().map(|at| table.definition.columns[*at].name.as_str()).collect();
-    let unnamed = Unnamed::of(table, &positions);
+    let unnamed = UnnamedColumns::of(table, &positions);
     let mut row_count = 0_u64;
     for rows in rows {
         let rows = rows?;
@@ -68,7 +68,7 @@ pub(crate) fn append_named(
     rows: RecordBatch,
     policy: ConflictPolicy,
 ) -> Result<()> {
-    let unnamed = Unnamed::of(table, positions);
+    let unnamed = UnnamedColumns::of(table, positions);
     let names = positions.iter().map(|position| &table.definition.columns[*position].name);
     let mut fields: Vec<Field> = rows
         .columns()
@@ -85,9 +85,9 @@ pub(crate) fn append_named(
 
 /// The columns that an `INSERT` does not name and that must be supplied all the same: those with a default, and mapped
 /// ones, whose NULLs are supplied as plain text to avoid an empty dictionary.
-pub(crate) struct Unnamed<'a>(Vec<&'a Column>);
+pub(crate) struct UnnamedColumns<'a>(Vec<&'a Column>);
 
-impl<'a> Unnamed<'a> {
+impl<'a> UnnamedColumns<'a> {
     pub(crate) fn of(table: &'a Table, positions: &[usize]) -> Self {
         let columns = table.definition.columns.iter().enumerate();
         let unnamed = columns.filter(|(position, column)| {

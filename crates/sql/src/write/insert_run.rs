@@ -3,7 +3,7 @@
 //! Each statement is all or nothing, and an error in its values or keys is reported for that statement, not for a later
 //! one. Owned here: the waiting rows. Not owned: the batch that they are added to, and when (`session`).
 
-use super::insert::{Unnamed, wrong_width};
+use super::insert::{UnnamedColumns, wrong_width};
 use super::insert_text::{InsertText, Step};
 use super::narrow_maps::NarrowMaps;
 use crate::dml::conflict::OnDuplicate;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// The maximum size of the text of waiting statements in bytes.
 const TEXT_BYTES_MAX: usize = 16 << 20;
 /// The number of rows of a statement between checks for an interrupt.
-const ROWS_BETWEEN_LOOKS: u64 = 1 << 16;
+const ROWS_BETWEEN_CHECKS: u64 = 1 << 16;
 
 /// The waiting rows of statements that begin with the same words.
 pub(crate) struct InsertRun {
@@ -81,7 +81,7 @@ impl InsertRun {
         let policy = target.on_duplicate.policy(&table)?;
         let columns: Vec<LiteralColumn> =
             positions.iter().map(|position| LiteralColumn::new(&table.definition.columns[*position])).collect();
-        let unnamed = Unnamed::of(&table, &positions);
+        let unnamed = UnnamedColumns::of(&table, &positions);
         let fields: Vec<Field> = columns.iter().map(LiteralColumn::field).chain(unnamed.fields()).collect();
         let schema = Arc::new(Schema::new(fields));
         Ok(Some(Self {
@@ -214,7 +214,7 @@ impl InsertRun {
                 return Ok(None);
             }
             read.row_count += 1;
-            if read.row_count.is_multiple_of(ROWS_BETWEEN_LOOKS) {
+            if read.row_count.is_multiple_of(ROWS_BETWEEN_CHECKS) {
                 interrupt.check()?;
             }
             self.push_row(&row, &mut read)?;
@@ -298,7 +298,7 @@ impl InsertRun {
 
     fn rows(&self, arrays: &[ArrayRef], first: usize, row_count: usize) -> Result<RecordBatch> {
         let mut arrays: Vec<ArrayRef> = arrays.iter().map(|array| array.slice(first, row_count)).collect();
-        arrays.extend(Unnamed::of(&self.table, &self.positions).arrays(row_count)?);
+        arrays.extend(UnnamedColumns::of(&self.table, &self.positions).arrays(row_count)?);
         RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(internal)
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn change_resident(
     rows: Rows,
 ) -> Result<ChangedRows> {
     let definition = &change.table.definition;
-    let (mut gone, mut added, mut returned) = (HashSet::new(), Vec::new(), ReturningRows::default());
+    let (mut removed, mut added, mut returned) = (HashSet::new(), Vec::new(), ReturningRows::default());
     for rows in rows {
         let rows = rows?;
         let place = |column: usize| {
@@ -29,7 +29,7 @@ pub(crate) fn change_resident(
         };
         let (parts, numbers) = (place(0)?, place(1)?);
         for (part, number) in parts.values().iter().zip(numbers.values()) {
-            if !gone.insert((*part, *number)) && change.kind != ChangeKind::Delete {
+            if !removed.insert((*part, *number)) && change.kind != ChangeKind::Delete {
                 let name = &definition.name;
                 return Err(Error::invalid(format!("UPDATE {name}: a row has several new values"))
                     .with_hint("FROM and WHERE must give at most one row for each row that is updated"));
@@ -48,9 +48,9 @@ pub(crate) fn change_resident(
             added.push((columns, rows.num_rows()));
         }
     }
-    let row_count = gone.len() as u64;
-    let mut gone: Vec<(u32, u32)> = gone.into_iter().collect();
-    gone.sort_unstable();
-    batch.change_resident(&change.table, found_in, gone, added)?;
+    let row_count = removed.len() as u64;
+    let mut removed: Vec<(u32, u32)> = removed.into_iter().collect();
+    removed.sort_unstable();
+    batch.change_resident(&change.table, found_in, removed, added)?;
     Ok(ChangedRows { row_count, returned: returned.rows })
 }

@@ -19,7 +19,7 @@ pub(crate) struct BucketPosition {
 
 /// Iterates over the rows of a series, in their order, and the buckets that have none.
 #[derive(Debug)]
-pub(crate) struct Walk {
+pub(crate) struct BucketIterator {
     steps: Steps,
     /// The buckets of the rows in ascending order, with NULL last.
     buckets: Int64Array,
@@ -29,7 +29,7 @@ pub(crate) struct Walk {
     end: i64,
 }
 
-impl Walk {
+impl BucketIterator {
     /// Creates an iterator. `range` is the first bucket, and the time before which the last one begins. Rows outside of
     /// it stay.
     pub(crate) fn new(steps: &Steps, buckets: Int64Array, range: (i64, i64)) -> Self {
@@ -73,13 +73,13 @@ impl Walk {
 
 /// The maximum distance between values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Reach {
+pub(crate) struct LongestGap {
     months: i32,
     ticks: i64,
     ticks_per_day: i64,
 }
 
-impl Reach {
+impl LongestGap {
     /// Creates it from an interval, or from an integer for plain integers. NULL returns `None`, which means any
     /// distance.
     pub(crate) fn new(value: &ScalarValue, ticks: Ticks) -> Result<Option<Self>> {
@@ -116,20 +116,20 @@ impl Reach {
     }
 }
 
-fn is_reached(reach: Option<Reach>, from: i64, to: i64) -> bool {
-    reach.is_none_or(|reach| to <= reach.from(from))
+fn is_within_gap(longest_gap: Option<LongestGap>, from: i64, to: i64) -> bool {
+    longest_gap.is_none_or(|longest_gap| to <= longest_gap.from(from))
 }
 
 /// Carries the last non-NULL value forward.
 #[derive(Debug)]
-pub(crate) struct Carry {
-    reach: Option<Reach>,
+pub(crate) struct CarryForward {
+    longest_gap: Option<LongestGap>,
     last: Option<(usize, i64)>,
 }
 
-impl Carry {
-    pub(crate) fn new(reach: Option<Reach>) -> Self {
-        Self { reach, last: None }
+impl CarryForward {
+    pub(crate) fn new(longest_gap: Option<LongestGap>) -> Self {
+        Self { longest_gap, last: None }
     }
 
     /// For each place the row of `values` to take.
@@ -143,7 +143,7 @@ impl Carry {
                 }
                 (Some(row), None) => Some(row),
                 (None, Some(bucket)) => {
-                    self.last.filter(|(_, from)| is_reached(self.reach, *from, bucket)).map(|(row, _)| row)
+                    self.last.filter(|(_, from)| is_within_gap(self.longest_gap, *from, bucket)).map(|(row, _)| row)
                 }
                 (None, None) => None,
             }
@@ -154,18 +154,18 @@ impl Carry {
 
 /// Interpolates linearly between neighbouring non-NULL values.
 #[derive(Debug)]
-pub(crate) struct Line {
-    reach: Option<Reach>,
+pub(crate) struct Interpolation {
+    longest_gap: Option<LongestGap>,
     /// The rows with a time and a value, and their times.
     knots: Vec<(usize, i64)>,
     /// The first knot that has not been passed yet.
     next: usize,
 }
 
-impl Line {
-    pub(crate) fn new(reach: Option<Reach>, values: &Float64Array, buckets: &Int64Array) -> Self {
+impl Interpolation {
+    pub(crate) fn new(longest_gap: Option<LongestGap>, values: &Float64Array, buckets: &Int64Array) -> Self {
         let knots = (0..values.len()).filter(|row| values.is_valid(*row) && buckets.is_valid(*row));
-        Self { reach, knots: knots.map(|row| (row, buckets.value(row))).collect(), next: 0 }
+        Self { longest_gap, knots: knots.map(|row| (row, buckets.value(row))).collect(), next: 0 }
     }
 
     /// For each place the value on the line.
@@ -180,7 +180,7 @@ impl Line {
             }
             let (row_before, before) = *self.knots.get(self.next.checked_sub(1)?)?;
             let (row_after, after) = *self.knots.get(self.next)?;
-            if !is_reached(self.reach, before, after) {
+            if !is_within_gap(self.longest_gap, before, after) {
                 return None;
             }
             let passed = (i128::from(bucket) - i128::from(before)) as f64;
@@ -216,15 +216,17 @@ mod tests {
             let values: Vec<Option<f64>> =
                 buckets.iter().map(|_| (random(&mut seed, 4) > 0).then(|| random(&mut seed, 100) as f64)).collect();
             let range = (random(&mut seed, 20) * 10 - 100, random(&mut seed, 250) - 50);
-            let reach = (round % 2 == 0).then(|| {
+            let longest_gap = (round % 2 == 0).then(|| {
                 let gap = ScalarValue::Int64(Some(random(&mut seed, 60)));
-                Reach::new(&gap, Ticks::Plain).unwrap().unwrap()
+                LongestGap::new(&gap, Ticks::Plain).unwrap().unwrap()
             });
 
-            let mut walk = Walk::new(&steps, Int64Array::from(buckets.clone()), range);
+            let mut walk = BucketIterator::new(&steps, Int64Array::from(buckets.clone()), range);
             let column = Float64Array::from(values.clone());
-            let (mut carry, mut line) =
-                (Carry::new(reach), Line::new(reach, &column, &Int64Array::from(buckets.clone())));
+            let (mut carry, mut line) = (
+                CarryForward::new(longest_gap),
+                Interpolation::new(longest_gap, &column, &Int64Array::from(buckets.clone())),
+            );
             let mut found = Vec::new();
             loop {
                 let places = walk.places(1 + random(&mut seed, 5) as usize);
@@ -246,7 +248,7 @@ mod tests {
             wanted.dedup();
             let known: Vec<(i64, f64)> =
                 buckets.iter().zip(&values).filter_map(|(bucket, value)| Some((*bucket, (*value)?))).collect();
-            let reached = |from: i64, to: i64| reach.is_none_or(|reach| to - from <= reach.ticks);
+            let reached = |from: i64, to: i64| longest_gap.is_none_or(|longest_gap| to - from <= longest_gap.ticks);
             let wanted: Vec<(i64, Option<f64>, Option<f64>)> = wanted
                 .into_iter()
                 .map(|bucket| {
@@ -261,16 +263,16 @@ mod tests {
                     (bucket, carried, line)
                 })
                 .collect();
-            assert_eq!(found, wanted, "{buckets:?} {values:?} {range:?} {reach:?}");
+            assert_eq!(found, wanted, "{buckets:?} {values:?} {range:?} {longest_gap:?}");
         }
     }
 
     #[test]
     fn a_gap_of_months_ends_on_the_same_day_or_the_last() {
         let month = ScalarValue::Utf8(Some("1 month".to_owned()));
-        let reach = Reach::new(&month, Ticks::Of(TimeUnit::Second)).unwrap().unwrap();
+        let longest_gap = LongestGap::new(&month, Ticks::Of(TimeUnit::Second)).unwrap().unwrap();
         let day = |year, month, day| days_from_civil(year, month, day) * DAY_SECONDS;
-        assert_eq!(reach.from(day(2024, 1, 31) + 60), day(2024, 2, 29) + 60);
-        assert_eq!(reach.from(day(2024, 12, 5)), day(2025, 1, 5));
+        assert_eq!(longest_gap.from(day(2024, 1, 31) + 60), day(2024, 2, 29) + 60);
+        assert_eq!(longest_gap.from(day(2024, 12, 5)), day(2025, 1, 5));
     }
 }

@@ -2,7 +2,7 @@
 //! time range is known only from them.
 
 use super::bounds::range;
-use super::fill::{Carry, Line, Walk};
+use super::fill::{BucketIterator, CarryForward, Interpolation};
 use super::node::FillKind;
 use super::task::Task;
 use crate::text::datafusion_errors::external;
@@ -212,13 +212,13 @@ impl Filler {
 /// One series: its rows, and the progress of its result.
 struct Series {
     rows: RecordBatch,
-    walk: Walk,
+    walk: BucketIterator,
     fills: Vec<SeriesFill>,
 }
 
 enum SeriesFill {
-    Carry(ArrayRef, Carry),
-    Line(Float64Array, Line),
+    CarryForward(ArrayRef, CarryForward),
+    Interpolation(Float64Array, Interpolation),
 }
 
 impl Series {
@@ -227,16 +227,16 @@ impl Series {
         let fill = |fill: &super::task::PhysicalFill| {
             let values = fill.value.evaluate(&rows)?.into_array(rows.num_rows())?;
             Ok(match fill.kind {
-                FillKind::Carry => SeriesFill::Carry(values, Carry::new(fill.reach)),
-                FillKind::Line => {
+                FillKind::CarryForward => SeriesFill::CarryForward(values, CarryForward::new(fill.longest_gap)),
+                FillKind::Interpolation => {
                     let values = cast(&values, &DataType::Float64)?.as_primitive::<Float64Type>().clone();
-                    let line = Line::new(fill.reach, &values, &buckets);
-                    SeriesFill::Line(values, line)
+                    let line = Interpolation::new(fill.longest_gap, &values, &buckets);
+                    SeriesFill::Interpolation(values, line)
                 }
             })
         };
         let fills = task.fills.iter().map(fill).collect::<Result<Vec<_>>>()?;
-        let walk = Walk::new(&task.steps, buckets, range);
+        let walk = BucketIterator::new(&task.steps, buckets, range);
         Ok(Self { rows, walk, fills })
     }
 
@@ -261,8 +261,8 @@ impl Series {
         }
         for fill in &mut self.fills {
             columns.push(match fill {
-                SeriesFill::Carry(values, carry) => take(values, &carry.rows(values.as_ref(), &places), None)?,
-                SeriesFill::Line(values, line) => Arc::new(line.values(values, &places)),
+                SeriesFill::CarryForward(values, carry) => take(values, &carry.rows(values.as_ref(), &places), None)?,
+                SeriesFill::Interpolation(values, line) => Arc::new(line.values(values, &places)),
             });
         }
         let gap_rows = own.null_count() as u64;

@@ -54,7 +54,7 @@ impl ExtensionPlanner for GapFillPlanner {
         let bounds = node.bounds.iter().map(|bound| Ok((bound.clone(), constant(&bound.value)?)));
         let fills = node.fills.iter().map(|fill| {
             let value = planner.create_physical_expr(&fill.value, node.input.schema(), session, context)?;
-            Ok(task::PhysicalFill { kind: fill.kind, value, reach: fill.reach })
+            Ok(task::PhysicalFill { kind: fill.kind, value, longest_gap: fill.longest_gap })
         });
         let task = task::Task {
             group_count: node.group_count,

@@ -1,7 +1,7 @@
 //! The logical plan step that fills gaps.
 
 use super::bounds::Bound;
-use super::fill::Reach;
+use super::fill::LongestGap;
 use super::steps::Ticks;
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::{DFSchema, DFSchemaRef, Result, ScalarValue};
@@ -32,7 +32,7 @@ pub(crate) struct Fill {
     pub(crate) kind: FillKind,
     /// An expression over the input's columns.
     pub(crate) value: Expr,
-    pub(crate) reach: Option<Reach>,
+    pub(crate) longest_gap: Option<LongestGap>,
     pub(crate) name: String,
 }
 
@@ -40,9 +40,9 @@ pub(crate) struct Fill {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum FillKind {
     /// With the last value.
-    Carry,
+    CarryForward,
     /// With a value on the line between the neighbours.
-    Line,
+    Interpolation,
 }
 
 impl GapFill {
@@ -82,8 +82,8 @@ impl GapFill {
             .collect();
         for fill in &self.fills {
             let ty = match fill.kind {
-                FillKind::Carry => fill.value.get_type(of_input)?,
-                FillKind::Line => DataType::Float64,
+                FillKind::CarryForward => fill.value.get_type(of_input)?,
+                FillKind::Interpolation => DataType::Float64,
             };
             fields.push((None, Arc::new(Field::new(&fill.name, ty, true))));
         }

@@ -2,7 +2,7 @@
 //! `locf` and `interpolate` above that become columns of it.
 
 use super::bounds::{Bound, bounds_below, has_subquery};
-use super::fill::Reach;
+use super::fill::LongestGap;
 use super::functions::{GAPFILL, INTERPOLATE, LOCF, bucket, call_of, misplaced};
 use super::node::{Fill, FillKind, GapFill};
 use super::steps::{Steps, Ticks};
@@ -68,8 +68,8 @@ fn rewrite(plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
         expr.transform_down(|expr| {
             let name = expr.schema_name().to_string();
             let (kind, arguments) = match (call_of(&expr, LOCF), call_of(&expr, INTERPOLATE)) {
-                (Some(arguments), _) => (FillKind::Carry, arguments),
-                (_, Some(arguments)) => (FillKind::Line, arguments),
+                (Some(arguments), _) => (FillKind::CarryForward, arguments),
+                (_, Some(arguments)) => (FillKind::Interpolation, arguments),
                 _ => return Ok(Transformed::no(expr)),
             };
             fills.push((kind, arguments.to_vec(), name.clone()));
@@ -92,23 +92,24 @@ fn with_fills(
     fills: &[(FillKind, Vec<Expr>, String)],
     config: &ConfigOptions,
 ) -> Result<LogicalPlan> {
-    let misplaced = || misplaced(if fills[0].0 == FillKind::Carry { LOCF } else { INTERPOLATE });
+    let misplaced = || misplaced(if fills[0].0 == FillKind::CarryForward { LOCF } else { INTERPOLATE });
     match plan {
         LogicalPlan::Extension(extension) => {
             let node = extension.node.as_any().downcast_ref::<GapFill>().ok_or_else(misplaced)?;
             let mut node = node.clone();
             for (kind, arguments, name) in fills {
-                let (value, reach) = (arguments[0].clone(), arguments.get(1));
+                let (value, longest_gap) = (arguments[0].clone(), arguments.get(1));
                 if !value.column_refs().iter().all(|column| node.input.schema().has_column(column)) {
                     return Err(misplaced());
                 }
-                let reach = match reach {
-                    Some(reach) => {
-                        Reach::new(&constant(reach, "the longest gap", config)?, node.ticks).map_err(external)?
+                let longest_gap = match longest_gap {
+                    Some(longest_gap) => {
+                        LongestGap::new(&constant(longest_gap, "the longest gap", config)?, node.ticks)
+                            .map_err(external)?
                     }
                     None => None,
                 };
-                node = node.with_fill(Fill { kind: *kind, value, reach, name: name.clone() })?;
+                node = node.with_fill(Fill { kind: *kind, value, longest_gap, name: name.clone() })?;
             }
             Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
         }

@@ -1,7 +1,7 @@
 //! The parameters of the operator that fills gaps.
 
 use super::bounds::Bound;
-use super::fill::Reach;
+use super::fill::LongestGap;
 use super::node::FillKind;
 use super::steps::{Steps, Ticks};
 use datafusion::common::ScalarValue;
@@ -25,7 +25,7 @@ pub(crate) struct Task {
 pub(crate) struct PhysicalFill {
     pub(crate) kind: FillKind,
     pub(crate) value: Arc<dyn PhysicalExpr>,
-    pub(crate) reach: Option<Reach>,
+    pub(crate) longest_gap: Option<LongestGap>,
 }
 
 impl Task {

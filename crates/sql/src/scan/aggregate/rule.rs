@@ -53,7 +53,7 @@ fn address(plan: &Arc<dyn ExecutionPlan>) -> *const () {
     Arc::as_ptr(plan).cast()
 }
 
-/// The aggregates of which only the first groups in some order are needed. DataFusion then keeps only those.
+/// The aggregates whose groups are sorted and limited. DataFusion keeps only the groups that are needed.
 fn limited_aggregates(plan: &Arc<dyn ExecutionPlan>) -> Result<HashSet<*const ()>> {
     let mut limited = HashSet::new();
     plan.apply(|plan| {
@@ -95,7 +95,7 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>, is_limited: bool) -> Option<ChunkA
     if is_limited && keys.len() == 1 && calls.len() <= 1 && !is_mapped(&keys[0]) {
         return None;
     }
-    // Only types that groups are made of.
+    // The engine must be able to group by these types.
     input.scan.scan().groups(&keys, &measures)?;
     Some(ChunkAggregateExec::new(Arc::clone(plan), input.scan, keys, measures, calls))
 }

@@ -132,7 +132,7 @@ impl<'a> Domain<'a> {
                 let Some(input) = self.spread(&projection.input)? else { return Ok(None) };
                 let Some(mut exprs) = self.all_replaced(&projection.expr, &input.values)? else { return Ok(None) };
                 for (expr, before) in exprs.iter_mut().zip(&projection.expr) {
-                    name_again(expr, before);
+                    restore_name(expr, before);
                 }
                 exprs.extend(input.values.iter().cloned().map(Expr::Column));
                 let plan = LogicalPlanBuilder::from(input.plan).project(exprs)?.build()?;
@@ -178,7 +178,7 @@ impl<'a> Domain<'a> {
         let Some(mut computed) = self.all_replaced(functions, &input.values)? else { return Ok(None) };
         let named = groups.iter().zip(&mut grouped).chain(functions.iter().zip(&mut computed));
         for (before, expr) in named {
-            name_again(expr, before);
+            restore_name(expr, before);
         }
         let outputs: Vec<Column> =
             computed.iter().map(|expr| Column::new_unqualified(expr.schema_name().to_string())).collect();
@@ -322,7 +322,7 @@ fn is_not_distinct(left: &Column, right: &Column) -> Expr {
 }
 
 /// Restores the name that an expression had.
-fn name_again(expr: &mut Expr, before: &Expr) {
+fn restore_name(expr: &mut Expr, before: &Expr) {
     let name = before.schema_name().to_string();
     if !matches!(before, Expr::Column(_)) && (matches!(expr, Expr::Column(_)) || expr.schema_name().to_string() != name)
     {

@@ -109,8 +109,8 @@ impl<'a> Evaluation<'a> {
         let rows = side_by_side(old, new)?;
         let (_, running) = match &mut self.running {
             Some(running) => {
-                let gone = |_| Error::internal("the query for the update has ended");
-                running.0.send(rows).map_err(gone)?;
+                let ended = |_| Error::internal("the query for the update has ended");
+                running.0.send(rows).map_err(ended)?;
                 running
             }
             None => {

@@ -22,7 +22,7 @@ use arrow::datatypes::{Field, Schema};
 use atsdb_core::{ConflictPolicy, Error, Result, Table};
 use atsdb_engine::{Batch, RowSource};
 use evaluate::Evaluation;
-use rounds::{Fates, Rounds};
+use rounds::{Rounds, UpsertChanges};
 use std::sync::Arc;
 
 /// The result of an upsert.
@@ -49,7 +49,7 @@ pub(crate) fn upsert(
         .transpose()?;
     let set = evaluation.as_ref().map_or_else(Vec::new, |evaluation| evaluation.set.clone());
     let rounds = Rounds { table, holders: &holders, rows };
-    let Fates { added, updated, row_count, returned } = rounds.run(|old, new| match &mut evaluation {
+    let UpsertChanges { added, updated, row_count, returned } = rounds.run(|old, new| match &mut evaluation {
         Some(evaluation) => evaluation.next(batch, old, new).map(Some),
         None => Ok(None),
     })?;

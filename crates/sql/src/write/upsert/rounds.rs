@@ -17,7 +17,7 @@ pub(super) struct Rounds<'a> {
 }
 
 /// The results for the rows.
-pub(super) struct Fates {
+pub(super) struct UpsertChanges {
     /// Rows to add.
     pub(super) added: RecordBatch,
     /// Stored rows that change: the positions of their chunks, their numbers in the chunks, and their new values.
@@ -46,7 +46,7 @@ impl Rounds<'_> {
     pub(super) fn run(
         &self,
         mut update: impl FnMut(&RecordBatch, &RecordBatch) -> Result<Option<(BooleanArray, RecordBatch)>>,
-    ) -> Result<Fates> {
+    ) -> Result<UpsertChanges> {
         let (mut groups, mut current) = self.groups()?;
         let mut alive: Vec<u32> = (0..groups.len() as u32).collect();
         // Rows whose keys are finished, with their groups; and rows that have had their turn, with their numbers.
@@ -81,12 +81,12 @@ impl Rounds<'_> {
             for (at, group) in alive.iter().enumerate() {
                 groups[*group as usize].current = Some(at as u32);
             }
-            let (ends, goes_on): (Vec<u32>, Vec<u32>) =
+            let (ends, remaining): (Vec<u32>, Vec<u32>) =
                 alive.iter().partition(|group| groups[**group as usize].rows.len() == round + 1);
             let places: Vec<u32> = ends.iter().filter_map(|group| groups[*group as usize].current).collect();
             ended.push(picked(&current, &places)?);
             ended_groups.extend(ends);
-            alive = goes_on;
+            alive = remaining;
         }
         let ended = concat_batches(&ended[0].schema(), &ended).map_err(internal)?;
         let returned = concat_batches(&returned[0].schema(), &returned).map_err(internal)?;
@@ -98,7 +98,7 @@ impl Rounds<'_> {
         groups: &[Group],
         ended: (&RecordBatch, &[u32]),
         returned: (&RecordBatch, &[u32]),
-    ) -> Result<Fates> {
+    ) -> Result<UpsertChanges> {
         let mut added: Vec<(u32, u32)> = Vec::new();
         let mut updated: Vec<((u32, u32), u32)> = Vec::new();
         for (at, group) in ended.1.iter().enumerate() {
@@ -123,7 +123,7 @@ impl Rounds<'_> {
             false => Some((places(|place| place.0), places(|place| place.1), picked(ended.0, &rows)?)),
         };
         let order = returned.1.iter().enumerate().map(|(at, row)| (*row, at as u32)).collect();
-        Ok(Fates {
+        Ok(UpsertChanges {
             added: picked(ended.0, &in_order(added))?,
             updated,
             row_count: returned.1.len() as u64,
