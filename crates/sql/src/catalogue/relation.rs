@@ -39,7 +39,7 @@ impl Relation {
 pub(super) enum Source {
     /// Each table and view separately. The named column of the relation has the table's name.
     Tables(&'static str, fn(&RelationRequest<'_>, &Table, &mut RelationBuilder) -> Result<()>),
-    /// The same, followed by the schemas of the catalogue.
+    /// Each table and view separately, followed by the schemas of the catalogue.
     TablesAndCatalogue(
         &'static str,
         fn(&RelationRequest<'_>, &Table, &mut RelationBuilder) -> Result<()>,
@@ -176,7 +176,7 @@ impl Cell {
         }
     }
 
-    /// The same, rounded up, so that no row is later.
+    /// A time of a table in microseconds, rounded up, so that no row is later.
     pub(super) fn time_after(definition: &TableDefinition, time: i64) -> Self {
         let is_between = definition.time_unit() == TimeUnit::Nanosecond && time.rem_euclid(1_000) > 0;
         match Self::time(definition, time) {

@@ -8,7 +8,7 @@ use atsdb_core::name::same_name;
 use atsdb_core::{Column, Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{Insert, ObjectName, TableObject};
 
-/// The table and the columns into which an `INSERT` puts its rows.
+/// The table and the columns that an `INSERT` adds rows to.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Target {
     pub(crate) table: String,

@@ -1,5 +1,5 @@
 //! Values in `INSERT` and `UPDATE` that depend on their column: `DEFAULT` is the literal in the column's definition,
-//! and a parameter for a text column is text, whatever it looks like.
+//! and a parameter for a text column is text, even if it looks like a number.
 
 use super::target::Target;
 use crate::ddl::defaults::value_sql;

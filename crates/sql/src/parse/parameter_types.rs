@@ -97,7 +97,7 @@ pub(crate) fn close_parameters(plan: LogicalPlan, parameters: &Parameters) -> Re
     .data()
 }
 
-/// The same for one expression.
+/// Replaces the placeholders in one expression by values.
 pub(crate) fn close_expression(expr: Planned, parameters: &Parameters) -> Result<Transformed<Planned>> {
     expr.transform_up(|expr| match &expr {
         Planned::Placeholder(placeholder) => value_of(placeholder, parameters).map(Transformed::yes),
@@ -114,7 +114,7 @@ fn value_of(placeholder: &Placeholder, parameters: &Parameters) -> Result<Planne
     if placeholder.field.as_ref().is_some_and(|field| is_text(field.data_type())) {
         return Ok(lit(text));
     }
-    // The same type as that of a number in the text.
+    // A number in the text of a statement has the same type.
     if let Ok(value) = text.parse::<i64>() {
         return Ok(lit(value));
     }

@@ -26,7 +26,7 @@ const CHAIN_TOKENS_MAX: usize = 3_000;
 /// The number of tokens that an operator counts for if it makes the tree one level deeper.
 const OPERATOR_TOKENS: usize = 4;
 
-/// The same for statements that are parsed on the caller's stack.
+/// The value of [`CHAIN_TOKENS_MAX`] for statements that are parsed on the caller's stack.
 const DECLARING_CHAIN_TOKENS_MAX: usize = 2_000;
 
 /// The maximum number of tables in one statement, because joins make a plan deep. SQLite has the same limit.

@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub(super) enum ResidentJoinKind {
     /// Each row is combined with every matching row.
     Inner,
-    /// The same, and rows without a match are combined with NULLs.
+    /// Each row is combined with every matching row, and a row without a match with NULLs.
     Outer,
     /// Only rows with a match are returned.
     Semi,

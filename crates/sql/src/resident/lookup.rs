@@ -34,7 +34,7 @@ impl Lookup {
         Self::by(&wanted.collect::<Vec<_>>(), state)
     }
 
-    /// The same for conditions given as predicates.
+    /// Finds the lookup for conditions given as predicates.
     pub(crate) fn by(predicates: &[Predicate], state: &TableState) -> Result<Option<Self>> {
         let definition = state.definition();
         let mut values: Vec<Option<ArrayRef>> = vec![None; definition.columns.len()];

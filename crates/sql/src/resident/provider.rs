@@ -32,7 +32,7 @@ impl ResidentTable {
         Ok(Self { state: snapshot.resident(table)?, schema: Arc::new(Schema::new(fields)) })
     }
 
-    /// The same, with two more columns for each row's location: its part, and its number in the part.
+    /// The table with two more columns for each row's location: its part, and its number in the part.
     pub(crate) fn numbered(snapshot: &ReadSnapshot, table: &Table, spellings: &SharedSpellings) -> AtsdbResult<Self> {
         let plain = Self::new(snapshot, table, spellings)?;
         let fields: Vec<_> = plain.schema.fields().iter().cloned().chain(RowNumbers::fields().map(Arc::new)).collect();

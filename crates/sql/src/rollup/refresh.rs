@@ -181,8 +181,8 @@ fn end_of_step(snapshot: &ReadSnapshot, source: &Table, times: &[Times], bucketi
     Ok(None)
 }
 
-/// The new time before which buckets are closed: those whose rows have all passed the source's retention, once none of
-/// them is stale. It is advanced only if this lets the source drop rows.
+/// The new time before which buckets are closed. All their rows have passed the source's retention, and none of these
+/// buckets is stale. It is advanced only if the source can then drop rows.
 fn closing(
     snapshot: &ReadSnapshot,
     rollup: &Rollup,

@@ -64,7 +64,7 @@ fn start_runtime(count: usize, stack_bytes: usize) -> Result<Runtime> {
         .map_err(failed)
 }
 
-/// The error for a panic, if it says that no thread could be started.
+/// The error for a panic, if its message says that no thread could be started.
 pub(crate) fn no_thread(panic: &str) -> Option<Error> {
     panic.contains(NO_THREAD).then(|| shortage(format!("cannot start a thread for the query: {panic}")))
 }

@@ -27,7 +27,7 @@ impl TextOfIndex {
         Self { snapshot, table: table.clone(), column: column.clone(), signature }
     }
 
-    /// The same function over another snapshot, or over none.
+    /// Returns this function over another snapshot, or over none.
     pub(crate) fn over(&self, snapshot: Option<ReadSnapshot>) -> Self {
         Self::new(snapshot, &self.table, &self.column)
     }

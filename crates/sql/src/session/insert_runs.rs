@@ -17,7 +17,8 @@ impl InsertRuns {
         self.0.iter_mut().try_for_each(|run| run.flush(batch))
     }
 
-    /// The same, and forgets everything that the next operation of the batch may make invalid: tables, and their keys.
+    /// Passes all waiting rows to the batch, and ends the runs. They know tables and keys, which the next operation of
+    /// the batch may change.
     pub(super) fn close(&mut self, batch: &mut Batch) -> Result<()> {
         self.0.drain(..).try_for_each(|mut run| run.flush(batch))
     }

@@ -65,8 +65,8 @@ impl Session {
         self.prepare_statement(&statement, declared)
     }
 
-    /// The same for one statement of a script. More types may be declared than it has parameters, because other
-    /// statements of the script may have them.
+    /// Prepares one statement of a script, like [`prepare`](Self::prepare). More types may be declared than it has
+    /// parameters, because other statements of the script may have them.
     pub fn prepare_statement(&self, statement: &Statement, declared: &[Option<DataType>]) -> Result<Prepared> {
         let count = parameter_count(statement.text(), statement.place())?;
         let mut types = declared.to_vec();

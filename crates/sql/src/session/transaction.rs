@@ -107,7 +107,7 @@ impl Session {
         }
     }
 
-    /// The same state for a statement that is only planned, which reads no rows.
+    /// The state and the definitions for a statement that is only planned and reads no rows.
     pub(super) fn snapshot_for_planning(&self) -> Result<(ReadSnapshot, DefinitionScope)> {
         match self.transaction().as_mut() {
             Some(open) => Ok((flushed(open)?.snapshot()?, DefinitionScope::Transaction)),

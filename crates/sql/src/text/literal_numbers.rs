@@ -69,7 +69,7 @@ pub(crate) fn float64(literal: &Literal<'_>) -> Option<f64> {
     }
 }
 
-/// The same for `REAL`.
+/// The nearest `REAL`. `None` if the number would become infinite, or if a tiny number would become zero.
 pub(crate) fn float32(literal: &Literal<'_>) -> Option<f32> {
     match literal {
         Literal::Number(text) | Literal::Parameter(text) | Literal::Text(text) => {

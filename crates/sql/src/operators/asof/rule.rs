@@ -201,7 +201,7 @@ fn planned(join: &Join, config: &ConfigOptions) -> Result<AsofJoin> {
     AsofJoin::new((Arc::clone(&join.left), Arc::clone(&join.right)), on, (left_time, right_time), ticks, task)
 }
 
-/// A comparison between the sides, turned so that the left side comes first.
+/// A comparison between the sides, swapped if needed so that the left side comes first.
 fn compared(part: &Expr, left: &DFSchema, right: &DFSchema) -> Option<Comparison> {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq};
     let Expr::BinaryExpr(BinaryExpr { left: a, op, right: b }) = part else { return None };

@@ -1,8 +1,8 @@
 //! Casts of times that a comparison must not move to its literal: to a finer unit, and of a local time to an instant.
 //!
-//! DataFusion moves a cast from a column to the literal it is compared with, even if that loses precision: from `CAST(t
-//! AS TIMESTAMP(3)) < '12:00:00.5'`, with `t` in seconds, it would make `t < '12:00:00'`. It also inserts such casts
-//! itself wherever units differ. So after types are made equal, these casts become functions. DataFusion leaves
+//! DataFusion moves a cast from a column to the literal it is compared with, even if that loses precision: from
+//! `CAST(t AS TIMESTAMP(3)) < '12:00:00.5'`, with `t` in seconds, it would make `t < '12:00:00'`. It also inserts such
+//! casts itself wherever units differ. So after types are made equal, these casts become functions. DataFusion leaves
 //! functions alone, and each function reports which times a literal stands for.
 //!
 //! Waits for [#25095](https://github.com/apache/datafusion/issues/25095) (a local time as an instant). DataFusion 55

@@ -51,7 +51,7 @@ impl GroupsAccumulator for AverageGroups {
         self.reserve(total_num_groups);
         let (sums, counts) = (&mut self.sums, &mut self.counts);
         let more = values[1].as_primitive::<UInt64Type>().values();
-        // A partial sum of no values is NULL, and is skipped.
+        // The partial sum of a row without a value is NULL, and is skipped.
         each_of(&values[0], |row, sum| {
             let group = group_indices[row];
             sums[group] += sum;
