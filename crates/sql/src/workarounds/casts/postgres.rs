@@ -170,7 +170,7 @@ impl Conversion {
     }
 }
 
-/// Parses times as people and databases write them. Texts in other forms are left to arrow.
+/// Parses times as people and databases write them. If a text has another form, arrow parses all of them.
 fn times_of(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
     let DataType::Timestamp(unit, _) = target else { return Ok(cast_with_options(texts, target, options)?) };
     let unit = match unit {

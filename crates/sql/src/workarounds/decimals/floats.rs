@@ -70,7 +70,7 @@ fn unites(operator: Operator) -> bool {
         || matches!(operator, O::IsDistinctFrom | O::IsNotDistinctFrom)
 }
 
-/// The decimal as a float of the same type as the other side.
+/// The decimal as a `DOUBLE`; for a literal the nearest one.
 fn float_of(decimal: Expr) -> Expr {
     let read = match &decimal {
         Expr::Literal(ScalarValue::Decimal128(Some(value), precision, scale), _) => {

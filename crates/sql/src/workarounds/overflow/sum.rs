@@ -1,5 +1,5 @@
-//! `sum` of integers, computed in 128 bits, so that only the result has to fit. The sum of a `BIGINT` is a `DECIMAL(38,
-//! 0)`, wide like PostgreSQL's `NUMERIC`; the sum of a narrower type is a `BIGINT`.
+//! `sum` of integers, computed in 128 bits, so that only the result has to fit. The sum of a `BIGINT` is a
+//! `DECIMAL(38, 0)`, as wide as PostgreSQL's `NUMERIC` is for it; the sum of a narrower type is a `BIGINT`.
 
 use super::sum_distinct::DistinctSum;
 use super::sum_groups::SumGroups;

@@ -90,10 +90,10 @@ impl Rounds<'_> {
         }
         let ended = concat_batches(&ended[0].schema(), &ended).map_err(internal)?;
         let returned = concat_batches(&returned[0].schema(), &returned).map_err(internal)?;
-        self.fates(&groups, (&ended, &ended_groups), (&returned, &returned_rows))
+        self.changes(&groups, (&ended, &ended_groups), (&returned, &returned_rows))
     }
 
-    fn fates(
+    fn changes(
         &self,
         groups: &[Group],
         ended: (&RecordBatch, &[u32]),
