@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 /// Why there is no answer.
 #[derive(Debug, Clone)]
 pub(crate) enum Failure {
-    /// A value is wrong: division by zero, overflow, text that is no number, NULL in a NOT NULL column.
+    /// A value is wrong: division by zero, overflow, text that is no number, NULL in a column that takes none.
     Value(String),
     /// The statement is refused.
     Refused(String),
