@@ -58,7 +58,7 @@ impl Ingestion {
             (IngestMode::Create, true) => Err(with_state(
                 Status::AlreadyExists,
                 ErrorKind::Exists.sqlstate(),
-                format!("table {table} exists already"),
+                format!("table {table} already exists"),
             )),
             (IngestMode::Append | IngestMode::CreateAppend, true) => self.append(link, table, data),
             (IngestMode::Replace, true) => self.create(link, table, true, data),

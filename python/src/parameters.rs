@@ -28,16 +28,16 @@ impl BoundText {
 /// Binds values to the parameters of a text. A sequence has the values of `?` and `$1`, a mapping those of `$name`.
 pub(crate) fn bound(py: Python<'_>, text: &str, values: Option<&Bound<'_, PyAny>>) -> PyResult<BoundText> {
     let given = match values.filter(|values| !values.is_none()) {
-        None => Values::None,
+        None => PassedValues::None,
         Some(values) if values.is_instance_of::<PyTuple>() || values.is_instance_of::<PyList>() => {
-            Values::Sequence(values.cast::<PySequence>()?.clone())
+            PassedValues::Sequence(values.cast::<PySequence>()?.clone())
         }
         Some(values) if values.is_instance_of::<PyString>() => {
             return Err(PyTypeError::new_err("parameters are a sequence or a mapping, not a str"));
         }
         Some(values) => match values.cast::<PyMapping>() {
-            Ok(mapping) => Values::Mapping(mapping.clone()),
-            Err(_) => Values::Sequence(values.cast::<PySequence>()?.clone()),
+            Ok(mapping) => PassedValues::Mapping(mapping.clone()),
+            Err(_) => PassedValues::Sequence(values.cast::<PySequence>()?.clone()),
         },
     };
     let NumberedText { text, names } = NumberedText::new(text).map_err(|error| exception(py, &error))?;
@@ -48,13 +48,13 @@ pub(crate) fn bound(py: Python<'_>, text: &str, values: Option<&Bound<'_, PyAny>
 }
 
 /// The values that were passed.
-enum Values<'py> {
+enum PassedValues<'py> {
     None,
     Sequence(Bound<'py, PySequence>),
     Mapping(Bound<'py, PyMapping>),
 }
 
-impl<'py> Values<'py> {
+impl<'py> PassedValues<'py> {
     /// The value of the parameter at a position, counted from 0, which may have a name.
     fn value(&self, py: Python<'py>, at: usize, name: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         let message = match (self, name) {

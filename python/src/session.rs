@@ -65,7 +65,7 @@ impl Session {
         id: Option<&str>,
     ) -> PyResult<Option<(u64, bool)>> {
         let Some(mut batches) = import_batches(data)? else { return Ok(None) };
-        let mut target = raised(py, Target::new(self, table, id))?;
+        let mut target = raised(py, AppendTarget::new(self, table, id))?;
         let stop = AtomicBool::new(false);
         let done = wait_for(
             py,
@@ -95,7 +95,7 @@ impl Session {
         attributes: Option<Vec<Bound<'_, PyString>>>,
         id: Option<&str>,
     ) -> PyResult<(u64, bool)> {
-        let mut target = raised(py, Target::new(self, table, id))?;
+        let mut target = raised(py, AppendTarget::new(self, table, id))?;
         let mut source = RowSource::new(rows, &target.table.definition, columns, attributes)?;
         while let Some(batch) = source.next_batch()? {
             self.wait_for(py, || target.append(&batch))?;
@@ -112,7 +112,7 @@ impl Session {
         rows: &Bound<'_, PyAny>,
         columns: Option<Vec<String>>,
     ) -> PyResult<Option<u64>> {
-        let mut target = raised(py, Target::new(self, table, None))?;
+        let mut target = raised(py, AppendTarget::new(self, table, None))?;
         let mut source = RowSource::new(rows, &target.table.definition, columns, None)?;
         let mut batches = Vec::new();
         loop {
@@ -173,7 +173,7 @@ fn of_source(error: atsdb::arrow::error::ArrowError) -> Error {
 }
 
 /// The destination of rows: the open transaction, or a separate batch.
-struct Target {
+struct AppendTarget {
     session: Arc<atsdb::sql::Session>,
     table: Table,
     /// `None` in a transaction.
@@ -181,7 +181,7 @@ struct Target {
     row_count: u64,
 }
 
-impl Target {
+impl AppendTarget {
     fn new(session: &Session, table: &str, id: Option<&str>) -> Result<Self> {
         let id = id.map(BatchId::new).transpose()?;
         let is_inside = session.session.in_transaction();

@@ -39,7 +39,7 @@ fn attach(context: &Context<'_>, stores: &Arc<Stores>) -> Result<i64> {
             let name = format!("{prefix}{name}");
             if is_taken(host, &name)? {
                 return Err(module_error(format!(
-                    "there is a table {name} already (give the tables of the store a prefix: atsdb_attach('{url}', 'air_'))"
+                    "a table {name} already exists (give the tables of the store a prefix: atsdb_attach('{url}', 'air_'))"
                 )));
             }
         }

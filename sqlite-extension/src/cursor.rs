@@ -8,7 +8,7 @@ use crate::plan::{Operator, Plan};
 use crate::shape::{find, shape_of};
 use crate::table::TableState;
 use crate::time_format::TimeWriter;
-use crate::walk::{ReadRows, Walk};
+use crate::walk::{ReadRows, ScanProgress};
 use rusqlite::Result;
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::Value as Operand;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(crate) struct TableCursor {
     base: sqlite3_vtab_cursor,
     table: Arc<TableState>,
-    walk: Option<Walk>,
+    walk: Option<ScanProgress>,
     /// For each column of the table its position among those that are read.
     slots: Vec<Option<usize>>,
     rows: Option<ReadRows>,
@@ -60,7 +60,7 @@ impl TableCursor {
             *place = Some(slot);
         }
         if let Some(request) = request(&table, *format, plan, operands) {
-            let walk = Walk::new(Arc::clone(stores), snapshot, &table, request, plan.order)?;
+            let walk = ScanProgress::new(Arc::clone(stores), snapshot, &table, request, plan.order)?;
             self.walk = Some(walk);
             self.advance()?;
         }

@@ -15,7 +15,7 @@ const CHUNKS_SAMPLED: usize = 16;
 
 /// The figures of a table that estimates use.
 #[derive(Debug, Clone)]
-pub(crate) struct Figures {
+pub(crate) struct TableFigures {
     version: (TableId, DefinitionVersion, ChunkId),
     row_count: f64,
     /// The first and last times and the rows of chunks.
@@ -40,7 +40,7 @@ pub(crate) enum TimeBounds {
     Unknown(usize),
 }
 
-impl Figures {
+impl TableFigures {
     /// Whether they are still those of a table in a snapshot.
     pub(crate) fn are_of(&self, snapshot: &ReadSnapshot, table: &Table) -> bool {
         version(snapshot, table).is_some_and(|version| version == self.version)

@@ -6,7 +6,7 @@
 
 use crate::error::of_store;
 use crate::filter::Request;
-use crate::plan::{Order, OrderBy};
+use crate::plan::{OrderBy, ScanOrder};
 use crate::rows::{ChunkRows, first_rowid, last_rowid};
 use crate::stores::Stores;
 use atsdb_core::{ColumnType, Table};
@@ -23,7 +23,7 @@ const WINDOW_ROWS: u64 = 1 << 20;
 const SAMPLES: u64 = 1 << 18;
 
 /// A scan in progress.
-pub(crate) struct Walk {
+pub(crate) struct ScanProgress {
     stores: Arc<Stores>,
     snapshot: Arc<ReadSnapshot>,
     table: Table,
@@ -31,7 +31,7 @@ pub(crate) struct Walk {
     rowids: RangeInclusive<i64>,
     scan: Scan,
     types: Vec<ColumnType>,
-    order: Option<Order>,
+    order: Option<ScanOrder>,
     /// The time column among the columns of the scan, for the order of time.
     time_at: usize,
     steps: VecDeque<Step>,
@@ -83,18 +83,18 @@ impl ReadRows {
     }
 }
 
-impl Walk {
+impl ScanProgress {
     pub(crate) fn new(
         stores: Arc<Stores>,
         snapshot: Arc<ReadSnapshot>,
         table: &Table,
         request: Request,
-        order: Option<Order>,
+        order: Option<ScanOrder>,
     ) -> Result<Self> {
         let Request { scan: mut request, rowids } = request;
         let time = table.definition.time_column().and_then(|time| table.definition.position(&time.name).ok());
         let mut time_at = 0;
-        if let (Some(Order { by: OrderBy::Time, .. }), Some(time)) = (order, time) {
+        if let (Some(ScanOrder { by: OrderBy::Time, .. }), Some(time)) = (order, time) {
             time_at = request.columns.iter().position(|column| *column == time).unwrap_or_else(|| {
                 request.columns.push(time);
                 request.columns.len() - 1
@@ -154,7 +154,7 @@ impl Walk {
         let Some(rows) = self.decode(position)? else { return Ok(None) };
         let range = rows.rows_with(&self.rowids);
         let order = match self.order {
-            Some(Order { descending: true, .. }) => RowOrder::Descending(range),
+            Some(ScanOrder { descending: true, .. }) => RowOrder::Descending(range),
             _ => RowOrder::Ascending(range),
         };
         Ok(Some(ReadRows { chunks: vec![rows], order }))
@@ -181,7 +181,7 @@ impl Walk {
             chunks.push(rows);
         }
         match self.order {
-            Some(Order { descending: true, .. }) => keys.sort_unstable_by_key(|key| Reverse(*key)),
+            Some(ScanOrder { descending: true, .. }) => keys.sort_unstable_by_key(|key| Reverse(*key)),
             _ => keys.sort_unstable(),
         }
         let order = RowOrder::Sorted(keys.into_iter().map(|(_, chunk, row)| (chunk, row)).collect());
@@ -251,7 +251,7 @@ fn windows(samples: &[i64], per_window: usize) -> Vec<(i64, i64)> {
 }
 
 /// The steps of reading, in the wanted order.
-fn steps(scan: &Scan, order: Option<Order>, rowids: &RangeInclusive<i64>) -> Result<VecDeque<Step>> {
+fn steps(scan: &Scan, order: Option<ScanOrder>, rowids: &RangeInclusive<i64>) -> Result<VecDeque<Step>> {
     let mut positions = Vec::with_capacity(scan.chunks().len());
     for (position, chunk) in scan.chunks().iter().enumerate() {
         let first = first_rowid(chunk.entry.id.0)?;

@@ -26,7 +26,7 @@ def test_create_append_and_both(connection):
             cursor.adbc_ingest("t", TABLE, mode="append")
         assert missing.value.sqlstate == "42P01"
         assert cursor.adbc_ingest("t", TABLE, mode="create") == 3
-        with pytest.raises(connection.ProgrammingError, match="exists already") as there:
+        with pytest.raises(connection.ProgrammingError, match="already exists") as there:
             cursor.adbc_ingest("t", TABLE, mode="create")
         assert there.value.sqlstate == "42P07"
         assert cursor.adbc_ingest("t", TABLE, mode="append") == 3

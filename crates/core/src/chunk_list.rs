@@ -180,13 +180,13 @@ mod tests {
 
     /// A store with one table; it counts the chunks that were read.
     #[derive(Default)]
-    struct Fake {
+    struct FakeStore {
         keys: Vec<ChunkKey>,
         newest: i64,
         read: Cell<usize>,
     }
 
-    impl Fake {
+    impl FakeStore {
         fn add(&mut self, slice_start: i64) {
             self.newest += 1;
             self.keys.push(key(self.newest, slice_start, slice_start, slice_start + 9));
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    impl ChunkListReader for &Fake {
+    impl ChunkListReader for &FakeStore {
         type Error = Error;
 
         fn recorded(&mut self) -> Result<ListState, Error> {
@@ -223,14 +223,14 @@ mod tests {
         }
     }
 
-    fn read(lists: &ChunkLists, store: &Fake) -> Vec<ChunkKey> {
+    fn read(lists: &ChunkLists, store: &FakeStore) -> Vec<ChunkKey> {
         store.read.set(0);
         lists.read(TABLE, &mut &*store).unwrap().overlapping(TimeRange::ALL).copied().collect()
     }
 
     #[test]
     fn after_a_commit_only_the_slices_with_new_chunks_are_read_again() {
-        let (lists, mut store) = (ChunkLists::default(), Fake::default());
+        let (lists, mut store) = (ChunkLists::default(), FakeStore::default());
         (0..100).for_each(|slice| store.add(slice * 10));
         assert_eq!((read(&lists, &store), store.read.get()), (store.keys.clone(), 100));
         assert_eq!((read(&lists, &store), store.read.get()), (store.keys.clone(), 0));
@@ -249,9 +249,9 @@ mod tests {
 
     #[test]
     fn an_older_snapshot_gets_its_own_list_and_leaves_the_newer_one() {
-        let (lists, mut store) = (ChunkLists::default(), Fake::default());
+        let (lists, mut store) = (ChunkLists::default(), FakeStore::default());
         store.add(0);
-        let old = Fake { keys: store.keys.clone(), newest: store.newest, ..Fake::default() };
+        let old = FakeStore { keys: store.keys.clone(), newest: store.newest, ..FakeStore::default() };
         store.add(10);
         assert_eq!(read(&lists, &store).len(), 2);
         assert_eq!(read(&lists, &old), old.keys);
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_list_that_differs_from_its_record_is_damaged() {
-        struct Lossy<'a>(&'a Fake);
+        struct Lossy<'a>(&'a FakeStore);
         impl ChunkListReader for Lossy<'_> {
             type Error = Error;
             fn recorded(&mut self) -> Result<ListState, Error> {
@@ -276,7 +276,7 @@ mod tests {
                 Ok(self.0.keys[1..].to_vec())
             }
         }
-        let mut store = Fake::default();
+        let mut store = FakeStore::default();
         (0..3).for_each(|slice| store.add(slice * 10));
         let damaged = ChunkLists::default().read(TABLE, &mut Lossy(&store)).unwrap_err();
         assert_eq!(damaged.kind(), crate::ErrorKind::Corrupt);

@@ -133,6 +133,6 @@ fn duplicate_key(state: &TableState, part: &Part, spec: &IndexSpec, row: usize) 
     let text = |at: &usize| array_value_to_string(&part.columns[*at], row).map_err(crate::error::internal);
     let values: Vec<String> = spec.positions.iter().map(text).collect::<Result<_>>()?;
     let (name, names, values) = (&definition.name, names.join(", "), values.join(", "));
-    let message = format!("table {name}, key ({names}): ({values}) is there already");
+    let message = format!("table {name}, key ({names}): ({values}) already exists");
     Ok(Error::new(ErrorKind::DuplicateKey, message))
 }

@@ -25,7 +25,7 @@ const CHECKED_ROWS_MAX: usize = 131_072;
 
 /// The structure of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Shape {
+pub(crate) struct TableShape {
     pub(crate) definition: TableDefinition,
     pub(crate) types: Vec<DataType>,
     pub(crate) specs: Vec<IndexSpec>,
@@ -46,7 +46,7 @@ impl LivePart {
 /// An immutable state of a table. States share what they have in common.
 #[derive(Debug, Clone)]
 pub struct TableState {
-    pub(crate) shape: Arc<Shape>,
+    pub(crate) shape: Arc<TableShape>,
     parts: Vec<LivePart>,
     seed: HashSeed,
     pub(crate) threads: usize,
@@ -68,7 +68,7 @@ impl TableState {
     /// Creates a table without rows. `types` are the Arrow types of its columns.
     pub fn new(definition: &TableDefinition, types: Vec<DataType>, seed: HashSeed, threads: usize) -> Self {
         let specs = IndexSpec::all_of(definition);
-        let shape = Arc::new(Shape { definition: definition.clone(), types, specs });
+        let shape = Arc::new(TableShape { definition: definition.clone(), types, specs });
         Self { shape, parts: Vec::new(), seed, threads }
     }
 

@@ -67,9 +67,7 @@ impl Bucket {
             .thread_name("atsdb-s3")
             .enable_all()
             .build()
-            .map_err(|error| {
-                Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
-            })?;
+            .map_err(|error| Error::new(ErrorKind::Unavailable, "cannot start a thread").with_source(error))?;
         Ok(Self { store, runtime: Arc::new(runtime), prefix: String::new(), place: place.to_owned() })
     }
 

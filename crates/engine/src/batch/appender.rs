@@ -1,7 +1,7 @@
-//! The appender: a program that measures keeps one, adds rows to it and flushes now and then.
+//! The appender. A program that measures keeps one for a table, adds rows to it and flushes from time to time.
 //!
 //! The rows added since the last flush become visible together or are dropped together. Owned here: a failure is kept
-//! until a flush has reported it. Not owned: that a single row is added to all columns or to none (`RowBuffer`).
+//! until a flush has reported it. Not owned: adding a single row to all columns or to none (`RowBuffer`).
 
 use crate::batch::Batch;
 use crate::batch::interner::Interner;

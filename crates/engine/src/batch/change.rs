@@ -1,4 +1,5 @@
-//! What a batch does besides adding rows: it reads its own state, replaces and removes chunks, and changes tables.
+//! The operations of a batch besides adding rows: reading its own state, replacing and removing chunks, and changing
+//! tables.
 //!
 //! Not owned: the list of what the commit removes and redefines (`changes`), how the batch's own state is read
 //! (`overlay`), and incoming rows (`batch`).
@@ -272,5 +273,5 @@ fn check_missing(from: &TableDefinition, to: &TableDefinition) -> Result<()> {
 }
 
 fn exists(name: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
+    Error::new(ErrorKind::Exists, format!("table {name} already exists"))
 }

@@ -1,4 +1,4 @@
-//! What a batch removes and redefines, until its commit.
+//! The chunks that a batch removes and the tables that it redefines, until its commit.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
@@ -215,7 +215,7 @@ impl Changes {
         self.hidden.extend(chunks);
     }
 
-    /// Takes the hidden chunks. None is hidden afterwards.
+    /// Takes the hidden chunks. No chunk is hidden afterwards.
     pub(crate) fn take_hidden(&mut self) -> BTreeSet<ChunkId> {
         std::mem::take(&mut self.hidden)
     }

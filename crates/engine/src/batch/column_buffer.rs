@@ -10,11 +10,11 @@ use arrow::datatypes::*;
 use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit};
 use std::sync::Arc;
 
-/// The typed values of one column, and which of them are NULL.
+/// The typed values of one column, and a validity flag for each.
 pub(crate) struct ColumnBuffer {
     pub(crate) values: Values,
     pub(crate) takes_null: bool,
-    /// Which values are not NULL. Empty as long as none is NULL.
+    /// A flag for each value that is true unless it is NULL. Empty as long as there is no NULL.
     valid: Vec<bool>,
 }
 

@@ -36,7 +36,7 @@ impl Batch {
 
     fn commit_new(mut self) -> Result<CommitOutcome> {
         if self.is_half_done {
-            return Err(Error::usage("an earlier operation of the batch failed: nothing of it is stored")
+            return Err(Error::usage("an earlier operation of the batch failed, so nothing was stored")
                 .with_hint("begin a new batch"));
         }
         let mut drafts = std::mem::take(&mut self.drafts);

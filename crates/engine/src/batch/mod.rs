@@ -36,9 +36,9 @@ use atsdb_resident::BatchDrafts;
 use std::sync::Arc;
 
 /// Rows and changes that become visible together. If a batch is dropped without [`commit`](Self::commit), nothing of it
-/// stays but strings in dictionaries.
+/// is stored except strings in dictionaries.
 pub struct Batch {
-    /// Dropped first: giving a stage up needs the threads that the handle keeps.
+    /// Dropped first: abandoning a stage needs the threads that the handle keeps.
     chunks: ChunkCollector,
     handle: Handle,
     id: Option<BatchId>,
@@ -104,8 +104,7 @@ impl Batch {
             // The rows may be valid under a definition that another writer has just set.
             Err(error) => match self.look_for_newer(table)? {
                 Some(newer) => {
-                    // Rows refused because of their definition, or because a dictionary was full under it, left
-                    // nothing.
+                    // An append that was refused because of the definition or a full dictionary has added nothing.
                     let is_clean = matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Limit);
                     self.is_half_done &= was_half_done || !is_clean;
                     self.append_under(&newer, rows, policy)

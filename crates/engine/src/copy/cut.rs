@@ -82,7 +82,7 @@ pub struct Cut {
     pub(super) source: [u8; 16],
     /// The source's URL, for messages.
     pub(super) place: String,
-    /// When it was taken, in milliseconds since the Unix epoch.
+    /// The time it was taken, in milliseconds since the Unix epoch.
     pub(super) taken_ms: i64,
     /// Whether it has all tables of the source.
     pub(super) is_whole: bool,

@@ -151,7 +151,7 @@ impl Planning<'_> {
             }
             if !self.options.overwrite {
                 let message = format!(
-                    "{} has a table {} already, which is no copy of this one",
+                    "{} already has a table {}, which is not a copy of this one",
                     self.place, there.definition.name
                 );
                 return Err(Error::new(ErrorKind::Exists, message).with_hint("--overwrite replaces it"));
@@ -165,7 +165,7 @@ impl Planning<'_> {
         self.drop.iter().any(|gone| gone.id == table.id)
     }
 
-    /// Refuses a target with tables that are no copies of the source's.
+    /// Refuses a target with tables that are not copies of the source's.
     fn refuse_other_tables(&self, actions: &[TableAction]) -> Result<()> {
         if self.options.overwrite || self.options.allow_non_empty {
             return Ok(());

@@ -14,7 +14,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt32Type};
 use atsdb_core::{Bound, Error, Result};
 
-/// The latest time of each series as far as it is known.
+/// The latest time of each series in the chunks read so far.
 #[derive(Debug)]
 pub struct LatestRows {
     /// The position in the table's definition of the mapped column that identifies the series.

@@ -206,7 +206,7 @@ mod tests {
         let definition = TableDefinition::new("t").with_column("s", ColumnType::Text, Some(MapWidth::U32));
         let table = store.create_table(&definition, None).unwrap();
         let column = table.definition.columns[0].id;
-        // Two processes; each may add 20 bytes without a look, and all together 100.
+        // Two processes; each may add 20 bytes without asking the store, and all together 100.
         let processes = [Dictionary::new(table.id, column), Dictionary::new(table.id, column)];
         let add = |process: &Dictionary, string: &str| {
             process.check_bytes(&store, &[string.as_bytes()], (20, 100))?;

@@ -30,7 +30,7 @@ struct Held {
     declared: BTreeMap<TableId, Retention>,
     /// The number of checks so far.
     check: u64,
-    /// Whether the last check found more than there was room for.
+    /// Whether the last check found more columns than fit.
     is_cut: bool,
 }
 

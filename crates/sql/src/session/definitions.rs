@@ -68,8 +68,7 @@ impl Session {
             Some(_) if create.if_not_exists => {}
             Some(table) => {
                 let what = if table.definition.view.is_some() { "view" } else { "table" };
-                let error =
-                    atsdb_core::Error::new(ErrorKind::Exists, format!("a {what} named {name} is there already"));
+                let error = atsdb_core::Error::new(ErrorKind::Exists, format!("a {what} named {name} already exists"));
                 return Err(match what {
                     "view" => error.with_hint("CREATE OR REPLACE VIEW puts the new one in its place"),
                     _ => error,
@@ -102,7 +101,7 @@ impl Session {
             return match create.if_not_exists {
                 true => Ok(Answer::Done { verb: "CREATE TABLE", row_count: None }),
                 false => {
-                    let message = format!("a table named {name} is there already");
+                    let message = format!("a table named {name} already exists");
                     Err(atsdb_core::Error::new(ErrorKind::Exists, message))
                 }
             };

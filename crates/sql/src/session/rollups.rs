@@ -200,5 +200,5 @@ fn rollup_definition(
 }
 
 fn exists(what: &str, name: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("a {what} named {name} is there already"))
+    Error::new(ErrorKind::Exists, format!("a {what} named {name} already exists"))
 }

@@ -287,7 +287,7 @@ impl InsertRun {
             batch.append_with(&self.table, &refused, self.policy)?;
             batch.settle_keys()
         };
-        compare().err().unwrap_or_else(|| Error::internal("a key that is there already is not found"))
+        compare().err().unwrap_or_else(|| Error::internal("a key that already exists is not found"))
     }
 
     /// Takes the columns' values. No rows wait afterwards.

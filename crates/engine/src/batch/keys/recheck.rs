@@ -64,13 +64,14 @@ impl Batch {
     }
 }
 
-/// Refuses to save rows of a table in memory beside those that somebody else has saved since the batch first looked.
+/// Refuses to save the rows of a table in memory if another process has saved some since the batch first read the
+/// store.
 fn require_unsaved(table: &Table, guard: &ChunkGuard, fresh: &ReadSnapshot) -> Result<()> {
     let saved = fresh.inner.store.chunks(table.id, TimeRange::ALL)?;
     match saved.iter().any(|entry| entry.id > guard.newest) {
         true => {
             let message =
-                format!("the rows of table {} were saved by another process meanwhile", table.definition.name);
+                format!("the rows of table {} were saved by another process in the meantime", table.definition.name);
             Err(Error::new(ErrorKind::Conflict, message))
         }
         false => Ok(()),
