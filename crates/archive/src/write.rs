@@ -14,7 +14,7 @@ use atsdb_engine::{CopyProgress, Cut, CutChunk, CutTable, ProgressCallback, para
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 
-/// What making a backup did.
+/// The result of making a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BackupReport {
     /// The backup's id.

@@ -12,7 +12,7 @@ use crate::table::{DefinitionVersion, Table};
 use crate::time::TimeRange;
 use std::fmt;
 
-/// What an acknowledged commit survives.
+/// The event that an acknowledged commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Durability {
     /// A power cut: acknowledged means on disk.
@@ -208,7 +208,7 @@ impl Finding {
     }
 }
 
-/// A store of tables, mappings and chunks. Every method is atomic: after an error nothing of the call is stored, unless
+/// A store of tables, mappings and chunks. Every method is atomic: after an error the call has stored nothing, unless
 /// the error's message says otherwise. `now_ms` is milliseconds since the Unix epoch. The caller provides it, because
 /// stores do not read the clock.
 pub trait Store: Send + Sync + fmt::Debug {

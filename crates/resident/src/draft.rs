@@ -146,7 +146,7 @@ impl TableDraft {
             return Ok(());
         }
         let message = format!(
-            "table {} is full: it would take {byte_count} bytes of memory, and may take {}",
+            "table {} is full: it would take {byte_count} bytes of memory; the maximum is {}",
             self.working.definition().name,
             self.bytes_max
         );

@@ -11,11 +11,11 @@ use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result};
 /// The result of a conflict policy.
 #[derive(Debug, Default)]
 pub(crate) struct ConflictResolution {
-    /// Which of the new rows are kept; `None` if all are.
+    /// The new rows that are kept, as a mask; `None` if all are kept.
     pub(crate) kept: Option<BooleanArray>,
     /// The part and row numbers of the table's rows that are replaced.
     pub(crate) replaced: Vec<(u32, u32)>,
-    /// How many new rows are rejected because their key exists already.
+    /// The number of new rows that are rejected because their key already exists.
     pub(crate) rejected: u64,
     /// The rows to add instead of the kept ones, if rows merge.
     pub(crate) merged: Option<Vec<ArrayRef>>,

@@ -16,7 +16,7 @@ use atsdb_core::{ColumnId, Error, Result, TableDefinition, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Parts are merged with the next ones while they have fewer than this times the rows of those.
+/// A part is merged with the following ones if it has fewer than this many times their rows.
 const MERGE_RATIO: usize = 2;
 /// A part is rewritten only if more than this number of its rows are deleted.
 const DELETED_ROWS_MIN: usize = 1_024;
@@ -346,7 +346,7 @@ fn fit_together(parts: &[LivePart]) -> bool {
     row_count <= PART_ROWS_MAX && (0..column_count).all(|column| text_bytes(column) <= PART_TEXT_BYTES_MAX)
 }
 
-/// One value as often as there are rows, as older rows have in a new column.
+/// An array that repeats one value: the values of older rows in a new column.
 fn constant(value: Option<&Value>, wanted: &DataType, row_count: usize) -> Result<ArrayRef> {
     let canonical: ArrayRef = match value {
         None => return Ok(new_null_array(wanted, row_count)),

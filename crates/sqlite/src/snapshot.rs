@@ -99,7 +99,10 @@ impl Snapshot for SqliteSnapshot {
             // The connection is free for other threads in the meantime.
             PageSource::At(location) => {
                 let files = self.files.as_ref().ok_or_else(|| {
-                    Error::corrupt(format!("chunk {} lies in a page file, but the store has none", chunk.0))
+                    Error::corrupt(format!(
+                        "the pages of chunk {} are in a page file, but the store has no page files",
+                        chunk.0
+                    ))
                 })?;
                 files.read(chunk.0, location, columns)
             }
@@ -134,7 +137,7 @@ fn newest_chunk(connection: &Connection) -> Attempt<ChunkId> {
     let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
     let (newest, given) = connection.prepare_cached(NEWEST)?.query_row([], row)?;
     if newest > given.unwrap_or(0) {
-        return Err(Error::corrupt(format!("chunk {newest} has a number that was never given")).into());
+        return Err(Error::corrupt(format!("chunk {newest} has a number that was never assigned")).into());
     }
     Ok(ChunkId(newest))
 }

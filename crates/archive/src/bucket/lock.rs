@@ -69,7 +69,7 @@ struct LockHolder {
 struct LockVersion {
     number: u64,
     known: UpdateVersion,
-    /// When writing it began, by two clocks: one stops while the machine sleeps, the other can be set.
+    /// The time at which writing it began, by two clocks: one stops while the machine sleeps, the other can be set.
     since: Instant,
     since_ms: i64,
 }
@@ -290,7 +290,7 @@ mod tests {
         next.confirm().unwrap();
     }
 
-    /// A holder that slept renews the lock before it relies on it.
+    /// A holder whose machine has slept renews the lock before it relies on it.
     #[test]
     fn an_old_renewal_is_not_relied_on() {
         let bucket = bucket();

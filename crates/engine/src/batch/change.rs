@@ -151,7 +151,7 @@ impl Batch {
             return self.recreate(table, &to);
         }
         let visible = base.tables().iter().find(|visible| visible.id == table.id);
-        let from = visible.ok_or_else(|| Error::not_found(format!("table {} is gone", table.definition.name)))?;
+        let from = visible.ok_or_else(|| Error::not_found(format!("table {} was dropped", table.definition.name)))?;
         self.changes.name_definition(table)?;
         let older = others.iter().find(|own| own.id == table.id).unwrap_or(from).definition.clone();
         let redefined = Table { id: table.id, version: from.version.next(), definition: to.clone() };
