@@ -68,6 +68,6 @@ pub(crate) fn import_batches(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn
 fn batch_of(array: &atsdb::arrow::array::ArrayRef) -> Result<RecordBatch> {
     match array.as_any().downcast_ref::<StructArray>() {
         Some(columns) if columns.nulls().is_none_or(|nulls| nulls.null_count() == 0) => Ok(RecordBatch::from(columns)),
-        _ => Err(Error::usage("an Arrow array that is appended is one of structs, whose fields are the columns")),
+        _ => Err(Error::usage("an Arrow array to append must be a struct array, whose fields are the columns")),
     }
 }

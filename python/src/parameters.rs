@@ -15,7 +15,7 @@ pub(crate) struct BoundText {
 }
 
 impl BoundText {
-    /// The types that the values have by themselves. A text and NULL have that of the place that they stand at.
+    /// The types of the values. A text and NULL have no type: the statement determines it.
     pub(crate) fn declared_types(&self) -> Vec<Option<DataType>> {
         let own = |value: &ParameterValue| match value.data_type() {
             DataType::Utf8 | DataType::Null => None,
@@ -71,7 +71,7 @@ impl<'py> PassedValues<'py> {
         Err(wrong(py, &message))
     }
 
-    /// A value too many is as wrong as one too few.
+    /// Refuses more values than the statement has parameters.
     fn check_used(&self, py: Python<'py>, used: usize) -> PyResult<()> {
         match self {
             Self::Sequence(values) if values.len()? > used => {

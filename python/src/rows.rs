@@ -65,13 +65,13 @@ impl Rows {
 
 #[pymethods]
 impl Rows {
-    /// What was done: `SELECT` for rows.
+    /// The kind of statement: `SELECT` for rows.
     #[getter]
     fn verb(&self) -> &'static str {
         self.verb
     }
 
-    /// How many rows were changed; `None` for a query.
+    /// The number of changed rows; `None` for a query.
     #[getter]
     fn row_count(&self) -> Option<u64> {
         self.row_count
@@ -94,7 +94,7 @@ impl Rows {
         self.reading().is_none()
     }
 
-    /// At most `count` rows as tuples, fewer at the end alone.
+    /// At most `count` rows as tuples; fewer only at the end.
     #[pyo3(signature = (count = None))]
     fn fetch<'py>(&self, py: Python<'py>, count: Option<usize>) -> PyResult<Bound<'py, PyList>> {
         let fetched = PyList::empty(py);
@@ -105,7 +105,7 @@ impl Rows {
                 let next = wait_for(py, || self.interrupt.interrupt(), || reading.rows.next().transpose())?;
                 match next {
                     Some(batch) => reading.batch = Some((batch, 0)),
-                    // Dropped: the session is free.
+                    // Dropping it frees the session.
                     None => return Ok(fetched),
                 }
                 continue;
@@ -149,7 +149,7 @@ impl Rows {
         raised.map_or(Ok(()), Err)
     }
 
-    /// Gives up the rows that are not read.
+    /// Discards the rows that are not read.
     fn close(&self) {
         drop(self.reading().take());
     }

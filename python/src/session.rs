@@ -55,7 +55,8 @@ impl Session {
         self.session.interrupt_handle().interrupt();
     }
 
-    /// Appends what exports Arrow: the number of rows and whether they were stored, or `None` if it exports nothing.
+    /// Appends data that exports Arrow. Returns the number of rows and whether they were stored, or `None` if the data
+    /// does not export Arrow.
     #[pyo3(signature = (table, data, id = None))]
     fn append_arrow(
         &self,
@@ -132,7 +133,7 @@ impl Session {
         Ok(table.definition.columns.into_iter().map(|column| column.name).collect())
     }
 
-    /// Creates a table, unless one with the same columns is there; the statement that declares it.
+    /// Creates a table, unless one with the same columns exists. Returns the statement that declares it.
     fn create_table(&self, py: Python<'_>, declaration: TableDeclaration) -> PyResult<String> {
         let definition = raised(py, declaration.definition())?;
         let statement = BoundText { text: atsdb::sql::create_table_sql(&definition), values: Vec::new() };
@@ -147,7 +148,7 @@ impl Session {
     }
 }
 
-/// Executes statements one by one. Rows of all but the last one are read and forgotten.
+/// Executes statements one by one. The rows of all but the last one are read and dropped.
 fn last_answer(session: &atsdb::sql::Session, asked: &BoundText) -> Result<Answer> {
     let declared = asked.declared_types();
     let mut answer = None;

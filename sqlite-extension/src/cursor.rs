@@ -23,7 +23,7 @@ pub(crate) struct TableCursor {
     base: sqlite3_vtab_cursor,
     table: Arc<TableState>,
     walk: Option<ScanProgress>,
-    /// For each column of the table its position among those that are read.
+    /// For each column of the table its position among the columns that are read.
     slots: Vec<Option<usize>>,
     rows: Option<ReadRows>,
     position: usize,
@@ -56,7 +56,7 @@ impl TableCursor {
         }
         self.slots = vec![None; shape.len()];
         for (slot, column) in plan.columns.iter().enumerate() {
-            let place = self.slots.get_mut(*column).ok_or_else(|| module_error("the plan is of another table"))?;
+            let place = self.slots.get_mut(*column).ok_or_else(|| module_error("the plan belongs to another table"))?;
             *place = Some(slot);
         }
         if let Some(request) = request(&table, *format, plan, operands) {

@@ -12,7 +12,7 @@ use std::fmt::{self, Write as _};
 pub(crate) struct Plan {
     /// The columns that the query uses.
     pub(crate) columns: Vec<usize>,
-    /// Those of the conditions that the scan can use. Their operands follow in this order, except for tests for NULL.
+    /// The conditions that the scan can use. SQLite passes their operands in this order; tests for NULL have none.
     pub(crate) terms: Vec<Term>,
     pub(crate) order: Option<ScanOrder>,
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// The approximate number of rows that are sorted at once.
 const WINDOW_ROWS: u64 = 1 << 20;
-/// How many times of a group are looked at to cut it into windows.
+/// The number of times of a group that are sampled to cut it into windows.
 const SAMPLES: u64 = 1 << 18;
 
 /// A scan in progress.
@@ -133,7 +133,8 @@ impl ScanProgress {
         positions.iter().map(|position| u64::from(self.scan.chunks()[*position].entry.row_count)).sum()
     }
 
-    /// Notes that a chunk is read, unless the statement was interrupted. SQLite looks at that between rows by itself.
+    /// Notes that a chunk is read, unless the statement was interrupted. Between rows SQLite checks for interrupts
+    /// itself.
     fn note_chunk(&mut self) -> Result<()> {
         if self.chunks_read > 0 {
             self.stores.connection.check_interrupt()?;
@@ -198,7 +199,7 @@ impl ScanProgress {
         let mut steps = Vec::new();
         for (first, last) in windows {
             if first == last {
-                // All times are equal, so that any order is right, and the chunks need not be in memory together.
+                // All times are equal, so any order is correct, and the chunks need not be in memory together.
                 steps.extend(positions.iter().map(|position| Step::Window(vec![*position], (first, last))));
             } else {
                 steps.push(Step::Window(positions.to_vec(), (first, last)));
@@ -211,7 +212,7 @@ impl ScanProgress {
         Ok(())
     }
 
-    /// Each so-many-th time of the rows of chunks.
+    /// Every `stride`-th time of the rows of chunks.
     fn sample(&mut self, positions: &[usize], stride: u64) -> Result<Vec<i64>> {
         let columns = vec![self.request.columns[self.time_at]];
         let times =

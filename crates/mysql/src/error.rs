@@ -83,7 +83,7 @@ fn by_code(reported: &MySqlError, location: &str, in_cluster: bool) -> Failure {
         ),
         // Disk full, file system full, table full.
         1021 | 1114 => Failure::Server(unavailable(
-            format!("disk full at the server of {location}: nothing of this call was stored"),
+            format!("disk full at the server of {location}: this call stored nothing"),
             "free some space there and retry; reading still works",
         )),
         1016 | 1023 | 1024 | 1026 | 1030 | 1180 | 1181 => Failure::Server(unavailable(

@@ -43,7 +43,7 @@ pub(crate) fn silent(location: &str, waited: Duration) -> Failure {
 /// The failure of a pooler that gives transactions of one connection different sessions.
 pub(crate) fn other_session(location: &str) -> Failure {
     let message = format!(
-        "the connection to {location} does not keep its session: a pooler in between uses another one for each transaction"
+        "the connection to {location} does not keep its session: a pooler uses another one for each transaction"
     );
     let hint = "connect to the server itself, or set the pooler to pool sessions (PgBouncer: pool_mode = session)";
     Failure::Server(Error::usage(message).with_hint(hint))
@@ -85,7 +85,7 @@ fn by_code(told: &DbError, location: &str) -> Failure {
                 .with_hint("retry when it has finished"),
         ),
         "53100" => Failure::Server(unavailable(
-            format!("disk full at the server of {location}: nothing of this call was stored"),
+            format!("disk full at the server of {location}: this call stored nothing"),
             "free some space there and retry; reading still works",
         )),
         "53200" => {

@@ -1,4 +1,4 @@
-// Package servertest starts a real server for tests, kills it, and stands between it and its clients.
+// Package servertest starts and kills a real server for tests, and provides a proxy that cuts connections to it.
 package servertest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Server is a real server, with a store of its own.
+// Server is a real server with its own store.
 type Server struct {
 	// PG and HTTP are its addresses, HOST:PORT. They stay the same after a restart.
 	PG, HTTP string

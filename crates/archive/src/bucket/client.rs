@@ -98,7 +98,7 @@ impl Bucket {
             ErrorKind::NotFound => "does the bucket exist?",
             ErrorKind::ReadOnly => "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and their permissions",
             _ if std::env::var_os("AWS_ACCESS_KEY_ID").is_none() => {
-                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and this machine has no role that provides them"
+                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and this machine's role provides none"
             }
             _ => "check AWS_ENDPOINT_URL, AWS_REGION and the network; the next backup uses what was written",
         };

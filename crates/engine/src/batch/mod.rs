@@ -35,8 +35,8 @@ use atsdb_core::{BatchId, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Ta
 use atsdb_resident::BatchDrafts;
 use std::sync::Arc;
 
-/// Rows and changes that become visible together. If a batch is dropped without [`commit`](Self::commit), nothing of it
-/// is stored except strings in dictionaries.
+/// Rows and changes that become visible together. If a batch is dropped without [`commit`](Self::commit), it stores
+/// nothing except strings in dictionaries.
 pub struct Batch {
     /// Dropped first: abandoning a stage needs the threads that the handle keeps.
     chunks: ChunkCollector,
