@@ -14,7 +14,7 @@ import (
 type column struct {
 	name     string
 	place    string // for errors: "field Reading.Sensor (string)"
-	index    []int  // the way to the field; nil is the time that is passed beside the row
+	index    []int  // the index path of the field; nil for the time that is passed with the row
 	tag      tag
 	leaf     leaf
 	wrapping wrapping

@@ -149,7 +149,7 @@ func TestEmbeddedStructsAndTheTime(t *testing.T) {
 		Took  time.Duration
 	}]())
 	if at != "time" || !beside {
-		t.Error("a duration was taken for a time:", at, beside)
+		t.Error("a duration was mistaken for a time:", at, beside)
 	}
 }
 

@@ -226,8 +226,8 @@ class Database:
             return session.create_table(declaration(cls))
 
     def rows(self, cls: type, where: str = "TRUE", params: Parameters = None) -> Iterator[Any]:
-        """The rows of a declared class's table as its instances, in bounded memory. Fields that are no columns have their
-        defaults."""
+        """The rows of a declared class's table as its instances, in bounded memory. Fields that are not columns
+        have their defaults."""
         declared = declaration(cls)
         names = ", ".join(quoted(column.name) for column in declared.columns)
         attributes = [column.attribute for column in declared.columns]

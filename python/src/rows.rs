@@ -196,7 +196,8 @@ enum Source {
     Empty,
     /// The calling thread reads the rows.
     Direct(Option<RecordBatch>, Box<UnreadRows>),
-    /// A separate thread reads the rows, so that the calling one, Python's main thread, can look for Ctrl-C meanwhile.
+    /// A separate thread reads the rows, so that the calling one, Python's main thread, can check for Ctrl-C in the
+    /// meantime.
     Pumped(Mutex<Receiver<Result<RecordBatch>>>),
 }
 

@@ -34,8 +34,8 @@ pub(crate) fn is_main_thread() -> bool {
     MAIN_THREAD.get() == Some(&std::thread::current().id())
 }
 
-/// Does work without the interpreter's lock. If a signal's handler raises an exception meanwhile, as Ctrl-C does, this
-/// calls `interrupt`, waits for the work to end, and returns the exception.
+/// Does work without the interpreter's lock. If a signal's handler raises an exception in the meantime, as Ctrl-C does,
+/// this calls `interrupt`, waits for the work to end, and returns the exception.
 pub(crate) fn wait_for<T: Send>(
     py: Python<'_>,
     interrupt: impl Fn(),

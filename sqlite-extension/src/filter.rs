@@ -151,7 +151,7 @@ impl Request {
             let value = stored_value(column_type, bound);
             self.scan.predicates.extend(value.map(|value| Predicate::new(position, comparison, value)));
         };
-        // The last bound is no bound for unsigned integers.
+        // Unsigned integers may exceed the largest bound, so it excludes nothing.
         if bounds.first == bounds.last && bounds.last < i64::MAX {
             push(Comparison::Equal, bounds.first);
             return Some(());

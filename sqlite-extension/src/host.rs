@@ -123,7 +123,8 @@ fn known_bytes(version: c_int) -> usize {
     first_missing.map_or(size_of::<ffi::sqlite3_api_routines>(), |(_, offset)| *offset)
 }
 
-/// Returns the version of the host's SQLite, but to the check of `libsqlite3-sys` the version of its own declarations.
+/// Returns the version of the host's SQLite. While `libsqlite3-sys` checks the version, it returns the version of that
+/// crate's declarations.
 unsafe extern "C" fn library_version() -> c_int {
     if IS_CHECKED.get() {
         return ffi::SQLITE_VERSION_NUMBER;

@@ -125,7 +125,7 @@ impl TableState {
             if operator == Operator::Equal && info.is_in_constraint(number)? {
                 operator = Operator::In;
             }
-            // A rowid of a list is looked up by itself.
+            // SQLite looks up each rowid of a list separately.
             if operator == Operator::In && column.is_none() {
                 operator = Operator::Equal;
             }

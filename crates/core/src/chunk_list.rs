@@ -79,7 +79,7 @@ fn order(key: &ChunkKey) -> (i64, i64) {
     (key.slice_start, key.id)
 }
 
-/// What a snapshot of a store reads about the visible chunks of one table.
+/// Reads the visible chunks of one table, as a snapshot of a store sees them.
 pub trait ChunkListReader {
     /// The store's error.
     type Error: From<Error>;

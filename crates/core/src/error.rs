@@ -7,7 +7,7 @@ use std::fmt;
 /// The result type of all fallible functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a caller can do about an error. [`ErrorKind::sqlstate`], [`ErrorKind::exit_code`] and
+/// The kind of an error: what a caller can do about it. [`ErrorKind::sqlstate`], [`ErrorKind::exit_code`] and
 /// [`ErrorKind::python_base`] map it to the codes of the outside world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {

@@ -129,7 +129,7 @@ pub struct InMemory {
     pub bytes_max: Option<u64>,
 }
 
-/// A view: a table without rows of its own, defined by a query.
+/// A view: a table without stored rows, defined by a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct View {

@@ -1,7 +1,7 @@
 //! The contract of a store, which keeps tables, mappings and chunks.
 //!
-//! A store is blocking, and shared by threads and, except for `memory`, by processes. It knows nothing of encodings:
-//! pages and descriptors are bytes. Every implementation must pass the conformance suite of `testkit`.
+//! A store is blocking, and shared by threads and, except for `memory`, by processes. It does not know encodings: pages
+//! and descriptors are bytes. Every implementation must pass the conformance suite of `testkit`.
 
 use crate::chunk::{ChunkDescriptor, ChunkEntry, ChunkId, NewChunk};
 use crate::error::{Error, Result};
@@ -185,7 +185,7 @@ pub struct StoreSize {
 pub struct Finding {
     /// The affected table, chunk, page or structure.
     pub place: String,
-    /// What is wrong with it, or why it could not be checked.
+    /// The damage, or the reason why it could not be checked.
     pub problem: String,
     /// Whether it is damaged. Otherwise nothing is known about it.
     pub is_damage: bool,
@@ -218,7 +218,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Returns the 128 random bits that were generated when the store was created.
     fn uid(&self) -> [u8; 16];
 
-    /// What an acknowledged commit survives.
+    /// The durability of acknowledged commits.
     fn durability(&self) -> Durability;
 
     /// Creates a table, visible immediately or with its stage. The definition is checked. If a visible table has the

@@ -272,7 +272,7 @@ impl BatchDrafts {
         self.settle()?;
         residents.replace(|current, dropped| {
             if let Some((_, draft)) = self.tables.iter().find(|(id, _)| dropped.contains(id)) {
-                return Err(Error::not_found(format!("table {} is gone", draft.base.definition().name)));
+                return Err(Error::not_found(format!("table {} was dropped", draft.base.definition().name)));
             }
             let over = |(id, draft): (&TableId, &TableDraft)| {
                 let current = current.get(*id).unwrap_or_else(|| Arc::clone(&draft.base));

@@ -224,6 +224,6 @@ pub(crate) fn require_store(connection: &mut dyn Connection, uid: [u8; 16], loca
         return Ok(());
     }
     let message = format!("a server of {location} holds another store than the one that was opened");
-    let hint = "check the URL's addresses; after a restored backup, open the store anew";
+    let hint = "check the URL's addresses; after a restored backup, reopen the store";
     Err(Failure::Server(Error::new(ErrorKind::NotAStore, message).with_hint(hint)))
 }

@@ -59,7 +59,7 @@ func (s *Server) Restart() {
 		}
 	}
 	_ = s.command.Wait()
-	s.t.Fatalf("the server has not begun: %s", messages)
+	s.t.Fatalf("the server has not started: %s", messages)
 }
 
 // Kill ends the server as kill -9 does.

@@ -252,7 +252,7 @@ mod tests {
     use super::*;
     use object_store::memory::InMemory;
 
-    /// No lock is renewed by itself, and a waiting writer finds at once that a lock has expired.
+    /// No lock is renewed in the background, and a waiting writer finds immediately that a lock has expired.
     const TIMES: LockTimes = LockTimes {
         renew: Duration::from_secs(3_600),
         valid: Duration::from_secs(3_600),

@@ -233,7 +233,7 @@ impl Batch {
         Ok(true)
     }
 
-    /// Creates a table that the batch itself created anew under another definition. It must be empty.
+    /// Replaces an empty table that the batch itself created by one with another definition.
     fn recreate(&mut self, table: &Table, to: &TableDefinition) -> Result<Table> {
         let snapshot = self.snapshot()?;
         let is_empty = match table.definition.is_in_memory() {

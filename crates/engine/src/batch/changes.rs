@@ -7,7 +7,8 @@ use atsdb_core::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The chunks and tables that the commit removes, the definitions that it changes, and what all of that relies on.
+/// The chunks and tables that the commit removes, the definitions that it changes, and the definitions and chunks that
+/// it relies on.
 #[derive(Clone, Default)]
 pub(crate) struct Changes {
     /// The store when the batch first read it.
@@ -85,7 +86,7 @@ impl Changes {
         before.map(|before| if self.redefined.contains_key(&id) { before.next() } else { before })
     }
 
-    /// Relies on a newer definition from now on. What was done under the older one must be valid under it, too.
+    /// Relies on a newer definition from now on. Earlier work of the batch must be valid under it, too.
     pub(crate) fn rely_on_newer(&mut self, table: TableId, to: DefinitionVersion) {
         self.based_on.insert(table, to);
     }

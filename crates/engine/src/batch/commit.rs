@@ -81,7 +81,7 @@ impl Batch {
         self.commit_once().map_err(with_retry_hint)
     }
 
-    /// Commits rows of which some were checked before: these cannot be checked again.
+    /// Commits rows some of which were checked before and cannot be checked again.
     fn commit_checked(mut self) -> Result<CommitOutcome> {
         self.settle()?;
         self.recheck_guards().and_then(|()| self.commit_once()).map_err(with_retry_hint)

@@ -155,7 +155,7 @@ impl Batch {
         self.id = id;
     }
 
-    /// Gives the batch an id after it was begun, before rows are added: for an id that names the table which the batch
+    /// Sets the id of a batch to which no rows have been added yet: for an id that names the table which the batch
     /// creates.
     pub fn set_id(&mut self, id: BatchId) {
         self.id = Some(id);

@@ -26,7 +26,7 @@ pub trait Record: Sized {
 pub struct ColumnSpec {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// The type of its values.
     pub column_type: ColumnType,
     /// Whether it takes NULL.
     pub nullable: bool,

@@ -116,7 +116,7 @@ pub struct CutTable {
 pub enum CutChunk {
     /// A chunk that is copied unchanged, and its 128-bit name.
     Whole(ChunkEntry, ChunkUid),
-    /// A chunk of which only the rows in the time range are copied, under a new name.
+    /// A chunk that is copied in part: only the rows in the time range, under a new name.
     Partial(ChunkEntry),
     /// Rows of a table in memory: the number of their part, and their numbers in it.
     Resident(Arc<TableState>, usize, Range<usize>),

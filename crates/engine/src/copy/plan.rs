@@ -92,12 +92,12 @@ impl Planning<'_> {
                 let message =
                     format!("{label}: the dictionary of column {} has other strings than the source", column.name);
                 Err(Error::new(ErrorKind::Exists, message)
-                    .with_hint("another program wrote there; --overwrite copies the table anew"))
+                    .with_hint("another program wrote there; --overwrite copies the whole table again"))
             }
         }
     }
 
-    /// The number of the source table of which this table is a copy.
+    /// The number of the source table that this table is a copy of.
     fn copied_from(&self, table: &Table) -> Option<TableId> {
         let origin = table.definition.origin.as_ref()?;
         (origin.store == self.cut.source_name()).then_some(origin.table)

@@ -66,7 +66,7 @@ impl LatestRows {
         !self.ruled_out[series] && self.found[series].is_none_or(|found| found <= time)
     }
 
-    /// The rows of a chunk that are the latest of their series as far as is known. `None` if there are none.
+    /// The rows of a chunk that are the latest of their series in the chunks read so far. `None` if there are none.
     pub fn read(&mut self, scan: &Scan, position: usize) -> Result<Option<RecordBatch>> {
         let chunk =
             scan.chunks().get(position).ok_or_else(|| Error::usage(format!("the scan has no chunk {position}")))?;

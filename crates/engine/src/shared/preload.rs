@@ -47,7 +47,7 @@ struct HeldChunk {
 pub struct PreloadStats {
     /// Tables that are preloaded.
     pub tables: u64,
-    /// Chunks of which columns are held.
+    /// Chunks with preloaded columns.
     pub chunks: u64,
     /// Lookups of a chunk's column that found it.
     pub hits: u64,

@@ -22,7 +22,7 @@ use atsdb_core::{
 /// With fewer rows than this no series key is chosen.
 const KEY_ROWS_MIN: usize = 256;
 
-/// Something that has a page in each new chunk.
+/// A column or an index, which has a page in each new chunk.
 enum PageSource<'a> {
     Column(&'a Column),
     Index(&'a Index),

@@ -38,7 +38,7 @@ pub struct SealReport {
     pub bytes_before: u64,
     /// Bytes of pages after.
     pub bytes_after: u64,
-    /// Merges given up because another writer changed the slice in the meantime.
+    /// Merges discarded because another writer changed the slice in the meantime.
     pub conflicts: u64,
 }
 

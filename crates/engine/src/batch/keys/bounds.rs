@@ -31,7 +31,7 @@ impl KeyBounds {
         Self::over(key, |_| ValueRange::Empty)
     }
 
-    /// Bounds of one column alone. Any value is possible in the others.
+    /// Bounds of a single column. Any value is possible in the others.
     pub(crate) fn of_one(column: usize, key: &Key) -> Self {
         Self::over(key, |other| if other == column { ValueRange::Empty } else { ValueRange::Unknown })
     }

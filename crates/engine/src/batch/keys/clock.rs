@@ -17,7 +17,7 @@ const HASH_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The latest value of the growing column in each series.
 #[derive(Debug)]
 pub(crate) struct SeriesClock {
-    /// Which column of the key grows.
+    /// The position in the key of the growing column.
     growing: usize,
     by_number: Vec<i64>,
     by_hash: HashMap<u64, i64>,

@@ -84,12 +84,13 @@ struct Recheck<'a> {
     older: &'a TableDefinition,
     /// The keys, and for each whether the batch adds it.
     keys: Vec<(Key, bool)>,
-    /// What is visible now. Of the chunks, those that the batch removes do not count.
+    /// All chunks that are visible now. Those in `removed`, which the batch removes, are skipped.
     fresh: Scan,
     removed: BTreeSet<ChunkId>,
     newest_checked: ChunkId,
-    /// What the batch sees, and which of its chunks are not its own.
+    /// The chunks that the batch sees, including its own.
     own: Scan,
+    /// The chunks of the store when the batch first read it.
     known: BTreeSet<ChunkId>,
 }
 

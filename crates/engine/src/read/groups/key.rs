@@ -259,7 +259,7 @@ impl Slot {
         rows: RowPositions<'_>,
         packed: &mut [K],
     ) -> Result<bool> {
-        // Neighbours often lie in one bucket.
+        // Adjacent times are often in the same bucket.
         let (mut first, mut last) = (1, 0);
         let mut is_within = true;
         for (position, key) in packed.iter_mut().enumerate() {

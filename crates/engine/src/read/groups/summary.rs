@@ -7,8 +7,8 @@ use super::measure::{ChunkMeasure, Measure, MeasureKind};
 use atsdb_core::{Bound, ColumnStatistics, Result, Sum};
 
 impl Groups {
-    /// Adds a chunk of which all rows count, if its statistics are sufficient. `statistics` returns those of a column,
-    /// by its position in the batches. Returns false if the chunk must be read.
+    /// Adds all rows of a chunk, if its statistics are sufficient. `statistics` returns those of a column, by its
+    /// position in the batches. Returns false if the chunk must be read.
     pub(crate) fn add_summary(
         &mut self,
         row_count: u32,
