@@ -91,11 +91,11 @@ struct BackupWriter<'a> {
     verify: bool,
     lock: &'a dyn Lock,
     on_progress: Option<&'a ProgressCallback>,
-    done: Mutex<Done>,
+    done: Mutex<BackupProgress>,
 }
 
 #[derive(Default)]
-struct Done {
+struct BackupProgress {
     report: BackupReport,
     progress: CopyProgress,
     /// The encoded descriptors of the chunks written, by the position of the table in the cut and of the source in the

@@ -260,8 +260,8 @@ mod tests {
 
     #[test]
     fn a_list_that_differs_from_its_record_is_damaged() {
-        struct Lossy<'a>(&'a FakeStore);
-        impl ChunkListReader for Lossy<'_> {
+        struct LossyStore<'a>(&'a FakeStore);
+        impl ChunkListReader for LossyStore<'_> {
             type Error = Error;
             fn recorded(&mut self) -> Result<ListState, Error> {
                 (&mut &*self.0).recorded()
@@ -278,7 +278,7 @@ mod tests {
         }
         let mut store = FakeStore::default();
         (0..3).for_each(|slice| store.add(slice * 10));
-        let damaged = ChunkLists::default().read(TABLE, &mut Lossy(&store)).unwrap_err();
+        let damaged = ChunkLists::default().read(TABLE, &mut LossyStore(&store)).unwrap_err();
         assert_eq!(damaged.kind(), crate::ErrorKind::Corrupt);
         store.keys.swap(0, 1);
         let disorder = ChunkLists::default().read(TABLE, &mut &store).unwrap_err();

@@ -43,7 +43,7 @@ impl Lease {
         }
         let is_lost = Arc::new(AtomicBool::new(false));
         let (stop, stopped) = channel::<()>();
-        let clock = Clock { start_ms: environment.now_ms(), since: Instant::now() };
+        let clock = RenewalClock { start_ms: environment.now_ms(), since: Instant::now() };
         let renew = {
             let (store, holder, is_lost) = (Arc::clone(store), holder.clone(), Arc::clone(&is_lost));
             move || {
@@ -74,12 +74,12 @@ impl Lease {
 }
 
 /// The caller's clock, continued by the thread.
-struct Clock {
+struct RenewalClock {
     start_ms: i64,
     since: Instant,
 }
 
-impl Clock {
+impl RenewalClock {
     fn now_ms(&self) -> i64 {
         self.start_ms + i64::try_from(self.since.elapsed().as_millis()).unwrap_or(0)
     }

@@ -38,7 +38,7 @@ impl Plan {
     pub(super) fn make(cut: &Cut, before: &dyn Snapshot, target: &dyn Store, options: &CopyOptions) -> Result<Self> {
         let (logs, tables): (Vec<Table>, Vec<Table>) =
             before.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
-        let mut planning = Planning { cut, before, place: target.url(), options, tables: &tables, drop: Vec::new() };
+        let mut planning = CopyPlanner { cut, before, place: target.url(), options, tables: &tables, drop: Vec::new() };
         let actions = cut.tables().iter().map(|table| planning.action(table)).collect::<Result<Vec<_>>>()?;
         planning.drop_removed_tables()?;
         planning.free_names(&actions)?;
@@ -52,7 +52,7 @@ impl Plan {
     }
 }
 
-struct Planning<'a> {
+struct CopyPlanner<'a> {
     cut: &'a Cut,
     before: &'a dyn Snapshot,
     place: &'a str,
@@ -62,7 +62,7 @@ struct Planning<'a> {
     drop: Vec<Table>,
 }
 
-impl Planning<'_> {
+impl CopyPlanner<'_> {
     fn action(&mut self, table: &CutTable) -> Result<TableAction> {
         let Some(there) = self.tables.iter().find(|other| self.copied_from(other) == Some(table.table.id)) else {
             return Ok(TableAction::Create);

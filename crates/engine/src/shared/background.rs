@@ -38,12 +38,12 @@ impl Drop for Background {
 /// Messages to the thread. Without a thread they have no effect.
 #[derive(Default)]
 pub(crate) struct Nudges {
-    state: Mutex<State>,
+    state: Mutex<NudgeState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct NudgeState {
     nudged: bool,
     over: bool,
 }

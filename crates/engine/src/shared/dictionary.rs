@@ -43,13 +43,13 @@ pub(crate) struct Dictionary {
     /// The known first strings of the store's dictionary, in order of index.
     strings: RwLock<Arc<StringArray>>,
     /// String to index, for the strings that writers of this process have used.
-    written: RwLock<Written>,
+    written: RwLock<StringIndex>,
     /// Up to this many bytes of `written`, the dictionary is known to have room.
     checked_bytes: AtomicU64,
 }
 
 #[derive(Default)]
-struct Written {
+struct StringIndex {
     hasher: DefaultHashBuilder,
     table: HashTable<(Box<[u8]>, u32)>,
     byte_count: u64,
@@ -165,7 +165,7 @@ impl Dictionary {
     }
 }
 
-impl Written {
+impl StringIndex {
     fn find(&self, string: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one(string);
         self.table.find(hash, |(known, _)| **known == *string).map(|(_, index)| *index)

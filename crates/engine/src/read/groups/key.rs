@@ -72,7 +72,7 @@ pub struct KeyBounds {
 /// The position of one key in a packed key. A value is stored as its distance from the smallest value, which needs few
 /// bits. A bit above it marks NULL.
 #[derive(Debug, Clone)]
-struct Slot {
+struct KeySlot {
     key: GroupKey,
     data_type: DataType,
     /// The width of the column's values in bits.
@@ -88,7 +88,7 @@ struct Slot {
 /// Packs the keys of a row into one integer. Equal keys become equal integers.
 #[derive(Debug, Clone)]
 pub(super) struct Packing {
-    slots: Vec<Slot>,
+    slots: Vec<KeySlot>,
     bits: u32,
 }
 
@@ -124,7 +124,7 @@ impl Packing {
             let code_max = max.wrapping_sub(min) & mask;
             let bits = u64::BITS - code_max.leading_zeros();
             let (key, data_type, smallest) = (key.clone(), field.data_type().clone(), min & mask);
-            slots.push(Slot { key, data_type, width, smallest, code_max, has_nulls, shift, bits });
+            slots.push(KeySlot { key, data_type, width, smallest, code_max, has_nulls, shift, bits });
             shift += bits + u32::from(has_nulls);
         }
         (shift <= u128::BITS).then_some(Self { slots, bits: shift })
@@ -207,7 +207,7 @@ impl Packing {
     }
 }
 
-impl Slot {
+impl KeySlot {
     fn mask(&self) -> u64 {
         u64::MAX >> (u64::BITS - self.width)
     }
