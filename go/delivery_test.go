@@ -142,7 +142,7 @@ func TestAServerMayBeKilledInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.checkOnce("readings", 30_000)
-	// Flushed rows survive the end of the server.
+	// What a flush has promised outlives the server.
 	server.Kill()
 	server.Restart()
 	server.checkOnce("readings", 30_000)
@@ -158,7 +158,7 @@ func TestAServerMayBeKilledInTheMiddle(t *testing.T) {
 func TestABatchThatComesTwiceAtOnceCountsOnce(t *testing.T) {
 	server := serve(t)
 	ctx := soon(t)
-	// Each append goes to the server three times at once, as when a client times out and retries.
+	// Each append goes to the server three times at once, as when a client gives up waiting and comes again.
 	front := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(request.Body)
 		if err != nil {

@@ -111,7 +111,7 @@ fn check_private(folder: &Path, owner: &fs::Metadata) -> Result<()> {
     let found = fs::metadata(folder)?;
     match found.uid() == owner.uid() && found.mode() & 0o022 == 0 {
         true => Ok(()),
-        false => Err(Error::other("other users can write there; make it the user's own, mode 0700")),
+        false => Err(Error::other("others can write there; make it the user's own, mode 0700")),
     }
 }
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// LossyProxy forwards connections to a server and cuts them. A function decides how the nth
-// answer and the nth piece of a request are cut.
+// LossyProxy forwards connections to a server and cuts them. The nth answer, and the nth piece of a request, is cut as
+// a function says.
 type LossyProxy struct {
 	listener  net.Listener
 	to        string
@@ -19,11 +19,11 @@ type LossyProxy struct {
 	cutPiece  func(n int) bool
 }
 
-// Cut is the treatment of an answer.
+// Cut is what becomes of an answer.
 type Cut int
 
 const (
-	// Forward forwards the whole answer.
+	// Forward leaves it as it is.
 	Forward Cut = iota
 	// CutBefore drops an answer, which the server has sent when its commit was done.
 	CutBefore
@@ -31,7 +31,7 @@ const (
 	CutWithin
 )
 
-// NewLossyProxy starts a proxy for a server at HOST:PORT. It cuts nothing before Cut is called.
+// NewLossyProxy is a proxy for a server at HOST:PORT. It cuts nothing before Cut is called.
 func NewLossyProxy(t *testing.T, to string) *LossyProxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -105,7 +105,7 @@ func (p *LossyProxy) copy(to, from net.Conn, treat func([]byte) (piece []byte, i
 	}
 }
 
-// Address returns the address of the proxy, HOST:PORT.
+// Address is where the proxy listens, HOST:PORT.
 func (p *LossyProxy) Address() string { return p.listener.Addr().String() }
 
 // Cut begins to cut connections.
@@ -115,7 +115,7 @@ func (p *LossyProxy) Cut(answer func(n int) Cut, piece func(n int) bool) {
 	p.answers, p.pieces, p.cutAnswer, p.cutPiece = 0, 0, answer, piece
 }
 
-// CutCount returns the number of connections that were cut.
+// CutCount is how many connections were cut.
 func (p *LossyProxy) CutCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package servertest starts and kills a real server for tests, and provides a proxy that cuts connections to it.
+// Package servertest starts a real server for tests, kills it, and stands between it and its clients.
 package servertest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Server is a real server with its own store.
+// Server is a real server, with a store of its own.
 type Server struct {
 	// PG and HTTP are its addresses, HOST:PORT. They stay the same after a restart.
 	PG, HTTP string
@@ -59,7 +59,7 @@ func (s *Server) Restart() {
 		}
 	}
 	_ = s.command.Wait()
-	s.t.Fatalf("the server has not started: %s", messages)
+	s.t.Fatalf("the server has not begun: %s", messages)
 }
 
 // Kill ends the server as kill -9 does.

@@ -124,7 +124,7 @@ fn a_folder_that_others_can_write_is_not_used() {
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let (cache, told) = try_open(folder.path(), BYTES_MAX, UID);
     assert!(cache.is_none());
-    assert!(told.all()[0].contains("other users can write there"), "{:?}", told.all());
+    assert!(told.all()[0].contains("others can write there"), "{:?}", told.all());
 }
 
 /// Before it is known whose the folder is, links in it lead nowhere.
