@@ -16,8 +16,8 @@ import (
 // Appender adds rows of a struct to a table. It collects them into batches, which one goroutine sends in order. It may
 // be used by several goroutines, and must be closed.
 //
-// A row that Append has taken is stored once, as long as the program runs and the server takes the batch; only Flush,
-// Close and Send guarantee that rows are durable.
+// A row that Append has accepted is stored once, as long as the program runs and the server accepts the batch. Only
+// Flush, Close and Send guarantee that rows are durable.
 type Appender[T any] struct {
 	client  *Client
 	table   string
@@ -25,7 +25,7 @@ type Appender[T any] struct {
 	layout  *layout
 	prefix  string
 
-	// wake tells the sender to look again.
+	// wake makes the sender check for work.
 	wake chan struct{}
 	// cancel ends the attempts of the sender; finished is closed at its end.
 	cancel   context.CancelFunc
@@ -50,7 +50,7 @@ type Appender[T any] struct {
 
 // Stats are the figures of an [Appender] since it was created.
 type Stats struct {
-	// Rows is the number of rows that Append has taken. Rows that Send has sent are not counted.
+	// Rows is the number of rows that Append has accepted. Rows that Send has sent are not counted.
 	Rows int64
 	// StoredRows is the number of rows that are durable.
 	StoredRows int64
@@ -95,14 +95,14 @@ func NewAppender[T any](ctx context.Context, client *Client, table string, optio
 	}
 	var random [16]byte
 	if _, err := rand.Read(random[:]); err != nil {
-		return nil, fmt.Errorf("atsdb: a name for the batches: %w", err)
+		return nil, fmt.Errorf("atsdb: cannot generate ids for the batches: %w", err)
 	}
 	a := &Appender[T]{
 		client: client, table: table, options: options, layout: layout, prefix: hex.EncodeToString(random[:]),
 		wake: make(chan struct{}, 1), finished: make(chan struct{}), changed: make(chan struct{}),
 		current: newCollector[T](layout),
 	}
-	// The context of a call bounds only that call. Rows that were taken are sent until Close.
+	// The context of a call bounds only that call. Accepted rows are sent until Close.
 	a.sending, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go a.send()
 	return a, nil
@@ -120,7 +120,7 @@ func (a *Appender[T]) Append(ctx context.Context, row T) error {
 // AppendAt adds a row of a struct that has no time.
 func (a *Appender[T]) AppendAt(ctx context.Context, at time.Time, row T) error {
 	if !a.layout.timeBeside {
-		return fmt.Errorf("atsdb: %s has its time in a field, or none: use Append", reflect.TypeFor[T]())
+		return fmt.Errorf("atsdb: %s has its time in a field, or the table has no time: use Append", reflect.TypeFor[T]())
 	}
 	return a.append(ctx, at, row)
 }
@@ -161,7 +161,7 @@ func (a *Appender[T]) append(ctx context.Context, at time.Time, row T) error {
 	return nil
 }
 
-// refusal returns the reason why no row is taken.
+// refusal returns the reason why no row is accepted.
 func (a *Appender[T]) refusal(ctx context.Context) error {
 	switch {
 	case a.failure != nil:
@@ -169,7 +169,7 @@ func (a *Appender[T]) refusal(ctx context.Context) error {
 	case a.closing:
 		return ErrClosed
 	case ctx.Err() != nil:
-		return fmt.Errorf("atsdb: the row is not taken: %w", context.Cause(ctx))
+		return fmt.Errorf("atsdb: the row was not accepted: %w", context.Cause(ctx))
 	default:
 		return nil
 	}
@@ -184,7 +184,7 @@ func (a *Appender[T]) wait(ctx context.Context) error {
 	case <-changed:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("atsdb: the server has not taken the rows yet: %w", context.Cause(ctx))
+		return fmt.Errorf("atsdb: the server has not accepted the rows yet: %w", context.Cause(ctx))
 	}
 }
 
@@ -280,7 +280,7 @@ func (a *Appender[T]) Send(ctx context.Context, id string, rows []T) (Appended, 
 		}
 		collected.add(bytes)
 		if collected.bytes > streamBytesMax {
-			return Appended{}, fmt.Errorf("atsdb: the batch is too large: a server takes %d bytes at once", streamBytesMax)
+			return Appended{}, fmt.Errorf("atsdb: the batch is too large: a server accepts at most %d bytes", streamBytesMax)
 		}
 	}
 	stream, err := encode(collected.take())

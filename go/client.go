@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// answerBytesMax is the largest part of an answer that is read.
+	// answerBytesMax is the maximum number of bytes of an answer that are read.
 	answerBytesMax = 1 << 20
-	// streamBytesMax is the largest stream that the server takes at once.
+	// streamBytesMax is the size of the largest stream that the server accepts in one request.
 	streamBytesMax = 64 << 20
 	// retryTimeMax is one day less than the time for which the server remembers the id of a batch.
 	retryTimeMax = 29 * 24 * time.Hour
@@ -80,7 +80,7 @@ func NewClient(address string, options ClientOptions) (*Client, error) {
 // server cannot be reached or is busy.
 func (c *Client) AppendStream(ctx context.Context, table, id string, stream []byte) (Appended, error) {
 	if len(stream) > streamBytesMax {
-		return Appended{}, fmt.Errorf("atsdb: a batch of %d bytes is too large: a server takes %d at once",
+		return Appended{}, fmt.Errorf("atsdb: a batch of %d bytes is too large: a server accepts at most %d",
 			len(stream), streamBytesMax)
 	}
 	query := url.Values{"table": {table}}
@@ -98,7 +98,7 @@ func (c *Client) AppendStream(ctx context.Context, table, id string, stream []by
 		}
 		done = Appended{}
 		if err := json.Unmarshal(body, &done); err != nil {
-			return fmt.Errorf("atsdb: the server's answer %s: %w", short(string(body)), err)
+			return fmt.Errorf("atsdb: cannot read the server's answer %s: %w", short(string(body)), err)
 		}
 		return nil
 	})

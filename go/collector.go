@@ -12,8 +12,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
-// collector turns rows into record batches. Each value is read where the current row lies, so that the way to a field
-// is found once, not for each row.
+// collector turns rows into record batches. Each value is read at its offset in the current row, so that a
+// field is looked up once, not for each row.
 type collector[T any] struct {
 	layout *layout
 	schema *arrow.Schema

@@ -14,11 +14,11 @@ type TableOptions struct {
 	// Key is the list of the columns of the series key, separated by commas. If the time is among them, they are the
 	// primary key. The default is the fields that are tagged as key.
 	Key string
-	// OnConflict is what happens to a row whose key already exists: error, replace, keep or merge.
+	// OnConflict is the reaction to a row whose key already exists: error, replace, keep or merge.
 	OnConflict string
 	// Retention is the age at which rows are dropped, for example "2 years".
 	Retention string
-	// Preload is how much of the newest rows the server keeps decoded in memory, for example "8 hours".
+	// Preload is the age up to which the server keeps rows decoded in memory, for example "8 hours".
 	Preload string
 	// Plain makes a table without a time.
 	Plain bool
@@ -70,7 +70,7 @@ func (l *layout) declaration(table string, options TableOptions) string {
 func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 func quoteText(text string) string { return `'` + strings.ReplaceAll(text, `'`, `''`) + `'` }
 
-// fitTo compares the columns with those of a table that exists, and takes over the units of its times. It refuses a
+// fitTo compares the columns with those of an existing table, and adopts the units of its times. It refuses a
 // column whose values the table could not hold.
 func (l *layout) fitTo(table string, found *arrow.Schema) error {
 	fields := map[string]arrow.Field{}
@@ -80,7 +80,7 @@ func (l *layout) fitTo(table string, found *arrow.Schema) error {
 	for _, column := range l.columns {
 		field, exists := fields[strings.ToLower(column.name)]
 		if !exists {
-			return fmt.Errorf("atsdb: %s: table %s has no column %s: ALTER TABLE %s ADD COLUMN %s %s would add it",
+			return fmt.Errorf("atsdb: %s: table %s has no column %s: add it with ALTER TABLE %s ADD COLUMN %s %s",
 				column.place, table, column.name, quoteName(table), quoteName(column.name), column.leaf.sql)
 		}
 		delete(fields, strings.ToLower(column.name))

@@ -31,7 +31,7 @@
 //	date                                a time.Time without its time of day
 //	key                                 the column belongs to the series key
 //	inline                              the fields of this struct are columns
-//	-                                   the field is no column
+//	-                                   the field is not a column
 //
 // The time is the field with the tag time, otherwise the time.Time named Time, Timestamp or TS, otherwise the only
 // time.Time. If there is none, the table gets a column named time, and [Appender.AppendAt] takes it with each row.

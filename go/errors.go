@@ -19,7 +19,7 @@ type Error struct {
 	// answer does not come from atsdb.
 	Kind    string
 	Message string
-	// Hint says what may help.
+	// Hint says what to do next.
 	Hint string
 }
 
@@ -36,8 +36,8 @@ func (e *Error) Error() string {
 }
 
 // isTransient returns whether the same request may succeed later. A request that the server refuses for its content is
-// not repeated. Of the 4xx answers only those that do not concern the content are repeated: a body that stalled on its
-// way, a server or proxy that asks the client to wait, and a commit that lost against other writers.
+// not repeated. Of the 4xx answers only those that do not concern the content are repeated: a body that stalled in
+// transit, a server or proxy that asks the client to wait, and a commit that lost against other writers.
 func (e *Error) isTransient() bool {
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
@@ -67,7 +67,7 @@ func errorOf(status int, body []byte) *Error {
 	return &Error{Status: status, Message: text}
 }
 
-// BatchError says that a batch was refused, or given up. The rows of other batches are not affected.
+// BatchError reports that a batch was refused or abandoned. The rows of other batches are not affected.
 type BatchError struct {
 	Table string
 	// ID is the batch's id. If the batch is sent again under this id, by [Client.AppendStream], it counts once even if the
@@ -82,7 +82,7 @@ type BatchError struct {
 }
 
 func (e *BatchError) Error() string {
-	return fmt.Sprintf("atsdb: a batch of %d rows for table %s (id %s) is not stored, or not known to be: %v",
+	return fmt.Sprintf("atsdb: a batch of %d rows for table %s (id %s) is not stored, or it is not known whether it is: %v",
 		e.Rows, e.Table, e.ID, e.Err)
 }
 

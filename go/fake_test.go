@@ -80,7 +80,7 @@ func (s *fakeServer) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	reader, err := ipc.NewReader(bytes.NewReader(body))
 	if err != nil {
-		return answer(422, `{"kind": "invalid_value", "message": "the body is no Arrow stream"}`), nil
+		return answer(422, `{"kind": "invalid_value", "message": "the body is not an Arrow stream"}`), nil
 	}
 	rows := int64(0)
 	for reader.Next() {

@@ -14,7 +14,7 @@ import (
 type column struct {
 	name     string
 	place    string // for errors: "field Reading.Sensor (string)"
-	index    []int  // the way to the field; nil is the time that is passed beside the row
+	index    []int  // the index path of the field; nil for the time that is passed with the row
 	tag      tag
 	leaf     leaf
 	wrapping wrapping
@@ -29,7 +29,7 @@ type layout struct {
 	columns []*column
 	// time is the table's time; nil in a plain table.
 	time *column
-	// timeBeside is true if the time is not a field, but is passed with each row.
+	// timeBeside is true if the time is not a field but an argument that is passed with each row.
 	timeBeside bool
 }
 
@@ -38,7 +38,7 @@ var timeType = reflect.TypeFor[time.Time]()
 // layoutOf reads the columns of a struct type. A plain table has no time.
 func layoutOf(row reflect.Type, plain bool) (*layout, error) {
 	if row.Kind() != reflect.Struct || row == timeType {
-		return nil, fmt.Errorf("atsdb: %s is no struct: the type of the rows declares the table's columns", row)
+		return nil, fmt.Errorf("atsdb: %s is not a struct: the type of the rows declares the table's columns", row)
 	}
 	found := &layout{}
 	if err := found.addFields(row, row.Name(), nil); err != nil {
@@ -94,7 +94,7 @@ func (l *layout) addFields(row reflect.Type, path string, index []int) error {
 			continue
 		}
 		if isStruct {
-			return fail(errors.New(`a struct is no column: embed it or tag it atsdb:"inline", or leave it out by atsdb:"-"`))
+			return fail(errors.New(`a struct is not a column: embed it or tag it atsdb:"inline", or leave it out by atsdb:"-"`))
 		}
 		column, err := columnOf(field.Type, tag)
 		if err != nil {
@@ -110,7 +110,7 @@ func (l *layout) addFields(row reflect.Type, path string, index []int) error {
 	return nil
 }
 
-// columnOf returns the column of a field, without its name and place.
+// columnOf returns the column of a field, without its name and offset.
 func columnOf(field reflect.Type, tag tag) (*column, error) {
 	wrapping := wrappingOf(field)
 	leaf, err := leafOf(wrapping.inner(field), tag)
@@ -184,7 +184,7 @@ func (l *layout) setTime(column *column) error {
 	return nil
 }
 
-// schema is how the columns are sent.
+// schema is the Arrow schema in which the columns are sent.
 func (l *layout) schema() *arrow.Schema {
 	fields := make([]arrow.Field, len(l.columns))
 	for i, column := range l.columns {

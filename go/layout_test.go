@@ -149,7 +149,7 @@ func TestEmbeddedStructsAndTheTime(t *testing.T) {
 		Took  time.Duration
 	}]())
 	if at != "time" || !beside {
-		t.Error("a duration was taken for a time:", at, beside)
+		t.Error("a duration was mistaken for a time:", at, beside)
 	}
 }
 
@@ -159,8 +159,8 @@ func TestWrongStructsAreRefusedByFieldAndType(t *testing.T) {
 		row  any
 		want string
 	}{
-		{7, "int is no struct"},
-		{&nested{}, "*atsdb.nested is no struct"},
+		{7, "int is not a struct"},
+		{&nested{}, "*atsdb.nested is not a struct"},
 		{struct{}{}, "no exported field"},
 		{struct{ A complex128 }{}, "field .A (complex128): complex128 cannot be a column"},
 		{struct{ A map[string]int }{}, "(map[string]int)"},
@@ -183,7 +183,7 @@ func TestWrongStructsAreRefusedByFieldAndType(t *testing.T) {
 		}{}, `field .A (string): tag atsdb:"map:uint64": map:uint64: use map:uint8`},
 		{struct {
 			A string `atsdb:"mapped"`
-		}{}, `"mapped" is no option`},
+		}{}, `"mapped" is not an option`},
 		{struct {
 			A string `atsdb:"unit:s"`
 		}{}, "only a time.Time has a unit"},
@@ -302,7 +302,7 @@ func TestTablesThatExistAreCompared(t *testing.T) {
 		want   string
 	}{
 		{func(f []arrow.Field) []arrow.Field { return append(f[:2:2], f[3:]...) },
-			`field reading.Count (int64): table r has no column count: ALTER TABLE "r" ADD COLUMN "count" BIGINT would add it`},
+			`field reading.Count (int64): table r has no column count: add it with ALTER TABLE "r" ADD COLUMN "count" BIGINT`},
 		{func(f []arrow.Field) []arrow.Field { f[2].Type = arrow.PrimitiveTypes.Int32; return f },
 			"field reading.Count (int64): column count of table r is INT, which does not hold every BIGINT"},
 		{func(f []arrow.Field) []arrow.Field { f[1].Type = arrow.FixedWidthTypes.Date32; return f },

@@ -56,7 +56,7 @@ func (w wrapping) unwrap(value reflect.Value) (reflect.Value, bool) {
 	}
 }
 
-// leaf is how values of a Go type are declared and sent.
+// leaf describes how values of a Go type are declared and sent.
 type leaf struct {
 	sql       string
 	arrow     arrow.DataType
@@ -67,7 +67,7 @@ type leaf struct {
 	sink func() sink
 }
 
-// sent is the type on the wire: mapped text goes as a dictionary with the widest index.
+// sent is the type on the wire: mapped text is sent as a dictionary with the widest index.
 func (l leaf) sent(tag tag) arrow.DataType {
 	if tag.indexSQL != "" {
 		return mappedType
@@ -77,7 +77,7 @@ func (l leaf) sent(tag tag) arrow.DataType {
 
 var mappedType = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint32, ValueType: arrow.BinaryTypes.String}
 
-// leafOf is the leaf of a type, which is no pointer and no pair of a value and Valid.
+// leafOf returns the leaf of a type, which is neither a pointer nor a pair of a value and Valid.
 func leafOf(value reflect.Type, tag tag) (leaf, error) {
 	if value == timeType {
 		return timeLeaf(tag), nil
@@ -175,7 +175,7 @@ var timestampSQL = map[arrow.TimeUnit]string{
 	arrow.Microsecond: "TIMESTAMP(6)", arrow.Nanosecond: "TIMESTAMP(9)",
 }
 
-// count is a time in a unit since 1970, truncated to the unit, and false if it is too far away to be counted.
+// count returns a time as a count of a unit since 1970, truncated to the unit, and false if the count is out of range.
 func count(at time.Time, unit arrow.TimeUnit) (int64, bool) {
 	seconds, nanoseconds := at.Unix(), int64(at.Nanosecond())
 	perSecond := int64(time.Second / unit.Multiplier())

@@ -24,7 +24,7 @@ type lostError struct{ err error }
 func (e *lostError) Error() string { return "atsdb: no answer from the server: " + e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
-// patienceError is an answer with Retry-After.
+// patienceError is an answer with the header Retry-After.
 type patienceError struct {
 	refused *Error
 	wait    time.Duration
@@ -82,7 +82,7 @@ func isTransient(err error) bool {
 }
 
 // waitBefore is the time before the next attempt: twice the last one, at least as long as the server asks for, and a
-// bit more at random, so that many clients do not come back at once.
+// bit more at random, so that many clients do not retry at the same time.
 func waitBefore(count int, err error) time.Duration {
 	wait := waitMax
 	if count < 10 {

@@ -17,7 +17,7 @@ var allocator = memory.NewGoAllocator()
 
 // sink collects the values of a column.
 type sink interface {
-	// measure returns how many bytes a value takes, or the error why it cannot be stored. It changes nothing.
+	// measure returns how many bytes a value takes, or an error if it cannot be stored. It changes nothing.
 	measure(value reflect.Value) (int, error)
 	put(value reflect.Value)
 	putNull()
@@ -165,7 +165,7 @@ func days(at time.Time) int64 {
 
 func (s *dateSink) measure(value reflect.Value) (int, error) {
 	if found := days(timeOf(value)); found != int64(int32(found)) {
-		return 0, errors.New("the date is too far away")
+		return 0, errors.New("the date is out of range")
 	}
 	return 4, nil
 }

@@ -82,7 +82,7 @@ func (t *tag) set(option string) error {
 	case option == "-":
 		t.skip = true
 	default:
-		return fmt.Errorf("%q is no option: use map:uint8, map:uint16, map:uint32, name:COLUMN, time, unit:UNIT, date, "+
+		return fmt.Errorf("%q is not an option: use map:uint8, map:uint16, map:uint32, name:COLUMN, time, unit:UNIT, date, "+
 			"key, inline or -", option)
 	}
 	return nil

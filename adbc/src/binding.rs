@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 /// Data that was bound.
 pub(crate) enum BoundData {
-    /// It may be used again.
+    /// A batch, which can be used several times.
     Batch(RecordBatch),
-    /// It is read once.
+    /// A stream, which can be read once.
     Stream(Box<dyn RecordBatchReader + Send>),
 }
 
@@ -43,7 +43,7 @@ impl BoundData {
     }
 }
 
-/// A statement with parameters, and which columns of the bound data they are.
+/// A statement with parameters, and the column of the bound data for each parameter.
 pub(crate) struct BoundStatement {
     pub(crate) prepared: Prepared,
     columns: Vec<usize>,
@@ -75,13 +75,13 @@ impl BoundStatement {
     }
 }
 
-/// The columns of the data that the parameters are, by number.
+/// The column of the data for each parameter, by number.
 fn columns_of(statement: &NumberedText, data: &Schema, by_name: bool, count: usize) -> Result<Vec<usize>> {
     if !by_name {
         let given = data.fields().len();
         return match given == count {
             true => Ok((0..count).collect()),
-            false => Err(invalid(format!("{given} columns are bound, the statement has {count} parameters"))),
+            false => Err(invalid(format!("{given} columns are bound, but the statement has {count} parameters"))),
         };
     }
     let column = |number: usize| {
@@ -184,7 +184,7 @@ impl Iterator for RowsPerRow {
     }
 }
 
-/// Executes a change for each row of the data: how many rows were changed, `None` if that is not known.
+/// Executes a change for each row of the data. Returns how many rows were changed, or `None` if that is not known.
 pub(crate) fn change_per_row(
     link: &Link,
     session: &Session,
@@ -203,7 +203,7 @@ pub(crate) fn change_per_row(
     Ok(changed)
 }
 
-/// How many rows an answer has or has changed. Its rows are read and forgotten.
+/// The number of rows that an answer has or has changed. Its rows are read and dropped.
 pub(crate) fn row_count(answer: Answer) -> Result<Option<u64>> {
     match answer {
         Answer::Done { row_count, .. } => Ok(row_count),

@@ -59,7 +59,7 @@ impl AtsdbConnection {
 fn check_is(name: &str, value: &str, only: &str) -> Result<()> {
     match value.eq_ignore_ascii_case(only) {
         true => Ok(()),
-        false => Err(with_state(Status::NotFound, "3F000", format!("{name} is {only}, there is no {value}"))),
+        false => Err(with_state(Status::NotFound, "3F000", format!("{name} is always {only}, not {value}"))),
     }
 }
 

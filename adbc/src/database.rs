@@ -47,7 +47,7 @@ impl AtsdbDatabase {
                 "password" => opening = opening.password(text(key, value)?),
                 "username" => {
                     return Err(invalid(
-                        "the user of a server's store stands in its URL: postgresql://USER@HOST/DATABASE",
+                        "give the user of a server's store in its URL: postgresql://USER@HOST/DATABASE",
                     ));
                 }
                 options::READ_ONLY => opening = opening.read_only(flag(key, &value)?),
@@ -78,7 +78,7 @@ impl Optionable for AtsdbDatabase {
     type Option = OptionDatabase;
 
     fn set_option(&mut self, key: OptionDatabase, _: OptionValue) -> Result<()> {
-        Err(crate::failure::invalid_state(format!("the option {} is set before the store is opened", key.as_ref())))
+        Err(crate::failure::invalid_state(format!("set the option {} before the store is opened", key.as_ref())))
     }
 
     fn get_option_string(&self, key: OptionDatabase) -> Result<String> {

@@ -6,7 +6,7 @@ use std::any::Any;
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What ADBC calls an error of this kind.
+/// The ADBC status for an error of this kind.
 pub(crate) fn status_of(kind: ErrorKind) -> Status {
     match kind {
         ErrorKind::Usage | ErrorKind::Sql | ErrorKind::NotAStore => Status::InvalidArguments,
@@ -37,7 +37,7 @@ pub(crate) fn of_store(error: atsdb::Error) -> Error {
 
 /// An error with a status and an SQLSTATE.
 pub(crate) fn with_state(status: Status, sqlstate: &str, message: impl Into<String>) -> Error {
-    // A text of C ends at its first NUL.
+    // A C string ends at its first NUL.
     let mut failure = Error::with_message_and_status(message.into().replace('\0', "\u{fffd}"), status);
     for (to, from) in failure.sqlstate.iter_mut().zip(sqlstate.bytes()) {
         *to = from as c_char;
@@ -55,7 +55,7 @@ pub(crate) fn invalid_state(message: impl Into<String>) -> Error {
     with_state(Status::InvalidState, "55000", message)
 }
 
-/// Something that ADBC has and a store has not.
+/// The error for a feature of ADBC that stores do not have.
 pub(crate) fn not_implemented(message: impl Into<String>) -> Error {
     with_state(Status::NotImplemented, "0A000", message)
 }
@@ -63,7 +63,7 @@ pub(crate) fn not_implemented(message: impl Into<String>) -> Error {
 /// Runs a call. A panic becomes an error, so that one call fails and not the driver.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
-        let message = format!("the call failed inside: {}", text_of(panic.as_ref()));
+        let message = format!("internal error: the call panicked: {}", text_of(panic.as_ref()));
         Err(with_state(Status::Internal, ErrorKind::Internal.sqlstate(), message))
     })
 }
@@ -92,6 +92,6 @@ mod tests {
     #[test]
     fn a_panic_is_an_error() {
         let failed: Result<()> = guarded(|| panic!("row {}", 7));
-        assert_eq!(failed.unwrap_err().message, "the call failed inside: row 7");
+        assert_eq!(failed.unwrap_err().message, "internal error: the call panicked: row 7");
     }
 }

@@ -64,7 +64,7 @@ fn batch(wanted: Option<&HashSet<InfoCode>>) -> atsdb::Result<RecordBatch> {
     }
     let schema = Arc::clone(&GET_INFO_SCHEMA);
     let DataType::Union(fields, _) = schema.field(1).data_type().clone() else {
-        return Err(atsdb::Error::internal("the values of GetInfo are no union"));
+        return Err(atsdb::Error::internal("the values of GetInfo are not a union"));
     };
     let unused = fields.iter().skip(3).map(|(_, field)| new_empty_array(field.data_type()));
     let used: [ArrayRef; 3] =

@@ -12,21 +12,21 @@ use atsdb::sql::{Session, create_table_sql, quoted};
 use atsdb::{BatchId, CommitOutcome, ErrorKind};
 use std::sync::atomic::Ordering;
 
-/// How often a batch that can be read again is appended again, while others change the table.
+/// How often appending a batch is attempted while others change the table, if it can be read again.
 const ATTEMPTS_MAX: usize = 20;
 
 /// The target of a statement's ingestion, and its options.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ingestion {
     pub(crate) table: Option<String>,
-    /// `None`: a table is created.
+    /// `None` creates a table.
     pub(crate) mode: Option<IngestMode>,
     pub(crate) table_options: TableOptions,
     pub(crate) batch_id: Option<String>,
 }
 
 impl Ingestion {
-    /// Where the text of one of the options of a driver is kept.
+    /// The field for the text of a driver-specific option.
     pub(crate) fn text_mut(&mut self, key: &str) -> Option<&mut Option<String>> {
         Some(match key {
             options::INGEST_TIME => &mut self.table_options.time,
@@ -40,7 +40,7 @@ impl Ingestion {
         })
     }
 
-    /// Stores the data: the number of rows that were stored.
+    /// Stores the data. Returns the number of stored rows.
     pub(crate) fn run(&self, link: &Link, table: &str, data: BoundData) -> Result<u64> {
         link.check_writable()?;
         let mode = self.mode.unwrap_or(IngestMode::Create);
@@ -58,7 +58,7 @@ impl Ingestion {
             (IngestMode::Create, true) => Err(with_state(
                 Status::AlreadyExists,
                 ErrorKind::Exists.sqlstate(),
-                format!("table {table} exists already"),
+                format!("table {table} already exists"),
             )),
             (IngestMode::Append | IngestMode::CreateAppend, true) => self.append(link, table, data),
             (IngestMode::Replace, true) => self.create(link, table, true, data),
@@ -72,7 +72,7 @@ impl Ingestion {
     fn create(&self, link: &Link, table: &str, drop_first: bool, data: BoundData) -> Result<u64> {
         if self.batch_id.is_some() {
             let key = options::INGEST_BATCH_ID;
-            return Err(invalid(format!("the option {key} is for a table that exists: create the table before")));
+            return Err(invalid(format!("the option {key} is for an existing table: create the table first")));
         }
         let statement = self.table_sql(table, &data.schema())?;
         link.in_transaction(|session| {
@@ -154,5 +154,5 @@ pub(crate) fn check_target(key: &OptionStatement, value: &str) -> Result<()> {
     if value.is_empty() || value.eq_ignore_ascii_case(only) {
         return Ok(());
     }
-    Err(with_state(Status::NotFound, "3F000", format!("{} is {only}, there is no {value}", key.as_ref())))
+    Err(with_state(Status::NotFound, "3F000", format!("{} is always {only}, not {value}", key.as_ref())))
 }

@@ -127,8 +127,8 @@ impl Link {
         Ok(())
     }
 
-    /// Begins a transaction before a statement, if the connection does not commit by itself and none is open. Statements
-    /// about transactions are left alone. A connection that only reads has nothing to commit.
+    /// Begins a transaction before a statement, if the connection does not commit by itself and none is open.
+    /// Statements about transactions are executed unchanged. A connection that only reads has nothing to commit.
     pub(crate) fn begin_before(&self, statement: &str) -> Result<()> {
         const OTHERS: [&str; 6] = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "CHECKPOINT"];
         let session = self.session();

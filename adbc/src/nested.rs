@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// An array of structs of this type, one for each row of the columns.
 pub(crate) fn structs(data_type: &DataType, columns: Vec<ArrayRef>) -> Result<ArrayRef> {
     let DataType::Struct(fields) = data_type else {
-        return Err(Error::internal(format!("{data_type} is no struct")));
+        return Err(Error::internal(format!("{data_type} is not a struct")));
     };
     Ok(Arc::new(StructArray::try_new(fields.clone(), columns, None)?))
 }

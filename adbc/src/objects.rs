@@ -37,7 +37,7 @@ fn table_type(definition: &TableDefinition) -> &'static str {
     }
 }
 
-/// Which objects to list.
+/// The filter for the objects to list.
 pub(crate) struct ObjectFilter {
     catalog: NamePattern,
     schema: NamePattern,
@@ -222,7 +222,7 @@ fn column_structs(rows: &[TextRow]) -> atsdb::Result<ArrayRef> {
     )
 }
 
-/// The numbers that ODBC and JDBC give a type.
+/// The type numbers of ODBC and JDBC.
 struct XdbcType {
     data_type: i16,
     sql_data_type: i16,
@@ -283,7 +283,7 @@ fn constraints(session: &Session, tables: &[&str]) -> Result<ArrayRef> {
         let kinds = StringArray::from_iter_values(found.iter().map(|(_, kind, _)| kind));
         let counts: Vec<Option<usize>> = found.iter().map(|(_, _, count)| Some(*count)).collect();
         let columns = lists(&counts, Arc::new(StringArray::from(columns)))?;
-        // Of foreign keys alone, which a store does not have.
+        // Only foreign keys have these, and a store has no foreign keys.
         let usage = lists(&vec![None; found.len()], new_empty_array(&USAGE_SCHEMA))?;
         lists(&lengths, structs(&CONSTRAINT_SCHEMA, vec![Arc::new(names), Arc::new(kinds), columns, usage])?)
     })

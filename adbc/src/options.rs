@@ -17,7 +17,7 @@ pub(crate) const MAINTENANCE: &str = "atsdb.maintenance";
 pub(crate) const MEMORY_BYTES: &str = "atsdb.memory_bytes";
 /// The cache of decoded columns.
 pub(crate) const CACHE_BYTES: &str = "atsdb.cache_bytes";
-/// How many threads work on queries.
+/// The number of threads for queries.
 pub(crate) const THREADS: &str = "atsdb.threads";
 /// The time limit of a query, in seconds.
 pub(crate) const TIMEOUT_SECONDS: &str = "atsdb.timeout_seconds";
@@ -32,13 +32,13 @@ pub(crate) const INGEST_TIME: &str = "atsdb.ingest.time";
 pub(crate) const INGEST_TIME_UNIT: &str = "atsdb.ingest.time_unit";
 /// The mapped columns of such a table: `sensor:u32,status:u8`.
 pub(crate) const INGEST_MAP: &str = "atsdb.ingest.map";
-/// How wide its slices are.
+/// The width of its slices.
 pub(crate) const INGEST_SLICE: &str = "atsdb.ingest.slice";
 /// Its series key: `sensor`.
 pub(crate) const INGEST_KEY: &str = "atsdb.ingest.key";
 /// How long its rows are kept.
 pub(crate) const INGEST_RETENTION: &str = "atsdb.ingest.retention";
-/// The id of a batch, which counts once.
+/// The id of a batch. A batch with the same id is stored once.
 pub(crate) const INGEST_BATCH_ID: &str = "atsdb.ingest.batch_id";
 
 /// Whether parameters are matched by name.
@@ -69,7 +69,7 @@ pub(crate) fn flag(key: &str, value: &OptionValue) -> Result<bool> {
     found.ok_or_else(|| wrong(key, value, "true or false"))
 }
 
-/// A number of bytes: `268435456`, or with a unit as `256 MiB`.
+/// A number of bytes: `268435456`, or with a unit, such as `256 MiB`.
 pub(crate) fn byte_count(key: &str, value: &OptionValue) -> Result<usize> {
     let bytes = match value {
         OptionValue::String(text) => atsdb::size::parse_size(text).ok(),
@@ -80,14 +80,14 @@ pub(crate) fn byte_count(key: &str, value: &OptionValue) -> Result<usize> {
     bytes.ok_or_else(|| wrong(key, value, "a number of bytes, such as 268435456 or 256 MiB"))
 }
 
-/// A number from 1 on.
+/// An integer of at least 1.
 pub(crate) fn count(key: &str, value: &OptionValue) -> Result<usize> {
     let count = match value {
         OptionValue::String(text) => text.parse().ok(),
         OptionValue::Int(count) => usize::try_from(*count).ok(),
         _ => None,
     };
-    count.filter(|count| *count > 0).ok_or_else(|| wrong(key, value, "a number from 1 on"))
+    count.filter(|count| *count > 0).ok_or_else(|| wrong(key, value, "an integer of at least 1"))
 }
 
 /// A time in seconds.

@@ -1,4 +1,4 @@
-//! Search patterns for names: `%` stands for any text, `_` for any one character. Case is ignored, as in SQL.
+//! Search patterns for names: `%` matches any text, `_` any one character. Case is ignored, as in SQL.
 
 /// A filter for names. Without a pattern every name fits.
 #[derive(Debug, Clone)]

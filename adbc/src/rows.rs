@@ -69,7 +69,7 @@ impl Iterator for RowStream {
             }
             Ok((Some(Err(error)), _)) => Some(Err(ArrowError::ExternalError(Box::new(error)))),
             Err(panic) => {
-                let message = format!("reading the rows failed inside: {}", text_of(panic.as_ref()));
+                let message = format!("internal error: reading the rows panicked: {}", text_of(panic.as_ref()));
                 Some(Err(ArrowError::ExternalError(message.into())))
             }
         }

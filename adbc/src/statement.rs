@@ -51,7 +51,7 @@ impl AtsdbStatement {
         }
     }
 
-    /// Bulk ingestion, if this statement is one: the number of rows.
+    /// Runs the bulk ingestion, if this statement is one. Returns the number of rows.
     fn ingest(&mut self) -> Result<Option<u64>> {
         let Some(table) = self.ingestion.table.clone() else { return Ok(None) };
         let data = self.take_bound().ok_or_else(|| invalid_state("no data is bound to ingest"))?;
@@ -67,8 +67,8 @@ impl AtsdbStatement {
         Ok(is_needed.then_some((statement, data)))
     }
 
-    /// Executes the text without parameters: all its statements. The answer of the last one; the rows of the others are
-    /// read and forgotten.
+    /// Executes the text without parameters: all its statements. Returns the answer of the last one. The rows of the
+    /// others are read and dropped.
     fn last_answer(&self) -> Result<Answer> {
         let text = self.text()?;
         let (session, mut answer) = (self.link.session(), None);
@@ -86,7 +86,7 @@ impl AtsdbStatement {
     fn change(&self, statement: &BoundStatement, data: BoundData) -> Result<Option<u64>> {
         let is_one_row = matches!(&data, BoundData::Batch(batch) if batch.num_rows() == 1);
         if is_one_row {
-            // A store retries one statement by itself if others were faster, but no transaction.
+            // A store retries a single statement after a conflict, but not a transaction.
             self.link.begin_before(statement.prepared.statement().text())?;
             return change_per_row(&self.link, &self.link.session(), statement, data);
         }
@@ -200,7 +200,8 @@ impl Statement for AtsdbStatement {
                 return self.change(&statement, data).map(|_| nothing());
             }
             if ["INSERT", "REPLACE", "UPDATE", "DELETE"].contains(&word.as_str()) {
-                // Each row's change is done when its rows are read, so all are read within the transaction.
+                // The change of each row is applied when its result is read, so all results are read within the
+                // transaction.
                 let session = self.link.session();
                 return self.link.in_transaction(|_| {
                     let mut rows = RowsPerRow::new(Arc::clone(&self.link), session, statement, data);
@@ -244,8 +245,9 @@ impl Statement for AtsdbStatement {
 
     fn get_parameter_schema(&self) -> Result<Schema> {
         let prepared = self.prepared.as_ref();
-        let prepared =
-            prepared.ok_or_else(|| invalid_state("the statement is not prepared, or is several: prepare one"))?;
+        let prepared = prepared.ok_or_else(|| {
+            invalid_state("the statement is not prepared, or the text has several statements: prepare one")
+        })?;
         let names = self.text.as_ref().map_or(&[][..], |text| &text.names);
         let field = |(at, data_type): (usize, &atsdb::arrow::datatypes::DataType)| {
             Field::new(names.get(at).and_then(Option::as_deref).unwrap_or_default(), data_type.clone(), true)
@@ -273,7 +275,7 @@ impl Statement for AtsdbStatement {
     }
 
     fn set_substrait_plan(&mut self, _: impl AsRef<[u8]>) -> Result<()> {
-        Err(not_implemented("plans of Substrait are not read: write SQL"))
+        Err(not_implemented("Substrait plans are not supported: use SQL"))
     }
 
     fn get_cancel_handle(&self) -> Box<dyn CancelHandle> {

@@ -101,7 +101,7 @@ fn column_type_of(field: &Field) -> Result<(ColumnType, Option<MapWidth>)> {
         T::Date64 => ColumnType::Timestamp(TimeUnit::Millisecond),
         other => {
             let message = format!("column {}: no table holds the type {other}", field.name());
-            return Err(not_implemented(format!("{message} (cast it before, to DOUBLE or text for example)")));
+            return Err(not_implemented(format!("{message} (cast it first, for example to DOUBLE or text)")));
         }
     };
     if field.name().is_empty() {

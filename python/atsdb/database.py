@@ -88,10 +88,10 @@ def open(
 ) -> Database:
     """Opens the store at a URL: a path, ``sqlite:DIR?shards=N``, ``postgresql://...``, ``mariadb://...`` or ``memory:``.
 
-    ``durability`` is what an acknowledged commit survives: ``"full"``, ``"normal"`` or ``"off"``. With ``create`` the store
-    is created if it does not exist. ``maintenance`` seals slices and drops expired ones in the background.
-    All queries together use ``threads`` threads and ``memory_bytes`` of memory, one alone half of these; ``timeout`` is the
-    longest that one may take, in seconds. ``cache_bytes`` is the size of the cache of columns.
+    ``durability`` is ``"full"``, ``"normal"`` or ``"off"``: the event that an acknowledged commit survives. With
+    ``create`` the store is created if it does not exist. ``maintenance`` seals slices and drops expired ones in the
+    background. All queries together use ``threads`` threads and ``memory_bytes`` of memory, and a single one half of
+    that. ``timeout`` is the time limit of a query in seconds. ``cache_bytes`` is the size of the cache of columns.
     """
     options = _StoreOptions(
         durability, create, read_only, maintenance, password, cache_bytes, memory_bytes, threads, timeout
@@ -110,7 +110,7 @@ class Database:
         self._free: list[Session] = []
         #: The sessions of threads that have a transaction open.
         self._pinned: dict[int, Session] = {}
-        #: Sessions that are at work, or whose results are read.
+        #: Sessions that run a statement, or whose results are being read.
         self._busy: set[Session] = set()
 
     def _open_store(self) -> Store:
@@ -132,7 +132,7 @@ class Database:
         return session
 
     def _give(self, session: Session) -> None:
-        """Pins a session whose transaction is open to this thread; others are free."""
+        """Pins the session to this thread if its transaction is open, and frees it otherwise."""
         thread, is_open = threading.get_ident(), session.in_transaction
         with self._lock:
             self._busy.discard(session)
@@ -147,8 +147,8 @@ class Database:
     def sql(self, query: str, params: Parameters = None) -> Result:
         """Runs one or several SQL statements and returns the result of the last one.
 
-        ``params`` are the values of ``?`` or ``$1`` as a sequence, or of ``$name`` as a mapping. Nothing in a value is ever
-        read as SQL.
+        ``params`` are the values of ``?`` or ``$1`` as a sequence, or of ``$name`` as a mapping. A value is never
+        parsed as SQL.
         """
         session = self._take()
         try:
@@ -186,7 +186,7 @@ class Database:
         if isinstance(table, type):
             return self._append_instances(table, data, id)
         if not isinstance(table, str):
-            raise TypeError(f"a table is named by a str, not {type(table).__name__}")
+            raise TypeError(f"the name of a table is a str, not {type(table).__name__}")
         with self._session() as session:
             done = session.append_arrow(table, _arrow(data), id)
             if done is None:
@@ -226,8 +226,8 @@ class Database:
             return session.create_table(declaration(cls))
 
     def rows(self, cls: type, where: str = "TRUE", params: Parameters = None) -> Iterator[Any]:
-        """The rows of a declared class's table as its instances, in bounded memory. Fields that are no columns have their
-        defaults."""
+        """The rows of a declared class's table as its instances, in bounded memory. Fields that are not columns
+        have their defaults."""
         declared = declaration(cls)
         names = ", ".join(quoted(column.name) for column in declared.columns)
         attributes = [column.attribute for column in declared.columns]
@@ -289,7 +289,7 @@ class Database:
         those of ``atsdb import``. ``map`` names columns, or gives their widths.
         """
         if self.in_transaction:
-            raise BY_KIND["usage"]("an import is a batch of its own", "import outside of the transaction")
+            raise BY_KIND["usage"]("an import is a separate batch", "import outside of the transaction")
         paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
         options = _ImportOptions(
             format,
@@ -406,7 +406,7 @@ def _rows(data: Any) -> Iterable[Any]:
 
 
 def _arrow(data: Any) -> Any:
-    """A frame whose own export needs options, as something that exports Arrow."""
+    """Converts a frame whose Arrow export needs options to an object that exports Arrow without them."""
     module = type(data).__module__.partition(".")[0]
     if module == "pandas" and hasattr(data, "columns"):
         import pyarrow

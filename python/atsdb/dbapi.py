@@ -251,7 +251,7 @@ class Cursor:
             for parameters in sets:
                 rows = session.execute(operation, parameters)
                 if rows.description is not None:
-                    raise ProgrammingError("executemany is for statements that answer no rows")
+                    raise ProgrammingError("executemany is for statements that return no rows")
                 counts.append(rows.row_count)
         except BaseException:
             if is_own:
@@ -324,10 +324,10 @@ def _append_all(session: Session, operation: str, sets: list[Any]) -> int | None
     except errors.BY_KIND["not_found"]:
         return None
     columns = of_table if listed is None else [_unquoted(name.strip()) for name in listed.split(",")]
-    # Columns that are not named have their defaults: only INSERT knows them.
+    # Columns that are not named get their defaults, which only INSERT knows.
     if len(columns) != len(of_table) or asked != len(columns):
         return None
-    # `None` if a value does not fit as it is: INSERT converts more, and reports better what is wrong.
+    # `None` if a value does not fit unchanged: INSERT converts more types, and its errors are more precise.
     return session.append_all(_unquoted(table), sets, columns)
 
 

@@ -31,7 +31,7 @@ class Error(Exception):
 
 
 class InterfaceError(Error):
-    """The interface was used wrongly, not the database."""
+    """The interface, not the database, was used wrongly."""
 
 
 class DatabaseError(Error):

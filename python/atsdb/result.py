@@ -94,9 +94,9 @@ class Result:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows that are left as a stream of Arrow batches, by the PyCapsule protocol. Nothing is copied."""
         if self._waiting:
-            raise BY_KIND["usage"]("rows of this result are read as tuples", "read a result in one way")
+            raise BY_KIND["usage"]("rows of this result were already read as tuples", "read it as tuples or as Arrow")
         capsule = self._rows.stream()
-        # The session works for the owner of the stream.
+        # The session now belongs to the owner of the stream.
         self._lent, self._release = self._release, None
         return capsule
 

@@ -128,7 +128,7 @@ class AtsdbCompiler(compiler.SQLCompiler):
 
 
 class AtsdbExecutionContext(default.DefaultExecutionContext):
-    """Statements as they are."""
+    """Passes statements on unchanged."""
 
 
 class AtsdbDialect(default.DefaultDialect):

@@ -48,10 +48,10 @@ def column(
     """Describes a field's column, in ``Annotated[...]``.
 
     ``type`` is a type of SQL. ``map`` (``"u8"``, ``"u16"`` or ``"u32"``) makes a mapped column, whose dictionary holds up
-    to 256, 65,536 or 4,294,967,296 strings. ``rename`` is the column's name. A field with ``skip`` is no column.
+    to 256, 65,536 or 4,294,967,296 strings. ``rename`` is the column's name. A field with ``skip`` is not a column.
     """
     if skip and (type or map or rename):
-        raise BY_KIND["usage"]("a skipped field is no column", "drop skip, or the other options")
+        raise BY_KIND["usage"]("a skipped field is not a column", "drop skip, or the other options")
     return Column(type, map, rename, skip)
 
 
@@ -115,7 +115,7 @@ def table(
 
     def declare(cls: _Class) -> _Class:
         if not dataclasses.is_dataclass(cls):
-            raise BY_KIND["usage"](f"{cls.__name__} is no dataclass", "write @atsdb.table above @dataclass")
+            raise BY_KIND["usage"](f"{cls.__name__} is not a dataclass", "write @atsdb.table above @dataclass")
         cls.__atsdb_table__ = options  # type: ignore[attr-defined]
         return cls
 
@@ -210,7 +210,7 @@ def _field_column(cls: type, attribute: str, hint: Any, options: TableOptions) -
     if sql_type is None:
         sql_type = _TIMESTAMPS.get(options.unit) if python_type is datetime.datetime else _SQL_TYPES.get(python_type)
     if sql_type is None:
-        message = f"the field {cls.__name__}.{attribute} has a type that is no column's: {python_type!r}"
+        message = f"the field {cls.__name__}.{attribute} has a type that no column can have: {python_type!r}"
         raise BY_KIND["usage"](message, "annotate it: Annotated[..., atsdb.column('TYPE OF SQL')]")
     return FieldColumn(attribute, only("rename") or attribute, sql_type, nullable, only("map"))
 

@@ -40,8 +40,8 @@ pub(crate) fn import_batches(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn
         let capsule = method.call0()?;
         let capsule = capsule.cast::<PyCapsule>()?;
         let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
-        // SAFETY: the capsule's name tells what it points to. The stream is moved out, and a released one is left
-        // behind.
+        // SAFETY: the capsule's name identifies the type that it points to. The stream is moved out, and a released one
+        // is left behind.
         let reader = unsafe { ArrowArrayStreamReader::from_raw(pointer.as_ptr()) };
         let reader = reader.map_err(|error| PyTypeError::new_err(error.to_string()))?;
         return Ok(Some(Box::new(reader)));
@@ -52,8 +52,8 @@ pub(crate) fn import_batches(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn
     let (schema, array) = (pair.get_item(0)?, pair.get_item(1)?);
     let schema = schema.cast::<PyCapsule>()?.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     let array = array.cast::<PyCapsule>()?.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
-    // SAFETY: the capsules' names tell what they point to. Both structures are moved out, and released ones are left
-    // behind.
+    // SAFETY: the capsules' names identify the types that they point to. Both structures are moved out, and released
+    // ones are left behind.
     let (schema, array) =
         unsafe { (FFI_ArrowSchema::from_raw(schema.as_ptr()), FFI_ArrowArray::from_raw(array.as_ptr())) };
     // SAFETY: the exporter of both guarantees that the array has this schema.
@@ -68,6 +68,6 @@ pub(crate) fn import_batches(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn
 fn batch_of(array: &atsdb::arrow::array::ArrayRef) -> Result<RecordBatch> {
     match array.as_any().downcast_ref::<StructArray>() {
         Some(columns) if columns.nulls().is_none_or(|nulls| nulls.null_count() == 0) => Ok(RecordBatch::from(columns)),
-        _ => Err(Error::usage("an Arrow array that is appended is one of structs, whose fields are the columns")),
+        _ => Err(Error::usage("an Arrow array to append must be a struct array, whose fields are the columns")),
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn objects(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Py<PyAn
         DataType::Dictionary(..) => of_dictionary(py, column),
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => lists(py, column),
         DataType::Struct(_) => structs(py, column),
-        other => Err(refused(py, &format!("a column of type {other} has no Python objects"))),
+        other => Err(refused(py, &format!("a column of type {other} cannot be converted to Python objects"))),
     }
 }
 
@@ -106,7 +106,7 @@ fn timestamps(py: Python<'_>, column: &ArrayRef, unit: TimeUnit, zone: Option<&s
             }
         }
     };
-    let out_of_range = || refused(py, "a time before the year 1 or after 9999 is no datetime");
+    let out_of_range = || refused(py, "a datetime cannot hold a time before the year 1 or after 9999");
     each(py, column, column, |_, row| {
         let (microseconds, nanosecond) = parts(row).ok_or_else(out_of_range)?;
         let moment = datetime(py, microseconds, zone).map_err(|_| out_of_range())?;
@@ -122,7 +122,7 @@ fn times_of_day(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Py<PyAny>>> {
     each(py, &column, column.as_primitive::<Time64NanosecondType>(), |times, row| {
         let (seconds, rest) = (times.value(row) / 1_000_000_000, times.value(row) % 1_000_000_000);
         if rest % 1_000 != 0 {
-            return Err(refused(py, "a time counts microseconds: this one is finer"));
+            return Err(refused(py, "a Python time counts microseconds, but this one has nanoseconds"));
         }
         let (hour, minute, second) = ((seconds / 3_600) as u8, (seconds / 60 % 60) as u8, (seconds % 60) as u8);
         PyTime::new(py, hour, minute, second, (rest / 1_000) as u32, None)?.into_py_any(py)
@@ -140,7 +140,7 @@ fn durations(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Py<PyAny>>> {
     let type_before = column.data_type().clone();
     let column_after = converted(py, column, &DataType::Duration(TimeUnit::Microsecond))?;
     if &converted(py, &column_after, &type_before)? != column {
-        return Err(refused(py, "a timedelta counts microseconds: this duration is finer, or too long"));
+        return Err(refused(py, "a timedelta counts microseconds, but this duration is finer or too long"));
     }
     each(py, &column_after, column_after.as_primitive::<DurationMicrosecondType>(), |durations, row| {
         timedelta(py, 0, durations.value(row))
@@ -152,7 +152,7 @@ fn intervals(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Py<PyAny>>> {
     each(py, &column, column.as_primitive::<IntervalMonthDayNanoType>(), |intervals, row| {
         let interval = intervals.value(row);
         if interval.months != 0 || interval.nanoseconds % 1_000 != 0 {
-            return Err(refused(py, "an interval of months or nanoseconds is no timedelta"));
+            return Err(refused(py, "a timedelta cannot hold an interval of months or nanoseconds"));
         }
         timedelta(py, interval.days.into(), interval.nanoseconds / 1_000)
     })

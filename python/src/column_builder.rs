@@ -97,7 +97,7 @@ impl ColumnBuilder {
                 Ok(bytes) => builder.append_value(bytes.as_bytes()),
                 // Not `bytes(5)`, which would be five zeros.
                 Err(_) if value.is_instance_of::<PyInt>() => {
-                    return Err(PyTypeError::new_err("an int is given where bytes are expected"));
+                    return Err(PyTypeError::new_err("bytes are expected, not an int"));
                 }
                 Err(_) => builder.append_value(value.py().get_type::<PyBytes>().call1((value,))?.extract::<&[u8]>()?),
             },
@@ -131,7 +131,7 @@ fn out_of_range() -> PyErr {
     PyOverflowError::new_err("the value is out of range")
 }
 
-/// A float, or an integer that is one.
+/// A float, or an integer that a float holds exactly.
 fn double(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     let number: f64 = value.extract()?;
     if value.is_instance_of::<PyFloat>() || !value.is_instance_of::<PyInt>() {
@@ -139,11 +139,11 @@ fn double(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
     match value.py().get_type::<PyInt>().call1((number,))?.eq(value)? {
         true => Ok(number),
-        false => Err(PyValueError::new_err(format!("{value} is no exact float"))),
+        false => Err(PyValueError::new_err(format!("{value} is not exact as a float"))),
     }
 }
 
-/// The nearest number of 32 bits: Python's floats have no other way to be one.
+/// The nearest 32-bit number, since Python's floats have 64 bits.
 fn single(value: &Bound<'_, PyAny>) -> PyResult<f32> {
     let number = double(value)?;
     let nearest = number as f32;
@@ -153,11 +153,11 @@ fn single(value: &Bound<'_, PyAny>) -> PyResult<f32> {
 fn text<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyString>> {
     value.cast::<PyString>().map_err(|_| {
         let found = value.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
-        PyTypeError::new_err(format!("a value of type {found} is given where a str is expected"))
+        PyTypeError::new_err(format!("a str is expected, not a value of type {found}"))
     })
 }
 
-/// A count of a unit since 1970: an integer is one already.
+/// A count of a unit since 1970. An integer is taken as it is.
 fn count(value: &Bound<'_, PyAny>, per_second: i64) -> PyResult<i64> {
     match value.is_instance_of::<PyInt>() {
         true => value.extract(),
@@ -169,7 +169,7 @@ fn count(value: &Bound<'_, PyAny>, per_second: i64) -> PyResult<i64> {
 fn exact(value: &Bound<'_, PyAny>, step: i128) -> PyResult<i64> {
     let Some(nanoseconds) = nanoseconds(value)? else {
         let found = value.get_type().name()?;
-        return Err(PyTypeError::new_err(format!("a value of type {found} is given where a time is expected")));
+        return Err(PyTypeError::new_err(format!("a time is expected, not a value of type {found}")));
     };
     if nanoseconds.rem_euclid(step) != 0 {
         return Err(PyValueError::new_err(format!("{value} is finer than the column's unit")));

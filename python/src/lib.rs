@@ -22,7 +22,7 @@ mod waiting;
 
 use pyo3::prelude::*;
 
-/// What only Rust can do for the package `atsdb`.
+/// The extension module of the package `atsdb`.
 #[pymodule]
 mod _atsdb {
     #[pymodule_export]

@@ -1,5 +1,5 @@
-//! Python values as values of parameters, each with the SQL type that follows from its Python type. A text has none: it
-//! is read as a value of the type that its place in the statement needs, as a quoted text is.
+//! Python values as values of parameters, each with the SQL type that follows from its Python type. A text has no type:
+//! like a quoted text, it is parsed as the type that the statement needs at its place.
 
 use crate::time_value::nanoseconds;
 use atsdb::arrow::array::{
@@ -71,7 +71,7 @@ fn one(array: &dyn Array) -> PyResult<ParameterValue> {
     ParameterValue::from_array(array, 0).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// BIGINT; beyond it BIGINT UNSIGNED, then a decimal number.
+/// BIGINT if the value fits, else BIGINT UNSIGNED, else a decimal number.
 fn integer(value: &Bound<'_, PyAny>) -> PyResult<ParameterValue> {
     if let Ok(value) = value.extract::<i64>() {
         return Ok(value.into());
@@ -83,7 +83,7 @@ fn integer(value: &Bound<'_, PyAny>) -> PyResult<ParameterValue> {
     decimal_of(number.cast::<PyString>()?.to_str()?, 0)
 }
 
-/// A time with a zone is one in UTC. One without a zone has none, which as a stored time is UTC, too.
+/// A time with a zone becomes a time in UTC. A time without a zone stays without; stored, it counts as UTC, too.
 fn timestamp(value: &Bound<'_, PyAny>, nanoseconds: i128) -> PyResult<ParameterValue> {
     let has_zone = value.is_instance_of::<PyDateTime>() && !value.getattr("tzinfo")?.is_none();
     let zone = has_zone.then_some("UTC");
@@ -114,7 +114,7 @@ fn decimal(value: &Bound<'_, PyAny>) -> PyResult<ParameterValue> {
     decimal_of(text.cast::<PyString>()?.to_str()?, (-exponent).max(0))
 }
 
-/// A decimal number from its digits, `scale` of which are behind the point.
+/// A decimal number from its digits, `scale` of which are after the decimal point.
 fn decimal_of(text: &str, scale: i64) -> PyResult<ParameterValue> {
     let too_long = || PyValueError::new_err(format!("{text:.60} has more than {DECIMAL_DIGITS_MAX} digits"));
     let digits: String = text.chars().filter(|letter| *letter != '.').collect();

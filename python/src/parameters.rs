@@ -15,7 +15,7 @@ pub(crate) struct BoundText {
 }
 
 impl BoundText {
-    /// The types that the values have by themselves. A text and NULL have that of the place that they stand at.
+    /// The types of the values. A text and NULL have no type: the statement determines it.
     pub(crate) fn declared_types(&self) -> Vec<Option<DataType>> {
         let own = |value: &ParameterValue| match value.data_type() {
             DataType::Utf8 | DataType::Null => None,
@@ -28,16 +28,16 @@ impl BoundText {
 /// Binds values to the parameters of a text. A sequence has the values of `?` and `$1`, a mapping those of `$name`.
 pub(crate) fn bound(py: Python<'_>, text: &str, values: Option<&Bound<'_, PyAny>>) -> PyResult<BoundText> {
     let given = match values.filter(|values| !values.is_none()) {
-        None => Values::None,
+        None => PassedValues::None,
         Some(values) if values.is_instance_of::<PyTuple>() || values.is_instance_of::<PyList>() => {
-            Values::Sequence(values.cast::<PySequence>()?.clone())
+            PassedValues::Sequence(values.cast::<PySequence>()?.clone())
         }
         Some(values) if values.is_instance_of::<PyString>() => {
             return Err(PyTypeError::new_err("parameters are a sequence or a mapping, not a str"));
         }
         Some(values) => match values.cast::<PyMapping>() {
-            Ok(mapping) => Values::Mapping(mapping.clone()),
-            Err(_) => Values::Sequence(values.cast::<PySequence>()?.clone()),
+            Ok(mapping) => PassedValues::Mapping(mapping.clone()),
+            Err(_) => PassedValues::Sequence(values.cast::<PySequence>()?.clone()),
         },
     };
     let NumberedText { text, names } = NumberedText::new(text).map_err(|error| exception(py, &error))?;
@@ -48,13 +48,13 @@ pub(crate) fn bound(py: Python<'_>, text: &str, values: Option<&Bound<'_, PyAny>
 }
 
 /// The values that were passed.
-enum Values<'py> {
+enum PassedValues<'py> {
     None,
     Sequence(Bound<'py, PySequence>),
     Mapping(Bound<'py, PyMapping>),
 }
 
-impl<'py> Values<'py> {
+impl<'py> PassedValues<'py> {
     /// The value of the parameter at a position, counted from 0, which may have a name.
     fn value(&self, py: Python<'py>, at: usize, name: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         let message = match (self, name) {
@@ -71,7 +71,7 @@ impl<'py> Values<'py> {
         Err(wrong(py, &message))
     }
 
-    /// A value too many is as wrong as one too few.
+    /// Refuses more values than the statement has parameters.
     fn check_used(&self, py: Python<'py>, used: usize) -> PyResult<()> {
         match self {
             Self::Sequence(values) if values.len()? > used => {

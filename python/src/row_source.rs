@@ -11,16 +11,16 @@ use pyo3::types::{PyDict, PyIterator, PyList, PySequence, PyString, PyTuple};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How many rows are converted before they are handed on.
+/// The number of rows that are converted together.
 const BATCH_ROWS: usize = 65_536;
 
 /// An iterable of rows, read batch by batch.
 pub(crate) struct RowSource<'py> {
     rows: Bound<'py, PyIterator>,
     table: String,
-    /// The columns that rows give, in the order of tuples.
+    /// The columns that rows have values for, in the order of tuples.
     columns: Vec<Column>,
-    /// For objects that are no tuples or mappings: the attribute of each column.
+    /// For objects that are neither tuples nor mappings: the attribute of each column.
     attributes: Option<Vec<Py<PyString>>>,
     builders: Vec<ColumnBuilder>,
     /// The column of each key that was seen in a mapping.
@@ -30,8 +30,8 @@ pub(crate) struct RowSource<'py> {
 }
 
 impl<'py> RowSource<'py> {
-    /// Rows for a table. `columns` names those that rows give, all if there are none; `attributes` the attributes of
-    /// objects that they come from.
+    /// Rows for a table. `columns` names the columns that rows have values for; an empty list means all. `attributes`
+    /// names the attributes of objects that they are read from.
     pub(crate) fn new(
         rows: &Bound<'py, PyAny>,
         definition: &TableDefinition,
@@ -132,7 +132,7 @@ impl<'py> RowSource<'py> {
         Ok(position)
     }
 
-    /// The error of a value, with its place.
+    /// The error of a value, with its row and column.
     fn at(&self, py: Python<'_>, position: usize, error: &PyErr) -> PyErr {
         let (row, column) = (self.row_count + 1, &self.columns[position].name);
         refused(py, &format!("table {}, row {row}, column {column}: {}", self.table, error.value(py)))

@@ -23,14 +23,14 @@ pub(crate) struct Rows {
     schema: Option<SchemaRef>,
     verb: &'static str,
     row_count: Option<u64>,
-    reading: Mutex<Option<Reading>>,
+    reading: Mutex<Option<UnreadRows>>,
     interrupt: InterruptHandle,
     /// The exception that a signal's handler raised while a stream was read.
     raised: Arc<Mutex<Option<PyErr>>>,
 }
 
 /// Rows that are not read yet.
-struct Reading {
+struct UnreadRows {
     rows: atsdb::sql::Rows,
     /// The batch that is being read, and how many of its rows are.
     batch: Option<(RecordBatch, usize)>,
@@ -45,7 +45,7 @@ impl Rows {
         match answer {
             Answer::Rows(rows) => {
                 let schema = Some(rows.schema());
-                let reading = Mutex::new(Some(Reading { rows, batch: None, session }));
+                let reading = Mutex::new(Some(UnreadRows { rows, batch: None, session }));
                 Self { schema, verb: "SELECT", row_count: None, reading, interrupt, raised }
             }
             Answer::Done { verb, row_count } => {
@@ -54,7 +54,7 @@ impl Rows {
         }
     }
 
-    fn reading(&self) -> MutexGuard<'_, Option<Reading>> {
+    fn reading(&self) -> MutexGuard<'_, Option<UnreadRows>> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,13 +65,13 @@ impl Rows {
 
 #[pymethods]
 impl Rows {
-    /// What was done: `SELECT` for rows.
+    /// The kind of statement: `SELECT` for rows.
     #[getter]
     fn verb(&self) -> &'static str {
         self.verb
     }
 
-    /// How many rows were changed; `None` for a query.
+    /// The number of changed rows; `None` for a query.
     #[getter]
     fn row_count(&self) -> Option<u64> {
         self.row_count
@@ -94,7 +94,7 @@ impl Rows {
         self.reading().is_none()
     }
 
-    /// At most `count` rows as tuples, fewer at the end alone.
+    /// At most `count` rows as tuples; fewer only at the end.
     #[pyo3(signature = (count = None))]
     fn fetch<'py>(&self, py: Python<'py>, count: Option<usize>) -> PyResult<Bound<'py, PyList>> {
         let fetched = PyList::empty(py);
@@ -105,7 +105,7 @@ impl Rows {
                 let next = wait_for(py, || self.interrupt.interrupt(), || reading.rows.next().transpose())?;
                 match next {
                     Some(batch) => reading.batch = Some((batch, 0)),
-                    // Dropped: the session is free.
+                    // Dropping it frees the session.
                     None => return Ok(fetched),
                 }
                 continue;
@@ -149,7 +149,7 @@ impl Rows {
         raised.map_or(Ok(()), Err)
     }
 
-    /// Gives up the rows that are not read.
+    /// Discards the rows that are not read.
     fn close(&self) {
         drop(self.reading().take());
     }
@@ -195,21 +195,22 @@ impl Drop for StreamReader {
 enum Source {
     Empty,
     /// The calling thread reads the rows.
-    Direct(Option<RecordBatch>, Box<Reading>),
-    /// A separate thread reads the rows, so that the calling one, Python's main thread, can look for Ctrl-C meanwhile.
+    Direct(Option<RecordBatch>, Box<UnreadRows>),
+    /// A separate thread reads the rows, so that the calling one, Python's main thread, can check for Ctrl-C in the
+    /// meantime.
     Pumped(Mutex<Receiver<Result<RecordBatch>>>),
 }
 
 impl Source {
-    fn direct(mut reading: Reading) -> Self {
+    fn direct(mut reading: UnreadRows) -> Self {
         Self::Direct(rest_of(&mut reading), Box::new(reading))
     }
 
-    fn pumped(mut reading: Reading) -> Result<Self> {
+    fn pumped(mut reading: UnreadRows) -> Result<Self> {
         let (sender, receiver) = sync_channel(WAITING_BATCHES);
         let pump = move || {
             let first = rest_of(&mut reading).map(Ok);
-            let Reading { rows, session, .. } = reading;
+            let UnreadRows { rows, session, .. } = reading;
             for batch in first.into_iter().chain(rows) {
                 if sender.send(batch).is_err() {
                     break;
@@ -225,7 +226,7 @@ impl Source {
 }
 
 /// The rows of the batch that was being read.
-fn rest_of(reading: &mut Reading) -> Option<RecordBatch> {
+fn rest_of(reading: &mut UnreadRows) -> Option<RecordBatch> {
     reading.batch.take().map(|(batch, read)| batch.slice(read, batch.num_rows() - read))
 }
 

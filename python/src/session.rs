@@ -55,7 +55,8 @@ impl Session {
         self.session.interrupt_handle().interrupt();
     }
 
-    /// Appends what exports Arrow: the number of rows and whether they were stored, or `None` if it exports nothing.
+    /// Appends data that exports Arrow. Returns the number of rows and whether they were stored, or `None` if the data
+    /// does not export Arrow.
     #[pyo3(signature = (table, data, id = None))]
     fn append_arrow(
         &self,
@@ -65,7 +66,7 @@ impl Session {
         id: Option<&str>,
     ) -> PyResult<Option<(u64, bool)>> {
         let Some(mut batches) = import_batches(data)? else { return Ok(None) };
-        let mut target = raised(py, Target::new(self, table, id))?;
+        let mut target = raised(py, AppendTarget::new(self, table, id))?;
         let stop = AtomicBool::new(false);
         let done = wait_for(
             py,
@@ -95,7 +96,7 @@ impl Session {
         attributes: Option<Vec<Bound<'_, PyString>>>,
         id: Option<&str>,
     ) -> PyResult<(u64, bool)> {
-        let mut target = raised(py, Target::new(self, table, id))?;
+        let mut target = raised(py, AppendTarget::new(self, table, id))?;
         let mut source = RowSource::new(rows, &target.table.definition, columns, attributes)?;
         while let Some(batch) = source.next_batch()? {
             self.wait_for(py, || target.append(&batch))?;
@@ -112,7 +113,7 @@ impl Session {
         rows: &Bound<'_, PyAny>,
         columns: Option<Vec<String>>,
     ) -> PyResult<Option<u64>> {
-        let mut target = raised(py, Target::new(self, table, None))?;
+        let mut target = raised(py, AppendTarget::new(self, table, None))?;
         let mut source = RowSource::new(rows, &target.table.definition, columns, None)?;
         let mut batches = Vec::new();
         loop {
@@ -132,7 +133,7 @@ impl Session {
         Ok(table.definition.columns.into_iter().map(|column| column.name).collect())
     }
 
-    /// Creates a table, unless one with the same columns is there; the statement that declares it.
+    /// Creates a table, unless one with the same columns exists. Returns the statement that declares it.
     fn create_table(&self, py: Python<'_>, declaration: TableDeclaration) -> PyResult<String> {
         let definition = raised(py, declaration.definition())?;
         let statement = BoundText { text: atsdb::sql::create_table_sql(&definition), values: Vec::new() };
@@ -147,7 +148,7 @@ impl Session {
     }
 }
 
-/// Executes statements one by one. Rows of all but the last one are read and forgotten.
+/// Executes statements one by one. The rows of all but the last one are read and dropped.
 fn last_answer(session: &atsdb::sql::Session, asked: &BoundText) -> Result<Answer> {
     let declared = asked.declared_types();
     let mut answer = None;
@@ -173,7 +174,7 @@ fn of_source(error: atsdb::arrow::error::ArrowError) -> Error {
 }
 
 /// The destination of rows: the open transaction, or a separate batch.
-struct Target {
+struct AppendTarget {
     session: Arc<atsdb::sql::Session>,
     table: Table,
     /// `None` in a transaction.
@@ -181,7 +182,7 @@ struct Target {
     row_count: u64,
 }
 
-impl Target {
+impl AppendTarget {
     fn new(session: &Session, table: &str, id: Option<&str>) -> Result<Self> {
         let id = id.map(BatchId::new).transpose()?;
         let is_inside = session.session.in_transaction();

@@ -150,7 +150,7 @@ impl Store {
         Ok(self.database(py)?.warnings().to_vec())
     }
 
-    /// Closes the store once its sessions are gone.
+    /// Closes the store once its sessions have ended.
     fn close(&self, py: Python<'_>) {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
         py.detach(|| drop(open));
@@ -189,7 +189,7 @@ impl Store {
         Ok(shown.map(|table| table.definition.name).collect())
     }
 
-    /// Figures of one table, or of all.
+    /// Figures of one table, or of all tables.
     #[pyo3(signature = (table = None))]
     fn stats<'py>(&self, py: Python<'py>, table: Option<&str>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let database = self.database(py)?;
@@ -215,7 +215,7 @@ impl Store {
         wait_for(py, || (), work)?.iter().map(shown).collect()
     }
 
-    /// Seals the fresh chunks of one table, or of all: bytes before and after.
+    /// Seals the fresh chunks of one table, or of all tables. Returns the bytes before and after.
     #[pyo3(signature = (table = None))]
     fn recompress(&self, py: Python<'_>, table: Option<&str>) -> PyResult<(u64, u64)> {
         let database = self.database(py)?;
@@ -289,7 +289,7 @@ impl Store {
     }
 }
 
-/// A flag that ends a copy, and the callback that looks at it.
+/// A flag that ends a copy, and the callback that checks it.
 fn stoppable(what: &'static str) -> (Arc<AtomicBool>, ProgressCallback) {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);

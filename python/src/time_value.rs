@@ -8,8 +8,8 @@ use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyString, PyTzInfo
 const NANOSECONDS: i128 = 1_000_000_000;
 const DAY_SECONDS: i128 = 86_400;
 
-/// Nanoseconds since 1970 of a `datetime`, a `date`, a `pandas.Timestamp`, a `numpy.datetime64` or a text; `None` if the
-/// value is none of them.
+/// Nanoseconds since 1970 of a `datetime`, a `date`, a `pandas.Timestamp`, a `numpy.datetime64` or a text; `None` for
+/// any other value.
 pub(crate) fn nanoseconds(value: &Bound<'_, PyAny>) -> PyResult<Option<i128>> {
     let py = value.py();
     if value.is_instance_of::<PyDateTime>() {
@@ -39,7 +39,7 @@ pub(crate) fn nanoseconds(value: &Bound<'_, PyAny>) -> PyResult<Option<i128>> {
         let nanoseconds = value.call_method1("astype", ("datetime64[ns]",))?;
         let same = nanoseconds.call_method1("astype", (value.getattr("dtype")?,))?;
         if !same.eq(value)? {
-            return Err(PyValueError::new_err(format!("{value} has no exact count of nanoseconds")));
+            return Err(PyValueError::new_err(format!("{value} is not a whole number of nanoseconds")));
         }
         return Ok(Some(nanoseconds.call_method1("astype", ("int64",))?.extract()?));
     }

@@ -2,7 +2,7 @@
 //! run, and in the main thread in such a way that Ctrl-C ends it.
 //!
 //! Python runs its signal handlers only in the main thread, between two steps of the interpreter. So in the main thread
-//! the work is done by another thread, while this one looks for signals.
+//! another thread does the work, while this one checks for signals.
 
 use crate::failure::exception;
 use atsdb::{Error, Result};
@@ -34,8 +34,8 @@ pub(crate) fn is_main_thread() -> bool {
     MAIN_THREAD.get() == Some(&std::thread::current().id())
 }
 
-/// Does work without the interpreter's lock. If a signal's handler raises an exception meanwhile, as Ctrl-C does,
-/// `interrupt` is called, the work's end is waited for, and the exception is returned.
+/// Does work without the interpreter's lock. If a signal's handler raises an exception in the meantime, as Ctrl-C does,
+/// this calls `interrupt`, waits for the work to end, and returns the exception.
 pub(crate) fn wait_for<T: Send>(
     py: Python<'_>,
     interrupt: impl Fn(),
@@ -64,7 +64,7 @@ pub(crate) fn wait_for<T: Send>(
                     if let Err(signal) = py.check_signals() {
                         raised.get_or_insert(signal);
                     }
-                    // Again and again: the work may have begun after the first time.
+                    // Repeatedly, since the work may have begun after the first call.
                     if raised.is_some() {
                         interrupt();
                     }
@@ -85,13 +85,13 @@ pub(crate) fn wait_for<T: Send>(
 
 fn of_panic(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    Error::internal(format!("the call failed inside: {}", text.unwrap_or("no message")))
+    Error::internal(format!("internal error: the call panicked: {}", text.unwrap_or("no message")))
 }
 
-/// Waits for the next item that another thread sends; `None` when it sends no more. Looks for signals meanwhile, if
-/// this is the main thread: then `interrupt` is called, and the exception that the signal's handler raised is returned.
+/// Waits for the next item that another thread sends; `None` when it sends no more. In the main thread it checks for
+/// signals in the meantime: if a handler raises an exception, this calls `interrupt` and returns the exception.
 pub(crate) fn receive<T: Send>(receiver: &mut Receiver<T>, interrupt: impl Fn()) -> PyResult<Option<T>> {
-    // Most of the time it is there already, and the interpreter's lock is not needed.
+    // Usually the item is available, and the interpreter's lock need not be released.
     match receiver.try_recv() {
         Ok(received) => return Ok(Some(received)),
         Err(TryRecvError::Disconnected) => return Ok(None),

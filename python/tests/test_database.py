@@ -138,7 +138,7 @@ def test_what_a_transaction_cannot_hold_is_refused(readings):
     with readings.transaction():
         with pytest.raises(atsdb.UsageError, match="cannot be a batch with an id"):
             readings.append("readings", [("2024-04-01", "roof", 1.0, 4)], id="x")
-        with pytest.raises(atsdb.UsageError, match="a batch of its own"):
+        with pytest.raises(atsdb.UsageError, match="a separate batch"):
             readings.import_file("x.csv", "readings")
 
 

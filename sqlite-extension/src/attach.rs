@@ -39,7 +39,7 @@ fn attach(context: &Context<'_>, stores: &Arc<Stores>) -> Result<i64> {
             let name = format!("{prefix}{name}");
             if is_taken(host, &name)? {
                 return Err(module_error(format!(
-                    "there is a table {name} already (give the tables of the store a prefix: atsdb_attach('{url}', 'air_'))"
+                    "a table {name} already exists (give the tables of the store a prefix: atsdb_attach('{url}', 'air_'))"
                 )));
             }
         }
@@ -62,7 +62,7 @@ fn attach(context: &Context<'_>, stores: &Arc<Stores>) -> Result<i64> {
     })
 }
 
-/// Whether a table of this name would be hidden, or is in the way.
+/// Whether the name is taken, or a table of this name would be hidden by another one.
 fn is_taken(host: &Connection, name: &str) -> Result<bool> {
     let sql = "SELECT count(*) FROM (SELECT name FROM sqlite_temp_schema UNION ALL SELECT name FROM main.sqlite_schema)
         WHERE name = ?1 COLLATE NOCASE";

@@ -5,8 +5,8 @@
 use crate::error::interrupted;
 use rusqlite::{Connection, Result, ffi};
 
-/// A query that does nothing for about 1,500 steps. SQLite looks at interrupts and calls the host's progress handler
-/// while it runs.
+/// A query that does nothing for about 1,500 steps. While it runs, SQLite checks for interrupts and calls the host's
+/// progress handler.
 const IDLE: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100) SELECT count(*) FROM n";
 
 /// The host's connection.
@@ -39,7 +39,7 @@ impl HostConnection {
         unsafe { ffi::sqlite3_get_autocommit(self.0) != 0 }
     }
 
-    /// An error if the statement that runs was interrupted, or if the progress handler wants it to end.
+    /// An error if the statement that runs was interrupted, or if the progress handler asks for its end.
     pub(crate) fn check_interrupt(self) -> Result<()> {
         let done = self.with(|connection| connection.query_row(IDLE, [], |_| Ok(())));
         match done {

@@ -8,7 +8,7 @@ use crate::plan::{Operator, Plan};
 use crate::shape::{find, shape_of};
 use crate::table::TableState;
 use crate::time_format::TimeWriter;
-use crate::walk::{ReadRows, Walk};
+use crate::walk::{ReadRows, ScanProgress};
 use rusqlite::Result;
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::Value as Operand;
@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub(crate) struct TableCursor {
     base: sqlite3_vtab_cursor,
     table: Arc<TableState>,
-    walk: Option<Walk>,
-    /// For each column of the table its position among those that are read.
+    walk: Option<ScanProgress>,
+    /// For each column of the table its position among the columns that are read.
     slots: Vec<Option<usize>>,
     rows: Option<ReadRows>,
     position: usize,
@@ -56,11 +56,11 @@ impl TableCursor {
         }
         self.slots = vec![None; shape.len()];
         for (slot, column) in plan.columns.iter().enumerate() {
-            let place = self.slots.get_mut(*column).ok_or_else(|| module_error("the plan is of another table"))?;
+            let place = self.slots.get_mut(*column).ok_or_else(|| module_error("the plan belongs to another table"))?;
             *place = Some(slot);
         }
         if let Some(request) = request(&table, *format, plan, operands) {
-            let walk = Walk::new(Arc::clone(stores), snapshot, &table, request, plan.order)?;
+            let walk = ScanProgress::new(Arc::clone(stores), snapshot, &table, request, plan.order)?;
             self.walk = Some(walk);
             self.advance()?;
         }

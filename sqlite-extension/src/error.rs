@@ -33,10 +33,10 @@ pub(crate) fn of_store(error: atsdb_core::Error) -> Error {
     with_code(code, error.to_string())
 }
 
-/// Runs what SQLite has called. A panic becomes an error, since it must not pass through SQLite.
+/// Runs a callback of SQLite. A panic becomes an error, since it must not unwind through SQLite.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        Err(module_error(format!("atsdb failed inside, please report it: {}", panic_text(panic.as_ref()))))
+        Err(module_error(format!("internal error of atsdb, please report it: {}", panic_text(panic.as_ref()))))
     })
 }
 

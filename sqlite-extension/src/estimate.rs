@@ -6,16 +6,17 @@ use atsdb_core::{Bound, ChunkId, DefinitionVersion, Table, TableId};
 use atsdb_engine::ReadSnapshot;
 use std::collections::BTreeMap;
 
-/// The cost of finding chunks, of reading a row and of returning one. For SQLite, a row of its own costs about 3.
+/// The cost of finding chunks, of reading a row and of returning one. In SQLite's units, reading a row of an ordinary
+/// table costs about 3.
 const COST_OF_SCAN: f64 = 30.0;
 const COST_OF_READ: f64 = 0.05;
 const COST_OF_ROW: f64 = 2.0;
-/// How many chunks are looked at for the number of strings of a column.
+/// The number of chunks that are sampled to estimate the number of strings of a column.
 const CHUNKS_SAMPLED: usize = 16;
 
 /// The figures of a table that estimates use.
 #[derive(Debug, Clone)]
-pub(crate) struct Figures {
+pub(crate) struct TableFigures {
     version: (TableId, DefinitionVersion, ChunkId),
     row_count: f64,
     /// The first and last times and the rows of chunks.
@@ -40,8 +41,8 @@ pub(crate) enum TimeBounds {
     Unknown(usize),
 }
 
-impl Figures {
-    /// Whether they are still those of a table in a snapshot.
+impl TableFigures {
+    /// Whether they still describe a table in a snapshot.
     pub(crate) fn are_of(&self, snapshot: &ReadSnapshot, table: &Table) -> bool {
         version(snapshot, table).is_some_and(|version| version == self.version)
     }

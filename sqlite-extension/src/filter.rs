@@ -1,7 +1,7 @@
 //! The values of a plan's terms as a request to the engine.
 //!
-//! SQLite tests each row again, by its own rules for types. So a request may let rows through, and must not lose one: a
-//! term is left out if SQLite would compare its operand by a rule that this module does not know.
+//! SQLite tests each row again, by its own rules for types. So a request may return too many rows, but must not omit a
+//! matching one: a term is left out if SQLite would compare its operand by a rule that this module does not know.
 
 use crate::plan::{Operator, Plan, Term};
 use crate::time_format::{Side, StoredBounds, TimeFormat, TimeScale, number_bounds};
@@ -53,7 +53,7 @@ impl Request {
             (Operator::Is, Operands::One(Operand::Null)) => {
                 return self.narrow_nulls(table, Term { operator: Operator::IsNull, ..term });
             }
-            // Nothing compares with NULL.
+            // A comparison with NULL is never true.
             (_, Operands::One(Operand::Null)) => return None,
             (Operator::Equal | Operator::Is, _) => Side::Equal,
             (Operator::Greater, _) => Side::Greater,
@@ -113,7 +113,7 @@ impl Request {
                         last: hull.last.max(bounds.last),
                     };
                     hull = Some(hull.map_or(bounds, joined));
-                    // Bounds that are not one value cannot be listed.
+                    // An IN list cannot contain bounds of several values.
                     if bounds.first != bounds.last {
                         return Some(());
                     }
@@ -151,7 +151,7 @@ impl Request {
             let value = stored_value(column_type, bound);
             self.scan.predicates.extend(value.map(|value| Predicate::new(position, comparison, value)));
         };
-        // The last bound is no bound for unsigned integers.
+        // Unsigned integers may exceed the largest bound, so it excludes nothing.
         if bounds.first == bounds.last && bounds.last < i64::MAX {
             push(Comparison::Equal, bounds.first);
             return Some(());
@@ -202,7 +202,7 @@ fn stored_value(column: ColumnType, value: i64) -> Option<Value> {
     }
 }
 
-/// An operand for a column that is compared as SQLite and the engine compare it alike.
+/// An operand for a column whose values SQLite and the engine compare in the same way.
 fn value_of(column: ColumnType, operand: &Operand) -> Option<Value> {
     use ColumnType as T;
     match (column, operand) {

@@ -15,10 +15,11 @@ use std::ffi::{c_char, c_int, c_void};
 use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 
-/// The oldest host: 3.38 can pass all values of an IN at once, and tells while it plans which terms are INs.
+/// The oldest host: 3.38 can pass all values of an IN at once, and reports during planning which terms are INs.
 const VERSION_MIN: c_int = 3_038_000;
 
-/// The first functions of later versions. A host has those before the first one that it lacks.
+/// For later versions, the position of the first function that each added. A host has the functions before the first
+/// one that it lacks.
 const LATER: [(c_int, usize); 5] = [
     (3_039_000, offset_of!(ffi::sqlite3_api_routines, deserialize)),
     (3_040_000, offset_of!(ffi::sqlite3_api_routines, value_encoding)),
@@ -84,7 +85,7 @@ unsafe fn take_over(routines: *const ffi::sqlite3_api_routines) -> Result<()> {
         return match ptr::fn_addr_eq(loaded, version_of) {
             true => Ok(()),
             false => Err(module_error(
-                "this process has two copies of SQLite, and the extension is loaded into the other one already",
+                "this process has two copies of SQLite, and the extension is already loaded into the other one",
             )),
         };
     }
@@ -122,7 +123,8 @@ fn known_bytes(version: c_int) -> usize {
     first_missing.map_or(size_of::<ffi::sqlite3_api_routines>(), |(_, offset)| *offset)
 }
 
-/// Returns the version of the host's SQLite, but to the check of `libsqlite3-sys` the version of its own declarations.
+/// Returns the version of the host's SQLite. While `libsqlite3-sys` checks the version, it returns the version of that
+/// crate's declarations.
 unsafe extern "C" fn library_version() -> c_int {
     if IS_CHECKED.get() {
         return ffi::SQLITE_VERSION_NUMBER;

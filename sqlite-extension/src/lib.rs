@@ -21,7 +21,7 @@
 //! | `plan` | the parts of a query that SQLite pushes down, as text |
 //! | `shape` | the columns as SQLite sees them |
 //! | `stores` | the stores that a connection has open, and their snapshots |
-//! | `transaction` | when a transaction of the host ends |
+//! | `transaction` | detecting the end of a transaction of the host |
 //! | `time_format`, `time_text` | times as values of SQLite, and times that were written as text |
 //! | `arguments` | the arguments in parentheses after `USING atsdb` |
 //! | `connection` | questions to the host's connection |

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 
-/// The last column, which is hidden and has the argument.
+/// The number of the last column, which is hidden and holds the argument.
 const PATH: c_int = 8;
 
 /// Registers the module.

@@ -12,9 +12,9 @@ use std::fmt::{self, Write as _};
 pub(crate) struct Plan {
     /// The columns that the query uses.
     pub(crate) columns: Vec<usize>,
-    /// Those of the conditions that the scan can use. Their operands follow in this order, except for tests for NULL.
+    /// The conditions that the scan can use. SQLite passes their operands in this order; tests for NULL have none.
     pub(crate) terms: Vec<Term>,
-    pub(crate) order: Option<Order>,
+    pub(crate) order: Option<ScanOrder>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) enum Operator {
 
 /// The order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Order {
+pub(crate) struct ScanOrder {
     pub(crate) by: OrderBy,
     pub(crate) descending: bool,
 }
@@ -110,7 +110,7 @@ impl Plan {
             "" => None,
             text => {
                 let by = if text.starts_with('t') { OrderBy::Time } else { OrderBy::Rowid };
-                Some(Order { by, descending: text.ends_with('-') })
+                Some(ScanOrder { by, descending: text.ends_with('-') })
             }
         };
         Some(Self { columns, terms, order })
@@ -144,8 +144,8 @@ mod tests {
         let shapes = [shape("time"), shape("a#b;1,2")];
         let orders = [
             None,
-            Some(Order { by: OrderBy::Time, descending: true }),
-            Some(Order { by: OrderBy::Rowid, descending: false }),
+            Some(ScanOrder { by: OrderBy::Time, descending: true }),
+            Some(ScanOrder { by: OrderBy::Rowid, descending: false }),
         ];
         for order in orders {
             for (operator, _) in Operator::ALL {

@@ -83,7 +83,7 @@ fn sql_type(column: ColumnType, format: TimeFormat) -> String {
         ColumnType::Float32 | ColumnType::Float64 => " REAL",
         ColumnType::Text => " TEXT",
         ColumnType::Binary => " BLOB",
-        // Numbers that SQLite's integers do not hold are text, which must not be converted to floating point.
+        // Numbers beyond SQLite's integers are text, which must not be converted to floating point.
         ColumnType::UInt64 => "",
         _ => " INTEGER",
     }

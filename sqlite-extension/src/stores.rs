@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// The cache of decoded columns of each store, in bytes.
 const CACHE_BYTES: usize = 32 << 20;
-/// How long opening waits for another process.
+/// The maximum wait for another process when a store is opened.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The stores of one connection of the host.
@@ -113,7 +113,7 @@ impl StoreFile {
         Ok(snapshot)
     }
 
-    /// The snapshot that is in use, or else one for this moment only: for estimates.
+    /// The snapshot that is in use, or a temporary one, for estimates.
     pub(crate) fn glance(&self) -> Result<Arc<ReadSnapshot>> {
         let mut current = self.current.lock();
         match current.snapshot.upgrade() {

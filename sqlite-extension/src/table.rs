@@ -5,8 +5,8 @@
 use crate::arguments::Arguments;
 use crate::cursor::TableCursor;
 use crate::error::{guarded, module_error};
-use crate::estimate::{Estimate, Figures, TimeBounds};
-use crate::plan::{Operator, Order, OrderBy, Plan, Term};
+use crate::estimate::{Estimate, TableFigures, TimeBounds};
+use crate::plan::{Operator, OrderBy, Plan, ScanOrder, Term};
 use crate::shape::{ColumnShape, declaration, find, shape_of};
 use crate::stores::{StoreFile, Stores};
 use crate::time_format::{Side, StoredBounds, TimeFormat, TimeScale, number_bounds};
@@ -37,7 +37,7 @@ pub(crate) struct TableState {
     pub(crate) name: String,
     pub(crate) shape: Vec<ColumnShape>,
     pub(crate) format: TimeFormat,
-    figures: Mutex<Option<Figures>>,
+    figures: Mutex<Option<TableFigures>>,
 }
 
 #[repr(C)]
@@ -125,7 +125,7 @@ impl TableState {
             if operator == Operator::Equal && info.is_in_constraint(number)? {
                 operator = Operator::In;
             }
-            // A rowid of a list is looked up by itself.
+            // SQLite looks up each rowid of a list separately.
             if operator == Operator::In && column.is_none() {
                 operator = Operator::Equal;
             }
@@ -150,14 +150,14 @@ impl TableState {
         })
     }
 
-    fn order(&self, info: &IndexInfo) -> Option<Order> {
+    fn order(&self, info: &IndexInfo) -> Option<ScanOrder> {
         let mut wanted = info.order_bys();
         let (first, None) = (wanted.next()?, wanted.next()) else { return None };
         let by = match usize::try_from(first.column()) {
             Err(_) => OrderBy::Rowid,
             Ok(column) => self.with_table(|table| (time_position(table) == Some(column)).then_some(OrderBy::Time))?,
         };
-        Some(Order { by, descending: first.is_order_by_desc() })
+        Some(ScanOrder { by, descending: first.is_order_by_desc() })
     }
 
     /// Uses the current state of the table, if it is still the one that was declared.
@@ -214,7 +214,7 @@ impl TableState {
             let table = snapshot.table(&self.name).ok()?;
             let mut figures = self.figures.lock();
             if !figures.as_ref().is_some_and(|figures| figures.are_of(&snapshot, table)) {
-                *figures = Some(Figures::of(&snapshot, table)?);
+                *figures = Some(TableFigures::of(&snapshot, table)?);
             }
             let estimate = figures.as_ref()?.estimate(table, plan, time);
             let is_unique = is_unique(table, plan);

@@ -10,7 +10,7 @@ use rusqlite::types::ValueRef;
 /// The Julian day of the Unix epoch.
 const JULIAN_EPOCH: f64 = 2_440_587.5;
 
-/// How times look in SQLite.
+/// The representation of times in SQLite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeFormat {
     /// `2024-03-01T12:30:00.000Z`, and a date as `2024-03-01`.
@@ -35,7 +35,7 @@ impl TimeFormat {
     }
 }
 
-/// A column with times: what one step of its stored value is.
+/// The duration of one step of a time column's stored value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeScale {
     /// Steps in a second; 0 for a date, whose steps are days.

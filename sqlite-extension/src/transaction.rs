@@ -1,4 +1,4 @@
-//! When a transaction of the host ends.
+//! Detects the end of a transaction of the host.
 //!
 //! SQLite informs a virtual table of a transaction only if the table takes part as one that is written to. So an empty
 //! table in the schema `temp` takes part for all tables of the extension: an empty DELETE makes SQLite begin a

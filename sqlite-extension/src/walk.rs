@@ -6,7 +6,7 @@
 
 use crate::error::of_store;
 use crate::filter::Request;
-use crate::plan::{Order, OrderBy};
+use crate::plan::{OrderBy, ScanOrder};
 use crate::rows::{ChunkRows, first_rowid, last_rowid};
 use crate::stores::Stores;
 use atsdb_core::{ColumnType, Table};
@@ -19,11 +19,11 @@ use std::sync::Arc;
 
 /// The approximate number of rows that are sorted at once.
 const WINDOW_ROWS: u64 = 1 << 20;
-/// How many times of a group are looked at to cut it into windows.
+/// The number of times of a group that are sampled to cut it into windows.
 const SAMPLES: u64 = 1 << 18;
 
 /// A scan in progress.
-pub(crate) struct Walk {
+pub(crate) struct ScanProgress {
     stores: Arc<Stores>,
     snapshot: Arc<ReadSnapshot>,
     table: Table,
@@ -31,7 +31,7 @@ pub(crate) struct Walk {
     rowids: RangeInclusive<i64>,
     scan: Scan,
     types: Vec<ColumnType>,
-    order: Option<Order>,
+    order: Option<ScanOrder>,
     /// The time column among the columns of the scan, for the order of time.
     time_at: usize,
     steps: VecDeque<Step>,
@@ -83,18 +83,18 @@ impl ReadRows {
     }
 }
 
-impl Walk {
+impl ScanProgress {
     pub(crate) fn new(
         stores: Arc<Stores>,
         snapshot: Arc<ReadSnapshot>,
         table: &Table,
         request: Request,
-        order: Option<Order>,
+        order: Option<ScanOrder>,
     ) -> Result<Self> {
         let Request { scan: mut request, rowids } = request;
         let time = table.definition.time_column().and_then(|time| table.definition.position(&time.name).ok());
         let mut time_at = 0;
-        if let (Some(Order { by: OrderBy::Time, .. }), Some(time)) = (order, time) {
+        if let (Some(ScanOrder { by: OrderBy::Time, .. }), Some(time)) = (order, time) {
             time_at = request.columns.iter().position(|column| *column == time).unwrap_or_else(|| {
                 request.columns.push(time);
                 request.columns.len() - 1
@@ -133,7 +133,8 @@ impl Walk {
         positions.iter().map(|position| u64::from(self.scan.chunks()[*position].entry.row_count)).sum()
     }
 
-    /// Notes that a chunk is read, unless the statement was interrupted. SQLite looks at that between rows by itself.
+    /// Notes that a chunk is read, unless the statement was interrupted. Between rows SQLite checks for interrupts
+    /// itself.
     fn note_chunk(&mut self) -> Result<()> {
         if self.chunks_read > 0 {
             self.stores.connection.check_interrupt()?;
@@ -154,7 +155,7 @@ impl Walk {
         let Some(rows) = self.decode(position)? else { return Ok(None) };
         let range = rows.rows_with(&self.rowids);
         let order = match self.order {
-            Some(Order { descending: true, .. }) => RowOrder::Descending(range),
+            Some(ScanOrder { descending: true, .. }) => RowOrder::Descending(range),
             _ => RowOrder::Ascending(range),
         };
         Ok(Some(ReadRows { chunks: vec![rows], order }))
@@ -181,7 +182,7 @@ impl Walk {
             chunks.push(rows);
         }
         match self.order {
-            Some(Order { descending: true, .. }) => keys.sort_unstable_by_key(|key| Reverse(*key)),
+            Some(ScanOrder { descending: true, .. }) => keys.sort_unstable_by_key(|key| Reverse(*key)),
             _ => keys.sort_unstable(),
         }
         let order = RowOrder::Sorted(keys.into_iter().map(|(_, chunk, row)| (chunk, row)).collect());
@@ -198,7 +199,7 @@ impl Walk {
         let mut steps = Vec::new();
         for (first, last) in windows {
             if first == last {
-                // All times are equal, so that any order is right, and the chunks need not be in memory together.
+                // All times are equal, so any order is correct, and the chunks need not be in memory together.
                 steps.extend(positions.iter().map(|position| Step::Window(vec![*position], (first, last))));
             } else {
                 steps.push(Step::Window(positions.to_vec(), (first, last)));
@@ -211,7 +212,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Each so-many-th time of the rows of chunks.
+    /// Every `stride`-th time of the rows of chunks.
     fn sample(&mut self, positions: &[usize], stride: u64) -> Result<Vec<i64>> {
         let columns = vec![self.request.columns[self.time_at]];
         let times =
@@ -251,7 +252,7 @@ fn windows(samples: &[i64], per_window: usize) -> Vec<(i64, i64)> {
 }
 
 /// The steps of reading, in the wanted order.
-fn steps(scan: &Scan, order: Option<Order>, rowids: &RangeInclusive<i64>) -> Result<VecDeque<Step>> {
+fn steps(scan: &Scan, order: Option<ScanOrder>, rowids: &RangeInclusive<i64>) -> Result<VecDeque<Step>> {
     let mut positions = Vec::with_capacity(scan.chunks().len());
     for (position, chunk) in scan.chunks().iter().enumerate() {
         let first = first_rowid(chunk.entry.id.0)?;

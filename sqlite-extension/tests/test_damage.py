@@ -28,7 +28,7 @@ class Refused(Case):
         plain = sqlite3.connect(self.path("plain.db"))
         plain.execute("CREATE TABLE readings (a)")
         plain.close()
-        self.create(self.path("plain.db"), "readings", "no atsdb store")
+        self.create(self.path("plain.db"), "readings", "not an atsdb store")
         connection = connect()
         self.refused(connection, "CREATE VIRTUAL TABLE temp.t USING atsdb('a.db')", "the table are missing", "USING atsdb(")
         self.refused(connection, "CREATE VIRTUAL TABLE temp.t USING atsdb('postgresql://a/b', 't')", "only stores in SQLite files")

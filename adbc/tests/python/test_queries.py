@@ -89,7 +89,7 @@ def test_a_query_is_run_for_each_row_of_its_parameters(readings):
 
 
 def test_the_number_of_parameters_is_checked(readings):
-    with pytest.raises(readings.ProgrammingError, match="2 columns are bound, the statement has 1 parameters"):
+    with pytest.raises(readings.ProgrammingError, match="2 columns are bound, but the statement has 1 parameters"):
         rows(readings, "SELECT ?", (1, 2))
     with pytest.raises(readings.ProgrammingError):
         rows(readings, "SELECT ?")

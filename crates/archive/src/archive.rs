@@ -102,7 +102,7 @@ impl Archive {
     pub(crate) fn check_mark(&self) -> Result<Option<Finding>> {
         let problem = match self.objects.get(MARK) {
             Ok(bytes) if bytes == MARK_TEXT => return Ok(None),
-            Ok(_) => "is not what marks an archive of this format".to_owned(),
+            Ok(_) => "does not contain the mark of an archive of this format".to_owned(),
             Err(error) if error.kind() == ErrorKind::NotFound => "is missing".to_owned(),
             Err(error) if error.kind() == ErrorKind::Corrupt => error.message().to_owned(),
             Err(error) => return Err(error),

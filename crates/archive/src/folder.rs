@@ -144,7 +144,7 @@ impl Objects for Folder {
         };
         let file = open().map_err(|error| self.at("write", LOCK, error))?;
         match file.try_lock() {
-            Ok(()) => Ok(Box::new(Locked { _file: file })),
+            Ok(()) => Ok(Box::new(FolderLock { _file: file })),
             Err(TryLockError::WouldBlock) => {
                 Err(Error::new(ErrorKind::Busy, format!("another backup to {} is running", self.place))
                     .with_hint("retry when it has finished"))
@@ -159,11 +159,11 @@ impl Objects for Folder {
 }
 
 /// The operating system releases the lock when the process ends.
-struct Locked {
+struct FolderLock {
     _file: File,
 }
 
-impl Lock for Locked {
+impl Lock for FolderLock {
     fn require(&self) -> Result<()> {
         Ok(())
     }

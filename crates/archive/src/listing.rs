@@ -128,7 +128,7 @@ impl Backups {
             let error = self.explain(damaged);
             return Err(match found {
                 Some(found) => error.with_hint(format!(
-                    "the newest before it that is whole is of {}: --backup {} restores that",
+                    "the newest undamaged one before it is of {}: --backup {} restores that",
                     found.taken, found.id
                 )),
                 None => error,

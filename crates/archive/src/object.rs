@@ -45,7 +45,7 @@ pub(crate) fn encode_chunk(descriptor: &[u8], pages: &[Vec<u8>]) -> Vec<u8> {
 
 /// Decodes the pages of a chunk. The object must have this descriptor.
 pub(crate) fn decode_chunk(bytes: &[u8], descriptor: &ChunkDescriptor, expected: &[u8]) -> Result<Vec<Vec<u8>>> {
-    let mut rest = Rest::new(bytes, CHUNK)?;
+    let mut rest = UndecodedBytes::new(bytes, CHUNK)?;
     if rest.bytes()? != expected {
         return Err(damaged("its descriptor differs from the one in the list"));
     }
@@ -71,7 +71,7 @@ pub(crate) fn encode_list(chunks: &[(i64, Vec<u8>)]) -> Vec<u8> {
 
 /// Decodes what [`encode_list`] has encoded.
 pub(crate) fn decode_list(bytes: &[u8]) -> Result<Vec<(i64, Vec<u8>)>> {
-    let mut rest = Rest::new(bytes, LIST)?;
+    let mut rest = UndecodedBytes::new(bytes, LIST)?;
     let count = rest.number()?;
     let mut chunks = Vec::new();
     for _ in 0..count {
@@ -95,7 +95,7 @@ pub(crate) fn encode_strings(strings: &[Vec<u8>]) -> Vec<u8> {
 
 /// Decodes what [`encode_strings`] has encoded.
 pub(crate) fn decode_strings(bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
-    let mut rest = Rest::new(bytes, DICTIONARY)?;
+    let mut rest = UndecodedBytes::new(bytes, DICTIONARY)?;
     let count = rest.number()?;
     let mut strings = Vec::new();
     for _ in 0..count {
@@ -115,9 +115,9 @@ fn damaged(problem: &str) -> Error {
 }
 
 /// The part of an object that has not been decoded yet.
-struct Rest<'a>(&'a [u8]);
+struct UndecodedBytes<'a>(&'a [u8]);
 
-impl<'a> Rest<'a> {
+impl<'a> UndecodedBytes<'a> {
     fn new(bytes: &'a [u8], kind: &[u8; 7]) -> Result<Self> {
         let mut rest = Self(bytes);
         let header = rest.take(HEADER_BYTES)?;

@@ -17,14 +17,14 @@ impl Archive {
     pub fn cut(&self, backup: &Manifest, selection: &Selection) -> Result<Cut> {
         let source = uid_of(&backup.source).ok_or_else(|| Error::internal("a manifest without a source"))?;
         let place = format!("backup {} in {}", backup.id, self.place());
-        let snapshot = Backup::new(&self.objects, backup).map_err(|error| error.context(&place))?;
+        let snapshot = BackupSnapshot::new(&self.objects, backup).map_err(|error| error.context(&place))?;
         let cut = Cut::of_copy(source, place, backup.taken_ms, backup.whole, Box::new(snapshot), selection)?;
         Ok(cut.read_by(self.objects.at_once()))
     }
 }
 
 /// A backup as a snapshot.
-struct Backup {
+struct BackupSnapshot {
     objects: Arc<dyn Objects>,
     tables: Vec<TableEntry>,
     /// The chunks of each table, ordered by number.
@@ -33,7 +33,7 @@ struct Backup {
     places: HashMap<ChunkId, (TableId, usize)>,
 }
 
-impl Backup {
+impl BackupSnapshot {
     fn new(objects: &Arc<dyn Objects>, backup: &Manifest) -> Result<Self> {
         let (mut chunks, mut places) = (HashMap::new(), HashMap::new());
         let mut bytes: u128 = backup.named_objects().map(|object| u128::from(object.bytes)).sum();
@@ -134,7 +134,7 @@ fn missing(error: Error, place: &str) -> Error {
     }
 }
 
-impl Snapshot for Backup {
+impl Snapshot for BackupSnapshot {
     fn tables(&self) -> Result<Vec<Table>> {
         Ok(self.tables.iter().map(|table| Table::new(table.id, table.definition.clone())).collect())
     }

@@ -32,9 +32,9 @@ impl Archive {
     ) -> Result<()> {
         let objects = self.objects.as_ref();
         let mut backups = listing::read(objects)?;
-        let gone = take_old(&mut backups, made, keep);
-        report.backups_deleted = gone.len() as u64;
-        self.delete(&gone, lock)?;
+        let manifests = take_old(&mut backups, made, keep);
+        report.backups_deleted = manifests.len() as u64;
+        self.delete(&manifests, lock)?;
         report.findings = backups.damaged.iter().map(DamagedBackup::finding).collect();
         if !backups.damaged.is_empty() {
             return Ok(());
@@ -108,23 +108,23 @@ impl DamagedBackup {
 fn take_old(backups: &mut Backups, made: &Manifest, keep: usize) -> Vec<String> {
     let is_of = |backup: &&Manifest| backup.source == made.source && backup.id != made.id;
     let older = backups.whole.iter().filter(is_of);
-    // The oldest that is kept; where all are, none is older.
+    // The oldest backup that is kept. If all are kept, no backup is older.
     let oldest = match keep {
         0 | 1 => Some(made.number),
         _ => older.rev().nth(keep - 2).map(|backup| backup.number),
     };
     let Some(oldest) = oldest else { return Vec::new() };
-    let mut gone = Vec::new();
+    let mut manifests = Vec::new();
     backups.whole.retain(|backup| {
-        let goes = is_of(&backup) && backup.number < oldest;
-        gone.extend(goes.then(|| backup.object.clone()));
-        !goes
+        let is_old = is_of(&backup) && backup.number < oldest;
+        manifests.extend(is_old.then(|| backup.object.clone()));
+        !is_old
     });
     backups.damaged.retain(|damaged| {
         let parts = damaged.parts.as_ref().filter(|_| damaged.kind == ErrorKind::Corrupt);
-        let goes = parts.is_some_and(|parts| parts.may_be_of(&made.source) && parts.number < oldest);
-        gone.extend(goes.then(|| damaged.name.clone()));
-        !goes
+        let is_old = parts.is_some_and(|parts| parts.may_be_of(&made.source) && parts.number < oldest);
+        manifests.extend(is_old.then(|| damaged.name.clone()));
+        !is_old
     });
-    gone
+    manifests
 }

@@ -28,7 +28,7 @@ impl Archive {
     /// is a finding without damage and ends the check.
     pub fn verify(&self) -> Result<ArchiveReport> {
         self.require()?;
-        let mut verifying = Verifying { archive: self, report: ArchiveReport::default(), seen: HashMap::new() };
+        let mut verifying = ArchiveVerifier { archive: self, report: ArchiveReport::default(), seen: HashMap::new() };
         match verifying.check_all() {
             Err(error) if error.kind().is_shortage() => {
                 let finding = Finding::from_error(self.place(), error.message(), &error);
@@ -52,14 +52,14 @@ fn is_damage(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NewerFormat)
 }
 
-struct Verifying<'a> {
+struct ArchiveVerifier<'a> {
     archive: &'a Archive,
     report: ArchiveReport,
     /// The objects read so far. `None` for damaged ones; for a dictionary's object its number of strings.
     seen: HashMap<String, Option<u64>>,
 }
 
-impl Verifying<'_> {
+impl ArchiveVerifier<'_> {
     fn check_all(&mut self) -> Result<()> {
         let Backups { whole, damaged, .. } = self.archive.backups()?;
         self.report.findings.extend(self.archive.check_mark()?);

@@ -14,7 +14,7 @@ use atsdb_engine::{CopyProgress, Cut, CutChunk, CutTable, ProgressCallback, para
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 
-/// What making a backup did.
+/// The result of making a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BackupReport {
     /// The backup's id.
@@ -91,11 +91,11 @@ struct BackupWriter<'a> {
     verify: bool,
     lock: &'a dyn Lock,
     on_progress: Option<&'a ProgressCallback>,
-    done: Mutex<Done>,
+    done: Mutex<BackupProgress>,
 }
 
 #[derive(Default)]
-struct Done {
+struct BackupProgress {
     report: BackupReport,
     progress: CopyProgress,
     /// The encoded descriptors of the chunks written, by the position of the table in the cut and of the source in the

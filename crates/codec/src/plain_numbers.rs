@@ -10,7 +10,7 @@ use atsdb_core::Result;
 const FRESH_RAW_BYTES_MAX: usize = 64;
 
 /// Writes values and returns their encoding. `shorter` gets values that are neither constant nor regular first, and
-/// writes them in an encoding of its own, or nothing.
+/// writes them in another encoding, or writes nothing.
 pub(crate) fn encode_plain_numbers<T: Number>(
     out: &mut Vec<u8>,
     values: &[T],

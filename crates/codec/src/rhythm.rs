@@ -21,7 +21,7 @@ use atsdb_core::Result;
 /// The minimum number of values.
 const COUNT_MIN: usize = 64;
 
-/// The minimum width of numbers in bytes: narrower ones are no times.
+/// The minimum width of numbers in bytes: narrower ones are not times.
 const WIDTH_MIN: usize = 4;
 
 /// The minimum mean length of runs: shorter ones are not worth their lengths and jumps.

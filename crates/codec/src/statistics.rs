@@ -1,4 +1,4 @@
-//! Statistics: between which bounds the values of a page lie, and what their sum is.
+//! Statistics: the bounds and the sum of the values of a page.
 
 use crate::number::Number;
 use arrow::buffer::BooleanBuffer;
@@ -7,23 +7,23 @@ use atsdb_core::{Bound, ColumnStatistics, Sum};
 /// The maximum size of a bound of text and bytes, in bytes.
 const PREFIX_BYTES_MAX: usize = 32;
 
-/// The least and the greatest value, as far as they are known.
+/// The smallest and the largest value, as far as they are known.
 type Bounds = (Option<Bound>, Option<Bound>);
 
-/// What is known of values, of which none is NULL.
+/// The statistics of values with these bounds, none of which is NULL.
 fn statistics((min, max): Bounds) -> ColumnStatistics {
     ColumnStatistics { null_count: 0, min, max, sum: None }
 }
 
-/// Statistics of numbers. `is_summed` says whether they have a sum: indices and times have none.
+/// Statistics of numbers. Without `is_summed` they have no sum, as indices and times.
 pub(crate) fn of_numbers<T: Number>(values: &[T], is_summed: bool) -> ColumnStatistics {
     let sum = (is_summed && !values.is_empty()).then(|| T::sum(values));
-    // A NaN tells nothing that reading the values would not.
+    // A sum that is NaN is useless: the values must be read anyway.
     let sum = sum.filter(|sum| !matches!(sum, Sum::Float(sum) if sum.is_nan()));
     ColumnStatistics { sum, ..statistics(number_bounds(values)) }
 }
 
-/// One NaN, and there are no bounds: it stands at an end of the order.
+/// The bounds of numbers. A NaN is at an end of the order, so there are no bounds if any value is NaN.
 fn number_bounds<T: Number>(values: &[T]) -> Bounds {
     let Some(first) = values.first() else { return (None, None) };
     let keys = values.iter().map(|value| value.order_key());
@@ -49,8 +49,8 @@ pub(crate) fn of_bytes<'a>(values: impl Iterator<Item = &'a [u8]>) -> ColumnStat
     statistics(bytes_bounds(values))
 }
 
-/// Bounds of text and bytes: the smallest value, cut; and the largest, or if it is cut a string above all that
-/// begin like it.
+/// Bounds of text and bytes. The lower bound is a prefix of the smallest value. The upper bound is the largest value
+/// or, if that is too long, a string above all values with its prefix.
 fn bytes_bounds<'a>(values: impl Iterator<Item = &'a [u8]>) -> Bounds {
     let mut bounds: Option<(&[u8], &[u8])> = None;
     for value in values {

@@ -1,7 +1,7 @@
-//! Sums of slices of numbers: exact for integers, and of floating point numbers with several sums side by side, so that
-//! an addition does not wait for the one before.
+//! Sums of slices of numbers. Sums of integers are exact. Floating point numbers are added into several sums in
+//! parallel, so that an addition does not wait for the preceding one.
 
-/// The sum of integers of up to 32 bits, of which there are less than 2^31.
+/// The sum of fewer than 2^31 integers of up to 32 bits.
 pub fn narrow_sum<T: Copy>(values: &[T]) -> i128
 where
     i64: From<T>,
@@ -9,7 +9,7 @@ where
     values.iter().map(|value| i64::from(*value)).sum::<i64>().into()
 }
 
-/// The sum of integers, of which there are less than 2^31. The halves are summed apart, which processors do with
+/// The sum of fewer than 2^31 integers. The halves of each integer are summed separately, which processors can do for
 /// several values at once.
 pub fn signed_sum(values: &[i64]) -> i128 {
     let (mut high, mut low) = (0_i64, 0_u64);
@@ -20,7 +20,7 @@ pub fn signed_sum(values: &[i64]) -> i128 {
     (i128::from(high) << 32) + i128::from(low)
 }
 
-/// The sum of integers, of which there are less than 2^31.
+/// The sum of fewer than 2^31 integers.
 pub fn unsigned_sum(values: &[u64]) -> i128 {
     let (mut high, mut low) = (0_u64, 0_u64);
     for value in values {
@@ -30,10 +30,10 @@ pub fn unsigned_sum(values: &[u64]) -> i128 {
     (i128::from(high) << 32) + i128::from(low)
 }
 
-/// How many sums run side by side.
+/// The number of sums that are computed in parallel.
 const LANES: usize = 8;
 
-/// The sum of floating point numbers, as 64-bit ones.
+/// The sum of floating point numbers, added as 64-bit numbers.
 pub fn float_sum<T: Copy>(values: &[T]) -> f64
 where
     f64: From<T>,

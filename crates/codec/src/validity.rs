@@ -1,4 +1,5 @@
-//! Validity: which rows of a page are not NULL. It comes first in the payload, so that only those values follow.
+//! Validity: a flag for each row of a page that says whether it is not NULL. It comes first in the payload, and only
+//! the values of these rows follow.
 //!
 //! The first byte is 0 if no row is NULL, 1 if every row is, and otherwise 2 plus the form of the bits, which follow
 //! after their length.

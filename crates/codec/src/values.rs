@@ -43,8 +43,8 @@ macro_rules! with_number_type {
     };
 }
 
-/// Writes the values of an array that are not NULL, and says how, and what is known of them. `nulls` is `None` where no
-/// row is NULL. `is_summed` says whether numbers among them have a sum.
+/// Writes the values of an array that are not NULL, and returns their encoding and statistics. `nulls` is `None` if no
+/// row is NULL. Numbers get a sum only with `is_summed`.
 pub(crate) fn encode_values(
     out: &mut Vec<u8>,
     array: &dyn Array,

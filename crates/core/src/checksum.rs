@@ -1,7 +1,7 @@
 //! Checksums of what page checksums do not cover: dictionary strings and table definitions.
 //!
-//! XXH3-64 detects accidents, not forgery. It is seeded with where the bytes belong, so that a row in the wrong place
-//! fails like a damaged one.
+//! XXH3-64 detects accidents, not forgery. It is seeded with the location that the bytes belong to, so that a row in
+//! the wrong place fails like a damaged one.
 
 use crate::id::{ColumnId, TableId};
 use twox_hash::XxHash3_64;

@@ -79,7 +79,7 @@ fn order(key: &ChunkKey) -> (i64, i64) {
     (key.slice_start, key.id)
 }
 
-/// What a snapshot of a store reads about the visible chunks of one table.
+/// Reads the visible chunks of one table, as a snapshot of a store sees them.
 pub trait ChunkListReader {
     /// The store's error.
     type Error: From<Error>;
@@ -180,13 +180,13 @@ mod tests {
 
     /// A store with one table; it counts the chunks that were read.
     #[derive(Default)]
-    struct Fake {
+    struct FakeStore {
         keys: Vec<ChunkKey>,
         newest: i64,
         read: Cell<usize>,
     }
 
-    impl Fake {
+    impl FakeStore {
         fn add(&mut self, slice_start: i64) {
             self.newest += 1;
             self.keys.push(key(self.newest, slice_start, slice_start, slice_start + 9));
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    impl ChunkListReader for &Fake {
+    impl ChunkListReader for &FakeStore {
         type Error = Error;
 
         fn recorded(&mut self) -> Result<ListState, Error> {
@@ -223,14 +223,14 @@ mod tests {
         }
     }
 
-    fn read(lists: &ChunkLists, store: &Fake) -> Vec<ChunkKey> {
+    fn read(lists: &ChunkLists, store: &FakeStore) -> Vec<ChunkKey> {
         store.read.set(0);
         lists.read(TABLE, &mut &*store).unwrap().overlapping(TimeRange::ALL).copied().collect()
     }
 
     #[test]
     fn after_a_commit_only_the_slices_with_new_chunks_are_read_again() {
-        let (lists, mut store) = (ChunkLists::default(), Fake::default());
+        let (lists, mut store) = (ChunkLists::default(), FakeStore::default());
         (0..100).for_each(|slice| store.add(slice * 10));
         assert_eq!((read(&lists, &store), store.read.get()), (store.keys.clone(), 100));
         assert_eq!((read(&lists, &store), store.read.get()), (store.keys.clone(), 0));
@@ -249,9 +249,9 @@ mod tests {
 
     #[test]
     fn an_older_snapshot_gets_its_own_list_and_leaves_the_newer_one() {
-        let (lists, mut store) = (ChunkLists::default(), Fake::default());
+        let (lists, mut store) = (ChunkLists::default(), FakeStore::default());
         store.add(0);
-        let old = Fake { keys: store.keys.clone(), newest: store.newest, ..Fake::default() };
+        let old = FakeStore { keys: store.keys.clone(), newest: store.newest, ..FakeStore::default() };
         store.add(10);
         assert_eq!(read(&lists, &store).len(), 2);
         assert_eq!(read(&lists, &old), old.keys);
@@ -260,8 +260,8 @@ mod tests {
 
     #[test]
     fn a_list_that_differs_from_its_record_is_damaged() {
-        struct Lossy<'a>(&'a Fake);
-        impl ChunkListReader for Lossy<'_> {
+        struct LossyStore<'a>(&'a FakeStore);
+        impl ChunkListReader for LossyStore<'_> {
             type Error = Error;
             fn recorded(&mut self) -> Result<ListState, Error> {
                 (&mut &*self.0).recorded()
@@ -276,9 +276,9 @@ mod tests {
                 Ok(self.0.keys[1..].to_vec())
             }
         }
-        let mut store = Fake::default();
+        let mut store = FakeStore::default();
         (0..3).for_each(|slice| store.add(slice * 10));
-        let damaged = ChunkLists::default().read(TABLE, &mut Lossy(&store)).unwrap_err();
+        let damaged = ChunkLists::default().read(TABLE, &mut LossyStore(&store)).unwrap_err();
         assert_eq!(damaged.kind(), crate::ErrorKind::Corrupt);
         store.keys.swap(0, 1);
         let disorder = ChunkLists::default().read(TABLE, &mut &store).unwrap_err();

@@ -22,8 +22,8 @@ pub fn lease_end_max(now_ms: i64) -> i64 {
 /// The decision about idle stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdleStages {
-    /// When idle stages were first observed, by the observer's clock; `None` if there are none. The store keeps this
-    /// value.
+    /// The time at which idle stages were first observed, by the observer's clock; `None` if there are none. The store
+    /// keeps this value.
     pub since_ms: Option<i64>,
     /// Stages whose last write is before this time are discarded.
     pub cutoff_ms: i64,

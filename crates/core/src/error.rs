@@ -7,7 +7,7 @@ use std::fmt;
 /// The result type of all fallible functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a caller can do about an error. [`ErrorKind::sqlstate`], [`ErrorKind::exit_code`] and
+/// The kind of an error: what a caller can do about it. [`ErrorKind::sqlstate`], [`ErrorKind::exit_code`] and
 /// [`ErrorKind::python_base`] map it to the codes of the outside world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
@@ -17,11 +17,11 @@ pub enum ErrorKind {
     Sql,
     /// A table, column or file of that name does not exist.
     NotFound,
-    /// A table of that name exists already.
+    /// A table of that name already exists.
     Exists,
     /// A value does not fit its column: NULL time, out of range, malformed text. The message names the location.
     InvalidValue,
-    /// A row's key exists already. The message names the key.
+    /// A row's key already exists. The message names the key.
     DuplicateKey,
     /// A limit is reached: a full dictionary, too many columns. The message names the remedy.
     Limit,
@@ -39,7 +39,7 @@ pub enum ErrorKind {
     NotAStore,
     /// The store can be read but not written.
     ReadOnly,
-    /// The medium failed: disk full, I/O error, lost connection. Nothing of the call was stored.
+    /// The medium failed: disk full, I/O error, lost connection. The call stored nothing.
     Unavailable,
     /// The caller asked to stop.
     Interrupted,

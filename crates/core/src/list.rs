@@ -86,7 +86,7 @@ impl fmt::Display for ListKey {
 /// Describes how a list differs from its record.
 pub fn describe_mismatch(found: ListState, recorded: ListState) -> String {
     if found.count == recorded.count {
-        return format!("of its {} entries some are not those that were written", found.count);
+        return format!("some of its {} entries are not those that were written", found.count);
     }
     format!("it has {} entries, and {} were written", found.count, recorded.count)
 }

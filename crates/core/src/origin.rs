@@ -1,7 +1,7 @@
 //! Origin: where a copied table came from, and its state after the copy.
 //!
-//! Owned here: the type. What counts as a change since the copy, and what a further copy does about it, is decided in
-//! `engine`.
+//! Owned here: the type. `engine` decides what counts as a change since the copy, and what a further copy does about
+//! it.
 
 use crate::id::TableId;
 use crate::time::TimeRange;

@@ -23,7 +23,7 @@ pub struct Rollup {
     pub state: RollupState,
 }
 
-/// Which rows of its source a rollup covers. Times are in the source's unit; both ends are inclusive.
+/// The rows of its source that a rollup covers. Times are in the source's unit; both ends are inclusive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RollupState {

@@ -70,7 +70,7 @@ impl Unique {
     }
 }
 
-/// What happens to a row whose key exists already.
+/// The reaction to a row whose key already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConflictPolicy {
@@ -129,7 +129,7 @@ pub struct InMemory {
     pub bytes_max: Option<u64>,
 }
 
-/// A view: a table without rows of its own, defined by a query.
+/// A view: a table without stored rows, defined by a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct View {
@@ -174,7 +174,7 @@ pub struct TableDefinition {
     /// The unique keys. The primary key, if there is one, comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unique: Vec<Unique>,
-    /// What happens to rows with an existing key, unless the statement says otherwise.
+    /// The reaction to rows with an existing key, unless the statement names another one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_conflict: ConflictPolicy,
     /// The indexes: membership filters, or hash indexes for an in-memory table.

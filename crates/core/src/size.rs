@@ -42,7 +42,7 @@ pub fn parse_size(text: &str) -> Result<u64> {
     })
 }
 
-/// Formats a size as [`parse_size`] reads it, without rounding: in the largest unit of which it is a whole number.
+/// Formats a size as [`parse_size`] reads it, without rounding: in the largest unit that divides it.
 pub fn format_size(bytes: u64) -> String {
     let unit = UNITS.iter().take(4).find(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor));
     unit.map_or_else(|| bytes.to_string(), |(name, factor)| format!("{} {name}", bytes / factor))

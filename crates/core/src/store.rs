@@ -1,7 +1,7 @@
 //! The contract of a store, which keeps tables, mappings and chunks.
 //!
-//! A store is blocking, and shared by threads and, except for `memory`, by processes. It knows nothing of encodings:
-//! pages and descriptors are bytes. Every implementation must pass the conformance suite of `testkit`.
+//! A store is blocking, and shared by threads and, except for `memory`, by processes. It does not know encodings: pages
+//! and descriptors are bytes. Every implementation must pass the conformance suite of `testkit`.
 
 use crate::chunk::{ChunkDescriptor, ChunkEntry, ChunkId, NewChunk};
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::table::{DefinitionVersion, Table};
 use crate::time::TimeRange;
 use std::fmt;
 
-/// What an acknowledged commit survives.
+/// The event that an acknowledged commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Durability {
     /// A power cut: acknowledged means on disk.
@@ -185,7 +185,7 @@ pub struct StoreSize {
 pub struct Finding {
     /// The affected table, chunk, page or structure.
     pub place: String,
-    /// What is wrong with it, or why it could not be checked.
+    /// The damage, or the reason why it could not be checked.
     pub problem: String,
     /// Whether it is damaged. Otherwise nothing is known about it.
     pub is_damage: bool,
@@ -208,7 +208,7 @@ impl Finding {
     }
 }
 
-/// A store of tables, mappings and chunks. Every method is atomic: after an error nothing of the call is stored, unless
+/// A store of tables, mappings and chunks. Every method is atomic: after an error the call has stored nothing, unless
 /// the error's message says otherwise. `now_ms` is milliseconds since the Unix epoch. The caller provides it, because
 /// stores do not read the clock.
 pub trait Store: Send + Sync + fmt::Debug {
@@ -218,7 +218,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Returns the 128 random bits that were generated when the store was created.
     fn uid(&self) -> [u8; 16];
 
-    /// What an acknowledged commit survives.
+    /// The durability of acknowledged commits.
     fn durability(&self) -> Durability;
 
     /// Creates a table, visible immediately or with its stage. The definition is checked. If a visible table has the

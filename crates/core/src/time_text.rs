@@ -5,7 +5,7 @@
 
 use crate::time::{days_from_civil, days_in_month};
 
-/// Which forms of a date that starts with the year are accepted.
+/// The accepted forms of a date that starts with the year.
 #[derive(Debug, Clone, Copy)]
 pub struct DateForm {
     /// The bytes that may separate year, month and day. A date uses the same one twice.

@@ -33,12 +33,15 @@ impl FieldAttributes {
                     refuse_second(read.skip, &meta.path)?;
                     read.skip = true;
                 } else {
-                    return Err(meta.error("unknown attribute; there are map = \"...\", rename = \"...\" and skip"));
+                    return Err(meta.error("unknown attribute; use map = \"...\", rename = \"...\" or skip"));
                 }
                 Ok(())
             })?;
             if read.skip && (read.map.is_some() || read.rename.is_some()) {
-                return Err(Error::new(attribute.span(), "a skipped field is no column: drop skip, or map and rename"));
+                return Err(Error::new(
+                    attribute.span(),
+                    "a skipped field is not a column: drop skip, or map and rename",
+                ));
             }
         }
         Ok(read)

@@ -282,7 +282,7 @@ impl Engine {
     }
 
     /// Loads the columns that tables declare by `preload` now, and returns how much that is. The background thread does
-    /// the same by itself.
+    /// this without a call, too.
     pub fn preload(&self) -> Result<PreloadStats> {
         preloading::preload(self.shared())?;
         Ok(self.preload_stats())
@@ -294,7 +294,8 @@ impl Engine {
     }
 
     /// Figures of all caches on this machine, in the order in which a read uses them. Hits and misses are those of this
-    /// process, except for the page cache: there they are those of all processes that ever read the store here.
+    /// process, except for the page cache: there they are those of all processes that have read the store on this
+    /// machine.
     pub fn caches(&self) -> Vec<CacheFigures> {
         caches::caches(self.shared())
     }

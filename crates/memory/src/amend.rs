@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The state of a chunk after the preceding amendments of a change.
-struct Amended<'a> {
+struct AmendedChunk<'a> {
     descriptor: &'a [u8],
     byte_count: u64,
     columns: BTreeSet<ColumnId>,
@@ -20,7 +20,7 @@ pub(crate) fn check(
     dropped: &DroppedTables,
     remove: &[(TableId, ChunkId)],
 ) -> Result<()> {
-    let mut amended: HashMap<ChunkId, Amended<'_>> = HashMap::new();
+    let mut amended: HashMap<ChunkId, AmendedChunk<'_>> = HashMap::new();
     for amendment in amendments {
         let Amendment { table, chunk: id, from, descriptor, descriptor_bytes, pages } = amendment;
         table::require(state, *table, dropped)?;
@@ -31,7 +31,7 @@ pub(crate) fn check(
         let removed = remove.iter().any(|(_, chunk)| chunk == id);
         let stored = state.view.chunks.get(id).filter(|chunk| !removed && chunk.entry.table == *table);
         let entry = &stored.ok_or_else(conflict)?.entry;
-        let before = amended.remove(id).unwrap_or_else(|| Amended {
+        let before = amended.remove(id).unwrap_or_else(|| AmendedChunk {
             descriptor: &entry.descriptor_bytes,
             byte_count: entry.byte_count,
             columns: stored.iter().flat_map(|chunk| &chunk.pages).map(|(column, _)| *column).collect(),
@@ -39,7 +39,7 @@ pub(crate) fn check(
         if before.descriptor != from {
             return Err(conflict());
         }
-        let Amended { mut byte_count, mut columns, .. } = before;
+        let AmendedChunk { mut byte_count, mut columns, .. } = before;
         let described = pages.iter().all(|(column, bytes)| {
             byte_count += bytes.len() as u64;
             columns.insert(*column)
@@ -49,7 +49,7 @@ pub(crate) fn check(
             let message = format!("chunk {} does not have the pages that its new descriptor lists", descriptor.uid);
             return Err(Error::internal(message));
         }
-        amended.insert(*id, Amended { descriptor: descriptor_bytes, byte_count, columns });
+        amended.insert(*id, AmendedChunk { descriptor: descriptor_bytes, byte_count, columns });
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct MemorySnapshot {
     view: Arc<View>,
-    // The tables to list, if not all of the view's are.
+    // The tables to list; `None` for all tables of the view.
     listed: Option<BTreeSet<TableId>>,
 }
 

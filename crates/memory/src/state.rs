@@ -5,7 +5,7 @@ use parking_lot::RwLock;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// What snapshots see. It is shared with them, and copied when it changes while they hold it.
+/// The state that snapshots see. It is shared with them, and copied when it changes while a snapshot holds it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
     pub(crate) tables: BTreeMap<TableId, Arc<StoredTable>>,
@@ -68,7 +68,7 @@ pub(crate) struct State {
     pub(crate) stages: BTreeMap<StageId, Stage>,
     pub(crate) batches: HashMap<String, i64>,
     pub(crate) leases: HashMap<String, Lease>,
-    /// When idle stages were first observed.
+    /// The time at which idle stages were first observed.
     pub(crate) idle_since_ms: Option<i64>,
     pub(crate) table_last: i64,
     pub(crate) chunk_last: i64,

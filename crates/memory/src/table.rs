@@ -43,7 +43,7 @@ fn check_name_is_free(tables: &Tables, name: &str) -> Result<()> {
 
 /// The error for a name that is taken.
 pub(crate) fn already_exists(name: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
+    Error::new(ErrorKind::Exists, format!("table {name} already exists"))
 }
 
 /// Drops a table, or refuses one that does not exist.

@@ -43,7 +43,8 @@ impl MysqlConnection {
         let mut inner = tls.connect(options).map_err(|error| translate(error, location, in_cluster))?;
         let row: Option<(u64, bool)> =
             inner.query_first(SESSION_QUERY).map_err(|error| translate(error, location, in_cluster))?;
-        let (packet_bytes, is_standby) = row.ok_or_else(|| Error::internal("the server tells no settings"))?;
+        let (packet_bytes, is_standby) =
+            row.ok_or_else(|| Error::internal("the server does not report its settings"))?;
         let (location, packet_bytes) = (Arc::clone(location), usize::try_from(packet_bytes).unwrap_or(usize::MAX));
         Ok(Self { inner, statements: HashMap::new(), location, in_cluster, packet_bytes, is_standby })
     }
@@ -144,7 +145,7 @@ fn row_of(row: mysql::Row) -> Attempt<Row> {
                 Cell::Int(i64::try_from(value).map_err(|_| Error::corrupt("a number of the store is out of range"))?)
             }
             mysql::Value::Bytes(value) => Cell::Bytes(value),
-            other => return Err(Error::corrupt(format!("the store answers {other:?}")).into()),
+            other => return Err(Error::corrupt(format!("the store returned an unexpected value: {other:?}")).into()),
         })
     };
     Ok(Row(row.unwrap().into_iter().map(cell).collect::<Attempt<_>>()?))

@@ -37,7 +37,7 @@ pub(crate) fn translate(error: mysql::Error, location: &str, in_cluster: bool) -
 }
 
 fn no_tls(why: &str, location: &str) -> Failure {
-    let hint = "give the authority's certificate with sslrootcert=FILE, or go on unencrypted with sslmode=disable";
+    let hint = "give the authority's certificate with sslrootcert=FILE, or connect unencrypted with sslmode=disable";
     let message = format!("cannot open an encrypted connection to {location}: {why}");
     Failure::Server(Error::new(ErrorKind::Unavailable, message).with_hint(hint))
 }
@@ -68,12 +68,12 @@ fn by_code(reported: &MySqlError, location: &str, in_cluster: bool) -> Failure {
         // Shutting down, killed, not ready; a node that is not part of its cluster.
         1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1317 | 1927 | 3169 | 4031 | 1047 => {
             Failure::Lost(unavailable(
-                format!("the server of {location} went away: {said}"),
-                "try again when it is back; nothing of this call was stored",
+                format!("the server of {location} closed the connection: {said}"),
+                "retry when it is available again; this call stored nothing",
             ))
         }
         1040 | 1135 | 1203 | 1226 => Failure::Full(unavailable(
-            format!("the server of {location} takes no more connections: {said}"),
+            format!("the server of {location} accepts no more connections: {said}"),
             "raise max_connections there, or use fewer programs at once",
         )),
         // Lock wait timeout.
@@ -83,12 +83,12 @@ fn by_code(reported: &MySqlError, location: &str, in_cluster: bool) -> Failure {
         ),
         // Disk full, file system full, table full.
         1021 | 1114 => Failure::Server(unavailable(
-            format!("disk full at the server of {location}: nothing of this call was stored"),
-            "make room there and try again; reading goes on",
+            format!("disk full at the server of {location}: this call stored nothing"),
+            "free some space there and retry; reading still works",
         )),
         1016 | 1023 | 1024 | 1026 | 1030 | 1180 | 1181 => Failure::Server(unavailable(
             format!("input or output failed at the server of {location}, nothing was acknowledged: {said}"),
-            "check its disk and its log; a full disk shows like this too",
+            "check its disk and its log; the cause may be a full disk",
         )),
         1037 | 1038 | 1041 => {
             Failure::Server(Error::new(ErrorKind::Resources, format!("the server of {location} is out of memory")))
@@ -122,7 +122,7 @@ fn by_code(reported: &MySqlError, location: &str, in_cluster: bool) -> Failure {
         // A missing table or column: the statements are fixed, so the tables must have changed.
         1146 | 1054 | 1412 => Failure::Server(
             Error::corrupt(format!("the tables of the store {location} were altered: {said}"))
-                .with_hint("if they are just being altered, retry; else restore them from a backup"),
+                .with_hint("retry if they are being altered right now; otherwise restore them from a backup"),
         ),
         // Statement-based logging cannot replay statements that read what others commit.
         1665 => Failure::Server(

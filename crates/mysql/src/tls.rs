@@ -42,7 +42,7 @@ impl Tls {
             let message =
                 format!("nothing is encrypted on a Unix socket, which the store's URL names: {}", url.shown());
             return Err(Error::usage(message).with_hint(
-                "leave sslmode out: nobody reads what goes over a socket; or name the server's host instead",
+                "leave sslmode out, since other machines cannot read a socket; or name the server's host instead",
             ));
         }
         if mode != TlsMode::Disable {

@@ -1,4 +1,4 @@
-//! Eviction: the disk space of all stores' files, and which of them are deleted first.
+//! Eviction: measures the disk space of all stores' files, and deletes the least recently used ones first.
 
 use crate::counts;
 use crate::file::PageFile;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 use twox_hash::XxHash3_64;
 
-/// A file that is read is marked as used only if its mark is older than this, so that reading hardly ever writes.
+/// A file that is read is marked as used only if its mark is older than this, so that reading rarely writes.
 const MARK_AGE_MAX: Duration = Duration::from_secs(300);
 /// A hole is recognised by this number of zeros at its beginning. No page begins like that.
 const HOLE_BYTES: usize = 16;
@@ -106,15 +106,15 @@ fn read_from(file: &mut File, ranges: &[PageRange]) -> Result<Vec<Option<Vec<u8>
 }
 
 /// Writes pages and returns by how many bytes the file may have grown. Writers share the lock, since all write the same
-/// bytes. The lock tells a reader that finds an incomplete page that it may be in progress. While a reader holds it,
-/// nothing is written, so that no process waits for another.
+/// bytes. The lock shows a reader that finds an incomplete page that the page may be in progress. While a reader holds
+/// it, nothing is written, so that no process waits for another.
 pub(crate) fn write(path: &Path, pages: &[(PageRange, Vec<u8>)]) -> Result<u64> {
     let mut options = File::options();
     options.create(true).write(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
-    // On a file system without locks readers cannot know, and do not report damage.
+    // On a file system without locks, readers cannot tell damage from a write in progress, and do not report damage.
     if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
         return Ok(0);
     }

@@ -10,7 +10,7 @@ use twox_hash::XxHash3_64;
 
 /// The prefix of the names of stores' folders; 32 hexadecimal digits follow.
 const PREFIX: &str = "pages-";
-/// A folder in which this many probe names are taken is not used.
+/// The number of probe names to try before a folder is refused.
 const TRIES_MAX: u32 = 1_000;
 
 /// The folder of one store's pages. It is created with the first page: a store that is only opened leaves nothing.

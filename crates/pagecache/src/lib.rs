@@ -3,7 +3,7 @@
 //!
 //! Owned here: the folder, one file for each chunk ([`file`](self)), and a background thread that writes and evicts.
 //! Not owned: what pages mean and whether they are intact; the reader checks each page, and a damaged one counts as not
-//! cached. Also not owned: the list of existing chunks, for which the store is asked each time, so nothing here is ever
+//! cached. Also not owned: the list of existing chunks. It is read from the store each time, so nothing here is ever
 //! stale.
 //!
 //! A page is in the file named after its chunk's 128-bit name, which no other chunk ever has, at an offset that follows

@@ -24,10 +24,10 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// queued pages and ends.
 pub(crate) struct Writer {
     queued_bytes: Arc<AtomicU64>,
-    state: Mutex<State>,
+    state: Mutex<ThreadState>,
 }
 
-enum State {
+enum ThreadState {
     Idle(Box<WriterThread>),
     Running(Sender<WriterCommand>, JoinHandle<()>),
     /// The thread could not be started.
@@ -52,7 +52,7 @@ impl Writer {
             bytes_since_scan: u64::MAX,
             paused: None,
         };
-        Self { queued_bytes, state: Mutex::new(State::Idle(Box::new(work))) }
+        Self { queued_bytes, state: Mutex::new(ThreadState::Idle(Box::new(work))) }
     }
 
     pub(crate) fn keep(&self, file: PageFile, pages: Vec<(PageRange, Vec<u8>)>) {
@@ -75,29 +75,29 @@ impl Writer {
     /// Returns whether the thread received the command.
     fn send(&self, command: WriterCommand, start: bool) -> bool {
         let mut state = self.state.lock();
-        if start && matches!(*state, State::Idle(_)) {
-            *state = match std::mem::replace(&mut *state, State::Ended) {
-                State::Idle(work) => start_thread(*work),
+        if start && matches!(*state, ThreadState::Idle(_)) {
+            *state = match std::mem::replace(&mut *state, ThreadState::Ended) {
+                ThreadState::Idle(work) => start_thread(*work),
                 other => other,
             };
         }
         match &*state {
-            State::Running(commands, _) => commands.send(command).is_ok(),
+            ThreadState::Running(commands, _) => commands.send(command).is_ok(),
             _ => false,
         }
     }
 }
 
-fn start_thread(work: WriterThread) -> State {
+fn start_thread(work: WriterThread) -> ThreadState {
     let (sender, commands) = channel();
     let thread = std::thread::Builder::new().name("atsdb-pagecache".into()).spawn(move || work.run(&commands));
-    thread.map_or(State::Ended, |thread| State::Running(sender, thread))
+    thread.map_or(ThreadState::Ended, |thread| ThreadState::Running(sender, thread))
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
         let state = self.state.get_mut();
-        if let State::Running(commands, thread) = std::mem::replace(state, State::Ended) {
+        if let ThreadState::Running(commands, thread) = std::mem::replace(state, ThreadState::Ended) {
             drop(commands);
             // The panic hook has reported a panic of the thread already.
             let _ = thread.join();

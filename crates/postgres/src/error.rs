@@ -18,12 +18,13 @@ pub(crate) fn translate(error: tokio_postgres::Error, location: &str) -> Failure
 fn lost(error: tokio_postgres::Error, location: &str) -> Failure {
     let causes = causes(&error);
     if causes.contains("certificate") || causes.contains("TLS") || causes.contains("tls") {
-        let hint = "give the authority's certificate with sslrootcert=FILE, or go on unencrypted with sslmode=disable";
+        let hint =
+            "give the authority's certificate with sslrootcert=FILE, or connect unencrypted with sslmode=disable";
         let message = format!("cannot open an encrypted connection to {location}: {causes}");
         return Failure::Server(Error::new(ErrorKind::Unavailable, message).with_hint(hint).with_source(error));
     }
     if causes.contains("password missing") {
-        let message = format!("the server of {location} wants a password");
+        let message = format!("the server of {location} requires a password");
         let hint = "give it in ATSDB_PASSWORD, in a file named by ATSDB_PASSWORD_FILE, or in the URL";
         return Failure::Server(Error::new(ErrorKind::Unavailable, message).with_hint(hint).with_source(error));
     }
@@ -35,14 +36,14 @@ fn lost(error: tokio_postgres::Error, location: &str) -> Failure {
 /// The failure of a server that has not answered for this long.
 pub(crate) fn silent(location: &str, waited: Duration) -> Failure {
     let message = format!("the server of {location} has not answered for {} s", waited.as_secs());
-    let hint = "check whether it stands still, and the network between; nothing of this call is known to be stored";
+    let hint = "check whether it hangs, and the network between; it is not known whether this call stored anything";
     Failure::Lost(Error::new(ErrorKind::Unavailable, message).with_hint(hint))
 }
 
 /// The failure of a pooler that gives transactions of one connection different sessions.
 pub(crate) fn other_session(location: &str) -> Failure {
     let message = format!(
-        "the connection to {location} does not keep its session: a pooler between gives each transaction another one"
+        "the connection to {location} does not keep its session: a pooler uses another one for each transaction"
     );
     let hint = "connect to the server itself, or set the pooler to pool sessions (PgBouncer: pool_mode = session)";
     Failure::Server(Error::usage(message).with_hint(hint))
@@ -69,13 +70,13 @@ fn by_code(told: &DbError, location: &str) -> Failure {
         )),
         // Shut down by the administrator or after a crash, starting up, or closed because of silence.
         "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => Failure::Lost(unavailable(
-            format!("the server of {location} went away: {said}"),
-            "try again when it is back; nothing of this call was stored",
+            format!("the server of {location} closed the connection: {said}"),
+            "retry when it is available again; this call stored nothing",
         )),
         // Prepared statements that are missing, or belong to another client.
         "26000" | "42P05" => other_session(location),
         "53300" => Failure::Full(unavailable(
-            format!("the server of {location} takes no more connections: {said}"),
+            format!("the server of {location} accepts no more connections: {said}"),
             "raise max_connections there, or use fewer programs at once",
         )),
         // Lock not available, statement timeout.
@@ -84,8 +85,8 @@ fn by_code(told: &DbError, location: &str) -> Failure {
                 .with_hint("retry when it has finished"),
         ),
         "53100" => Failure::Server(unavailable(
-            format!("disk full at the server of {location}: nothing of this call was stored"),
-            "make room there and try again; reading goes on",
+            format!("disk full at the server of {location}: this call stored nothing"),
+            "free some space there and retry; reading still works",
         )),
         "53200" => {
             Failure::Server(Error::new(ErrorKind::Resources, format!("the server of {location} is out of memory")))
@@ -117,11 +118,11 @@ fn by_code(told: &DbError, location: &str) -> Failure {
         ),
         _ if code.starts_with("53") => Failure::Server(
             Error::new(ErrorKind::Resources, format!("the server of {location} lacks a resource: {said}"))
-                .with_hint("check its limits and its log, and try again"),
+                .with_hint("check its limits and its log, then retry"),
         ),
         _ if code.starts_with("08") => Failure::Lost(unavailable(
             format!("the connection to {location} broke: {said}"),
-            "try again when the server is back",
+            "retry when the server is available again",
         )),
         _ => Failure::Server(Error::internal(format!("PostgreSQL failed at {location}: {said} (SQLSTATE {code})"))),
     }

@@ -6,7 +6,7 @@
 //! next      | 32 bits |  for each row that has a next one, in the order of the rows
 //! ```
 //!
-//! If no key occurs twice, nothing is stored. If all do, it is one row number for each row and a bit and a half.
+//! If no key occurs twice, nothing is stored. If all do, each row takes one row number and a bit and a half.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};

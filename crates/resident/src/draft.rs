@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Rows that were added under one conflict policy.
 #[derive(Debug, Clone)]
-struct Addition {
+struct AddedRows {
     columns: Vec<ArrayRef>,
     row_count: usize,
     policy: ConflictPolicy,
@@ -33,7 +33,7 @@ pub struct TableDraft {
     pending_text: Vec<usize>,
     policy: ConflictPolicy,
     /// The added rows, if the batch only added rows. They can be added to another state as well.
-    additions: Option<Vec<Addition>>,
+    additions: Option<Vec<AddedRows>>,
     rejected: u64,
     bytes_max: usize,
 }
@@ -125,7 +125,7 @@ impl TableDraft {
         };
         let columns = (0..self.working.shape.types.len()).map(column).collect::<Result<Vec<_>>>()?;
         drop(pending);
-        let addition = Addition { columns, row_count: self.pending_rows, policy: self.policy };
+        let addition = AddedRows { columns, row_count: self.pending_rows, policy: self.policy };
         (self.pending_rows, self.pending_bytes) = (0, 0);
         self.pending_text.fill(0);
         let (state, rejected) = added(&self.working, &addition)?;
@@ -146,7 +146,7 @@ impl TableDraft {
             return Ok(());
         }
         let message = format!(
-            "table {} is full: it would take {byte_count} bytes of memory, and may take {}",
+            "table {} is full: it would take {byte_count} bytes of memory; the maximum is {}",
             self.working.definition().name,
             self.bytes_max
         );
@@ -173,7 +173,7 @@ impl TableDraft {
 }
 
 /// Returns a state with more rows, and how many of them were rejected.
-fn added(state: &TableState, addition: &Addition) -> Result<(TableState, u64)> {
+fn added(state: &TableState, addition: &AddedRows) -> Result<(TableState, u64)> {
     let part = state.build_part(addition.columns.clone(), addition.row_count)?;
     let resolved = resolve(state, &part, addition.policy)?;
     let part = match (resolved.merged, &resolved.kept) {
@@ -272,7 +272,7 @@ impl BatchDrafts {
         self.settle()?;
         residents.replace(|current, dropped| {
             if let Some((_, draft)) = self.tables.iter().find(|(id, _)| dropped.contains(id)) {
-                return Err(Error::not_found(format!("table {} is gone", draft.base.definition().name)));
+                return Err(Error::not_found(format!("table {} was dropped", draft.base.definition().name)));
             }
             let over = |(id, draft): (&TableId, &TableDraft)| {
                 let current = current.get(*id).unwrap_or_else(|| Arc::clone(&draft.base));

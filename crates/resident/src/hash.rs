@@ -1,4 +1,4 @@
-//! Seeded 32-bit hashes. Without the seed nobody can choose keys that collide.
+//! Seeded 32-bit hashes. Keys that collide can only be chosen by someone who knows the seed.
 
 use twox_hash::XxHash3_64;
 

@@ -5,11 +5,11 @@ use arrow::array::{Array, ArrayRef};
 use arrow::compute::interleave;
 use atsdb_core::Result;
 
-/// The versions of some rows, each a batch and a row in it; those of one row are in one stretch, the newest first.
+/// The versions of some rows, each a batch and a row in it; the versions of a row are adjacent, the newest first.
 #[derive(Debug, Clone, Default)]
 pub struct RowVersions {
     versions: Vec<(usize, usize)>,
-    /// Where the versions of each row end.
+    /// The end of each row's versions.
     ends: Vec<usize>,
 }
 

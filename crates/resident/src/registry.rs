@@ -50,7 +50,7 @@ pub struct ResidentTables {
     maker: Mutex<Option<ThreadId>>,
     /// Odd while the next state is created, incremented afterwards.
     generation: AtomicU64,
-    /// What was loaded from the store, for each table: the chunks, and the rows in them. Loading threads hold the lock.
+    /// For each table that was loaded from the store: the chunks, and the rows in them. Loading threads hold the lock.
     read: Mutex<BTreeMap<TableId, ReadRows>>,
     /// For a table that was found under an outdated definition: its state then, and the state made of it.
     redefined: Mutex<BTreeMap<TableId, Redefined>>,
@@ -91,7 +91,7 @@ impl ResidentTables {
                 return Ok((taken, residents));
             }
         }
-        // A commit is running. If it is this thread's own, no other can be.
+        // A commit is running. If this thread itself runs it, no other commit can be running.
         let is_own = *self.maker.lock() == Some(std::thread::current().id());
         let _turn = (!is_own).then(|| self.turn.lock());
         Ok((take()?, self.snapshot()))

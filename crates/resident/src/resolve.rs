@@ -11,11 +11,11 @@ use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result};
 /// The result of a conflict policy.
 #[derive(Debug, Default)]
 pub(crate) struct ConflictResolution {
-    /// Which of the new rows are kept; `None` if all are.
+    /// The new rows that are kept, as a mask; `None` if all are kept.
     pub(crate) kept: Option<BooleanArray>,
     /// The part and row numbers of the table's rows that are replaced.
     pub(crate) replaced: Vec<(u32, u32)>,
-    /// How many new rows are rejected because their key exists already.
+    /// The number of new rows that are rejected because their key already exists.
     pub(crate) rejected: u64,
     /// The rows to add instead of the kept ones, if rows merge.
     pub(crate) merged: Option<Vec<ArrayRef>>,
@@ -133,6 +133,6 @@ fn duplicate_key(state: &TableState, part: &Part, spec: &IndexSpec, row: usize) 
     let text = |at: &usize| array_value_to_string(&part.columns[*at], row).map_err(crate::error::internal);
     let values: Vec<String> = spec.positions.iter().map(text).collect::<Result<_>>()?;
     let (name, names, values) = (&definition.name, names.join(", "), values.join(", "));
-    let message = format!("table {name}, key ({names}): ({values}) is there already");
+    let message = format!("table {name}, key ({names}): ({values}) already exists");
     Ok(Error::new(ErrorKind::DuplicateKey, message))
 }

@@ -16,7 +16,7 @@ use atsdb_core::{ColumnId, Error, Result, TableDefinition, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Parts are merged with the next ones while they have fewer than this times the rows of those.
+/// A part is merged with the following ones if it has fewer than this many times their rows.
 const MERGE_RATIO: usize = 2;
 /// A part is rewritten only if more than this number of its rows are deleted.
 const DELETED_ROWS_MIN: usize = 1_024;
@@ -25,7 +25,7 @@ const CHECKED_ROWS_MAX: usize = 131_072;
 
 /// The structure of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Shape {
+pub(crate) struct TableShape {
     pub(crate) definition: TableDefinition,
     pub(crate) types: Vec<DataType>,
     pub(crate) specs: Vec<IndexSpec>,
@@ -46,7 +46,7 @@ impl LivePart {
 /// An immutable state of a table. States share what they have in common.
 #[derive(Debug, Clone)]
 pub struct TableState {
-    pub(crate) shape: Arc<Shape>,
+    pub(crate) shape: Arc<TableShape>,
     parts: Vec<LivePart>,
     seed: HashSeed,
     pub(crate) threads: usize,
@@ -68,7 +68,7 @@ impl TableState {
     /// Creates a table without rows. `types` are the Arrow types of its columns.
     pub fn new(definition: &TableDefinition, types: Vec<DataType>, seed: HashSeed, threads: usize) -> Self {
         let specs = IndexSpec::all_of(definition);
-        let shape = Arc::new(Shape { definition: definition.clone(), types, specs });
+        let shape = Arc::new(TableShape { definition: definition.clone(), types, specs });
         Self { shape, parts: Vec::new(), seed, threads }
     }
 
@@ -346,7 +346,7 @@ fn fit_together(parts: &[LivePart]) -> bool {
     row_count <= PART_ROWS_MAX && (0..column_count).all(|column| text_bytes(column) <= PART_TEXT_BYTES_MAX)
 }
 
-/// One value as often as there are rows, as older rows have in a new column.
+/// An array that repeats one value: the values of older rows in a new column.
 fn constant(value: Option<&Value>, wanted: &DataType, row_count: usize) -> Result<ArrayRef> {
     let canonical: ArrayRef = match value {
         None => return Ok(new_null_array(wanted, row_count)),

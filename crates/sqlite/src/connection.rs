@@ -26,7 +26,7 @@ const SQLITE_VERSION_MIN_TO_READ: i32 = 3_037_000;
 const LOG_BYTES_KEPT: i64 = 64 << 20;
 const WRITER_CACHE_KIB: i64 = 16 << 10;
 
-/// How the file is used.
+/// The kind of access to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessMode {
     Write,
@@ -202,7 +202,7 @@ fn open_as(path: &Path, access: AccessMode, create: CreatePolicy, busy_timeout: 
         let one_byte = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 1);
         if one_byte || !create.allowed {
             let size = if one_byte { "a file of one byte" } else { "an empty file" };
-            let message = format!("{} is {size}, no atsdb store", path.display());
+            let message = format!("{} is {size}, not an atsdb store", path.display());
             return Err(Error::new(ErrorKind::NotAStore, message).into());
         }
         schema::create(&connection, create.layout)?;

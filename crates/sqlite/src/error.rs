@@ -134,7 +134,7 @@ fn translate(error: rusqlite::Error, path: &Path) -> Error {
                 .with_hint("retry when it has finished")
         }
         _ if is_full(&error) => {
-            Error::new(ErrorKind::Unavailable, format!("disk full at {location}: nothing of this call was stored"))
+            Error::new(ErrorKind::Unavailable, format!("disk full at {location}: this call stored nothing"))
                 .with_hint("free some space and retry; reading still works")
         }
         Some(ffi::SQLITE_IOERR) => {

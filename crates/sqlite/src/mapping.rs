@@ -84,8 +84,8 @@ fn damaged(table: TableId, column: ColumnId, index: u32) -> Error {
         .with_hint("run verify to find what is affected, and restore that from a backup")
 }
 
-/// Refuses to look for strings by an index that does not lead to all of them: a string that it hides would get a second
-/// index. Even if all entries exist, they are found only if they are in order.
+/// Refuses to look up strings by a database index that does not find all of them: a hidden string would get a second
+/// number. Even if all entries exist, they are found only if they are in order.
 fn check_values(connection: &Connection, table: TableId, column: ColumnId) -> Attempt<()> {
     let sql = "SELECT table_id, column_id, value FROM atsdb_map INDEXED BY atsdb_map_value
                WHERE table_id = ?1 AND column_id = ?2 ORDER BY value";
@@ -110,8 +110,8 @@ fn check_values(connection: &Connection, table: TableId, column: ColumnId) -> At
     list_rows::check(connection, key, ListState::for_strings(count, hashes))
 }
 
-/// Refuses a dictionary that ends elsewhere than was written, when it was read from an index on. A dictionary whose
-/// table no longer exists is being deleted.
+/// Refuses a dictionary that, read from an index on, does not end where its record says. A dictionary whose table no
+/// longer exists is being deleted.
 fn check_end(connection: &Connection, (table, column): (TableId, ColumnId), first: u32, read: usize) -> Attempt<()> {
     let key = ListKey::dictionary(table, column);
     let recorded = list_rows::recorded(connection, key)?;

@@ -81,7 +81,7 @@ pub(crate) fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
 /// Creates the tables, unless another process has just done so.
 pub(crate) fn create(connection: &Connection, layout: Option<SplitLayout>) -> rusqlite::Result<()> {
     // Both settings are fixed by the file's first page. `auto_vacuum` writes that page. It is done inside the
-    // transaction, so that a file that is no store yet stays empty whenever this process ends.
+    // transaction, so that a file that is not a store yet stays empty whenever this process ends.
     connection.execute_batch("PRAGMA page_size = 4096")?;
     let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     transaction.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
@@ -103,7 +103,8 @@ fn is_blank_inside(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(objects == 0)
 }
 
-/// Refuses a file that is no store, or one of a newer format. Returns the store's uid, and the layout of a catalogue.
+/// Refuses a file that is not a store, or one of a newer format. Returns the store's uid, and the layout of a
+/// catalogue.
 pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<([u8; 16], Option<SplitLayout>)> {
     let location = path.display();
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'atsdb\\_%' ESCAPE '\\' ORDER BY 1";
@@ -114,7 +115,7 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<([u8; 16], 
         return Err(Failure::Refused(if application_id == APPLICATION_ID {
             Error::corrupt(format!("the store {location} lacks its table atsdb_store"))
         } else {
-            Error::new(ErrorKind::NotAStore, format!("{location} is an SQLite database, but no atsdb store"))
+            Error::new(ErrorKind::NotAStore, format!("{location} is an SQLite database, but not an atsdb store"))
                 .with_hint("name a file that does not exist yet, or import from this one")
         }));
     }

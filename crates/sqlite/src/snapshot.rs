@@ -95,11 +95,14 @@ impl Snapshot for SqliteSnapshot {
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
         match self.read(|connection| pages(connection, self.stage, chunk, columns))? {
-            Pages::Read(pages) => Ok(pages),
+            PageSource::Read(pages) => Ok(pages),
             // The connection is free for other threads in the meantime.
-            Pages::At(location) => {
+            PageSource::At(location) => {
                 let files = self.files.as_ref().ok_or_else(|| {
-                    Error::corrupt(format!("chunk {} lies in a page file, but the store has none", chunk.0))
+                    Error::corrupt(format!(
+                        "the pages of chunk {} are in a page file, but the store has no page files",
+                        chunk.0
+                    ))
                 })?;
                 files.read(chunk.0, location, columns)
             }
@@ -134,7 +137,7 @@ fn newest_chunk(connection: &Connection) -> Attempt<ChunkId> {
     let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
     let (newest, given) = connection.prepare_cached(NEWEST)?.query_row([], row)?;
     if newest > given.unwrap_or(0) {
-        return Err(Error::corrupt(format!("chunk {newest} has a number that was never given")).into());
+        return Err(Error::corrupt(format!("chunk {newest} has a number that was never assigned")).into());
     }
     Ok(ChunkId(newest))
 }
@@ -233,18 +236,18 @@ fn entry(row: &Row<'_>, table: TableId) -> rusqlite::Result<ChunkEntry> {
 }
 
 /// A chunk's pages, or their location outside of the catalogue.
-enum Pages {
+enum PageSource {
     Read(Vec<Vec<u8>>),
     At(PageLocation),
 }
 
-fn pages(connection: &Connection, stage: Option<StageId>, chunk: ChunkId, columns: &[ColumnId]) -> Attempt<Pages> {
+fn pages(connection: &Connection, stage: Option<StageId>, chunk: ChunkId, columns: &[ColumnId]) -> Attempt<PageSource> {
     let mut find = connection.prepare_cached("SELECT payload FROM atsdb_chunk WHERE id = ?1 AND stage IS ?2")?;
     let payload: Option<i64> =
         find.query_row(params![chunk.0, stage.map(|stage| stage.0)], |row| row.get(0)).optional()?;
     let payload = payload.ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
     if let Some(location) = PageLocation::of(payload) {
-        return Ok(Pages::At(location));
+        return Ok(PageSource::At(location));
     }
     let mut statement = connection.prepare_cached("SELECT bytes FROM atsdb_page WHERE id = ?1")?;
     let mut pages = Vec::with_capacity(columns.len());
@@ -253,5 +256,5 @@ fn pages(connection: &Connection, stage: Option<StageId>, chunk: ChunkId, column
         let missing = || Error::corrupt(format!("the page of column {} of chunk {} is missing", column.0, chunk.0));
         pages.push(bytes.ok_or_else(missing)?);
     }
-    Ok(Pages::Read(pages))
+    Ok(PageSource::Read(pages))
 }

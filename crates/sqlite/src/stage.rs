@@ -154,8 +154,8 @@ pub(crate) fn remove_table(connection: &Connection, stage: StageId, table: Table
 
 /// Discards a stage. `reclaim` deletes what it wrote later.
 pub(crate) fn abandon(connection: &Connection, stage: StageId) -> Attempt<()> {
-    let gone = connection.prepare_cached("DELETE FROM atsdb_stage WHERE id = ?1")?.execute([stage.0])?;
-    if gone > 0 {
+    let deleted = connection.prepare_cached("DELETE FROM atsdb_stage WHERE id = ?1")?.execute([stage.0])?;
+    if deleted > 0 {
         chunk_write::discard(connection, "stage = ?1", [stage.0])?;
         let sql =
             "DELETE FROM atsdb_list WHERE stage = 0 AND table_id IN (SELECT id FROM atsdb_table WHERE stage = ?1)";

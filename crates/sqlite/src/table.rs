@@ -46,7 +46,7 @@ pub(crate) fn json(definition: &TableDefinition) -> Result<String> {
 
 /// The error for a name that is taken.
 pub(crate) fn already_exists(name: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
+    Error::new(ErrorKind::Exists, format!("table {name} already exists"))
 }
 
 /// Deletes the row of a visible table, or of one in a stage. Returns whether it existed.
@@ -116,7 +116,7 @@ pub(crate) fn list(connection: &Connection, stage: Option<StageId>) -> Attempt<V
 pub(crate) struct TableList(Mutex<Option<(ListState, Vec<Table>)>>);
 
 impl TableList {
-    /// Returns the visible tables by number, and reads them if they are others than those in memory.
+    /// Returns the visible tables by number, and reads them if they differ from those in memory.
     pub(crate) fn get(&self, connection: &Connection) -> Attempt<Vec<Table>> {
         let recorded = list_rows::recorded(connection, ListKey::tables(None))?;
         if let Some((state, tables)) = &*self.0.lock()

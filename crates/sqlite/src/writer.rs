@@ -28,12 +28,12 @@ const LOG_WAIT_MAX: Duration = Duration::from_secs(5);
 /// The number of transactions between two checks of the log's length.
 const TRANSACTIONS_PER_LOOK: u32 = 8;
 
-/// When a transaction must be on disk.
+/// The time at which a transaction must be on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SyncMode {
-    /// When it returns, as far as the store's durability requires.
+    /// When the commit returns, as far as the store's durability requires.
     Immediate,
-    /// With the next immediate one.
+    /// With the next immediate transaction.
     ///
     /// In SQLite's log, `synchronous = NORMAL` only omits the fsync of the log at commit (`sqlite3WalFrames` syncs if
     /// `WAL_SYNC_FLAGS`). A later commit with FULL syncs the whole log file, including these frames. A checkpoint in
@@ -288,7 +288,7 @@ impl Writer {
     }
 }
 
-/// Notes the length of the log at each commit of a connection. To ask for it costs as much as a small commit's own
+/// Notes the length of the log at each commit of a connection. Asking for it would cost as much as a small commit's own
 /// statements, since SQLite compiles a PRAGMA each time.
 fn count_frames(connection: &mut Connection, frames: &Arc<AtomicI64>) -> rusqlite::Result<()> {
     let frames = Arc::clone(frames);

@@ -1,4 +1,4 @@
-//! What a server's crate provides: connections, and the few points where dialects differ.
+//! The interface that a server's crate implements: connections, and the few differences between dialects.
 
 use crate::error::{Attempt, Failure};
 use atsdb_core::store::Finding;
@@ -145,7 +145,7 @@ pub trait Server: Send + Sync + fmt::Debug {
     /// The URL without secrets. Messages contain it, and it opens the store again.
     fn location(&self) -> &str;
 
-    /// What a commit survives with the server's settings.
+    /// The durability of a commit with the server's settings.
     fn durability(&self) -> Durability;
 
     /// The statements for a cluster whose nodes hold the same tables. Only one of them is written to at a time.

@@ -32,7 +32,8 @@ pub fn check_format(connection: &mut dyn Connection, names: &[String], location:
     if !is_there("atsdb_store") {
         return match TABLES.iter().find(|table| is_there(table)) {
             Some(table) => {
-                Err(Error::corrupt(format!("{location} has a table {table}, but its table atsdb_store is gone")).into())
+                Err(Error::corrupt(format!("{location} has a table {table}, but its table atsdb_store is missing"))
+                    .into())
             }
             None => Ok(None),
         };

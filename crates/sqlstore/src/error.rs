@@ -68,10 +68,10 @@ pub fn statement_too_large(location: &str, byte_count: usize, byte_count_max: us
 /// The error for a commit with an unknown outcome: the server did not answer and cannot be asked.
 pub(crate) fn unknown_outcome(location: &str, source: Error) -> Error {
     let message =
-        format!("the connection to {location} broke while it committed, and the server cannot be asked since");
+        format!("the connection to {location} broke during a commit, and the server has not been reachable since");
     Error::new(ErrorKind::Unavailable, message)
         .with_hint(
-            "look whether the change is there before doing it again; a batch with an id may simply be sent again",
+            "check whether the change is stored before you repeat it; a batch with an id can simply be sent again",
         )
         .with_source(source)
 }

@@ -99,7 +99,7 @@ pub(crate) fn sums(row: &mut Row, first: usize) -> Attempt<ChunkSums> {
 /// Reads a number that the server returns as text.
 pub(crate) fn wide_integer(row: &mut Row, column: usize) -> Attempt<i128> {
     let text = row.text(column)?;
-    let not_a_number = |_| Error::corrupt(format!("column {column} of the store's answer is no number: {text}"));
+    let not_a_number = |_| Error::corrupt(format!("column {column} of the store's answer is not a number: {text}"));
     Ok(text.parse().map_err(not_a_number)?)
 }
 

@@ -182,7 +182,7 @@ fn check_values(connection: &mut dyn Connection, (table, column): (TableId, Colu
     let sql = "SELECT count(*), concat(coalesce(sum(hash), 0), '') FROM atsdb_map
                WHERE table_id = $1 AND column_id = $2";
     let row = connection.query_first(sql, &[table.0.into(), i64::from(column.0).into()])?;
-    let mut row = row.ok_or_else(|| Error::internal("the server gave no count"))?;
+    let mut row = row.ok_or_else(|| Error::internal("the server returned no count"))?;
     let found = ListState::for_strings(row.int(0)?, list_rows::wide_integer(&mut row, 1)?);
     list_rows::check(connection, ListKey::dictionary(table, column), found)
 }

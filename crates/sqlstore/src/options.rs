@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Options for opening a store on a server.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// What an acknowledged commit must survive. If the server promises less, there is a warning.
+    /// The required durability of an acknowledged commit. If the server promises less, there is a warning.
     pub durability: Durability,
     /// Whether a store is created in a database without one.
     pub create: bool,

@@ -72,9 +72,9 @@ impl<'a> PartWriter<'a> {
     }
 }
 
-/// Where the pages of a chunk are.
+/// The location of the pages of a chunk.
 pub(crate) struct PageLocation {
-    /// The chunk, which errors name.
+    /// The chunk's number, for error messages.
     pub(crate) chunk: i64,
     pub(crate) payload: i64,
     pub(crate) sealed: bool,
@@ -167,7 +167,7 @@ fn read_ranges(
     for (position, (first, _)) in ranges.iter().enumerate() {
         let (mut bytes, mut next) = (Vec::new(), *first as i64 / part_bytes);
         while let Some((_, part, piece)) = parts.next_if(|(range, ..)| *range == position) {
-            // After a hole nothing is at its position.
+            // After a missing part, no later part is at its position.
             if part == next {
                 next += 1;
                 if bytes.is_empty() { bytes = piece } else { bytes.extend_from_slice(&piece) }

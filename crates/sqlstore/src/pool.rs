@@ -23,7 +23,7 @@ use std::time::Duration;
 /// The maximum number of idle connections that are kept.
 const IDLE_CONNECTIONS_MAX: usize = 8;
 
-/// The message if pages were deleted between two servers' snapshots.
+/// The message if pages were deleted between the snapshots of two servers.
 pub(crate) const PAGES_RECLAIMED: &str = "pages were deleted while their snapshot was taken";
 
 /// The connections of a store.
@@ -213,7 +213,7 @@ impl Pool {
         if session.connection.execute(sql, &values)? == 0 {
             // The row was deleted because the connection was idle for long.
             session.receipt = None;
-            return Err(Failure::RolledBack(Error::internal("a connection's row in atsdb_writer is gone")));
+            return Err(Failure::RolledBack(Error::internal("a connection's row in atsdb_writer is missing")));
         }
         if let Some(node) = &session.node {
             // Recording another node from now on conflicts with the row above.
@@ -226,7 +226,7 @@ impl Pool {
     /// yet.
     fn new_receipt(&self, connection: &mut dyn Connection) -> Attempt<CommitReceipt> {
         let row = connection.query_first(&format!("SELECT {}", self.server.random_bytes()), &[])?;
-        let id = row.ok_or_else(|| Error::internal("the server gave no random bytes"))?.bytes(0)?;
+        let id = row.ok_or_else(|| Error::internal("the server returned no random bytes"))?.bytes(0)?;
         let values = [Value::Bytes(&id), 0.into(), self.now_ms.load(Ordering::Relaxed).into()];
         let sql = "INSERT INTO atsdb_writer (id, last, touched_ms) VALUES ($1, $2, $3)";
         match self.server.cluster() {

@@ -1,10 +1,10 @@
-//! Routing: which of a database's addresses is used, and whether the server there holds the store that was opened.
-//! Nodes of a cluster do not see each other's locks. They detect conflicting changes only at commit. That is too late
-//! for data that was read before, and it fails if all processes change the same rows. So the store records one writer
-//! node. All processes write to it until one of them cannot reach it. That process records another node, and also
-//! touches the rows of `atsdb_writer`, of which every transaction changes the one of its connection. So transactions
-//! that the former node has not committed by then get a conflict, and transactions that begin there later find another
-//! node recorded.
+//! Routing: the choice of one of a database's addresses, and the check that the server there has the store that was
+//! opened. Nodes of a cluster do not see each other's locks. They detect conflicting changes only at commit. That is
+//! too late for data that was read before, and it fails if all processes change the same rows. So the store records one
+//! writer node. All processes write to it until one of them cannot reach it. That process records another node, and
+//! also touches the rows of `atsdb_writer`, of which every transaction changes the one of its connection. So
+//! transactions that the former node has not committed by then get a conflict, and transactions that begin there later
+//! find another node recorded.
 
 use crate::connection::{ClusterDialect, Connection, Server, Value};
 use crate::error::{Attempt, Failure};
@@ -19,7 +19,7 @@ pub type CheckStore = fn(&mut dyn Connection, &str) -> Attempt<Option<[u8; 16]>>
 /// Creates a store, unless another process has just done so, and returns its uid.
 pub type CreateStore = fn(&mut dyn Connection, &str) -> Attempt<[u8; 16]>;
 
-/// Which servers of a database are acceptable.
+/// The servers of a database that are acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerRole {
     /// A server that accepts writes. It is also used for reading, because a standby may lack acknowledged changes.
@@ -47,7 +47,7 @@ pub fn prepare<T>(
     let mut is_notified = false;
     loop {
         match try_prepare(server, options, &mut check_server, kind) {
-            // If only standbys answer, this may be permanent, so the caller is told at once.
+            // If only standbys answer, this may be permanent, so it is reported to the caller at once.
             Err(Failure::Lost(error)) if error.kind() == ErrorKind::ReadOnly => return Err(Failure::Server(error)),
             Err(failure) if failure.is_transient() && retry.wait() => {
                 // A rollback is retried soon, and is not worth a notice.
@@ -224,6 +224,6 @@ pub(crate) fn require_store(connection: &mut dyn Connection, uid: [u8; 16], loca
         return Ok(());
     }
     let message = format!("a server of {location} holds another store than the one that was opened");
-    let hint = "check the URL's addresses; after a restored backup, open the store anew";
+    let hint = "check the URL's addresses; after a restored backup, reopen the store";
     Err(Failure::Server(Error::new(ErrorKind::NotAStore, message).with_hint(hint)))
 }

@@ -29,15 +29,16 @@ pub(crate) fn size(connection: &mut dyn Connection, server: &dyn Server) -> Atte
             *tables.entry(row.int(0)?).or_default() += row.number::<u64>(1)?;
         }
     }
-    let lying = format!("SELECT {} FROM atsdb_chunk HAVING count(*) > 0", sum("byte_count"));
-    let lying = connection.query_first(&lying, &[])?.map(|row| row.number::<u64>(0)).transpose()?.unwrap_or(0);
+    let content_bytes = format!("SELECT {} FROM atsdb_chunk HAVING count(*) > 0", sum("byte_count"));
+    let content_bytes =
+        connection.query_first(&content_bytes, &[])?.map(|row| row.number::<u64>(0)).transpose()?.unwrap_or(0);
     let (mut pages, mut others) = (0, 0);
     for row in connection.query(server.occupied_bytes_query(), &[])? {
         let occupied_bytes_query = if row.int(0)? == 1 { &mut pages } else { &mut others };
         *occupied_bytes_query = row.number::<u64>(1)?;
     }
     let held: u64 = tables.values().sum();
-    let total = (pages.clamp(lying, lying + lying / 10) + others).max(held);
+    let total = (pages.clamp(content_bytes, content_bytes + content_bytes / 10) + others).max(held);
     let tables = tables.into_iter().map(|(id, byte_count)| (TableId(id), byte_count)).collect();
     Ok(StoreSize { total, tables })
 }

@@ -205,7 +205,7 @@ impl Store for ServerStore {
         let verify = || self.pool.read(|connection| verify::verify(connection, server)).map_err(Failure::into_error);
         let mut findings = verify()?;
         if server.reads_pages_later().is_some() && !findings.is_empty() {
-            // Pages that are being committed are not lost: a second look finds them.
+            // Pages that are being committed are not lost: a second check finds them.
             let again = verify()?;
             findings.retain(|finding| again.contains(finding));
         }

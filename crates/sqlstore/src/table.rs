@@ -60,7 +60,7 @@ pub(crate) fn json(definition: &TableDefinition) -> Result<String> {
 
 /// The error for a name that is taken.
 pub(crate) fn already_exists(name: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
+    Error::new(ErrorKind::Exists, format!("table {name} already exists"))
 }
 
 /// Deletes the row of a visible table, or of one in a stage. Returns whether it existed.

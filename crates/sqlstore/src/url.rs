@@ -121,7 +121,7 @@ impl ServerUrl {
     pub fn parse(url: &str, known: &[&str]) -> Result<Self> {
         let refuse = |what: &str| {
             Err(Error::usage(format!("the store's URL {what}")).with_hint(
-                "write scheme://user@host:port/database, and % with two hexadecimal digits for what is special",
+                "write scheme://user@host:port/database, and special characters as % with two hexadecimal digits",
             ))
         };
         // Anything else there may be a password, while a scheme is shown.

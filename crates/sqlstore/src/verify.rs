@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const CONSISTENCY_QUERIES: [(&str, &str, &str); 9] = [
     (
         "chunk",
-        "belongs to a table that is not there",
+        "belongs to a table that does not exist",
         "SELECT id FROM atsdb_chunk WHERE stage = 0 AND table_id NOT IN (SELECT id FROM atsdb_table WHERE stage = 0)",
     ),
     (

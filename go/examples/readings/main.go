@@ -23,7 +23,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Reading is what a sensor says.
+// Reading is one measurement of a sensor.
 type Reading struct {
 	Time   time.Time `atsdb:"unit:s"`
 	Sensor string    `atsdb:"map:uint32"`
@@ -88,7 +88,7 @@ func appendCounters(ctx context.Context, client *atsdb.Client) error {
 		{Reading{begin, "kitchen", "ok"}, 1, 2, 3, 4, 5, &six},
 		{Reading{begin, "roof", "late"}, 1, 2, 3, 4, 5, nil},
 	}
-	// The id is ours: if the program is started again, the rows still count once.
+	// The program chooses the id: if it is started again, the rows are still stored once.
 	done, err := counters.Send(ctx, "minute "+begin.Format(time.RFC3339), rows)
 	if done.Duplicate {
 		log.Print("these counters were stored before")

@@ -46,7 +46,7 @@ impl Bucket {
             let is_told = std::env::var("AWS_ALLOW_HTTP").is_ok_and(|told| told.eq_ignore_ascii_case("true"));
             if is_plain(endpoint) {
                 if !is_loopback(endpoint) && !is_told {
-                    return Err(Error::usage("AWS_ENDPOINT_URL is http: everybody on the way could read the data")
+                    return Err(Error::usage("AWS_ENDPOINT_URL uses http, so others could read the data in transit")
                         .with_hint("use https, or set AWS_ALLOW_HTTP=true"));
                 }
                 builder = builder.with_allow_http(true);
@@ -67,9 +67,7 @@ impl Bucket {
             .thread_name("atsdb-s3")
             .enable_all()
             .build()
-            .map_err(|error| {
-                Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
-            })?;
+            .map_err(|error| Error::new(ErrorKind::Unavailable, "cannot start a thread").with_source(error))?;
         Ok(Self { store, runtime: Arc::new(runtime), prefix: String::new(), place: place.to_owned() })
     }
 
@@ -100,7 +98,7 @@ impl Bucket {
             ErrorKind::NotFound => "does the bucket exist?",
             ErrorKind::ReadOnly => "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and their permissions",
             _ if std::env::var_os("AWS_ACCESS_KEY_ID").is_none() => {
-                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and this machine has no role that gives them"
+                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and this machine's role provides none"
             }
             _ => "check AWS_ENDPOINT_URL, AWS_REGION and the network; the next backup uses what was written",
         };

@@ -49,27 +49,27 @@ impl LockTimes {
 
 /// The lock while it is held. A thread renews it.
 pub(super) struct BucketLock {
-    holder: Arc<Holder>,
+    holder: Arc<LockHolder>,
     is_inherited: bool,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// The state that the lock and its thread share.
-struct Holder {
+struct LockHolder {
     bucket: Bucket,
     /// Unique among all processes of all machines.
     name: String,
     is_lost: AtomicBool,
-    version: Mutex<Version>,
+    version: Mutex<LockVersion>,
     valid: Duration,
 }
 
 /// The version of the object that the holder wrote last.
-struct Version {
+struct LockVersion {
     number: u64,
     known: UpdateVersion,
-    /// When writing it began, by two clocks: one stops while the machine sleeps, the other can be set.
+    /// The time at which writing it began, by two clocks: one stops while the machine sleeps, the other can be set.
     since: Instant,
     since_ms: i64,
 }
@@ -78,9 +78,9 @@ impl BucketLock {
     pub(super) fn take(bucket: &Bucket, times: LockTimes) -> Result<Self> {
         let name: String = SystemEnvironment.random()?.iter().map(|byte| format!("{byte:02x}")).collect();
         let (known, is_inherited, since, since_ms) = wait_and_take(bucket, &name, times)?;
-        let version = Mutex::new(Version { number: 0, known, since, since_ms });
+        let version = Mutex::new(LockVersion { number: 0, known, since, since_ms });
         let (bucket, is_lost) = (bucket.clone(), AtomicBool::new(false));
-        let holder = Arc::new(Holder { bucket, name, is_lost, version, valid: times.valid });
+        let holder = Arc::new(LockHolder { bucket, name, is_lost, version, valid: times.valid });
         holder.require_conditions()?;
         let (stop, stopped) = channel::<()>();
         let renew = {
@@ -95,9 +95,10 @@ impl BucketLock {
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("atsdb-s3-lock".into()).spawn(renew).map_err(|error| {
-            Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
-        })?;
+        let thread = std::thread::Builder::new()
+            .name("atsdb-s3-lock".into())
+            .spawn(renew)
+            .map_err(|error| Error::new(ErrorKind::Unavailable, "cannot start a thread").with_source(error))?;
         Ok(Self { holder, is_inherited, stop: Some(stop), thread: Some(thread) })
     }
 }
@@ -161,7 +162,7 @@ fn is_refused(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound)
 }
 
-impl Holder {
+impl LockHolder {
     /// Refuses a server that ignores conditions: the lock would exclude nobody.
     fn require_conditions(&self) -> Result<()> {
         let version = self.version.lock();
@@ -198,7 +199,7 @@ impl Holder {
             },
             Err(error) => return Err(error),
         };
-        *version = Version { number: version.number + 1, known, since, since_ms };
+        *version = LockVersion { number: version.number + 1, known, since, since_ms };
         Ok(())
     }
 
@@ -251,7 +252,7 @@ mod tests {
     use super::*;
     use object_store::memory::InMemory;
 
-    /// No lock is renewed by itself, and a waiting writer finds at once that a lock has expired.
+    /// No lock is renewed in the background, and a waiting writer finds immediately that a lock has expired.
     const TIMES: LockTimes = LockTimes {
         renew: Duration::from_secs(3_600),
         valid: Duration::from_secs(3_600),
@@ -289,7 +290,7 @@ mod tests {
         next.confirm().unwrap();
     }
 
-    /// A holder that slept renews the lock before it relies on it.
+    /// A holder whose machine has slept renews the lock before it relies on it.
     #[test]
     fn an_old_renewal_is_not_relied_on() {
         let bucket = bucket();

@@ -51,7 +51,7 @@ fn a_table_of_the_same_name_stays_unless_told() {
     let other = TableDefinition::new("READINGS").with_column("x", atsdb_core::ColumnType::Bool, None);
     target.create_table(&other).unwrap();
     let beside = CopyOptions { allow_non_empty: true, ..CopyOptions::default() };
-    refused(&source, &target, &beside, ErrorKind::Exists, "table READINGS already");
+    refused(&source, &target, &beside, ErrorKind::Exists, "already has a table READINGS");
     let report = copy_with(&source, &target, &overwrite()).unwrap();
     assert_eq!(report.tables_dropped, 1);
     assert_same(&source, &target);

@@ -177,7 +177,7 @@ impl Write for Stdout {
 }
 
 fn is_there(path: &Path) -> Error {
-    Error::new(ErrorKind::Sql, format!("{} is there already", path.display()))
+    Error::new(ErrorKind::Sql, format!("{} already exists", path.display()))
         .with_hint("name another file, or replace it: COPY ... TO '...' WITH (OVERWRITE)")
 }
 

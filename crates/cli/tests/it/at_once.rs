@@ -21,10 +21,7 @@ fn of_two_programs_that_insert_the_same_key_at_once_one_wins() {
         assert_eq!(won, 1, "round {round}: {ended:?}");
         let lost = ended.iter().find(|output| !output.status.success()).unwrap();
         let message = String::from_utf8_lossy(&lost.stderr);
-        assert!(
-            message.contains(&format!("({round}, 2024-01-01")) && message.contains("is there already"),
-            "{message}"
-        );
+        assert!(message.contains(&format!("({round}, 2024-01-01")) && message.contains("already exists"), "{message}");
     }
     assert_eq!(case.query("a.db", "SELECT count(*), count(DISTINCT id) FROM t"), "24,24");
     // Updates of one row by both count both.

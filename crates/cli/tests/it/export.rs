@@ -56,7 +56,7 @@ fn a_file_is_replaced_only_when_asked_for_and_what_was_written_is_reported() {
     let case = Case::new().with_store();
     case.write("old.csv", "old");
     let arguments = ["export", "a.db", "readings", "-o", "old.csv"];
-    case.run(&arguments).failed(1, &["old.csv is there already", "--overwrite"]);
+    case.run(&arguments).failed(1, &["old.csv already exists", "--overwrite"]);
     assert_eq!(case.read("old.csv"), "old");
     let run = case.run(&[&arguments[..], &["--overwrite"]].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);

@@ -139,7 +139,7 @@ fn rows_of_a_table_in_memory_are_saved_with_the_import() {
     case.write("two.csv", "name,id\na,1\n,2\n");
     case.run(&["import", "a.db", "t2", "two.csv"]).well();
     let again = case.run(&["import", "a.db", "t2", "two.csv", "--again"]);
-    again.failed(2, &["key (id): (1) is there already"]);
+    again.failed(2, &["key (id): (1) already exists"]);
     assert_eq!(case.query("a.db", "SELECT id, name FROM t2 ORDER BY id"), "1,a\n2,");
     let tables = case.run(&["tables", "a.db", "--format", "json"]).well().text();
     assert_eq!(tables.matches("\"kind\": \"memory\"").count(), 2, "{tables}");

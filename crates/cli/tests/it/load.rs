@@ -75,9 +75,9 @@ fn copy_to_replaces_no_file_unless_asked_and_writes_none_when_read_only() {
     let case = Case::new();
     case.run(&["sql", "a.db", "CREATE TABLE t (n INT); INSERT INTO t VALUES (1)"]);
     case.write("there.csv", "mine");
-    case.run(&["sql", "a.db", "COPY t TO 'there.csv'"]).failed(3, &["there.csv", "is there already", "OVERWRITE"]);
+    case.run(&["sql", "a.db", "COPY t TO 'there.csv'"]).failed(3, &["there.csv", "already exists", "OVERWRITE"]);
     std::os::unix::fs::symlink("elsewhere.csv", case.path("link.csv")).unwrap();
-    case.run(&["sql", "a.db", "COPY t TO 'link.csv'"]).failed(3, &["link.csv", "is there already"]);
+    case.run(&["sql", "a.db", "COPY t TO 'link.csv'"]).failed(3, &["link.csv", "already exists"]);
     assert!(!case.path("elsewhere.csv").exists() && case.read("there.csv") == "mine");
     case.run(&["sql", "a.db", "--read-only", "COPY t TO 'new.csv'"]).failed(3, &["--read-only", "atsdb export"]);
     assert!(!case.path("new.csv").exists());

@@ -1,4 +1,5 @@
-//! What a batch does besides adding rows: it reads its own state, replaces and removes chunks, and changes tables.
+//! The operations of a batch besides adding rows: reading its own state, replacing and removing chunks, and changing
+//! tables.
 //!
 //! Not owned: the list of what the commit removes and redefines (`changes`), how the batch's own state is read
 //! (`overlay`), and incoming rows (`batch`).
@@ -150,7 +151,7 @@ impl Batch {
             return self.recreate(table, &to);
         }
         let visible = base.tables().iter().find(|visible| visible.id == table.id);
-        let from = visible.ok_or_else(|| Error::not_found(format!("table {} is gone", table.definition.name)))?;
+        let from = visible.ok_or_else(|| Error::not_found(format!("table {} was dropped", table.definition.name)))?;
         self.changes.name_definition(table)?;
         let older = others.iter().find(|own| own.id == table.id).unwrap_or(from).definition.clone();
         let redefined = Table { id: table.id, version: from.version.next(), definition: to.clone() };
@@ -232,7 +233,7 @@ impl Batch {
         Ok(true)
     }
 
-    /// Creates a table that the batch itself created anew under another definition. It must be empty.
+    /// Replaces an empty table that the batch itself created by one with another definition.
     fn recreate(&mut self, table: &Table, to: &TableDefinition) -> Result<Table> {
         let snapshot = self.snapshot()?;
         let is_empty = match table.definition.is_in_memory() {
@@ -272,5 +273,5 @@ fn check_missing(from: &TableDefinition, to: &TableDefinition) -> Result<()> {
 }
 
 fn exists(name: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
+    Error::new(ErrorKind::Exists, format!("table {name} already exists"))
 }

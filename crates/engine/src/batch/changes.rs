@@ -1,4 +1,4 @@
-//! What a batch removes and redefines, until its commit.
+//! The chunks that a batch removes and the tables that it redefines, until its commit.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
@@ -7,7 +7,8 @@ use atsdb_core::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The chunks and tables that the commit removes, the definitions that it changes, and what all of that relies on.
+/// The chunks and tables that the commit removes, the definitions that it changes, and the definitions and chunks that
+/// it relies on.
 #[derive(Clone, Default)]
 pub(crate) struct Changes {
     /// The store when the batch first read it.
@@ -85,7 +86,7 @@ impl Changes {
         before.map(|before| if self.redefined.contains_key(&id) { before.next() } else { before })
     }
 
-    /// Relies on a newer definition from now on. What was done under the older one must be valid under it, too.
+    /// Relies on a newer definition from now on. Earlier work of the batch must be valid under it, too.
     pub(crate) fn rely_on_newer(&mut self, table: TableId, to: DefinitionVersion) {
         self.based_on.insert(table, to);
     }
@@ -215,7 +216,7 @@ impl Changes {
         self.hidden.extend(chunks);
     }
 
-    /// Takes the hidden chunks. None is hidden afterwards.
+    /// Takes the hidden chunks. No chunk is hidden afterwards.
     pub(crate) fn take_hidden(&mut self) -> BTreeSet<ChunkId> {
         std::mem::take(&mut self.hidden)
     }

@@ -41,7 +41,7 @@ pub(crate) struct PendingChunks {
     byte_count: usize,
 }
 
-/// The rows and chunks of one batch until its commit. Dropping it gives its stage up.
+/// The rows and chunks of one batch until its commit. Dropping it abandons its stage.
 pub(crate) struct ChunkCollector {
     shared: Arc<Shared>,
     writers: BTreeMap<TableId, TableWriter>,
@@ -138,7 +138,7 @@ impl ChunkCollector {
             let work = || encode_and_stage(&shared, table, &definition, &chunk, stage);
             let result = catch_unwind(AssertUnwindSafe(work));
             let result = result.unwrap_or_else(|_| Err(Error::internal("encoding a chunk panicked")));
-            // The receiver is gone if the batch has failed in the meantime.
+            // The receiver no longer exists if the batch has failed in the meantime.
             let _ = sender.send(result);
         }));
         Ok(())
@@ -227,7 +227,7 @@ impl ChunkCollector {
         self.writers.clear();
     }
 
-    /// Gives up all chunks. No rows may wait.
+    /// Discards all chunks and abandons the stage. No rows may wait.
     pub(crate) fn discard_chunks(&mut self) -> Result<()> {
         self.pending = PendingChunks::default();
         match self.stage.take() {
@@ -241,7 +241,7 @@ impl ChunkCollector {
         (self.stage.take(), std::mem::take(&mut self.pending).into_chunks())
     }
 
-    /// Puts the stage of a failed commit back, so that it is given up with the batch.
+    /// Puts the stage of a failed commit back, so that it is abandoned with the batch.
     pub(crate) fn put_stage_back(&mut self, stage: Option<StageId>) {
         self.stage = stage;
     }

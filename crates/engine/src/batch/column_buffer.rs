@@ -10,16 +10,16 @@ use arrow::datatypes::*;
 use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit};
 use std::sync::Arc;
 
-/// The typed values of one column, and which of them are NULL.
+/// The typed values of one column, and a validity flag for each.
 pub(crate) struct ColumnBuffer {
-    pub(crate) values: Values,
+    pub(crate) values: BufferedValues,
     pub(crate) takes_null: bool,
-    /// Which values are not NULL. Empty as long as none is NULL.
+    /// A flag for each value that is true unless it is NULL. Empty as long as there is no NULL.
     valid: Vec<bool>,
 }
 
 /// Typed values.
-pub(crate) enum Values {
+pub(crate) enum BufferedValues {
     Bool(Vec<bool>),
     Int8(Vec<i8>),
     Int16(Vec<i16>),
@@ -46,19 +46,19 @@ pub(crate) enum Values {
 impl ColumnBuffer {
     pub(crate) fn new(column: &Column) -> Self {
         let values = match (column.column_type, column.map) {
-            (_, Some(_)) => Values::Mapped { interner: Interner::new(), numbers: Vec::new() },
-            (ColumnType::Bool, _) => Values::Bool(Vec::new()),
-            (ColumnType::Int8, _) => Values::Int8(Vec::new()),
-            (ColumnType::Int16, _) => Values::Int16(Vec::new()),
-            (ColumnType::Int32 | ColumnType::Date, _) => Values::Int32(Vec::new()),
-            (ColumnType::Int64 | ColumnType::Timestamp(_), _) => Values::Int64(Vec::new()),
-            (ColumnType::UInt8, _) => Values::UInt8(Vec::new()),
-            (ColumnType::UInt16, _) => Values::UInt16(Vec::new()),
-            (ColumnType::UInt32, _) => Values::UInt32(Vec::new()),
-            (ColumnType::UInt64, _) => Values::UInt64(Vec::new()),
-            (ColumnType::Float32, _) => Values::Float32(Vec::new()),
-            (ColumnType::Float64, _) => Values::Float64(Vec::new()),
-            (ColumnType::Text | ColumnType::Binary, _) => Values::Bytes { ends: vec![0], bytes: Vec::new() },
+            (_, Some(_)) => BufferedValues::Mapped { interner: Interner::new(), numbers: Vec::new() },
+            (ColumnType::Bool, _) => BufferedValues::Bool(Vec::new()),
+            (ColumnType::Int8, _) => BufferedValues::Int8(Vec::new()),
+            (ColumnType::Int16, _) => BufferedValues::Int16(Vec::new()),
+            (ColumnType::Int32 | ColumnType::Date, _) => BufferedValues::Int32(Vec::new()),
+            (ColumnType::Int64 | ColumnType::Timestamp(_), _) => BufferedValues::Int64(Vec::new()),
+            (ColumnType::UInt8, _) => BufferedValues::UInt8(Vec::new()),
+            (ColumnType::UInt16, _) => BufferedValues::UInt16(Vec::new()),
+            (ColumnType::UInt32, _) => BufferedValues::UInt32(Vec::new()),
+            (ColumnType::UInt64, _) => BufferedValues::UInt64(Vec::new()),
+            (ColumnType::Float32, _) => BufferedValues::Float32(Vec::new()),
+            (ColumnType::Float64, _) => BufferedValues::Float64(Vec::new()),
+            (ColumnType::Text | ColumnType::Binary, _) => BufferedValues::Bytes { ends: vec![0], bytes: Vec::new() },
         };
         Self { values, takes_null: column.nullable, valid: Vec::new() }
     }
@@ -75,19 +75,19 @@ impl ColumnBuffer {
     pub(crate) fn push_null(&mut self) {
         let before = self.len();
         match &mut self.values {
-            Values::Bool(values) => values.push(false),
-            Values::Int8(values) => values.push(0),
-            Values::Int16(values) => values.push(0),
-            Values::Int32(values) => values.push(0),
-            Values::Int64(values) => values.push(0),
-            Values::UInt8(values) => values.push(0),
-            Values::UInt16(values) => values.push(0),
-            Values::UInt32(values) => values.push(0),
-            Values::UInt64(values) => values.push(0),
-            Values::Float32(values) => values.push(0.0),
-            Values::Float64(values) => values.push(0.0),
-            Values::Bytes { ends, .. } => ends.push(ends[ends.len() - 1]),
-            Values::Mapped { numbers, .. } => numbers.push(0),
+            BufferedValues::Bool(values) => values.push(false),
+            BufferedValues::Int8(values) => values.push(0),
+            BufferedValues::Int16(values) => values.push(0),
+            BufferedValues::Int32(values) => values.push(0),
+            BufferedValues::Int64(values) => values.push(0),
+            BufferedValues::UInt8(values) => values.push(0),
+            BufferedValues::UInt16(values) => values.push(0),
+            BufferedValues::UInt32(values) => values.push(0),
+            BufferedValues::UInt64(values) => values.push(0),
+            BufferedValues::Float32(values) => values.push(0.0),
+            BufferedValues::Float64(values) => values.push(0.0),
+            BufferedValues::Bytes { ends, .. } => ends.push(ends[ends.len() - 1]),
+            BufferedValues::Mapped { numbers, .. } => numbers.push(0),
         }
         if self.valid.is_empty() {
             self.valid.resize(before, true);
@@ -98,41 +98,41 @@ impl ColumnBuffer {
     /// The number of values.
     pub(crate) fn len(&self) -> usize {
         match &self.values {
-            Values::Bool(values) => values.len(),
-            Values::Int8(values) => values.len(),
-            Values::Int16(values) => values.len(),
-            Values::Int32(values) => values.len(),
-            Values::Int64(values) => values.len(),
-            Values::UInt8(values) => values.len(),
-            Values::UInt16(values) => values.len(),
-            Values::UInt32(values) => values.len(),
-            Values::UInt64(values) => values.len(),
-            Values::Float32(values) => values.len(),
-            Values::Float64(values) => values.len(),
-            Values::Bytes { ends, .. } => ends.len() - 1,
-            Values::Mapped { numbers, .. } => numbers.len(),
+            BufferedValues::Bool(values) => values.len(),
+            BufferedValues::Int8(values) => values.len(),
+            BufferedValues::Int16(values) => values.len(),
+            BufferedValues::Int32(values) => values.len(),
+            BufferedValues::Int64(values) => values.len(),
+            BufferedValues::UInt8(values) => values.len(),
+            BufferedValues::UInt16(values) => values.len(),
+            BufferedValues::UInt32(values) => values.len(),
+            BufferedValues::UInt64(values) => values.len(),
+            BufferedValues::Float32(values) => values.len(),
+            BufferedValues::Float64(values) => values.len(),
+            BufferedValues::Bytes { ends, .. } => ends.len() - 1,
+            BufferedValues::Mapped { numbers, .. } => numbers.len(),
         }
     }
 
     /// Keeps the first `length` values. This removes an unfinished row, with the strings that only that row uses.
     pub(crate) fn truncate(&mut self, length: usize) {
         match &mut self.values {
-            Values::Bool(values) => values.truncate(length),
-            Values::Int8(values) => values.truncate(length),
-            Values::Int16(values) => values.truncate(length),
-            Values::Int32(values) => values.truncate(length),
-            Values::Int64(values) => values.truncate(length),
-            Values::UInt8(values) => values.truncate(length),
-            Values::UInt16(values) => values.truncate(length),
-            Values::UInt32(values) => values.truncate(length),
-            Values::UInt64(values) => values.truncate(length),
-            Values::Float32(values) => values.truncate(length),
-            Values::Float64(values) => values.truncate(length),
-            Values::Bytes { ends, bytes } => {
+            BufferedValues::Bool(values) => values.truncate(length),
+            BufferedValues::Int8(values) => values.truncate(length),
+            BufferedValues::Int16(values) => values.truncate(length),
+            BufferedValues::Int32(values) => values.truncate(length),
+            BufferedValues::Int64(values) => values.truncate(length),
+            BufferedValues::UInt8(values) => values.truncate(length),
+            BufferedValues::UInt16(values) => values.truncate(length),
+            BufferedValues::UInt32(values) => values.truncate(length),
+            BufferedValues::UInt64(values) => values.truncate(length),
+            BufferedValues::Float32(values) => values.truncate(length),
+            BufferedValues::Float64(values) => values.truncate(length),
+            BufferedValues::Bytes { ends, bytes } => {
                 ends.truncate(length + 1);
                 bytes.truncate(ends[ends.len() - 1] as usize);
             }
-            Values::Mapped { interner, numbers } => {
+            BufferedValues::Mapped { interner, numbers } => {
                 let dropped = numbers.get(length..).unwrap_or_default().iter().max();
                 let is_new = dropped.is_some_and(|number| *number as usize >= interner.indices().len());
                 numbers.truncate(length);
@@ -157,20 +157,22 @@ impl ColumnBuffer {
         }
         let nulls = self.take_nulls();
         let array: ArrayRef = match (&mut self.values, column.column_type) {
-            (Values::Bool(values), _) => Arc::new(BooleanArray::new(std::mem::take(values).into(), nulls)),
-            (Values::Int8(values), _) => primitive::<Int8Type>(values, nulls),
-            (Values::Int16(values), _) => primitive::<Int16Type>(values, nulls),
-            (Values::Int32(values), ColumnType::Date) => primitive::<Date32Type>(values, nulls),
-            (Values::Int32(values), _) => primitive::<Int32Type>(values, nulls),
-            (Values::Int64(values), ColumnType::Timestamp(unit)) => timestamps(std::mem::take(values), unit, nulls),
-            (Values::Int64(values), _) => primitive::<Int64Type>(values, nulls),
-            (Values::UInt8(values), _) => primitive::<UInt8Type>(values, nulls),
-            (Values::UInt16(values), _) => primitive::<UInt16Type>(values, nulls),
-            (Values::UInt32(values), _) => primitive::<UInt32Type>(values, nulls),
-            (Values::UInt64(values), _) => primitive::<UInt64Type>(values, nulls),
-            (Values::Float32(values), _) => primitive::<Float32Type>(values, nulls),
-            (Values::Float64(values), _) => primitive::<Float64Type>(values, nulls),
-            (Values::Bytes { ends, bytes }, column_type) => {
+            (BufferedValues::Bool(values), _) => Arc::new(BooleanArray::new(std::mem::take(values).into(), nulls)),
+            (BufferedValues::Int8(values), _) => primitive::<Int8Type>(values, nulls),
+            (BufferedValues::Int16(values), _) => primitive::<Int16Type>(values, nulls),
+            (BufferedValues::Int32(values), ColumnType::Date) => primitive::<Date32Type>(values, nulls),
+            (BufferedValues::Int32(values), _) => primitive::<Int32Type>(values, nulls),
+            (BufferedValues::Int64(values), ColumnType::Timestamp(unit)) => {
+                timestamps(std::mem::take(values), unit, nulls)
+            }
+            (BufferedValues::Int64(values), _) => primitive::<Int64Type>(values, nulls),
+            (BufferedValues::UInt8(values), _) => primitive::<UInt8Type>(values, nulls),
+            (BufferedValues::UInt16(values), _) => primitive::<UInt16Type>(values, nulls),
+            (BufferedValues::UInt32(values), _) => primitive::<UInt32Type>(values, nulls),
+            (BufferedValues::UInt64(values), _) => primitive::<UInt64Type>(values, nulls),
+            (BufferedValues::Float32(values), _) => primitive::<Float32Type>(values, nulls),
+            (BufferedValues::Float64(values), _) => primitive::<Float64Type>(values, nulls),
+            (BufferedValues::Bytes { ends, bytes }, column_type) => {
                 let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(ends, vec![0])));
                 let bytes = Buffer::from_vec(std::mem::take(bytes));
                 let malformed = |error| {
@@ -181,7 +183,9 @@ impl ColumnBuffer {
                     _ => Arc::new(BinaryArray::try_new(offsets, bytes, nulls).map_err(malformed)?),
                 }
             }
-            (Values::Mapped { .. }, _) => return Err(Error::internal("a mapped column holds numbers, not values")),
+            (BufferedValues::Mapped { .. }, _) => {
+                return Err(Error::internal("a mapped column holds numbers, not values"));
+            }
         };
         Ok(array)
     }
@@ -190,7 +194,7 @@ impl ColumnBuffer {
     pub(crate) fn take_numbers(&mut self) -> (Vec<u32>, Option<NullBuffer>) {
         let nulls = self.take_nulls();
         let numbers = match &mut self.values {
-            Values::Mapped { numbers, .. } => {
+            BufferedValues::Mapped { numbers, .. } => {
                 let capacity = numbers.len();
                 std::mem::replace(numbers, Vec::with_capacity(capacity))
             }

@@ -36,7 +36,7 @@ impl Batch {
 
     fn commit_new(mut self) -> Result<CommitOutcome> {
         if self.is_half_done {
-            return Err(Error::usage("an earlier operation of the batch failed: nothing of it is stored")
+            return Err(Error::usage("an earlier operation of the batch failed, so nothing was stored")
                 .with_hint("begin a new batch"));
         }
         let mut drafts = std::mem::take(&mut self.drafts);
@@ -81,7 +81,7 @@ impl Batch {
         self.commit_once().map_err(with_retry_hint)
     }
 
-    /// Commits rows of which some were checked before: these cannot be checked again.
+    /// Commits rows some of which were checked before and cannot be checked again.
     fn commit_checked(mut self) -> Result<CommitOutcome> {
         self.settle()?;
         self.recheck_guards().and_then(|()| self.commit_once()).map_err(with_retry_hint)

@@ -138,7 +138,7 @@ mod tests {
             interner.intern(word.as_bytes());
         }
         interner.resolve(&[7, 8]);
-        // "b" follows "a", and "c" follows "b": a guess must not lead to what is gone.
+        // "b" follows "a", and "c" follows "b": a guess must not lead to a forgotten string.
         for word in ["a", "b", "c", "d"] {
             interner.intern(word.as_bytes());
         }

@@ -35,10 +35,10 @@ use atsdb_core::{BatchId, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Ta
 use atsdb_resident::BatchDrafts;
 use std::sync::Arc;
 
-/// Rows and changes that become visible together. If a batch is dropped without [`commit`](Self::commit), nothing of it
-/// stays but strings in dictionaries.
+/// Rows and changes that become visible together. If a batch is dropped without [`commit`](Self::commit), it stores
+/// nothing except strings in dictionaries.
 pub struct Batch {
-    /// Dropped first: giving a stage up needs the threads that the handle keeps.
+    /// Dropped first: abandoning a stage needs the threads that the handle keeps.
     chunks: ChunkCollector,
     handle: Handle,
     id: Option<BatchId>,
@@ -104,8 +104,7 @@ impl Batch {
             // The rows may be valid under a definition that another writer has just set.
             Err(error) => match self.look_for_newer(table)? {
                 Some(newer) => {
-                    // Rows refused because of their definition, or because a dictionary was full under it, left
-                    // nothing.
+                    // An append that was refused because of the definition or a full dictionary has added nothing.
                     let is_clean = matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Limit);
                     self.is_half_done &= was_half_done || !is_clean;
                     self.append_under(&newer, rows, policy)
@@ -156,7 +155,7 @@ impl Batch {
         self.id = id;
     }
 
-    /// Gives the batch an id after it was begun, before rows are added: for an id that names the table which the batch
+    /// Sets the id of a batch to which no rows have been added yet: for an id that names the table which the batch
     /// creates.
     pub fn set_id(&mut self, id: BatchId) {
         self.id = Some(id);

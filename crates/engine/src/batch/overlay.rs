@@ -1,4 +1,4 @@
-//! What a batch sees: the store when the batch first read it, with the batch's own changes.
+//! The view of a batch: the store when the batch first read it, with the batch's own changes.
 //!
 //! The overlay combines the three places that hold rows: the store's snapshot, the batch's stage and the batch's
 //! memory. Not owned: which changes there are (`changes`).
@@ -17,7 +17,7 @@ pub(crate) struct StageContents {
 }
 
 impl StageContents {
-    /// What the stage holds now of these tables, and the tables that it creates.
+    /// Reads the chunks of these tables that the stage holds now, and the tables that it creates.
     pub(crate) fn read(store: &dyn Store, stage: StageId, tables: &[Table]) -> Result<Self> {
         let snapshot = store.stage_snapshot(stage)?;
         let own = snapshot.tables()?.iter().map(|table| table.id).collect();

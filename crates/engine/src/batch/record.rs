@@ -1,6 +1,6 @@
 //! Rows as structs: the traits that `#[derive(Record)]` implements, and the field types it supports.
 
-use crate::batch::column_buffer::{ColumnBuffer, Values};
+use crate::batch::column_buffer::{BufferedValues, ColumnBuffer};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
@@ -26,7 +26,7 @@ pub trait Record: Sized {
 pub struct ColumnSpec {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// The type of its values.
     pub column_type: ColumnType,
     /// Whether it takes NULL.
     pub nullable: bool,
@@ -88,11 +88,11 @@ impl RowWriter<'_> {
         }
         let Some(column) = self.column(position) else { return self.refuse(position, what) };
         let counted = match &mut column.values {
-            Values::Mapped { interner, numbers } => {
+            BufferedValues::Mapped { interner, numbers } => {
                 numbers.push(interner.intern(value));
                 value.len() >= LONG_STRING_BYTES
             }
-            Values::Bytes { ends, bytes } => {
+            BufferedValues::Bytes { ends, bytes } => {
                 bytes.extend_from_slice(value);
                 ends.push(bytes.len() as i32);
                 true
@@ -178,8 +178,8 @@ macro_rules! number_field {
             #[inline]
             fn write(&self, row: &mut RowWriter<'_>, position: usize) {
                 match row.column(position) {
-                    Some(column) if matches!(column.values, Values::$column(_)) => {
-                        if let Values::$column(values) = &mut column.values {
+                    Some(column) if matches!(column.values, BufferedValues::$column(_)) => {
+                        if let BufferedValues::$column(values) = &mut column.values {
                             values.push(*self);
                         }
                         column.mark_valid();
@@ -214,8 +214,8 @@ impl Field for bool {
 
     fn write(&self, row: &mut RowWriter<'_>, position: usize) {
         match row.column(position) {
-            Some(column) if matches!(column.values, Values::Bool(_)) => {
-                if let Values::Bool(values) = &mut column.values {
+            Some(column) if matches!(column.values, BufferedValues::Bool(_)) => {
+                if let BufferedValues::Bool(values) = &mut column.values {
                     values.push(*self);
                 }
                 column.mark_valid();

@@ -1,4 +1,4 @@
-//! Changing tables in memory in a batch. How their rows are kept is `resident`'s.
+//! Changing tables in memory in a batch. The crate `resident` owns how their rows are kept.
 
 use crate::batch::Batch;
 use crate::read::resident::types_of;
@@ -74,7 +74,7 @@ impl Batch {
             return Err(Error::internal(message));
         }
         let snapshot = self.snapshot()?;
-        // Of two that save at once one begins anew: its rows would come beside the other's.
+        // If two processes save at once, one of them must start over. Otherwise the rows of both would be stored.
         self.guard_keys(table.id)?;
         for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
             self.remove_chunk(table.id, entry.id)?;

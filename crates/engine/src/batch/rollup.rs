@@ -20,7 +20,7 @@ impl Batch {
         let base = self.base()?;
         let newest = base.newest_chunk()?;
         let Some(rollup) = &mut definition.rollup else {
-            return Err(Error::internal(format!("{} is no rollup", definition.name)));
+            return Err(Error::internal(format!("{} is not a rollup", definition.name)));
         };
         rollup.state = RollupState::new(newest);
         let rollup = self.create_table(&definition)?;
@@ -28,7 +28,7 @@ impl Batch {
         if changed.change_log.is_none() {
             changed.change_log = Some(self.create_table(&log_definition(source.id))?.id);
         }
-        // Even if the log exists: the commit must fail if another writer drops it.
+        // This is done even if the log exists, so that the commit fails if another writer drops it.
         self.redefine(source, changed)?;
         Ok(rollup)
     }

@@ -3,7 +3,7 @@
 //! A row is in all columns or in none: a refused row leaves the buffer as it was. If taking the rows out fails, the
 //! buffer is as new.
 
-use crate::batch::column_buffer::{ColumnBuffer, Values};
+use crate::batch::column_buffer::{BufferedValues, ColumnBuffer};
 use crate::batch::interner::Interner;
 use crate::batch::record::{Record, RowWriter};
 use arrow::array::{Array, ArrayRef};
@@ -97,7 +97,7 @@ impl RowBuffer {
                 None => buffer.take_array(column)?,
                 Some(_) => {
                     let (numbers, nulls) = buffer.take_numbers();
-                    let Values::Mapped { interner, .. } = &mut buffer.values else {
+                    let BufferedValues::Mapped { interner, .. } = &mut buffer.values else {
                         return Err(Error::internal("a mapped column without an interner"));
                     };
                     map(column, interner, &numbers, nulls)?
@@ -156,10 +156,10 @@ impl Drop for UnfinishedRow<'_> {
 fn push_time(column: &mut ColumnBuffer, time: i64) -> Result<()> {
     let beyond = |_| out_of_range(time);
     match &mut column.values {
-        Values::Int64(values) => values.push(time),
-        Values::Int32(values) => values.push(i32::try_from(time).map_err(beyond)?),
-        Values::UInt32(values) => values.push(u32::try_from(time).map_err(beyond)?),
-        Values::UInt64(values) => values.push(u64::try_from(time).map_err(beyond)?),
+        BufferedValues::Int64(values) => values.push(time),
+        BufferedValues::Int32(values) => values.push(i32::try_from(time).map_err(beyond)?),
+        BufferedValues::UInt32(values) => values.push(u32::try_from(time).map_err(beyond)?),
+        BufferedValues::UInt64(values) => values.push(u64::try_from(time).map_err(beyond)?),
         _ => return Err(Error::internal("the time column holds no times")),
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What a batch keeps to roll back to a savepoint.
+//! The state that a batch keeps to roll back to a savepoint.
 
 use crate::batch::changes::Changes;
 use crate::batch::collector::PendingChunks;

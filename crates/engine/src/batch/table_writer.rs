@@ -132,7 +132,7 @@ where
     // Only a column that another writer has widened has larger indices.
     let narrow = |index: &u32| T::Native::try_from(*index).map_err(|_| changed_meanwhile(definition));
     let narrowed: Vec<T::Native> = indices.iter().map(narrow).collect::<Result<_>>()?;
-    // A NULL has number 0, which may stand for no string.
+    // A NULL has number 0, which may belong to no string.
     let values: Vec<T::Native> =
         numbers.iter().map(|number| narrowed.get(*number as usize).copied().unwrap_or_default()).collect();
     Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(values), nulls)?))

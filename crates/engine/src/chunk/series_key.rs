@@ -108,7 +108,7 @@ mod tests {
     /// The number of trials is bounded, however many mapped columns there are, and the series key is still found among
     /// them.
     #[test]
-    fn of_very_many_mapped_columns_those_that_tell_series_apart_are_tried() {
+    fn of_very_many_mapped_columns_those_that_distinguish_series_are_tried() {
         const ROWS: i64 = 2_000;
         let definition = (0..300).fold(TableDefinition::new("t"), |definition, number| {
             definition.with_column(format!("c{number}"), ColumnType::Text, Some(MapWidth::U32))

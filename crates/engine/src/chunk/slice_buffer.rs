@@ -18,11 +18,11 @@ pub(crate) struct ChunkRows {
 /// The waiting rows of one table.
 #[derive(Default)]
 pub(crate) struct SliceBuffer {
-    slices: BTreeMap<i64, Waiting>,
+    slices: BTreeMap<i64, SliceRows>,
     byte_count: usize,
 }
 
-struct Waiting {
+struct SliceRows {
     slice: Slice,
     time_min: i64,
     time_max: i64,
@@ -51,7 +51,7 @@ impl SliceBuffer {
     /// Takes all waiting rows as chunks.
     pub(crate) fn drain(&mut self) -> Result<Vec<ChunkRows>> {
         self.byte_count = 0;
-        std::mem::take(&mut self.slices).into_values().map(Waiting::finish).collect()
+        std::mem::take(&mut self.slices).into_values().map(SliceRows::finish).collect()
     }
 
     fn add(&mut self, definition: &TableDefinition, piece: ChunkRows, full: &mut Vec<ChunkRows>) -> Result<()> {
@@ -67,7 +67,7 @@ impl SliceBuffer {
             return Ok(());
         }
         self.byte_count += piece.rows.get_array_memory_size();
-        let waiting = self.slices.entry(piece.slice.start).or_insert_with(|| Waiting {
+        let waiting = self.slices.entry(piece.slice.start).or_insert_with(|| SliceRows {
             slice: piece.slice,
             time_min: piece.time_min,
             time_max: piece.time_max,
@@ -91,7 +91,7 @@ impl SliceBuffer {
     }
 }
 
-impl Waiting {
+impl SliceRows {
     fn finish(mut self) -> Result<ChunkRows> {
         let rows = match self.batches.len() {
             1 => self.batches.remove(0),

@@ -82,7 +82,7 @@ pub struct Cut {
     pub(super) source: [u8; 16],
     /// The source's URL, for messages.
     pub(super) place: String,
-    /// When it was taken, in milliseconds since the Unix epoch.
+    /// The time it was taken, in milliseconds since the Unix epoch.
     pub(super) taken_ms: i64,
     /// Whether it has all tables of the source.
     pub(super) is_whole: bool,
@@ -116,7 +116,7 @@ pub struct CutTable {
 pub enum CutChunk {
     /// A chunk that is copied unchanged, and its 128-bit name.
     Whole(ChunkEntry, ChunkUid),
-    /// A chunk of which only the rows in the time range are copied, under a new name.
+    /// A chunk that is copied in part: only the rows in the time range, under a new name.
     Partial(ChunkEntry),
     /// Rows of a table in memory: the number of their part, and their numbers in it.
     Resident(Arc<TableState>, usize, Range<usize>),

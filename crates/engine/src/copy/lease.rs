@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const NAME: &str = "copy";
 const TTL_MS: i64 = 10_000;
 const RENEW: Duration = Duration::from_secs(2);
-/// How long to wait for another copy, which may have been killed.
+/// The maximum wait for another copy, which may have been killed.
 const WAIT: Duration = Duration::from_secs(12);
 const WAIT_STEP: Duration = Duration::from_millis(100);
 
@@ -43,7 +43,7 @@ impl Lease {
         }
         let is_lost = Arc::new(AtomicBool::new(false));
         let (stop, stopped) = channel::<()>();
-        let clock = Clock { start_ms: environment.now_ms(), since: Instant::now() };
+        let clock = RenewalClock { start_ms: environment.now_ms(), since: Instant::now() };
         let renew = {
             let (store, holder, is_lost) = (Arc::clone(store), holder.clone(), Arc::clone(&is_lost));
             move || {
@@ -56,9 +56,10 @@ impl Lease {
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("atsdb-copy-lease".into()).spawn(renew).map_err(|error| {
-            Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
-        })?;
+        let thread = std::thread::Builder::new()
+            .name("atsdb-copy-lease".into())
+            .spawn(renew)
+            .map_err(|error| Error::new(ErrorKind::Unavailable, "cannot start a thread").with_source(error))?;
         Ok(Self { store: Arc::clone(store), holder, is_lost, stop: Some(stop), thread: Some(thread) })
     }
 
@@ -73,12 +74,12 @@ impl Lease {
 }
 
 /// The caller's clock, continued by the thread.
-struct Clock {
+struct RenewalClock {
     start_ms: i64,
     since: Instant,
 }
 
-impl Clock {
+impl RenewalClock {
     fn now_ms(&self) -> i64 {
         self.start_ms + i64::try_from(self.since.elapsed().as_millis()).unwrap_or(0)
     }

@@ -38,7 +38,7 @@ impl Plan {
     pub(super) fn make(cut: &Cut, before: &dyn Snapshot, target: &dyn Store, options: &CopyOptions) -> Result<Self> {
         let (logs, tables): (Vec<Table>, Vec<Table>) =
             before.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
-        let mut planning = Planning { cut, before, place: target.url(), options, tables: &tables, drop: Vec::new() };
+        let mut planning = CopyPlanner { cut, before, place: target.url(), options, tables: &tables, drop: Vec::new() };
         let actions = cut.tables().iter().map(|table| planning.action(table)).collect::<Result<Vec<_>>>()?;
         planning.drop_removed_tables()?;
         planning.free_names(&actions)?;
@@ -52,7 +52,7 @@ impl Plan {
     }
 }
 
-struct Planning<'a> {
+struct CopyPlanner<'a> {
     cut: &'a Cut,
     before: &'a dyn Snapshot,
     place: &'a str,
@@ -62,7 +62,7 @@ struct Planning<'a> {
     drop: Vec<Table>,
 }
 
-impl Planning<'_> {
+impl CopyPlanner<'_> {
     fn action(&mut self, table: &CutTable) -> Result<TableAction> {
         let Some(there) = self.tables.iter().find(|other| self.copied_from(other) == Some(table.table.id)) else {
             return Ok(TableAction::Create);
@@ -92,12 +92,12 @@ impl Planning<'_> {
                 let message =
                     format!("{label}: the dictionary of column {} has other strings than the source", column.name);
                 Err(Error::new(ErrorKind::Exists, message)
-                    .with_hint("another program wrote there; --overwrite copies the table anew"))
+                    .with_hint("another program wrote there; --overwrite copies the whole table again"))
             }
         }
     }
 
-    /// The number of the source table of which this table is a copy.
+    /// The number of the source table that this table is a copy of.
     fn copied_from(&self, table: &Table) -> Option<TableId> {
         let origin = table.definition.origin.as_ref()?;
         (origin.store == self.cut.source_name()).then_some(origin.table)
@@ -151,7 +151,7 @@ impl Planning<'_> {
             }
             if !self.options.overwrite {
                 let message = format!(
-                    "{} has a table {} already, which is no copy of this one",
+                    "{} already has a table {}, which is not a copy of this one",
                     self.place, there.definition.name
                 );
                 return Err(Error::new(ErrorKind::Exists, message).with_hint("--overwrite replaces it"));
@@ -165,7 +165,7 @@ impl Planning<'_> {
         self.drop.iter().any(|gone| gone.id == table.id)
     }
 
-    /// Refuses a target with tables that are no copies of the source's.
+    /// Refuses a target with tables that are not copies of the source's.
     fn refuse_other_tables(&self, actions: &[TableAction]) -> Result<()> {
         if self.options.overwrite || self.options.allow_non_empty {
             return Ok(());

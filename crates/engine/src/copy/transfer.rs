@@ -43,9 +43,9 @@ impl CopyStage<'_> {
                 let (sender, receiver) = sync_channel(ahead);
                 let share = groups.iter().skip(first).step_by(count);
                 let reader = std::thread::Builder::new().name("atsdb-copy".into());
-                reader.spawn_scoped(scope, move || read_each(cut, share, owners, &sender)).map_err(|error| {
-                    Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
-                })?;
+                reader
+                    .spawn_scoped(scope, move || read_each(cut, share, owners, &sender))
+                    .map_err(|error| Error::new(ErrorKind::Unavailable, "cannot start a thread").with_source(error))?;
                 Ok(receiver)
             };
             let readers: Vec<Receiver<ReadGroup>> = (0..count).map(start).collect::<Result<_>>()?;

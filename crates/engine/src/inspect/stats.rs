@@ -51,7 +51,7 @@ pub struct IndexStats {
 pub struct ColumnStats {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// The type of its values.
     pub column_type: ColumnType,
     /// The width of its index, for a mapped column.
     pub map: Option<MapWidth>,

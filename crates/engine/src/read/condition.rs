@@ -41,7 +41,8 @@ impl RowSelection {
         }
     }
 
-    /// The first of the rows that are looked at next, and how many they are: those of a run, or all of the chunk.
+    /// The first row that the next predicate examines, and the number of rows: those of a run, or all rows of the
+    /// chunk.
     pub(crate) fn span(&self, row_count: usize) -> (usize, usize) {
         match self {
             Self::Run(first, length) => (*first, *length),
@@ -49,7 +50,7 @@ impl RowSelection {
         }
     }
 
-    /// Those of these rows for which a mask over their [span](Self::span) is true. `None` if there are none.
+    /// Keeps the selected rows for which a mask over their [span](Self::span) is true. `None` if no row is left.
     pub(crate) fn narrowed(self, mask: &BooleanArray, row_count: usize) -> Result<Option<Self>> {
         // NULL means unknown: such a row does not match.
         let mask = if mask.null_count() > 0 { prep_null_mask_filter(mask) } else { mask.clone() };

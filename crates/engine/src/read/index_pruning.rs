@@ -100,7 +100,7 @@ impl Inner {
     }
 }
 
-/// The values of which a column must have one. `None` if the conditions do not determine them exactly.
+/// The values that a column can have in a matching row. `None` if the conditions do not determine them exactly.
 fn candidates(
     definition: &TableDefinition,
     position: usize,

@@ -14,7 +14,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt32Type};
 use atsdb_core::{Bound, Error, Result};
 
-/// The latest time of each series as far as it is known.
+/// The latest time of each series in the chunks read so far.
 #[derive(Debug)]
 pub struct LatestRows {
     /// The position in the table's definition of the mapped column that identifies the series.
@@ -66,7 +66,7 @@ impl LatestRows {
         !self.ruled_out[series] && self.found[series].is_none_or(|found| found <= time)
     }
 
-    /// The rows of a chunk that are the latest of their series as far as is known. `None` if there are none.
+    /// The rows of a chunk that are the latest of their series in the chunks read so far. `None` if there are none.
     pub fn read(&mut self, scan: &Scan, position: usize) -> Result<Option<RecordBatch>> {
         let chunk =
             scan.chunks().get(position).ok_or_else(|| Error::usage(format!("the scan has no chunk {position}")))?;

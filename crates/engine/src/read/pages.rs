@@ -82,8 +82,8 @@ fn location_of(descriptor: &ChunkDescriptor, id: ColumnId) -> Result<PageRange> 
     Err(Error::internal(format!("the chunk has no page of column {}", id.0)))
 }
 
-/// What determines a filter's page besides the chunk's own pages: the index's number, to which its checksum is bound,
-/// and the columns with their types and with the values of older chunks.
+/// The properties that determine a filter's page besides the chunk's own pages: the index's number, to which its
+/// checksum is bound, and the columns with their types and with the values of older chunks.
 fn index_signature(definition: &TableDefinition, id: ColumnId) -> Option<String> {
     let index = definition.indexes.iter().find(|index| index.id == id)?;
     let of_column = |id: &ColumnId| {

@@ -1,5 +1,5 @@
-//! Reading tables in memory: their rows in this process, or at a table's first use the rows saved as chunks. How they
-//! are kept in memory is `resident`'s.
+//! Reading tables in memory: their rows in this process, or at a table's first use the rows saved as chunks. The crate
+//! `resident` owns how they are kept in memory.
 
 use crate::read::scan::{Scan, ScanRequest};
 use crate::read::snapshot::{Inner, ReadSnapshot};
@@ -40,15 +40,18 @@ impl ReadSnapshot {
     }
 }
 
-/// Another process has added a key or a NOT NULL, for which it could not check the rows of this process.
+/// Explains a violation of a key or a NOT NULL that another process has added: that process could not check the rows of
+/// this one.
 fn in_other_process(error: Error, definition: &TableDefinition) -> Error {
     match error.kind() {
         ErrorKind::DuplicateKey | ErrorKind::InvalidValue => error
             .context(format_args!(
-                "table {} was altered by another process, and not for the rows here",
+                "table {} was altered by another process, but rows in this process violate the new definition",
                 definition.name
             ))
-            .with_hint("take that back there, or use the table's saved rows in a new process"),
+            .with_hint(
+                "undo the change in the other process, or start a new process, which loads the table's saved rows",
+            ),
         _ => error,
     }
 }

@@ -130,7 +130,7 @@ fn span(offsets: &[i32]) -> usize {
 /// Adds a hint: values that do not fit into an existing chunk fit into new ones.
 fn with_hint_to_insert(error: Error) -> Error {
     match error.kind() {
-        ErrorKind::Limit => error.with_hint("delete the rows and insert them anew: they then get chunks of their own"),
+        ErrorKind::Limit => error.with_hint("delete the rows and insert them again, so that they get new chunks"),
         _ => error,
     }
 }

@@ -211,14 +211,14 @@ impl Scan {
         }
     }
 
-    /// No groups yet, for the rows of this scan. `None` if the keys or measures are of types that are not grouped.
+    /// Creates empty groups for the rows of this scan. `None` if a key or measure has a type that is not supported.
     pub fn groups(&self, keys: &[GroupKey], measures: &[Measure]) -> Option<Groups> {
         Groups::new(&self.schema, keys, measures, |at| {
             self.key_bounds(&self.table.definition.columns[self.request.columns[at]])
         })
     }
 
-    /// Between which values those of a column of integers or indices lie, if the chunks' descriptors say so.
+    /// The bounds of a column of integers or indices, if the chunks' descriptors state them.
     fn key_bounds(&self, column: &Column) -> Option<KeyBounds> {
         let (mut least, mut most, mut has_nulls): (Option<Bound>, Option<Bound>, bool) = (None, None, false);
         for chunk in &self.chunks {
@@ -240,8 +240,8 @@ impl Scan {
         Some(KeyBounds { min: bits(least)?, max: bits(most)?, has_nulls })
     }
 
-    /// Adds the rows of one chunk that [`read`](Self::read) would give to groups over its schema. A chunk all of whose
-    /// rows are in one group is not read where its statistics are enough. Returns whether it was read.
+    /// Adds the rows of one chunk, as [`read`](Self::read) returns them, to groups over the scan's schema. A chunk is
+    /// not read if all its rows are in one group and its statistics are sufficient. Returns whether it was read.
     pub fn add_to(&self, groups: &mut Groups, position: usize) -> Result<bool> {
         let chunk = self.chunk(position)?;
         if self.conditions.is_empty() && !self.is_cut_by_range(&chunk.entry) {
@@ -389,7 +389,7 @@ fn larger(a: Bound, b: Bound) -> Option<Bound> {
     is_below(&a, &b).map(|below| if below { b } else { a })
 }
 
-/// Whether one exact bound is below another. `None` for text, of which bounds are only prefixes.
+/// Whether one exact bound is below another. `None` for text, whose bounds are only prefixes.
 fn is_below(a: &Bound, b: &Bound) -> Option<bool> {
     match (a, b) {
         (Bound::Int(a), Bound::Int(b)) => Some(a < b),

@@ -16,9 +16,10 @@ impl Background {
     /// Starts a thread. It must return once its nudges are over.
     pub(crate) fn start(name: &str, nudges: Arc<Nudges>, run: impl FnOnce(&Nudges) + Send + 'static) -> Result<Self> {
         let own = Arc::clone(&nudges);
-        let thread = Builder::new().name(name.to_owned()).spawn(move || run(&own)).map_err(|error| {
-            Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
-        })?;
+        let thread = Builder::new()
+            .name(name.to_owned())
+            .spawn(move || run(&own))
+            .map_err(|error| Error::new(ErrorKind::Unavailable, "cannot start a thread").with_source(error))?;
         Ok(Self { nudges, thread: Some(thread) })
     }
 }
@@ -37,12 +38,12 @@ impl Drop for Background {
 /// Messages to the thread. Without a thread they have no effect.
 #[derive(Default)]
 pub(crate) struct Nudges {
-    state: Mutex<State>,
+    state: Mutex<NudgeState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct NudgeState {
     nudged: bool,
     over: bool,
 }
@@ -84,7 +85,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(300);
     const FOR_EVER: Duration = Duration::from_secs(1 << 32);
 
-    /// A thread that reports each of its looks.
+    /// A thread that reports each time it wakes.
     fn reporting(pause: Duration, gather: Duration) -> (Background, Receiver<bool>) {
         let (sender, receiver) = channel();
         let run = move |nudges: &Nudges| {

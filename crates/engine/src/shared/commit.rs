@@ -11,26 +11,26 @@ use std::collections::HashMap;
 /// Commits changes in groups.
 #[derive(Default)]
 pub(crate) struct Committer {
-    queue: Mutex<Queue>,
+    queue: Mutex<CommitQueue>,
     finished: Condvar,
 }
 
 /// The changes that wait for the store, and the results that wait for their threads.
 #[derive(Default)]
-struct Queue {
+struct CommitQueue {
     next_ticket: u64,
     waiting: Vec<(u64, Change)>,
     busy: bool,
-    done: HashMap<u64, Result<CommitOutcome, Refused>>,
+    done: HashMap<u64, Result<CommitOutcome, RefusedChange>>,
 }
 
 /// A change that was not committed, and why.
-pub(crate) struct Refused {
+pub(crate) struct RefusedChange {
     pub(crate) error: Error,
     pub(crate) change: Box<Change>,
 }
 
-impl Refused {
+impl RefusedChange {
     pub(crate) fn into_error(self) -> Error {
         self.error
     }
@@ -54,7 +54,12 @@ pub(crate) fn check_based_on(change: &Change, created: &[Table]) -> Result<()> {
 
 impl Committer {
     /// Commits a change, together with the changes of other threads that wait at the same time.
-    pub(crate) fn commit(&self, store: &dyn Store, change: Change, now_ms: i64) -> Result<CommitOutcome, Refused> {
+    pub(crate) fn commit(
+        &self,
+        store: &dyn Store,
+        change: Change,
+        now_ms: i64,
+    ) -> Result<CommitOutcome, RefusedChange> {
         let mut queue = self.queue.lock();
         let ticket = queue.next_ticket;
         queue.next_ticket += 1;
@@ -84,7 +89,7 @@ impl Committer {
         }
         drop(queue);
         let lost = || Error::internal("a change was lost in the queue of commits");
-        own.unwrap_or_else(|| Err(Refused { error: lost(), change: Box::default() }))
+        own.unwrap_or_else(|| Err(RefusedChange { error: lost(), change: Box::default() }))
     }
 }
 
@@ -100,7 +105,7 @@ impl Drop for Leader<'_> {
     }
 }
 
-fn commit_all(store: &dyn Store, changes: Vec<Change>, now_ms: i64) -> Vec<Result<CommitOutcome, Refused>> {
+fn commit_all(store: &dyn Store, changes: Vec<Change>, now_ms: i64) -> Vec<Result<CommitOutcome, RefusedChange>> {
     let results = match store.commit(&changes, now_ms) {
         Ok(results) if results.len() == changes.len() => results,
         Ok(_) => changes
@@ -110,7 +115,7 @@ fn commit_all(store: &dyn Store, changes: Vec<Change>, now_ms: i64) -> Vec<Resul
         Err(error) => changes.iter().map(|_| Err(error.duplicate())).collect(),
     };
     let refused = |(result, change): (Result<CommitOutcome>, Change)| {
-        result.map_err(|error| Refused { error, change: Box::new(change) })
+        result.map_err(|error| RefusedChange { error, change: Box::new(change) })
     };
     results.into_iter().zip(changes).map(refused).collect()
 }

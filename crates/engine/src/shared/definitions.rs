@@ -117,7 +117,7 @@ mod tests {
         let mut wider = old.clone().with_column("value", ColumnType::Float64, None);
         wider.columns[1].map = Some(MapWidth::U16);
         assert!(takes_rows_of(&wider, &old));
-        assert!(takes_rows_of(&old, &old.clone().with_column("gone", ColumnType::Int64, None)));
+        assert!(takes_rows_of(&old, &old.clone().with_column("dropped", ColumnType::Int64, None)));
         assert!(!takes_rows_of(&old, &wider), "an index may be too large for the narrower map");
     }
 

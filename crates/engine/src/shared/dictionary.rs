@@ -43,13 +43,13 @@ pub(crate) struct Dictionary {
     /// The known first strings of the store's dictionary, in order of index.
     strings: RwLock<Arc<StringArray>>,
     /// String to index, for the strings that writers of this process have used.
-    written: RwLock<Written>,
+    written: RwLock<StringIndex>,
     /// Up to this many bytes of `written`, the dictionary is known to have room.
     checked_bytes: AtomicU64,
 }
 
 #[derive(Default)]
-struct Written {
+struct StringIndex {
     hasher: DefaultHashBuilder,
     table: HashTable<(Box<[u8]>, u32)>,
     byte_count: u64,
@@ -165,7 +165,7 @@ impl Dictionary {
     }
 }
 
-impl Written {
+impl StringIndex {
     fn find(&self, string: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one(string);
         self.table.find(hash, |(known, _)| **known == *string).map(|(_, index)| *index)
@@ -206,7 +206,7 @@ mod tests {
         let definition = TableDefinition::new("t").with_column("s", ColumnType::Text, Some(MapWidth::U32));
         let table = store.create_table(&definition, None).unwrap();
         let column = table.definition.columns[0].id;
-        // Two processes; each may add 20 bytes without a look, and all together 100.
+        // Two processes; each may add 20 bytes without asking the store, and all together 100.
         let processes = [Dictionary::new(table.id, column), Dictionary::new(table.id, column)];
         let add = |process: &Dictionary, string: &str| {
             process.check_bytes(&store, &[string.as_bytes()], (20, 100))?;

@@ -51,7 +51,7 @@ impl Environment for SystemEnvironment {
     fn random(&self) -> Result<[u8; 16]> {
         let mut bits = [0; 16];
         getrandom::fill(&mut bits).map_err(|error| {
-            Error::new(ErrorKind::Unavailable, "the operating system gave no random bits").with_source(error)
+            Error::new(ErrorKind::Unavailable, "cannot get random bits from the operating system").with_source(error)
         })?;
         Ok(bits)
     }

@@ -63,7 +63,7 @@ impl Drop for SealingHold {
         };
         drop(state);
         if is_last {
-            // If this fails, the lease expires by itself.
+            // If this fails, the lease expires.
             let _ = self.shared.store.release_lease(LEASE, &self.shared.holder);
         }
     }

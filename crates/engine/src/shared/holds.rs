@@ -25,11 +25,11 @@ pub(crate) enum SealTrigger {
 /// The holds of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Holds {
-    state: Mutex<State>,
+    state: Mutex<HoldState>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct HoldState {
     /// The number of each hold, and the uptime at which it began.
     pub(crate) since: Vec<(u64, Duration)>,
     pub(crate) next: u64,
@@ -39,7 +39,7 @@ pub(crate) struct State {
 
 /// Permission to commit sealed chunks. While it exists, no hold begins.
 pub(crate) struct SealPermit<'a> {
-    _state: MutexGuard<'a, State>,
+    _state: MutexGuard<'a, HoldState>,
 }
 
 impl Holds {
@@ -67,12 +67,12 @@ impl Holds {
         }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HoldState> {
         self.state.lock()
     }
 }
 
-impl State {
+impl HoldState {
     fn is_held(&self, uptime: Duration) -> bool {
         self.since.iter().any(|(_, since)| uptime.saturating_sub(*since) < HOLD_MAX)
     }

@@ -21,7 +21,7 @@ pub(crate) mod workers;
 
 use crate::shared::background::Nudges;
 use crate::shared::cache::ColumnCache;
-use crate::shared::commit::{Committer, Refused, check_based_on};
+use crate::shared::commit::{Committer, RefusedChange, check_based_on};
 use crate::shared::commit_locks::CommitLocks;
 use crate::shared::definitions::Definitions;
 use crate::shared::dictionary::Dictionaries;
@@ -69,9 +69,9 @@ pub(crate) struct Shared {
 impl Shared {
     /// Commits a change of existing tables and of the tables that it creates. The change must name the definitions that
     /// it was made under.
-    pub(crate) fn commit(&self, change: Change, created: &[Table]) -> Result<CommitOutcome, Refused> {
+    pub(crate) fn commit(&self, change: Change, created: &[Table]) -> Result<CommitOutcome, RefusedChange> {
         if let Err(error) = check_based_on(&change, created) {
-            return Err(Refused { error, change: Box::new(change) });
+            return Err(RefusedChange { error, change: Box::new(change) });
         }
         self.committer.commit(self.store.as_ref(), change, self.environment.now_ms())
     }

@@ -18,23 +18,23 @@ pub(crate) type Columns = Vec<(ColumnId, ArrayRef)>;
 /// The preloaded columns.
 pub(crate) struct Preloaded {
     bytes_max: u64,
-    held: RwLock<Held>,
+    held: RwLock<PreloadedChunks>,
     hits: AtomicU64,
 }
 
 #[derive(Default)]
-struct Held {
-    chunks: HashMap<ChunkUid, HeldChunk>,
+struct PreloadedChunks {
+    chunks: HashMap<ChunkUid, PreloadedChunk>,
     bytes: u64,
     /// The declarations of the tables at the last check.
     declared: BTreeMap<TableId, Retention>,
     /// The number of checks so far.
     check: u64,
-    /// Whether the last check found more than there was room for.
+    /// Whether the last check found more columns than fit.
     is_cut: bool,
 }
 
-struct HeldChunk {
+struct PreloadedChunk {
     time_max_ms: i64,
     columns: Columns,
     bytes: u64,
@@ -47,7 +47,7 @@ struct HeldChunk {
 pub struct PreloadStats {
     /// Tables that are preloaded.
     pub tables: u64,
-    /// Chunks of which columns are held.
+    /// Chunks with preloaded columns.
     pub chunks: u64,
     /// Lookups of a chunk's column that found it.
     pub hits: u64,
@@ -108,7 +108,8 @@ impl Preloaded {
         }
         let check = held.check;
         held.bytes += bytes;
-        let into = held.chunks.entry(chunk).or_insert(HeldChunk { time_max_ms, columns: Vec::new(), bytes: 0, check });
+        let into =
+            held.chunks.entry(chunk).or_insert(PreloadedChunk { time_max_ms, columns: Vec::new(), bytes: 0, check });
         into.bytes += bytes;
         into.columns.extend(columns);
         true
@@ -123,7 +124,7 @@ impl Preloaded {
     /// been visible to this one.
     pub(crate) fn keep_only(&self, found: &HashSet<ChunkUid>, declared: BTreeMap<TableId, Retention>) {
         let mut held = self.held.write();
-        let is_old = |(uid, chunk): (&ChunkUid, &HeldChunk)| {
+        let is_old = |(uid, chunk): (&ChunkUid, &PreloadedChunk)| {
             (!found.contains(uid) && chunk.check + 1 < held.check).then_some(*uid)
         };
         let old: Vec<ChunkUid> = held.chunks.iter().filter_map(is_old).collect();
@@ -149,7 +150,7 @@ impl Preloaded {
     }
 }
 
-impl Held {
+impl PreloadedChunks {
     fn remove(&mut self, chunk: ChunkUid) {
         if let Some(chunk) = self.chunks.remove(&chunk) {
             self.bytes -= chunk.bytes;

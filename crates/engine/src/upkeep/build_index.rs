@@ -7,7 +7,7 @@ use crate::chunk::index_columns::index_columns;
 use crate::chunk::missing::missing_array;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
-use crate::shared::commit::Refused;
+use crate::shared::commit::RefusedChange;
 use crate::shared::parallel::parallel_map;
 use atsdb_codec::{EncodedPage, encode_descriptor, encode_membership};
 use atsdb_core::{
@@ -28,7 +28,7 @@ const SNAPSHOT_AGE_MS_MAX: i64 = 5_000;
 /// Building fails after this many conflicts in a row.
 const CONFLICTS_MAX: usize = 1_000;
 
-/// What building an index did.
+/// The result of building an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BuildReport {
     /// Chunks that got a page.
@@ -131,7 +131,7 @@ fn build_step(
     }
     shared
         .commit(Change { amend, based_on: snapshot.based_on(table), ..Change::default() }, &[])
-        .map_err(Refused::into_error)?;
+        .map_err(RefusedChange::into_error)?;
     Ok(report)
 }
 

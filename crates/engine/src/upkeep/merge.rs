@@ -22,8 +22,8 @@ use atsdb_core::{
 /// With fewer rows than this no series key is chosen.
 const KEY_ROWS_MIN: usize = 256;
 
-/// Something that has a page in each new chunk.
-enum Part<'a> {
+/// A column or an index, which has a page in each new chunk.
+enum PageSource<'a> {
     Column(&'a Column),
     Index(&'a Index),
 }
@@ -102,11 +102,12 @@ impl<'a> Merge<'a> {
         let definition = &self.table.definition;
         let lengths = self.lengths();
         let uids = lengths.iter().map(|_| shared.environment.chunk_uid()).collect::<Result<Vec<ChunkUid>>>()?;
-        let columns = definition.columns.iter().map(Part::Column);
-        let parts: Vec<Part<'_>> = columns.chain(definition.filtered_indexes().iter().map(Part::Index)).collect();
-        let encode = |part: &Part<'_>| match part {
-            Part::Column(column) => self.encode_column(column, &lengths, &uids),
-            Part::Index(index) => self.encode_index(index, &lengths, &uids),
+        let columns = definition.columns.iter().map(PageSource::Column);
+        let parts: Vec<PageSource<'_>> =
+            columns.chain(definition.filtered_indexes().iter().map(PageSource::Index)).collect();
+        let encode = |part: &PageSource<'_>| match part {
+            PageSource::Column(column) => self.encode_column(column, &lengths, &uids),
+            PageSource::Index(index) => self.encode_index(index, &lengths, &uids),
         };
         let mut pages_of: Vec<Vec<EncodedPage>> = lengths.iter().map(|_| Vec::new()).collect();
         for pages in parallel_map(shared.workers.thread_count(), &parts, encode)? {

@@ -74,7 +74,7 @@ fn check(
             wanted.push((in_ms(&table.definition, entry.time_max), table, entry, descriptor));
         }
     }
-    // The latest first: they are read most, and are kept if there is no room for all.
+    // The latest chunks come first: they are read most, and are kept if not all of them fit.
     wanted.sort_by_key(|(time_max_ms, ..)| std::cmp::Reverse(*time_max_ms));
     preloaded.keep_only(&wanted.iter().map(|(.., descriptor)| descriptor.uid).collect(), declared);
     let mut is_cut = false;

@@ -8,7 +8,7 @@ use crate::chunk::missing::missing_array;
 use crate::chunk::slice_buffer::SliceBuffer;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
-use crate::shared::commit::Refused;
+use crate::shared::commit::RefusedChange;
 use crate::shared::holds::SealTrigger;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema};
@@ -64,7 +64,7 @@ fn reslice_chunk(
     let based_on = snapshot.based_on(table);
     let change = Change { add, remove: vec![(table.id, entry.id)], based_on, ..Change::default() };
     let _permit = shared.holds.permit(trigger, shared.environment.uptime())?;
-    shared.commit(change, &[]).map_err(Refused::into_error)?;
+    shared.commit(change, &[]).map_err(RefusedChange::into_error)?;
     Ok(())
 }
 

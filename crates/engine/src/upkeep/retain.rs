@@ -3,14 +3,14 @@
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
-use crate::shared::commit::Refused;
+use crate::shared::commit::RefusedChange;
 use atsdb_core::{Change, ChunkEntry, DefinitionGuard, ErrorKind, Result, Table, TableId, TimeRange};
 use std::sync::Arc;
 
 /// How often retention of a table is attempted while other writers change it.
 const ATTEMPTS_MAX: usize = 5;
 
-/// What retention dropped.
+/// The result of retention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RetainReport {
     /// Chunks dropped.
@@ -59,7 +59,7 @@ fn retain_table(shared: &Arc<Shared>, id: TableId, report: &mut RetainReport) ->
     let based_on: Vec<DefinitionGuard> = snapshot.based_on(table).into_iter().chain(rollups).collect();
     for entry in snapshot.inner.store.chunks(table.id, range)?.iter().filter(|entry| expired(entry)) {
         let (remove, based_on) = (vec![(table.id, entry.id)], based_on.clone());
-        match shared.commit(Change { remove, based_on, ..Default::default() }, &[]).map_err(Refused::into_error) {
+        match shared.commit(Change { remove, based_on, ..Default::default() }, &[]).map_err(RefusedChange::into_error) {
             Ok(_) => {
                 report.chunks += 1;
                 report.rows += u64::from(entry.row_count);

@@ -6,7 +6,7 @@
 use crate::read::rollup::log_of_sealing;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
-use crate::shared::commit::Refused;
+use crate::shared::commit::RefusedChange;
 use crate::shared::holds::SealTrigger;
 use crate::upkeep::merge::Merge;
 use crate::upkeep::reslice::reslice;
@@ -23,7 +23,7 @@ const ATTEMPTS_MAX: usize = 5;
 /// the store cannot give the space of removed chunks back.
 const LISTED_BYTES_MAX: u64 = 64 << 20;
 
-/// What sealing did.
+/// The result of sealing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SealReport {
     /// Slices that had fresh chunks.
@@ -38,7 +38,7 @@ pub struct SealReport {
     pub bytes_before: u64,
     /// Bytes of pages after.
     pub bytes_after: u64,
-    /// Merges given up because another writer changed the slice in the meantime.
+    /// Merges discarded because another writer changed the slice in the meantime.
     pub conflicts: u64,
 }
 
@@ -109,11 +109,11 @@ pub(crate) struct Sealer<'a> {
     shared: &'a Arc<Shared>,
     table: TableId,
     trigger: SealTrigger,
-    listing: Option<Listing>,
+    listing: Option<ChunkListing>,
 }
 
 /// A table's chunks at one moment, by slice.
-struct Listing {
+struct ChunkListing {
     snapshot: ReadSnapshot,
     /// The table under the definition of that moment.
     table: Table,
@@ -122,7 +122,7 @@ struct Listing {
     sealed_bytes: u64,
 }
 
-impl Listing {
+impl ChunkListing {
     fn take(shared: &Arc<Shared>, table: TableId) -> Result<Option<Self>> {
         let snapshot = ReadSnapshot::take(shared)?;
         let Some(table) = snapshot.table_by_id(table).cloned() else { return Ok(None) };
@@ -139,11 +139,11 @@ impl<'a> Sealer<'a> {
         Self { shared, table, trigger, listing: None }
     }
 
-    /// Seals a slice. `wanted` selects the fresh chunks to seal; sealed chunks are merged with them where that pays.
+    /// Seals a slice. `wanted` selects the fresh chunks to seal; sealed chunks are merged with them if that pays off.
     pub(crate) fn seal(&mut self, slice_start: i64, wanted: impl Fn(&ChunkEntry) -> bool) -> Result<SealReport> {
         let listing = match self.listing.take() {
             Some(listing) => Some(listing),
-            None => Listing::take(self.shared, self.table)?,
+            None => ChunkListing::take(self.shared, self.table)?,
         };
         let Some(mut listing) = listing else { return Ok(SealReport::default()) };
         let entries = listing.slices.remove(&slice_start).unwrap_or_default();
@@ -222,6 +222,6 @@ fn seal_group(
     let add = new.into_iter().chain(log_of_sealing(snapshot, table, &group.entries)?).collect();
     let change = Change { add, remove, based_on: snapshot.based_on(table), ..Default::default() };
     let _permit = shared.holds.permit(trigger, shared.environment.uptime())?;
-    shared.commit(change, &[]).map_err(Refused::into_error)?;
+    shared.commit(change, &[]).map_err(RefusedChange::into_error)?;
     Ok(report)
 }

@@ -40,7 +40,7 @@ fn a_second_row_of_the_same_key_is_refused_with_its_place() {
         assert_eq!(error.kind(), ErrorKind::DuplicateKey);
         assert_eq!(
             error.to_string().lines().next().unwrap(),
-            "table readings, key (sensor, time): (b, 1970-01-01T00:00:01Z) is there already"
+            "table readings, key (sensor, time): (b, 1970-01-01T00:00:01Z) already exists"
         );
         let within = again(&[row(7, "c", "ok", 1), row(7, "c", "ok", 1)]);
         assert_eq!(within.kind(), ErrorKind::DuplicateKey);

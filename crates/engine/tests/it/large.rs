@@ -220,7 +220,7 @@ fn a_rewritten_column_of_more_than_a_chunk_takes_is_refused() {
         let error = rewritten.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
         assert!(error.to_string().contains(&format!("{byte_count} bytes of text")), "{error}");
-        assert!(error.hint().unwrap().contains("insert them anew"), "{error}");
+        assert!(error.hint().unwrap().contains("insert them again"), "{error}");
     }
     // What fits is done.
     let numbers = UInt32Array::from_iter_values(0..100);

@@ -28,7 +28,7 @@ fn a_pooler_that_shares_sessions_among_transactions_is_refused() {
     let Some(pooler) = Pooler::start(server, "transaction") else { return };
     let error: Error = work(&pooler.through(&server.database())).expect_err("its settings are not kept");
     assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-    assert!(error.to_string().contains("a pooler between gives each transaction another one"), "{error}");
+    assert!(error.to_string().contains("a pooler uses another one for each transaction"), "{error}");
     assert!(error.hint().unwrap().contains("pool_mode = session"), "{error:?}");
 }
 

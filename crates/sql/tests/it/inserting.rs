@@ -176,7 +176,7 @@ fn a_statement_that_is_refused_leaves_nothing_of_itself() {
     assert_eq!(answer(&session, "SELECT count(*) FROM t").unwrap()[1], "2");
     let error = refused("INSERT INTO t VALUES (4, 'a'), (1, 'a')");
     assert_eq!(error.kind(), ErrorKind::DuplicateKey);
-    assert!(error.to_string().contains("key (id): (1) is there already"), "{error}");
+    assert!(error.to_string().contains("key (id): (1) already exists"), "{error}");
     assert!(run(&session, "COMMIT").is_err());
     assert_eq!(answer(&session, "SELECT count(*) FROM t").unwrap()[1], "0");
 }

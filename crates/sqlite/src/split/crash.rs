@@ -1,8 +1,8 @@
 //! Tests: processes that end at each point between two steps, and power cuts, which also lose data that was not on
 //! disk.
 //!
-//! A power cut is a crash after which each page file ends where it was last made durable, and the catalogue's log is
-//! complete or, if commits do not wait for the disk, lost.
+//! A power cut is a crash after which each page file ends at the length that was last made durable, and the catalogue's
+//! log is complete or, if commits do not wait for the disk, lost.
 
 use crate::options::SqliteOptions;
 use crate::split::layout::{SplitBy, SplitLayout};
@@ -151,8 +151,7 @@ fn check(path: &Path, case: &str) -> Option<u64> {
     let at = (0..STEPS).rev().find(|step| is_at(&*snapshot, table, *step));
     assert!(at.is_some() || snapshot.chunks(table, TimeRange::ALL).unwrap().is_empty(), "{case}: half a step");
     drop(snapshot);
-    // Leftovers are removed, and nothing else. Stages that are idle are given up when they were seen to be so for a
-    // while.
+    // Only leftovers are removed. Idle stages are abandoned after they have been observed as idle for a while.
     for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
         while store.reclaim(1 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
@@ -201,7 +200,7 @@ fn a_power_cut_leaves_whole_changes_where_commits_do_not_wait_for_the_disk() {
         crash(&path, Durability::Normal, point, count);
         let cut = path.with_extension("cut");
         cut_power(&path, &cut);
-        // A writer that ran to its end has none.
+        // A writer that ran to its end has no log.
         let _ = fs::remove_file(cut.join("atsdb.db-wal"));
         check(&cut, &case);
     }

@@ -20,7 +20,7 @@ pub(crate) fn synced(number: i64, file: &std::fs::File) {
     log.write_all(format!("{number} {}\n", file.metadata().unwrap().len()).as_bytes()).unwrap();
 }
 
-/// Ends the process at the point that the environment names, the so-manieth time it is passed.
+/// Ends the process at the point that the environment names, when it has been passed the given number of times.
 #[cfg(test)]
 pub(crate) fn point(name: &str) {
     use std::sync::atomic::{AtomicU32, Ordering};

@@ -73,17 +73,17 @@ impl FileHandle {
 }
 
 /// An open file.
-trait Open {
+trait OpenFile {
     fn file(&self) -> &File;
 }
 
-impl Open for File {
+impl OpenFile for File {
     fn file(&self) -> &File {
         self
     }
 }
 
-impl Open for FileHandle {
+impl OpenFile for FileHandle {
     fn file(&self) -> &File {
         &self.file
     }
@@ -93,7 +93,7 @@ impl Open for FileHandle {
 #[derive(Debug)]
 struct OpenFiles<T>(VecDeque<(i64, Arc<T>)>);
 
-impl<T: Open> OpenFiles<T> {
+impl<T: OpenFile> OpenFiles<T> {
     /// Returns the file of this number. A file that was removed in the meantime is reopened: after a power cut its
     /// number may be given to another file.
     fn get(&mut self, number: i64, open: impl FnOnce() -> io::Result<T>) -> io::Result<Arc<T>> {

@@ -77,7 +77,7 @@ pub(crate) fn unavailable(work: &str, path: &Path, error: io::Error) -> Error {
     let unavailable = |message: String, hint: &str| Error::new(ErrorKind::Unavailable, message).with_hint(hint);
     let failure = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            let message = format!("disk full at {location}: nothing of this call was stored");
+            let message = format!("disk full at {location}: this call stored nothing");
             unavailable(message, "free some space and retry; reading still works")
         }
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {

@@ -11,7 +11,7 @@ pub(crate) fn is_listed(connection: &Connection, number: i64) -> Attempt<bool> {
     Ok(connection.prepare_cached("SELECT 1 FROM atsdb_page_file WHERE id = ?1")?.exists([number])?)
 }
 
-/// How much of a page file is in use.
+/// The parts of a page file that are in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileUsage {
     /// The end of the last chunk's block, in bytes.

@@ -25,15 +25,15 @@ use std::time::{Duration, Instant};
 /// The maximum number of groups that one call writes to separate files. With more, all go into one file, and sealing
 /// separates them. So neither the open files nor the waits for the disk grow with the slices of a batch.
 const PLACEMENT_GROUPS_MAX: usize = 32;
-/// How many files of a group are tried before another is created.
+/// The number of files of a group that are tried before another is created.
 const FILES_TRIED_MAX: u32 = 16;
 /// How often a commit is retried because the chunks that it amends were relocated.
 const ATTEMPTS_MAX: u32 = 100;
 const WAIT: Duration = Duration::from_millis(1);
 const WAIT_MAX: Duration = Duration::from_millis(16);
 
-/// Which chunks share a file: those of a slice of a table, fresh or sealed; or, with table 0, those of a shard. Fresh
-/// chunks are deleted soon. Separated from the sealed ones, their files can be removed as a whole.
+/// The chunks that share a file: those of a slice of a table, fresh or sealed; or, with table 0, those of a shard.
+/// Fresh chunks are deleted soon. Separated from the sealed ones, their files can be removed as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PlacementGroup {
     pub(crate) table: i64,

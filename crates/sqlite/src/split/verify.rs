@@ -73,8 +73,7 @@ fn chunks(connection: &Connection, files: &PageFiles, findings: &mut Vec<Finding
         let (page_count, byte_count): (u64, u64) = (row.get(2)?, row.get(3)?);
         let Some(location) = PageLocation::of(payload) else { continue };
         if !row.get::<_, bool>(4)? {
-            findings
-                .push(finding(&chunk, format!("lies in page file {}, which is not in the catalogue", location.file)));
+            findings.push(finding(&chunk, format!("is in page file {}, which is not in the catalogue", location.file)));
         }
         if unreadable == Some(location.file) {
             continue;

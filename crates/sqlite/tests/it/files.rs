@@ -36,7 +36,7 @@ fn what_is_no_store_is_refused_and_left_alone() {
     let before = std::fs::read(&foreign).unwrap();
     let (kind, message) = refusal(&foreign, &SqliteOptions::default());
     assert_eq!(kind, ErrorKind::NotAStore);
-    assert!(message.contains("foreign.db") && message.contains("no atsdb store"), "{message}");
+    assert!(message.contains("foreign.db") && message.contains("not an atsdb store"), "{message}");
     assert!(std::fs::read(&foreign).unwrap() == before);
     std::fs::create_dir(scratch.path("folder")).unwrap();
     assert_eq!(refusal(&scratch.path("folder"), &SqliteOptions::default()).0, ErrorKind::NotAStore);

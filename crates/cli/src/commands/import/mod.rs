@@ -133,7 +133,7 @@ fn create(engine: &Engine, existing: Option<Table>, declared: &DeclaredTable, re
         let table = engine.create_table(&declared.apply(&report.definition)?)?;
         out.put(statement(&table.definition).as_bytes())?;
     } else {
-        eprintln!("table {} is there already; nothing is changed", report.definition.name);
+        eprintln!("table {} already exists; nothing is changed", report.definition.name);
     }
     out.complete()
 }

@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 #[derive(Debug, Clone)]
 pub(crate) struct KeyBounds {
     columns: Vec<ValueRange>,
-    /// For each column whether a row has NULL in it. Only a key that treats NULLs as equal needs to know.
+    /// For each column whether a row has NULL in it. Used only by keys that treat NULLs as equal.
     has_null: Vec<bool>,
     nulls_equal: bool,
 }
@@ -31,7 +31,7 @@ impl KeyBounds {
         Self::over(key, |_| ValueRange::Empty)
     }
 
-    /// Bounds of one column alone. Any value is possible in the others.
+    /// Bounds of a single column. Any value is possible in the others.
     pub(crate) fn of_one(column: usize, key: &Key) -> Self {
         Self::over(key, |other| if other == column { ValueRange::Empty } else { ValueRange::Unknown })
     }

@@ -17,13 +17,13 @@ const HASH_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The latest value of the growing column in each series.
 #[derive(Debug)]
 pub(crate) struct SeriesClock {
-    /// Which column of the key grows.
+    /// The position in the key of the growing column.
     growing: usize,
     by_number: Vec<i64>,
     by_hash: HashMap<u64, i64>,
     /// Whether series are known by a hash alone; `None` before the first rows.
     hashes_series: Option<bool>,
-    /// Set after rows that the clocks cannot represent: nothing is known any more.
+    /// Set after rows that the clocks cannot represent. The clocks are not used any more.
     stopped: bool,
 }
 
@@ -166,7 +166,7 @@ fn add_to_hashes(hashes: &mut [u64], array: &ArrayRef) -> Option<()> {
         XxHash3_64::oneshot(value)
     }
     let is_null = |row: usize| array.is_null(row);
-    // Without a NULL here too: the hash of a series must not depend on the rows beside it.
+    // Added even if no row is NULL: the hash of a series must not depend on the other rows of the batch.
     add(hashes, (0..array.len()).map(|row| u64::from(is_null(row))));
     match array.data_type() {
         DataType::Utf8 => {

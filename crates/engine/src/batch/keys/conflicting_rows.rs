@@ -22,7 +22,7 @@ use atsdb_resident::{IndexSpec, RowKeys, TableMatches, TableState};
 use std::fmt;
 use std::sync::Arc;
 
-/// Where the conflicting rows are read from.
+/// The source that the conflicting rows are read from.
 pub enum RowSource {
     /// The chunks of a scan over all columns.
     Stored(Box<Scan>),
@@ -51,7 +51,7 @@ impl RowSource {
 
 /// The stored rows that have the keys of new rows. New rows with the same key are one group.
 pub struct ConflictingRows {
-    /// Where the stored rows are read from.
+    /// The source of the stored rows.
     pub rows: RowSource,
     /// For each new row its group. `None` if the key has a NULL that equals no other key.
     pub group_of_row: Vec<Option<u32>>,

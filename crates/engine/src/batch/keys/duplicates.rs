@@ -157,8 +157,8 @@ mod tests {
     use atsdb_memory::MemoryStore;
     use std::sync::Arc;
 
-    /// The number of clusters, and the numbers of the rows whose keys were found to be there already, if the hashes are
-    /// searched in parts of `hashes_max`.
+    /// The number of clusters, and the row whose key was found to be a duplicate, if the hashes are searched in parts
+    /// of `hashes_max`.
     fn found(chunks: &[&[(i64, &str)]], columns: &[u16], hashes_max: u64) -> (usize, Option<i64>) {
         let options = EngineOptions { maintenance: false, ..EngineOptions::default() };
         let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), options).unwrap();

@@ -61,7 +61,7 @@ impl Groups {
         self.of_row[row]
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     pub(crate) fn count(&self) -> usize {
         self.first.len()
     }

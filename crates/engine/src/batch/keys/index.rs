@@ -17,7 +17,7 @@ use atsdb_core::{Error, Result, Table, TimeRange};
 
 /// An index with more keys is [full](KeyIndex::is_full).
 const KEYS_MAX: usize = 4 << 20;
-/// So is an index with more bytes of keys.
+/// An index with more bytes of keys is full, too.
 const KEY_BYTES_MAX: usize = 128 << 20;
 
 /// The keys of a table as a batch sees it.

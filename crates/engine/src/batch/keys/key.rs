@@ -11,7 +11,7 @@ pub(crate) type KeyColumns = Vec<ArrayRef>;
 pub(crate) struct Key {
     /// The positions of its columns in the table's definition.
     pub(crate) positions: Vec<usize>,
-    /// Which of its columns is the time column, if any.
+    /// The position among these of the time column, if it is part of the key.
     pub(crate) time: Option<usize>,
     /// Whether a NULL equals another NULL.
     pub(crate) nulls_equal: bool,

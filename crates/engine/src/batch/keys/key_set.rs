@@ -19,7 +19,7 @@ pub(crate) struct KeySet {
     hasher: DefaultHashBuilder,
     table: HashTable<u32>,
     bytes: Vec<u8>,
-    /// Where the bytes of each key end.
+    /// The end of each key's bytes.
     ends: Vec<usize>,
 }
 

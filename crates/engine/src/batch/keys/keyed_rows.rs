@@ -23,12 +23,12 @@ pub(crate) struct KeyedRows {
     clocks: Vec<SeriesClock>,
     /// Whether the series clocks saw all of the batch's rows grow, including those that wait.
     grows: bool,
-    waiting: Waiting,
+    waiting: WaitingRows,
 }
 
 /// Rows that are not settled yet.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingRows {
     pub(crate) policy: ConflictPolicy,
     pub(crate) rows: Vec<RecordBatch>,
     pub(crate) byte_count: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Waiting {
 
 /// The outcome of settling.
 #[derive(Default)]
-pub(crate) struct Settled {
+pub(crate) struct SettledRows {
     /// The rows to add.
     pub(crate) rows: Vec<RecordBatch>,
     /// Chunks of the snapshot to remove, each with its successor.
@@ -49,7 +49,7 @@ impl KeyedRows {
     pub(crate) fn new(definition: &TableDefinition) -> Result<Self> {
         let keys = Key::all_of(definition)?;
         let clocks = keys.iter().map(|key| SeriesClock::new(key.growing(definition))).collect();
-        Ok(Self { keys, clocks, grows: true, waiting: Waiting::default() })
+        Ok(Self { keys, clocks, grows: true, waiting: WaitingRows::default() })
     }
 
     /// The policy of the rows that wait, if any do.
@@ -76,17 +76,17 @@ impl KeyedRows {
     }
 
     /// Takes the waiting rows, and whether all rows so far grew. No rows wait afterwards.
-    pub(crate) fn take(&mut self) -> (Waiting, bool) {
+    pub(crate) fn take(&mut self) -> (WaitingRows, bool) {
         (std::mem::take(&mut self.waiting), std::mem::replace(&mut self.grows, true))
     }
 
     /// A copy of the waiting rows, with the number of their table and whether all rows so far grew.
-    pub(crate) fn held(&self, table: TableId) -> Option<(TableId, Waiting, bool)> {
+    pub(crate) fn held(&self, table: TableId) -> Option<(TableId, WaitingRows, bool)> {
         Some((table, self.waiting.clone(), self.grows))
     }
 
     /// Puts rows back that were taken.
-    pub(crate) fn put_back(&mut self, waiting: Waiting, grows: bool) {
+    pub(crate) fn put_back(&mut self, waiting: WaitingRows, grows: bool) {
         (self.waiting, self.grows) = (waiting, grows);
     }
 
@@ -95,10 +95,10 @@ impl KeyedRows {
     pub(crate) fn settle(
         &self,
         table: &Table,
-        waiting: &Waiting,
+        waiting: &WaitingRows,
         grows: bool,
         snapshot: &ReadSnapshot,
-    ) -> Result<Settled> {
+    ) -> Result<SettledRows> {
         let columns: Vec<Vec<KeyColumns>> =
             self.keys.iter().map(|key| waiting.rows.iter().map(|rows| key.columns(rows)).collect()).collect();
         let candidates = |bounds: &dyn Fn(&Key) -> KeyBounds| {
@@ -111,7 +111,7 @@ impl KeyedRows {
             let range = self.range(&table.definition, &bounds);
             Candidates::of(snapshot, table, &self.keys, &bounds, range)
         };
-        let all_rows = || Ok(Settled { rows: waiting.rows.clone(), ..Settled::default() });
+        let all_rows = || Ok(SettledRows { rows: waiting.rows.clone(), ..SettledRows::default() });
         // Rows that arrive in order lie beyond all stored ones: the growing column alone shows that.
         let by_growth = |key: &Key| KeyBounds::of_one(key.growing(&table.definition).unwrap_or(0), key);
         if grows && candidates(&by_growth)?.is_empty() {
@@ -150,7 +150,7 @@ impl KeyedRows {
             }
             _ => Vec::new(),
         };
-        Ok(Settled { rows, replaced, skipped })
+        Ok(SettledRows { rows, replaced, skipped })
     }
 
     /// The range of times in which rows of the same keys can lie.
@@ -189,7 +189,7 @@ fn duplicate_key(table: &Table, key: &Key, batches: &[RecordBatch], row: usize, 
     match values {
         Ok(values) => {
             let (name, names, values) = (&table.definition.name, names.join(", "), values.join(", "));
-            let message = format!("table {name}, key ({names}): ({values}) is there already");
+            let message = format!("table {name}, key ({names}): ({values}) already exists");
             Error::new(ErrorKind::DuplicateKey, message)
         }
         Err(error) => error,

@@ -25,8 +25,8 @@ pub(crate) fn staying(batches: &[RecordBatch], stays: &[bool]) -> Result<Vec<Rec
 }
 
 /// The rows to add under [`ConflictPolicy::Merge`](atsdb_core::ConflictPolicy::Merge). `stays` marks the last row of
-/// each key. Rows that have their key alone stay as they are; they are most, so only the others are put together value
-/// by value.
+/// each key. Most rows have a key that no other row has and stay as they are. Only the others are merged value by
+/// value.
 pub(crate) fn merged_rows(
     new_rows: &[RecordBatch],
     groups: &Groups,
@@ -82,7 +82,7 @@ fn places(batches: &[RecordBatch]) -> Vec<(usize, usize)> {
 /// The rows of each group, in order.
 struct GroupRows {
     rows: Vec<u32>,
-    /// Where the rows of each group begin; one more than there are groups.
+    /// The start of each group's rows, and at the end the number of rows.
     starts: Vec<u32>,
 }
 

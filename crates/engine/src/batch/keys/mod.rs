@@ -4,8 +4,8 @@
 //! rows and with the store's rows. The conflict policy decides which of them become chunks. Three things make that
 //! cheap for measurements that arrive in order: a [`SeriesClock`](clock::SeriesClock) shows without a lookup that rows
 //! differ from each other, a [`KeyBounds`](bounds::KeyBounds) shows by the chunks' statistics that the store has none
-//! of them, and only where neither helps are keys hashed ([`Groups`](groups::Groups)) and chunks read ([`probe`]). Not
-//! owned: the batch and its commit.
+//! of them, and only if neither helps, keys are hashed ([`Groups`](groups::Groups)) and chunks are read ([`probe`]).
+//! Not owned: the batch and its commit.
 //!
 //! A key that is added to a table with rows is checked once for all of them ([`added`], [`duplicates`]).
 

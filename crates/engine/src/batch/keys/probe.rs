@@ -9,7 +9,7 @@ use crate::read::snapshot::ReadSnapshot;
 use atsdb_core::{ChunkDescriptor, ChunkId, ConflictPolicy, Result, Table, TimeRange};
 use std::collections::BTreeMap;
 
-/// The chunks that may hold rows of the same key, and for each chunk which keys these may be.
+/// The chunks that may hold rows of the same key, and for each chunk the keys that it may have.
 #[derive(Debug)]
 pub(crate) struct Candidates {
     range: TimeRange,
@@ -23,7 +23,7 @@ pub(crate) type Hits = (Scan, Vec<(usize, Vec<u32>)>);
 pub(crate) struct ProbeResult {
     /// For each key and group whether there is a row of it.
     pub(crate) stored: Vec<Vec<bool>>,
-    /// Where the rows are. `None` if there are none.
+    /// The locations of the rows. `None` if no row was found.
     pub(crate) hits: Option<Hits>,
     /// For each group of the first key the row that has it: position of the chunk, and row in the chunk.
     pub(crate) locations: Vec<Option<(usize, usize)>>,

@@ -64,13 +64,14 @@ impl Batch {
     }
 }
 
-/// Refuses to save rows of a table in memory beside those that somebody else has saved since the batch first looked.
+/// Refuses to save the rows of a table in memory if another process has saved some since the batch first read the
+/// store.
 fn require_unsaved(table: &Table, guard: &ChunkGuard, fresh: &ReadSnapshot) -> Result<()> {
     let saved = fresh.inner.store.chunks(table.id, TimeRange::ALL)?;
     match saved.iter().any(|entry| entry.id > guard.newest) {
         true => {
             let message =
-                format!("the rows of table {} were saved by another process meanwhile", table.definition.name);
+                format!("the rows of table {} were saved by another process in the meantime", table.definition.name);
             Err(Error::new(ErrorKind::Conflict, message))
         }
         false => Ok(()),
@@ -83,12 +84,13 @@ struct Recheck<'a> {
     older: &'a TableDefinition,
     /// The keys, and for each whether the batch adds it.
     keys: Vec<(Key, bool)>,
-    /// What is visible now. Of the chunks, those that the batch removes do not count.
+    /// All chunks that are visible now. Those in `removed`, which the batch removes, are skipped.
     fresh: Scan,
     removed: BTreeSet<ChunkId>,
     newest_checked: ChunkId,
-    /// What the batch sees, and which of its chunks are not its own.
+    /// The chunks that the batch sees, including its own.
     own: Scan,
+    /// The chunks of the store when the batch first read it.
     known: BTreeSet<ChunkId>,
 }
 

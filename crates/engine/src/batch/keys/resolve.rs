@@ -7,7 +7,7 @@ use atsdb_core::ConflictPolicy;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Duplicate {
     pub(crate) row: usize,
-    /// Which of the keys.
+    /// The position of the key among the table's keys.
     pub(crate) key: usize,
 }
 

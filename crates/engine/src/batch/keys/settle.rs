@@ -1,4 +1,4 @@
-//! Keys in a batch: which rows wait, when they are settled, and the guards of their commit.
+//! Keys in a batch: the rows that wait, when they are settled, and the guards of their commit.
 
 use crate::batch::Batch;
 use crate::batch::keys::keyed_rows::KeyedRows;

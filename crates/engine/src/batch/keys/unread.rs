@@ -12,22 +12,22 @@ pub(crate) struct UnreadChunks {
     growing: usize,
     nulls_equal: bool,
     /// Chunks with bounds, ordered by the least value.
-    bounded: Vec<Bounded>,
+    bounded: Vec<BoundedChunk>,
     /// Chunks that may hold any value of the growing column.
-    unbounded: Vec<Candidate>,
+    unbounded: Vec<UnreadChunk>,
 }
 
 #[derive(Debug)]
-struct Bounded {
+struct BoundedChunk {
     least: i64,
     greatest: i64,
     /// The greatest value of this chunk and all before it.
     greatest_so_far: i64,
-    candidate: Candidate,
+    candidate: UnreadChunk,
 }
 
 #[derive(Debug)]
-struct Candidate {
+struct UnreadChunk {
     chunk: usize,
     row_count: u32,
     /// For each column of the key.
@@ -42,10 +42,10 @@ impl UnreadChunks {
             let columns = key.positions.iter().map(|position| &definition.columns[*position]);
             let statistics: Vec<_> = columns.map(|column| column_statistics(&of.descriptor, column)).collect();
             let bounds = statistics.get(unread.growing).and_then(|of| Some((integer(&of.min)?, integer(&of.max)?)));
-            let candidate = Candidate { chunk, row_count: of.entry.row_count, statistics };
+            let candidate = UnreadChunk { chunk, row_count: of.entry.row_count, statistics };
             match bounds {
                 Some((least, greatest)) => {
-                    unread.bounded.push(Bounded { least, greatest, greatest_so_far: greatest, candidate });
+                    unread.bounded.push(BoundedChunk { least, greatest, greatest_so_far: greatest, candidate });
                 }
                 None => unread.unbounded.push(candidate),
             }
@@ -62,7 +62,7 @@ impl UnreadChunks {
             KeyValue::UInt(value) => i64::try_from(value).ok(),
             _ => None,
         };
-        let may_hold = |candidate: &&Candidate| candidate.may_hold(&value, self.nulls_equal);
+        let may_hold = |candidate: &&UnreadChunk| candidate.may_hold(&value, self.nulls_equal);
         let bounded = match growing {
             Some(growing) => {
                 let before = &self.bounded[..self.bounded.partition_point(|bounded| bounded.least <= growing)];
@@ -91,7 +91,7 @@ impl UnreadChunks {
     }
 }
 
-impl Candidate {
+impl UnreadChunk {
     fn may_hold<'a>(&self, value: &impl Fn(usize) -> KeyValue<'a>, nulls_equal: bool) -> bool {
         self.statistics.iter().enumerate().all(|(column, statistics)| {
             if nulls_equal && value(column) == KeyValue::Null {

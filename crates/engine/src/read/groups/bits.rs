@@ -20,7 +20,7 @@ pub(super) fn values<T: ArrowNativeType>(array: &ArrayRef) -> ScalarBuffer<T> {
     ScalarBuffer::new(data.buffers()[0].clone(), data.offset(), data.len())
 }
 
-/// Which values of a column are not NULL; `None` if none is NULL.
+/// The validity of a column's values; `None` if there is no NULL.
 pub(super) fn nulls(array: &ArrayRef) -> Option<&NullBuffer> {
     array.nulls().filter(|nulls| nulls.null_count() > 0)
 }

@@ -1,8 +1,8 @@
 //! The groups of rows, and the measures of each group.
 
-use super::key::{GroupKey, KeyBounds, Packing, Rows};
-use super::keyed::Keyed;
-use super::measure::{Measure, Measured, Spans, State};
+use super::key::{GroupKey, KeyBounds, Packing, RowPositions};
+use super::keyed::KeyedGroups;
+use super::measure::{Measure, MeasureState, Measured, Spans};
 use super::runs::Runs;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::Schema;
@@ -12,27 +12,27 @@ use atsdb_core::Result;
 /// each row is a separate run.
 const WINDOW_ROWS: usize = 16_384;
 
-/// Where runs have fewer rows than this on average, each row is looked up by itself: cutting runs costs more then.
+/// If runs have fewer rows than this on average, each row is looked up separately, since cutting runs would cost more.
 const RUN_ROWS_MIN: usize = 4;
 
-/// Groups of rows with what is computed for each of them. Groups of several threads can be merged.
+/// Groups of rows, and the measures of each group. Groups of several threads can be merged.
 #[derive(Debug, Clone)]
 pub struct Groups {
     pub(super) packing: Packing,
     pub(super) measures: Vec<Measure>,
-    pub(super) keyed: Keyed,
-    pub(super) states: Vec<State>,
+    pub(super) keyed: KeyedGroups,
+    pub(super) states: Vec<MeasureState>,
     runs: Runs,
-    /// The group of each run, or row, at hand.
+    /// The group of each run, or of each row, of the current window.
     span_groups: Vec<u32>,
 }
 
 impl Groups {
-    /// No groups yet, over batches of a schema. Without keys all rows are one group. `None` if the keys or measures are
-    /// of other types than these groups work on.
+    /// Creates empty groups over batches of a schema. Without keys all rows are one group. `None` if a key or measure
+    /// has a type that is not supported.
     ///
-    /// `bounds` tells, by a column's position, between which values those of a key lie, if that is known: keys of few
-    /// bits are looked up faster.
+    /// `bounds` returns the known bounds of a key column, by its position. They shorten the packed keys, and short keys
+    /// are looked up faster.
     pub fn new(
         schema: &Schema,
         keys: &[GroupKey],
@@ -40,9 +40,9 @@ impl Groups {
         bounds: impl Fn(usize) -> Option<KeyBounds>,
     ) -> Option<Self> {
         let packing = Packing::new(schema, keys, bounds)?;
-        let states = measures.iter().map(|measure| State::new(schema, measure)).collect::<Option<_>>()?;
+        let states = measures.iter().map(|measure| MeasureState::new(schema, measure)).collect::<Option<_>>()?;
         Some(Self {
-            keyed: Keyed::new(&packing),
+            keyed: KeyedGroups::new(&packing),
             packing,
             measures: measures.to_vec(),
             states,
@@ -51,24 +51,24 @@ impl Groups {
         })
     }
 
-    /// Adds the rows of a batch, which has the schema that was named.
+    /// Adds the rows of a batch, which must have the schema that was passed to [`new`](Self::new).
     pub fn add(&mut self, batch: &RecordBatch) -> Result<()> {
         let mut by_row = false;
         for start in (0..batch.num_rows()).step_by(WINDOW_ROWS) {
             let window = batch.slice(start, WINDOW_ROWS.min(batch.num_rows() - start));
             if by_row {
-                self.keyed.groups(&self.packing, &window, Rows::All, &mut self.span_groups)?;
+                self.keyed.groups(&self.packing, &window, RowPositions::All, &mut self.span_groups)?;
             } else {
                 self.runs.cut(&self.packing, &window);
                 let starts = self.runs.starts();
-                self.keyed.groups(&self.packing, &window, Rows::At(starts), &mut self.span_groups)?;
+                self.keyed.groups(&self.packing, &window, RowPositions::At(starts), &mut self.span_groups)?;
             }
             let spans = if by_row { Spans::Rows } else { Spans::Runs(&self.runs) };
             for (measure, state) in self.measures.iter().zip(&mut self.states) {
                 state.resize(self.keyed.len());
                 state.add(window.columns().get(measure.column), spans, &self.span_groups);
             }
-            // The rest of a chunk is like its beginning.
+            // The rest of a chunk usually has runs of the same length.
             by_row |= self.span_groups.len() * RUN_ROWS_MIN > window.num_rows();
         }
         Ok(())
@@ -92,19 +92,19 @@ impl Groups {
         Ok(())
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     pub fn len(&self) -> usize {
         self.keyed.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no groups.
     pub fn is_empty(&self) -> bool {
         self.keyed.len() == 0
     }
 
-    /// The memory they take, in bytes.
+    /// The size of the groups in memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        let states: usize = self.states.iter().map(State::memory_bytes).sum();
+        let states: usize = self.states.iter().map(MeasureState::memory_bytes).sum();
         let spans = self.runs.memory_bytes() + self.span_groups.capacity() * size_of::<u32>();
         self.keyed.memory_bytes() + states + spans
     }

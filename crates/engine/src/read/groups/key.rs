@@ -1,4 +1,4 @@
-//! What rows are grouped by, packed into one integer of as few bits as its values need.
+//! The group keys of a row, packed into one integer of as few bits as the values need.
 
 use super::bits::{integer_width, nulls, values};
 use super::packed_key::PackedKey;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// bits.
 pub type BucketOf = Arc<dyn Fn(i64) -> Option<(i64, i64)> + Send + Sync>;
 
-/// One thing that rows are grouped by.
+/// A key by which rows are grouped.
 #[derive(Clone)]
 pub enum GroupKey {
     /// The values of a column: integers, indices, dates or times.
@@ -26,7 +26,7 @@ pub enum GroupKey {
     Bucket {
         /// The position of a column of 64-bit times.
         column: usize,
-        /// Where a time's bucket starts and ends, in ticks of the column. Buckets must not overlap.
+        /// Returns the bounds of a time's bucket, in ticks of the column. Buckets must not overlap.
         bucket_of: BucketOf,
     },
 }
@@ -69,32 +69,32 @@ pub struct KeyBounds {
     pub has_nulls: bool,
 }
 
-/// Where a key's code lies in the packed one. The code of a value is its distance from the smallest one, so it needs
-/// few bits; a bit behind it marks NULL.
+/// The position of one key in a packed key. A value is stored as its distance from the smallest value, which needs few
+/// bits. A bit above it marks NULL.
 #[derive(Debug, Clone)]
-struct Slot {
+struct KeySlot {
     key: GroupKey,
     data_type: DataType,
-    /// How wide the values are, in bits.
+    /// The width of the column's values in bits.
     width: u32,
     smallest: u64,
     code_max: u64,
     has_nulls: bool,
     shift: u32,
-    /// Without the bit of NULL.
+    /// The width of the code in bits, without the bit that marks NULL.
     bits: u32,
 }
 
-/// How the keys of a row become one integer. Equal keys become equal integers.
+/// Packs the keys of a row into one integer. Equal keys become equal integers.
 #[derive(Debug, Clone)]
 pub(super) struct Packing {
-    slots: Vec<Slot>,
+    slots: Vec<KeySlot>,
     bits: u32,
 }
 
-/// The rows of a batch to work on.
+/// The rows of a batch whose keys are packed.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Rows<'a> {
+pub(super) enum RowPositions<'a> {
     /// Every row.
     All,
     /// The rows at these positions.
@@ -102,8 +102,8 @@ pub(super) enum Rows<'a> {
 }
 
 impl Packing {
-    /// `None` if a key is of another type, or all together are too wide. What is known of a column is asked for by its
-    /// position in the batches.
+    /// Assigns a slot to each key. `None` if a key has an unsupported type, or if all keys together exceed 128 bits.
+    /// `bounds` returns the known bounds of a column, by its position in the batches.
     pub(super) fn new(schema: &Schema, keys: &[GroupKey], bounds: impl Fn(usize) -> Option<KeyBounds>) -> Option<Self> {
         let mut slots = Vec::with_capacity(keys.len());
         let mut shift = 0;
@@ -124,18 +124,18 @@ impl Packing {
             let code_max = max.wrapping_sub(min) & mask;
             let bits = u64::BITS - code_max.leading_zeros();
             let (key, data_type, smallest) = (key.clone(), field.data_type().clone(), min & mask);
-            slots.push(Slot { key, data_type, width, smallest, code_max, has_nulls, shift, bits });
+            slots.push(KeySlot { key, data_type, width, smallest, code_max, has_nulls, shift, bits });
             shift += bits + u32::from(has_nulls);
         }
         (shift <= u128::BITS).then_some(Self { slots, bits: shift })
     }
 
-    /// How many bits a packed key has.
+    /// The width of a packed key in bits.
     pub(super) fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// The values of each key and which of them are not NULL.
+    /// The values and the validity of each key.
     pub(super) fn values<'a>(
         &'a self,
         batch: &'a RecordBatch,
@@ -154,12 +154,17 @@ impl Packing {
     }
 
     /// The packed keys of some rows of a batch.
-    pub(super) fn pack<K: PackedKey>(&self, batch: &RecordBatch, rows: Rows<'_>, packed: &mut Vec<K>) -> Result<()> {
+    pub(super) fn pack<K: PackedKey>(
+        &self,
+        batch: &RecordBatch,
+        rows: RowPositions<'_>,
+        packed: &mut Vec<K>,
+    ) -> Result<()> {
         packed.clear();
         packed.resize(
             match rows {
-                Rows::All => batch.num_rows(),
-                Rows::At(rows) => rows.len(),
+                RowPositions::All => batch.num_rows(),
+                RowPositions::At(rows) => rows.len(),
             },
             K::default(),
         );
@@ -179,8 +184,8 @@ impl Packing {
         Ok(())
     }
 
-    /// The packed key of rows that have all of their keys in common. `constant` gives the bits of a key, or that it is
-    /// NULL; `None` if not all rows have the same.
+    /// The packed key of rows that all have the same keys. `constant` returns the bits of a key, `Some(None)` if it is
+    /// NULL in all rows, and `None` if the rows differ.
     pub(super) fn pack_constants<K: PackedKey>(
         &self,
         constant: impl Fn(&GroupKey) -> Option<Option<u64>>,
@@ -202,7 +207,7 @@ impl Packing {
     }
 }
 
-impl Slot {
+impl KeySlot {
     fn mask(&self) -> u64 {
         u64::MAX >> (u64::BITS - self.width)
     }
@@ -216,7 +221,7 @@ impl Slot {
         &self,
         values: &[T],
         nulls: Option<&NullBuffer>,
-        rows: Rows<'_>,
+        rows: RowPositions<'_>,
         packed: &mut [K],
     ) -> bool {
         let mut is_within = true;
@@ -226,15 +231,15 @@ impl Slot {
             key.put(code, self.shift);
         };
         match (rows, nulls) {
-            (Rows::All, None) => packed.iter_mut().zip(values).for_each(|(key, value)| put(key, *value)),
-            (Rows::At(rows), None) => {
+            (RowPositions::All, None) => packed.iter_mut().zip(values).for_each(|(key, value)| put(key, *value)),
+            (RowPositions::At(rows), None) => {
                 packed.iter_mut().zip(rows).for_each(|(key, row)| put(key, values[*row as usize]));
             }
             (rows, Some(nulls)) => {
                 for (position, key) in packed.iter_mut().enumerate() {
                     let row = match rows {
-                        Rows::All => position,
-                        Rows::At(rows) => rows[position] as usize,
+                        RowPositions::All => position,
+                        RowPositions::At(rows) => rows[position] as usize,
                     };
                     match nulls.is_valid(row) {
                         true => put(key, values[row]),
@@ -251,20 +256,20 @@ impl Slot {
         &self,
         times: &[i64],
         bucket_of: &BucketOf,
-        rows: Rows<'_>,
+        rows: RowPositions<'_>,
         packed: &mut [K],
     ) -> Result<bool> {
-        // Neighbours often lie in one bucket.
+        // Adjacent times are often in the same bucket.
         let (mut first, mut last) = (1, 0);
         let mut is_within = true;
         for (position, key) in packed.iter_mut().enumerate() {
             let time = match rows {
-                Rows::All => times[position],
-                Rows::At(rows) => times[rows[position] as usize],
+                RowPositions::All => times[position],
+                RowPositions::At(rows) => times[rows[position] as usize],
             };
             if time < first || time > last {
                 (first, last) = bucket_of(time).ok_or_else(|| {
-                    Error::invalid(format!("the bucket of {time} begins before every time that can be stored"))
+                    Error::invalid(format!("the bucket of {time} begins before the earliest time that can be stored"))
                 })?;
             }
             let code = self.code(first.cast_unsigned());

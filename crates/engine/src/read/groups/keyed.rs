@@ -1,6 +1,6 @@
-//! The groups of rows by their packed keys, which are as narrow as they can be.
+//! The groups of rows by packed keys, which have 64 bits if that is enough.
 
-use super::key::{GroupKey, Packing, Rows};
+use super::key::{GroupKey, Packing, RowPositions};
 use super::packed_key::PackedKey;
 use super::table::GroupTable;
 use arrow::array::{ArrayRef, RecordBatch};
@@ -9,25 +9,31 @@ use std::ops::Range;
 
 /// The groups, by keys of one of two widths.
 #[derive(Debug, Clone)]
-pub(super) enum Keyed {
-    Narrow(Keys<u64>),
-    Wide(Keys<u128>),
+pub(super) enum KeyedGroups {
+    Narrow(PackedGroups<u64>),
+    Wide(PackedGroups<u128>),
 }
 
 /// The groups by keys of one width.
 #[derive(Debug, Clone)]
-pub(super) struct Keys<K> {
+pub(super) struct PackedGroups<K> {
     table: GroupTable<K>,
-    /// The keys of the rows at hand.
+    /// The keys of the current rows.
     packed: Vec<K>,
 }
 
-impl<K: PackedKey> Keys<K> {
+impl<K: PackedKey> PackedGroups<K> {
     fn new(packing: &Packing) -> Self {
         Self { table: GroupTable::new(packing.bits()), packed: Vec::new() }
     }
 
-    fn groups(&mut self, packing: &Packing, batch: &RecordBatch, rows: Rows<'_>, groups: &mut Vec<u32>) -> Result<()> {
+    fn groups(
+        &mut self,
+        packing: &Packing,
+        batch: &RecordBatch,
+        rows: RowPositions<'_>,
+        groups: &mut Vec<u32>,
+    ) -> Result<()> {
         packing.pack(batch, rows, &mut self.packed)?;
         self.table.groups(&self.packed, groups)
     }
@@ -43,20 +49,20 @@ impl<K: PackedKey> Keys<K> {
     }
 }
 
-impl Keyed {
+impl KeyedGroups {
     pub(super) fn new(packing: &Packing) -> Self {
         match packing.bits() <= u64::BITS {
-            true => Self::Narrow(Keys::new(packing)),
-            false => Self::Wide(Keys::new(packing)),
+            true => Self::Narrow(PackedGroups::new(packing)),
+            false => Self::Wide(PackedGroups::new(packing)),
         }
     }
 
-    /// The groups of some rows of a batch; new ones for keys that have none.
+    /// The groups of some rows of a batch. A key without a group gets a new one.
     pub(super) fn groups(
         &mut self,
         packing: &Packing,
         batch: &RecordBatch,
-        rows: Rows<'_>,
+        rows: RowPositions<'_>,
         groups: &mut Vec<u32>,
     ) -> Result<()> {
         match self {
@@ -65,7 +71,7 @@ impl Keyed {
         }
     }
 
-    /// The group of rows that have all of their keys in common, if that is known; see [`Packing::pack_constants`].
+    /// The group of rows that all have the same keys, if that is known; see [`Packing::pack_constants`].
     pub(super) fn constant_group(
         &mut self,
         packing: &Packing,
@@ -77,12 +83,12 @@ impl Keyed {
         }
     }
 
-    /// The groups that the groups of another part are here.
+    /// The group here for each group of `other`. A key without a group gets a new one.
     pub(super) fn groups_of(&mut self, other: &Self, groups: &mut Vec<u32>) -> Result<()> {
         match (self, other) {
             (Self::Narrow(keys), Self::Narrow(other)) => keys.table.groups(other.table.keys(), groups),
             (Self::Wide(keys), Self::Wide(other)) => keys.table.groups(other.table.keys(), groups),
-            _ => Err(Error::internal("groups of two kinds are merged")),
+            _ => Err(Error::internal("groups with keys of two widths are merged")),
         }
     }
 
@@ -93,7 +99,7 @@ impl Keyed {
         })
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Narrow(keys) => keys.table.keys().len(),

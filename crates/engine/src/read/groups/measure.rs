@@ -10,20 +10,20 @@ use std::ops::Range;
 /// A measure that is computed for each group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measure {
-    /// What is computed.
+    /// The aggregate function.
     pub kind: MeasureKind,
     /// The column's position in the batches.
     pub column: usize,
 }
 
-/// What is computed.
+/// The aggregate function of a measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MeasureKind {
-    /// How many rows there are. The column is not read.
+    /// The number of rows. The column is not read.
     CountRows,
-    /// How many values are not NULL, of a column of any type.
+    /// The number of values that are not NULL, for a column of any type.
     Count,
-    /// The sum, exact for integers, and how many values are not NULL.
+    /// The sum, exact for integers, and the number of values that are not NULL.
     Sum,
     /// The smallest value, in the total order of floating-point numbers.
     Min,
@@ -36,62 +36,62 @@ pub enum MeasureKind {
 pub enum Measured<'a> {
     /// Counts.
     Counts(&'a [u64]),
-    /// Integers, and from how many values that are not NULL each is.
+    /// Integers, and for each the number of values that are not NULL.
     Integers(&'a [i128], &'a [u64]),
-    /// Floating-point numbers, and from how many values that are not NULL each is.
+    /// Floating-point numbers, and for each the number of values that are not NULL.
     Floats(&'a [f64], &'a [u64]),
 }
 
 /// The contribution of one chunk to a measure.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Part {
-    /// Nothing but rows, or values that are not NULL.
+pub(super) enum ChunkMeasure {
+    /// Only a number of rows, or of values that are not NULL.
     Count,
     Integer(i128),
     Float(f64),
 }
 
-/// Rows that have one group each time.
+/// A division of rows into spans, each of which is in one group.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Spans<'a> {
-    /// Each run has one.
+    /// Each run is a span.
     Runs(&'a Runs),
-    /// Each row has one.
+    /// Each row is a span.
     Rows,
 }
 
-/// What is computed, for all groups.
+/// The intermediate results of one measure for all groups.
 #[derive(Debug, Clone)]
-pub(super) struct State {
+pub(super) struct MeasureState {
     kind: MeasureKind,
-    /// Where only counts are kept, this is not looked at.
+    /// The column's type. Not used if only counts are kept.
     data_type: DataType,
-    wide: Wide,
-    /// How many rows, or values that are not NULL, each group has.
+    wide: Accumulators,
+    /// For each group the number of rows, or of values that are not NULL.
     counts: Vec<u64>,
 }
 
-/// Sums and extremes on their way.
+/// The sums or extremes so far, in a type that no sum exceeds.
 #[derive(Debug, Clone)]
-enum Wide {
+enum Accumulators {
     None,
     Integers(Vec<i128>),
     Floats(Vec<f64>),
 }
 
-impl State {
-    /// `None` for a type that this cannot be computed for.
+impl MeasureState {
+    /// Creates the state without groups. `None` if the measure cannot be computed for the column's type.
     pub(super) fn new(schema: &Schema, measure: &Measure) -> Option<Self> {
         let kind = measure.kind;
         if kind == MeasureKind::CountRows {
-            return Some(Self { kind, data_type: DataType::Null, wide: Wide::None, counts: Vec::new() });
+            return Some(Self { kind, data_type: DataType::Null, wide: Accumulators::None, counts: Vec::new() });
         }
         let data_type = schema.fields().get(measure.column)?.data_type().clone();
         let wide = match &data_type {
-            _ if kind == MeasureKind::Count => Wide::None,
-            DataType::Float32 | DataType::Float64 => Wide::Floats(Vec::new()),
-            integer if integer.is_integer() => Wide::Integers(Vec::new()),
-            time if kind != MeasureKind::Sum && integer_width(time).is_some() => Wide::Integers(Vec::new()),
+            _ if kind == MeasureKind::Count => Accumulators::None,
+            DataType::Float32 | DataType::Float64 => Accumulators::Floats(Vec::new()),
+            integer if integer.is_integer() => Accumulators::Integers(Vec::new()),
+            time if kind != MeasureKind::Sum && integer_width(time).is_some() => Accumulators::Integers(Vec::new()),
             _ => return None,
         };
         Some(Self { kind, data_type, wide, counts: Vec::new() })
@@ -100,17 +100,17 @@ impl State {
     pub(super) fn resize(&mut self, group_count: usize) {
         self.counts.resize(group_count, 0);
         match &mut self.wide {
-            Wide::None => {}
-            Wide::Integers(wide) => wide.resize(group_count, 0),
-            Wide::Floats(wide) => wide.resize(group_count, 0.0),
+            Accumulators::None => {}
+            Accumulators::Integers(wide) => wide.resize(group_count, 0),
+            Accumulators::Floats(wide) => wide.resize(group_count, 0.0),
         }
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
         let wide = match &self.wide {
-            Wide::None => 0,
-            Wide::Integers(wide) => wide.capacity() * size_of::<i128>(),
-            Wide::Floats(wide) => wide.capacity() * size_of::<f64>(),
+            Accumulators::None => 0,
+            Accumulators::Integers(wide) => wide.capacity() * size_of::<i128>(),
+            Accumulators::Floats(wide) => wide.capacity() * size_of::<f64>(),
         };
         wide + self.counts.capacity() * size_of::<u64>()
     }
@@ -123,40 +123,54 @@ impl State {
             None => return count_rows(spans, groups, counts),
         };
         match (&mut self.wide, &self.data_type) {
-            (Wide::None, _) => count_values(column, spans, groups, counts),
-            (Wide::Integers(wide), DataType::Int8) => add_values::<i8>(kind, column, spans, groups, wide, counts),
-            (Wide::Integers(wide), DataType::Int16) => add_values::<i16>(kind, column, spans, groups, wide, counts),
-            (Wide::Integers(wide), DataType::UInt8) => add_values::<u8>(kind, column, spans, groups, wide, counts),
-            (Wide::Integers(wide), DataType::UInt16) => add_values::<u16>(kind, column, spans, groups, wide, counts),
-            (Wide::Integers(wide), DataType::UInt32) => add_values::<u32>(kind, column, spans, groups, wide, counts),
-            (Wide::Integers(wide), DataType::UInt64) => add_values::<u64>(kind, column, spans, groups, wide, counts),
-            (Wide::Integers(wide), DataType::Int32 | DataType::Date32) => {
+            (Accumulators::None, _) => count_values(column, spans, groups, counts),
+            (Accumulators::Integers(wide), DataType::Int8) => {
+                add_values::<i8>(kind, column, spans, groups, wide, counts)
+            }
+            (Accumulators::Integers(wide), DataType::Int16) => {
+                add_values::<i16>(kind, column, spans, groups, wide, counts)
+            }
+            (Accumulators::Integers(wide), DataType::UInt8) => {
+                add_values::<u8>(kind, column, spans, groups, wide, counts)
+            }
+            (Accumulators::Integers(wide), DataType::UInt16) => {
+                add_values::<u16>(kind, column, spans, groups, wide, counts)
+            }
+            (Accumulators::Integers(wide), DataType::UInt32) => {
+                add_values::<u32>(kind, column, spans, groups, wide, counts)
+            }
+            (Accumulators::Integers(wide), DataType::UInt64) => {
+                add_values::<u64>(kind, column, spans, groups, wide, counts)
+            }
+            (Accumulators::Integers(wide), DataType::Int32 | DataType::Date32) => {
                 add_values::<i32>(kind, column, spans, groups, wide, counts);
             }
-            (Wide::Integers(wide), _) => add_values::<i64>(kind, column, spans, groups, wide, counts),
-            (Wide::Floats(wide), DataType::Float32) => add_values::<f32>(kind, column, spans, groups, wide, counts),
-            (Wide::Floats(wide), _) => add_values::<f64>(kind, column, spans, groups, wide, counts),
+            (Accumulators::Integers(wide), _) => add_values::<i64>(kind, column, spans, groups, wide, counts),
+            (Accumulators::Floats(wide), DataType::Float32) => {
+                add_values::<f32>(kind, column, spans, groups, wide, counts)
+            }
+            (Accumulators::Floats(wide), _) => add_values::<f64>(kind, column, spans, groups, wide, counts),
         }
     }
 
-    /// Whether a part is of the kind that is kept.
-    pub(super) fn takes(&self, part: Part) -> bool {
+    /// Whether the contribution of a chunk has the type of the values that are kept.
+    pub(super) fn takes(&self, part: ChunkMeasure) -> bool {
         match part {
-            Part::Count => true,
-            Part::Integer(_) => matches!(self.wide, Wide::Integers(_)),
-            Part::Float(_) => matches!(self.wide, Wide::Floats(_)),
+            ChunkMeasure::Count => true,
+            ChunkMeasure::Integer(_) => matches!(self.wide, Accumulators::Integers(_)),
+            ChunkMeasure::Float(_) => matches!(self.wide, Accumulators::Floats(_)),
         }
     }
 
     /// Adds the statistics of a chunk to a group.
-    pub(super) fn add_part(&mut self, group: u32, part: Part, count: u64) {
+    pub(super) fn add_part(&mut self, group: u32, part: ChunkMeasure, count: u64) {
         let (kind, at) = (self.kind, group as usize);
         let is_first = self.counts[at] == 0;
         match (&mut self.wide, part) {
-            (Wide::Integers(wide), Part::Integer(part)) => {
+            (Accumulators::Integers(wide), ChunkMeasure::Integer(part)) => {
                 wide[at] = if is_first { part } else { combine::<i64>(kind, wide[at], part) };
             }
-            (Wide::Floats(wide), Part::Float(part)) => {
+            (Accumulators::Floats(wide), ChunkMeasure::Float(part)) => {
                 wide[at] = if is_first { part } else { combine::<f64>(kind, wide[at], part) };
             }
             _ => {}
@@ -164,13 +178,13 @@ impl State {
         self.counts[at] += count;
     }
 
-    /// Adds the groups of another part, which are these groups here.
+    /// Adds the groups of another state. `groups` has the group here for each of them.
     pub(super) fn merge(&mut self, from: &Self, groups: &[u32]) {
         match (&mut self.wide, &from.wide) {
-            (Wide::Integers(wide), Wide::Integers(other)) => {
+            (Accumulators::Integers(wide), Accumulators::Integers(other)) => {
                 merge_values::<i64>(self.kind, wide, &self.counts, other, &from.counts, groups);
             }
-            (Wide::Floats(wide), Wide::Floats(other)) => {
+            (Accumulators::Floats(wide), Accumulators::Floats(other)) => {
                 merge_values::<f64>(self.kind, wide, &self.counts, other, &from.counts, groups);
             }
             _ => {}
@@ -183,9 +197,9 @@ impl State {
     pub(super) fn measured(&self, groups: Range<usize>) -> Measured<'_> {
         let counts = &self.counts[groups.clone()];
         match &self.wide {
-            Wide::None => Measured::Counts(counts),
-            Wide::Integers(wide) => Measured::Integers(&wide[groups], counts),
-            Wide::Floats(wide) => Measured::Floats(&wide[groups], counts),
+            Accumulators::None => Measured::Counts(counts),
+            Accumulators::Integers(wide) => Measured::Integers(&wide[groups], counts),
+            Accumulators::Floats(wide) => Measured::Floats(&wide[groups], counts),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Grouping rows by integers: indices of mapped columns, integers, times cut into buckets.
 //!
-//! Rows of one group often come one after the other, since sealed chunks are sorted by series and time. So a batch is
-//! cut into runs of rows with equal keys first. A group is looked up once for each run, and what is computed for it
-//! goes over slices of the columns. Where runs are short, each row is looked up by itself.
+//! Rows of one group are often adjacent, since sealed chunks are sorted by series and time. So a batch is first cut
+//! into runs of rows with equal keys. The group is looked up once for each run, and measures are computed over slices
+//! of the columns. If runs are short, the group of each row is looked up separately.
 //!
-//! A key takes no more bits than the values between its bounds need, which chunks' descriptors state. Most keys are so
-//! small that a group is looked up by position.
+//! A key takes only the bits that values between its bounds need; the chunks' descriptors state the bounds. Most keys
+//! are so small that their group is looked up by position in an array.
 
 mod bits;
 mod collection;

@@ -2,15 +2,15 @@
 
 use std::fmt::Debug;
 
-/// An integer that holds the codes of all keys of a row, one beside the other.
+/// An integer that holds the codes of all keys of a row, each in its own bits.
 pub(super) trait PackedKey: Copy + Debug + Default + Eq {
-    /// Adds a code from a bit on, where no bit was set.
+    /// Sets the bits of a code, starting at bit `shift`. These bits must be 0 before.
     fn put(&mut self, code: u64, shift: u32);
 
-    /// The bits from this one on, as far as 64 bits hold them.
+    /// The 64 bits that start at bit `shift`.
     fn bits_from(self, shift: u32) -> u64;
 
-    /// Each bit of the key reaches all bits of the hash.
+    /// Hashes the key. Each bit of the key affects all bits of the hash.
     fn hash(self) -> u64;
 }
 
@@ -19,7 +19,7 @@ fn folded(bits: u64, seed: u64, factor: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
-// A code of no bits may stand behind the last bit.
+// The shift of a code of 0 bits may equal the width of the key.
 impl PackedKey for u64 {
     fn put(&mut self, code: u64, shift: u32) {
         *self |= code.wrapping_shl(shift);

@@ -4,7 +4,7 @@ use super::key::{BucketOf, KeyValues, Packing};
 use arrow::array::RecordBatch;
 use arrow::buffer::NullBuffer;
 
-/// Runs of rows: where each starts, in order, and where the last one ends.
+/// Runs of rows: the start of each run, in order, and the end of the last one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Runs {
     starts: Vec<u32>,
@@ -62,7 +62,7 @@ impl Runs {
                 let start = rows.start;
                 changes(&values[rows], |row| starts.push((start + row) as u32));
             }),
-            // The value below a NULL counts for nothing.
+            // The value in a NULL row is arbitrary.
             Some(nulls) => self.refine(|rows, starts| {
                 let value = |row: usize| nulls.is_valid(row).then(|| values[row]);
                 let is_new = |row: &usize| value(*row) != value(row - 1);

@@ -3,12 +3,12 @@
 
 use super::collection::Groups;
 use super::key::GroupKey;
-use super::measure::{Measure, MeasureKind, Part};
+use super::measure::{ChunkMeasure, Measure, MeasureKind};
 use atsdb_core::{Bound, ColumnStatistics, Result, Sum};
 
 impl Groups {
-    /// Adds a chunk of which all rows count, if its statistics are sufficient. They are requested by a column's
-    /// position in the batches.
+    /// Adds all rows of a chunk, if its statistics are sufficient. `statistics` returns those of a column, by its
+    /// position in the batches. Returns false if the chunk must be read.
     pub(crate) fn add_summary(
         &mut self,
         row_count: u32,
@@ -53,9 +53,13 @@ fn constant_of(key: &GroupKey, row_count: u32, statistics: &ColumnStatistics) ->
 }
 
 /// The contribution of a chunk to a measure, and the number of its values that count.
-fn part_of(kind: MeasureKind, row_count: u32, statistics: impl Fn() -> ColumnStatistics) -> Option<(Part, u64)> {
+fn part_of(
+    kind: MeasureKind,
+    row_count: u32,
+    statistics: impl Fn() -> ColumnStatistics,
+) -> Option<(ChunkMeasure, u64)> {
     if kind == MeasureKind::CountRows {
-        return Some((Part::Count, row_count.into()));
+        return Some((ChunkMeasure::Count, row_count.into()));
     }
     let statistics = statistics();
     let count = u64::from(row_count - statistics.null_count);
@@ -63,16 +67,16 @@ fn part_of(kind: MeasureKind, row_count: u32, statistics: impl Fn() -> ColumnSta
         MeasureKind::Min => statistics.min,
         MeasureKind::Max => statistics.max,
         MeasureKind::Sum if count > 0 => match statistics.sum? {
-            Sum::Int(sum) => return Some((Part::Integer(sum), count)),
-            Sum::Float(sum) => return Some((Part::Float(sum), count)),
+            Sum::Int(sum) => return Some((ChunkMeasure::Integer(sum), count)),
+            Sum::Float(sum) => return Some((ChunkMeasure::Float(sum), count)),
         },
-        _ => return Some((Part::Count, count)),
+        _ => return Some((ChunkMeasure::Count, count)),
     };
     match bound {
-        _ if count == 0 => Some((Part::Count, 0)),
-        Some(Bound::Int(value)) => Some((Part::Integer(value.into()), count)),
-        Some(Bound::UInt(value)) => Some((Part::Integer(value.into()), count)),
-        Some(Bound::Float(value)) => Some((Part::Float(value), count)),
+        _ if count == 0 => Some((ChunkMeasure::Count, 0)),
+        Some(Bound::Int(value)) => Some((ChunkMeasure::Integer(value.into()), count)),
+        Some(Bound::UInt(value)) => Some((ChunkMeasure::Integer(value.into()), count)),
+        Some(Bound::Float(value)) => Some((ChunkMeasure::Float(value), count)),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use atsdb_core::{Error, ErrorKind, Result};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-/// Keys of so many bits are looked up by position: those of mapped columns and small integers nearly always are.
+/// Keys of at most this many bits are looked up by position. Most keys of mapped columns and small integers have fewer.
 const DIRECT_BITS_MAX: u32 = 22;
 
 /// A position without a group.
@@ -15,33 +15,33 @@ const FREE: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 pub(super) struct GroupTable<K> {
     keys: Vec<K>,
-    index: Index<K>,
+    index: KeyLookup<K>,
 }
 
-/// Where the group of a key is found.
+/// Finds the group of a key.
 #[derive(Debug, Clone)]
-enum Index<K> {
-    /// At the position that the key is, as far as they came.
+enum KeyLookup<K> {
+    /// The key is the position of its group. The array is long enough for the largest key so far.
     Direct(Vec<u32>),
     Hashed(HashTable<(K, u32)>),
 }
 
 impl<K: PackedKey> GroupTable<K> {
-    /// For keys of so many bits.
+    /// Creates an empty table for keys of this many bits.
     pub(super) fn new(bits: u32) -> Self {
         let index = match bits <= DIRECT_BITS_MAX {
-            true => Index::Direct(Vec::new()),
-            false => Index::Hashed(HashTable::new()),
+            true => KeyLookup::Direct(Vec::new()),
+            false => KeyLookup::Hashed(HashTable::new()),
         };
         Self { keys: Vec::new(), index }
     }
 
-    /// The groups of some keys; new ones for keys that have none.
+    /// The groups of some keys. A key without a group gets a new one.
     pub(super) fn groups(&mut self, keys: &[K], groups: &mut Vec<u32>) -> Result<()> {
         groups.clear();
         groups.reserve(keys.len());
         match &mut self.index {
-            Index::Direct(direct) => {
+            KeyLookup::Direct(direct) => {
                 for key in keys {
                     let at = key.bits_from(0) as usize;
                     let mut group = direct.get(at).copied().unwrap_or(FREE);
@@ -55,7 +55,7 @@ impl<K: PackedKey> GroupTable<K> {
                     groups.push(group);
                 }
             }
-            Index::Hashed(hashed) => {
+            KeyLookup::Hashed(hashed) => {
                 for key in keys {
                     let is_same = |(other, _): &(K, u32)| other == key;
                     let group = match hashed.entry(key.hash(), is_same, |(other, _)| other.hash()) {
@@ -76,8 +76,8 @@ impl<K: PackedKey> GroupTable<K> {
 
     pub(super) fn memory_bytes(&self) -> usize {
         let index = match &self.index {
-            Index::Direct(direct) => direct.capacity() * size_of::<u32>(),
-            Index::Hashed(hashed) => hashed.allocation_size(),
+            KeyLookup::Direct(direct) => direct.capacity() * size_of::<u32>(),
+            KeyLookup::Hashed(hashed) => hashed.allocation_size(),
         };
         self.keys.capacity() * size_of::<K>() + index
     }

@@ -1,4 +1,4 @@
-//! Looks of the background thread, one by one, without the thread.
+//! Tests of background maintenance, run by run, without its thread.
 
 use super::*;
 use crate::engine::{Engine, EngineOptions};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 const DAY: i64 = 86_400;
 
-/// A clock that stands where it is put.
+/// A clock that shows the time it is set to.
 struct FixedClock(AtomicI64);
 
 impl Environment for FixedClock {
@@ -65,7 +65,7 @@ impl Case {
     }
 
     fn run(&mut self) {
-        // What fails is tried again at the next look.
+        // A step that fails is retried by the next run.
         let _ = self.maintenance.run_all(self.engine.shared(), &Nudges::default());
     }
 
