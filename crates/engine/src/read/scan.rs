@@ -9,7 +9,8 @@ use crate::read::predicate::Predicate;
 use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use crate::read::strings::{load_dictionary, with_strings};
-use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
+use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
+use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_codec::{logical_type, stored_type};
 use atsdb_core::{Bound, ChunkEntry, Column, Error, Result, Table, TableDefinition, TimeRange};
@@ -251,10 +252,21 @@ impl Scan {
                 return Ok(false);
             }
         }
-        if let Some(rows) = self.read(position)? {
-            groups.add(&rows)?;
+        let Some(selection) = self.select(chunk)? else { return Ok(true) };
+        match &selection {
+            // Strings would be collected for rows that are not selected.
+            RowSelection::Mask(mask) if !self.returns_strings() => {
+                groups.add_selected(&self.read_selected(chunk, &RowSelection::All)?, Some(mask.values()))?;
+            }
+            _ => groups.add(&self.read_selected(chunk, &selection)?)?,
         }
         Ok(true)
+    }
+
+    /// Whether a requested column is mapped, and is returned as text.
+    fn returns_strings(&self) -> bool {
+        let is_mapped = |column: &usize| self.table.definition.columns[*column].map.is_some();
+        self.request.columns.iter().zip(&self.as_indices).any(|(column, as_index)| is_mapped(column) && !as_index)
     }
 
     /// Reads the rows as [`read`](Self::read) does, and returns for each its number in the chunk, from 0.
@@ -345,7 +357,7 @@ impl Scan {
                 RowTest::Condition(condition) => condition.evaluate(column, &values)?,
                 RowTest::Time(_) => {
                     let times = times_from(definition, &values)?;
-                    Some(BooleanArray::from_unary(&times, |time| self.request.range.contains(time)))
+                    Some(times_within(&times, self.request.range))
                 }
             };
             let Some(matches) = matches else { continue };
@@ -370,6 +382,17 @@ enum RowTest<'a> {
     Condition(&'a Condition),
     /// The time range.
     Time(&'a Column),
+}
+
+/// For each time whether a range contains it.
+fn times_within(times: &Int64Array, range: TimeRange) -> BooleanArray {
+    let first = range.start.unwrap_or(i64::MIN);
+    let last = range.end.map_or(Some(i64::MAX), |end| end.checked_sub(1));
+    let Some(width) = last.filter(|last| *last >= first).map(|last| last.abs_diff(first)) else {
+        return BooleanArray::new(BooleanBuffer::new_unset(times.len()), None);
+    };
+    // One comparison: a time before the first is a large distance.
+    BooleanArray::from_unary(times, |time| time.wrapping_sub(first).cast_unsigned() <= width)
 }
 
 /// The schema of some columns of a table, logical types.

@@ -1,7 +1,8 @@
 //! Direct reads: simple queries of one table for which no plan is executed. They return some columns of the rows that
 //! satisfy plain conditions, in some order, if only a few chunks can have such rows. They are recognised by their
-//! optimized plan, in which names, types and casts are resolved. Conditions and the limit may contain parameters. A
-//! query that does not have exactly this form is executed as usual.
+//! optimized plan, in which names, types and casts are resolved. Conditions and the limit may contain parameters. The
+//! number of rows of a whole table is a direct read, too. A query that does not have exactly this form is executed as
+//! usual.
 
 use super::provider::SnapshotTable;
 use super::pushdown::{Pushdown, is_exact};
@@ -9,17 +10,17 @@ use crate::parse::headings::Headings;
 use crate::parse::parameter_types::close_expression;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::params::Parameters;
-use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::{SortColumn, SortOptions, cast, concat_batches, lexsort_to_indices, take_record_batch};
 use arrow::datatypes::{DataType, Int64Type, Schema, SchemaRef};
 use atsdb_codec::logical_type;
-use atsdb_core::{Error, Result, TableDefinition, TableId};
+use atsdb_core::{Error, Result, Table, TableDefinition, TableId, TimeRange};
 use atsdb_engine::{ReadSnapshot, ScanRequest};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::expr::{AggregateFunction, InList};
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
+use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -37,6 +38,8 @@ pub(crate) struct DirectScan {
     order: Vec<(usize, SortOptions)>,
     /// The maximum numbers of rows, as numbers or parameters.
     limits: Vec<Expr>,
+    /// Whether the answer is the number of rows.
+    counts: bool,
 }
 
 impl DirectScan {
@@ -44,8 +47,7 @@ impl DirectScan {
     pub(crate) fn of(plan: &LogicalPlan, headings: &Headings) -> Option<Self> {
         let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
         let outputs = plan.schema().iter().map(Column::from).collect();
-        let mut form =
-            Form { outputs, order: Vec::new(), is_ordered: false, conditions: Vec::new(), limits: Vec::new() };
+        let mut form = Form::new(outputs);
         let mut plan = plan;
         loop {
             plan = match plan {
@@ -82,6 +84,10 @@ impl DirectScan {
                     form.limits.extend(sort.fetch.map(|count| Expr::Literal(ScalarValue::from(count as i64), None)));
                     sort.input.as_ref()
                 }
+                LogicalPlan::Aggregate(aggregate) if form.is_bare() && counts_rows(aggregate) => {
+                    form.counts = true;
+                    aggregate.input.as_ref()
+                }
                 LogicalPlan::Filter(filter) => {
                     form.conditions.extend(split_conjunction(&filter.predicate).into_iter().cloned());
                     filter.input.as_ref()
@@ -111,6 +117,9 @@ impl DirectScan {
     /// The rows of the answer; `None` if a plan is needed after all.
     pub(crate) fn read(&self, snapshot: &ReadSnapshot, parameters: &Parameters) -> Result<Option<Vec<RecordBatch>>> {
         let Some(table) = snapshot.table_by_id(self.table) else { return Ok(None) };
+        if self.counts {
+            return self.count(snapshot, table).map(Some);
+        }
         let definition = &table.definition;
         let mut conditions = Vec::with_capacity(self.conditions.len());
         for condition in &self.conditions {
@@ -174,6 +183,16 @@ impl DirectScan {
         Ok(Some(answer))
     }
 
+    /// The number of rows, which the chunks state.
+    fn count(&self, snapshot: &ReadSnapshot, table: &Table) -> Result<Vec<RecordBatch>> {
+        let request =
+            ScanRequest { columns: Vec::new(), range: TimeRange::ALL, predicates: Vec::new(), use_cache: true };
+        let scan = snapshot.scan(table, &request)?;
+        let count: i64 = scan.chunks().iter().map(|chunk| i64::from(chunk.entry.row_count)).sum();
+        let count: ArrayRef = Arc::new(Int64Array::from(vec![count]));
+        Ok(vec![RecordBatch::try_new(Arc::clone(&self.schema), vec![count]).map_err(internal)?])
+    }
+
     pub(crate) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -232,9 +251,26 @@ struct Form {
     is_ordered: bool,
     conditions: Vec<Expr>,
     limits: Vec<Expr>,
+    counts: bool,
 }
 
 impl Form {
+    fn new(outputs: Vec<Column>) -> Self {
+        Self {
+            outputs,
+            order: Vec::new(),
+            is_ordered: false,
+            conditions: Vec::new(),
+            limits: Vec::new(),
+            counts: false,
+        }
+    }
+
+    /// Whether there is nothing but renamed columns so far.
+    fn is_bare(&self) -> bool {
+        !self.is_ordered && !self.counts && self.conditions.is_empty() && self.limits.is_empty()
+    }
+
     fn rename(&mut self, below: impl Fn(&Column) -> Option<Column>) -> Option<()> {
         for column in self.outputs.iter_mut().chain(self.order.iter_mut().map(|(column, _)| column)) {
             *column = below(column)?;
@@ -244,6 +280,14 @@ impl Form {
 
     fn over(self, table: &SnapshotTable, schema: SchemaRef) -> Option<DirectScan> {
         let definition = table.definition();
+        if self.counts {
+            let is_whole = self.conditions.is_empty() && self.limits.is_empty() && !self.is_ordered;
+            let is_count = schema.fields().len() == 1 && *schema.field(0).data_type() == DataType::Int64;
+            let (table, columns) = (table.source().1.id, Vec::new());
+            let Self { conditions, limits, counts, .. } = self;
+            let direct = DirectScan { table, columns, schema, conditions, order: Vec::new(), limits, counts };
+            return (is_whole && is_count).then_some(direct);
+        }
         let position = |column: &Column| definition.position(&column.name).ok();
         let mut columns = self.outputs.iter().map(position).collect::<Option<Vec<usize>>>()?;
         if columns.iter().enumerate().any(|(at, column)| columns[..at].contains(column)) {
@@ -269,8 +313,21 @@ impl Form {
             conditions,
             order,
             limits,
+            counts: false,
         })
     }
+}
+
+/// Whether an aggregate returns the number of its rows and nothing else.
+fn counts_rows(aggregate: &Aggregate) -> bool {
+    let [call] = aggregate.aggr_expr.as_slice() else { return false };
+    let Expr::AggregateFunction(AggregateFunction { func, params }) = call.clone().unalias() else { return false };
+    let is_plain = !params.distinct && params.filter.is_none() && params.order_by.is_empty();
+    let is_never_null = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if !value.is_null());
+    aggregate.group_expr.is_empty()
+        && func.name() == "count"
+        && is_plain
+        && matches!(params.args.as_slice(), [value] if is_never_null(value))
 }
 
 fn is_zero(expr: &Expr) -> bool {

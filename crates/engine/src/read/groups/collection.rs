@@ -4,7 +4,9 @@ use super::key::{GroupKey, KeyBounds, Packing, RowPositions};
 use super::keyed::KeyedGroups;
 use super::measure::{Measure, MeasureState, Measured, Spans};
 use super::runs::Runs;
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow::buffer::BooleanBuffer;
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::Schema;
 use atsdb_core::Result;
 
@@ -53,25 +55,43 @@ impl Groups {
 
     /// Adds the rows of a batch, which must have the schema that was passed to [`new`](Self::new).
     pub fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.add_selected(batch, None)
+    }
+
+    /// Adds the rows of a batch for which `mask` is set. Selected rows are often adjacent, and then they are not
+    /// copied.
+    pub(crate) fn add_selected(&mut self, batch: &RecordBatch, mask: Option<&BooleanBuffer>) -> Result<()> {
         let mut by_row = false;
         for start in (0..batch.num_rows()).step_by(WINDOW_ROWS) {
-            let window = batch.slice(start, WINDOW_ROWS.min(batch.num_rows() - start));
+            let length = WINDOW_ROWS.min(batch.num_rows() - start);
+            let window = batch.slice(start, length);
+            let mask = mask.map(|mask| mask.slice(start, length));
             if by_row {
+                let window = match mask {
+                    Some(mask) => filter_record_batch(&window, &BooleanArray::new(mask, None))?,
+                    None => window,
+                };
                 self.keyed.groups(&self.packing, &window, RowPositions::All, &mut self.span_groups)?;
+                self.add_spans(&window, Spans::Rows);
             } else {
-                self.runs.cut(&self.packing, &window);
-                let starts = self.runs.starts();
-                self.keyed.groups(&self.packing, &window, RowPositions::At(starts), &mut self.span_groups)?;
+                let mut runs = std::mem::take(&mut self.runs);
+                runs.cut(&self.packing, &window, mask.as_ref());
+                self.keyed.groups(&self.packing, &window, RowPositions::At(runs.starts()), &mut self.span_groups)?;
+                self.add_spans(&window, Spans::Runs(&runs));
+                // The rest of a chunk usually has runs of the same length.
+                by_row = self.span_groups.len() * RUN_ROWS_MIN > runs.row_count();
+                self.runs = runs;
             }
-            let spans = if by_row { Spans::Rows } else { Spans::Runs(&self.runs) };
-            for (measure, state) in self.measures.iter().zip(&mut self.states) {
-                state.resize(self.keyed.len());
-                state.add(window.columns().get(measure.column), spans, &self.span_groups);
-            }
-            // The rest of a chunk usually has runs of the same length.
-            by_row |= self.span_groups.len() * RUN_ROWS_MIN > window.num_rows();
         }
         Ok(())
+    }
+
+    /// Adds the values of spans to the groups found for them.
+    fn add_spans(&mut self, window: &RecordBatch, spans: Spans<'_>) {
+        for (measure, state) in self.measures.iter().zip(&mut self.states) {
+            state.resize(self.keyed.len());
+            state.add(window.columns().get(measure.column), spans, &self.span_groups);
+        }
     }
 
     /// Adds the groups of another part of the same rows. The result of floating-point sums depends on the order in

@@ -2,23 +2,30 @@
 
 use super::key::{BucketOf, KeyValues, Packing};
 use arrow::array::RecordBatch;
-use arrow::buffer::NullBuffer;
+use arrow::buffer::{BooleanBuffer, NullBuffer};
+use std::ops::Range;
 
-/// Runs of rows: the start of each run, in order, and the end of the last one.
+/// Runs of rows: the start and the end of each run, in order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Runs {
     starts: Vec<u32>,
-    /// The starts of runs before the present key divides them further.
-    before: Vec<u32>,
-    row_count: u32,
+    ends: Vec<u32>,
+    /// The runs before the present key divides them further.
+    before: Vec<Range<u32>>,
+    row_count: usize,
 }
 
 impl Runs {
-    /// Cuts a batch of at least one row.
-    pub(super) fn cut(&mut self, packing: &Packing, batch: &RecordBatch) {
-        self.row_count = batch.num_rows() as u32;
+    /// Cuts the rows of a batch, or those of them for which `mask` is set.
+    pub(super) fn cut(&mut self, packing: &Packing, batch: &RecordBatch, mask: Option<&BooleanBuffer>) {
         self.starts.clear();
-        self.starts.push(0);
+        self.ends.clear();
+        match mask {
+            None if batch.num_rows() == 0 => {}
+            None => self.push(0..batch.num_rows()),
+            Some(mask) => mask.set_slices().for_each(|(start, end)| self.push(start..end)),
+        }
+        self.row_count = self.ranges().map(|rows| rows.len()).sum();
         for (values, nulls) in packing.values(batch) {
             match values {
                 KeyValues::Bits8(values) => self.cut_by_values(&values, nulls),
@@ -30,29 +37,43 @@ impl Runs {
         }
     }
 
+    fn push(&mut self, rows: Range<usize>) {
+        self.starts.push(rows.start as u32);
+        self.ends.push(rows.end as u32);
+    }
+
     /// The first row of each run.
     pub(super) fn starts(&self) -> &[u32] {
         &self.starts
     }
 
     /// The rows of each run.
-    pub(super) fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
-        let ends = self.starts.iter().skip(1).copied().chain([self.row_count]);
-        self.starts.iter().zip(ends).map(|(start, end)| *start as usize..end as usize)
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        self.starts.iter().zip(&self.ends).map(|(start, end)| *start as usize..*end as usize)
+    }
+
+    /// The number of rows in all runs.
+    pub(super) fn row_count(&self) -> usize {
+        self.row_count
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        (self.starts.capacity() + self.before.capacity()) * size_of::<u32>()
+        let bounds = self.starts.capacity() + self.ends.capacity();
+        bounds * size_of::<u32>() + self.before.capacity() * size_of::<Range<u32>>()
     }
 
     /// Cuts each run further, by a function that appends the starts of the runs it finds after its first row.
-    fn refine(&mut self, find: impl Fn(std::ops::Range<usize>, &mut Vec<u32>)) {
-        std::mem::swap(&mut self.starts, &mut self.before);
+    fn refine(&mut self, find: impl Fn(Range<usize>, &mut Vec<u32>)) {
+        self.before.clear();
+        self.before.extend(self.starts.iter().zip(&self.ends).map(|(start, end)| *start..*end));
         self.starts.clear();
-        let ends = self.before.iter().skip(1).copied().chain([self.row_count]);
-        for (start, end) in self.before.iter().zip(ends) {
-            self.starts.push(*start);
-            find(*start as usize..end as usize, &mut self.starts);
+        self.ends.clear();
+        for rows in &self.before {
+            self.starts.push(rows.start);
+            let found = self.starts.len();
+            find(rows.start as usize..rows.end as usize, &mut self.starts);
+            self.ends.extend_from_slice(&self.starts[found..]);
+            self.ends.push(rows.end);
         }
     }
 
