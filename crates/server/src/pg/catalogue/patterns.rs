@@ -4,7 +4,7 @@ use super::value::Value;
 use crate::pg::error::PgError;
 use regex::RegexBuilder;
 
-/// The most bytes of a compiled expression.
+/// The maximum size of a compiled regular expression, in bytes.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// `text ~ pattern`.
@@ -41,7 +41,8 @@ enum Part {
     Many,
 }
 
-/// Goes back to the last `%` only, so that no pattern takes more than text times pattern.
+/// Matches a text with LIKE. It backtracks only to the last `%`, so the time is at most proportional to the length of
+/// the text times that of the pattern.
 fn is_like(text: &[char], parts: &[Part]) -> bool {
     let (mut at, mut part) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
