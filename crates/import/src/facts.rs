@@ -54,7 +54,7 @@ pub(crate) mod orders {
 
 /// A value and the line it is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct SampleValue {
     /// From 1.
     pub(crate) line: u64,
     /// As written.
@@ -93,7 +93,7 @@ pub(crate) struct Facts {
     /// The maximum number of digits after the decimal point; 255 if a number is written in another form.
     pub(crate) number_digits: u8,
     /// The first value that is neither number, nor time, nor boolean.
-    pub(crate) first_text: Option<Seen>,
+    pub(crate) first_text: Option<SampleValue>,
     /// Distinct values, counted from the block on in which the first text came.
     pub(crate) distinct: Distinct,
 }
@@ -143,7 +143,7 @@ impl Facts {
             let is_text = self.observe_value(bytes, field.is_json_string(), order, &mut memory);
             if is_text && self.first_text.is_none() {
                 let value = String::from_utf8_lossy(bytes).into_owned();
-                self.first_text = Some(Seen { line: line_of(field.start()), value });
+                self.first_text = Some(SampleValue { line: line_of(field.start()), value });
             }
         }
         if self.kinds & kind::TEXT != 0 {

@@ -25,7 +25,7 @@ enum Compression {
 
 /// The location of a source's bytes.
 #[derive(Debug)]
-enum Place {
+enum InputSource {
     Path(PathBuf),
     Spooled(File),
 }
@@ -41,7 +41,7 @@ pub(crate) struct Source {
     pub(crate) format: Format,
     /// The records of a JSON document.
     pub(crate) json: JsonRecords,
-    place: Place,
+    place: InputSource,
     compression: Compression,
 }
 
@@ -55,7 +55,7 @@ impl Source {
                         .with_hint("name its files, for example FOLDER/*.csv"));
                 }
                 let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
-                (name, Place::Path(path))
+                (name, InputSource::Path(path))
             }
             Input::Reader(name, mut reader) => {
                 let spool = |reader: &mut dyn Read| -> io::Result<File> {
@@ -65,7 +65,7 @@ impl Source {
                 };
                 let file =
                     spool(&mut *reader).map_err(|error| io_error("cannot copy to a temporary file", &name, error))?;
-                (name, Place::Spooled(file))
+                (name, InputSource::Spooled(file))
             }
         };
         let (compression, json) = (Compression::None, JsonRecords::default());
@@ -83,7 +83,7 @@ impl Source {
     /// The path of its uncompressed bytes.
     pub(crate) fn plain_path(&self) -> Option<&Path> {
         match &self.place {
-            Place::Path(path) if self.compression == Compression::None => Some(path),
+            InputSource::Path(path) if self.compression == Compression::None => Some(path),
             _ => None,
         }
     }
@@ -113,7 +113,7 @@ impl Source {
                 Ok(file)
             };
             let file = spool(self.open(&Arc::default())?).map_err(|error| self.read_error(error))?;
-            (self.place, self.compression) = (Place::Spooled(file), Compression::None);
+            (self.place, self.compression) = (InputSource::Spooled(file), Compression::None);
         }
         Ok(())
     }
@@ -183,11 +183,13 @@ impl Source {
     /// The file itself, from its start.
     pub(crate) fn file(&self) -> Result<File> {
         let opened = match &self.place {
-            Place::Path(path) => File::open(path),
-            Place::Spooled(file) => file.try_clone().and_then(|mut file| file.rewind().map(|()| file)),
+            InputSource::Path(path) => File::open(path),
+            InputSource::Spooled(file) => file.try_clone().and_then(|mut file| file.rewind().map(|()| file)),
         };
         opened.map_err(|error| match (&self.place, error.kind()) {
-            (Place::Path(path), io::ErrorKind::NotFound) => Error::not_found(format!("no file {}", path.display())),
+            (InputSource::Path(path), io::ErrorKind::NotFound) => {
+                Error::not_found(format!("no file {}", path.display()))
+            }
             _ => io_error("cannot open", &self.name, error),
         })
     }

@@ -3,11 +3,11 @@
 //! The importer reads the files and declares the table that they show; here its rows become a batch of the engine, and
 //! the batch's end is reported.
 
-mod again;
 mod declared;
 mod dry_run;
 mod options;
 mod remarks;
+mod repeated;
 mod sink;
 
 use super::schema::statement;
@@ -39,7 +39,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let batch_name = match options::batch_id(args)? {
         Some(id) => BatchName::Given(id),
         None if args.again => BatchName::None,
-        None => again::hash(&files)?.map_or(BatchName::None, BatchName::OfFiles),
+        None => repeated::hash(&files)?.map_or(BatchName::None, BatchName::OfFiles),
     };
     let durability = settings::durability(&args.write)?;
     let database = settings::open(&args.url, Access::Create, &args.store, Some(&args.write))?;

@@ -1,7 +1,7 @@
 //! The batch for an import's rows.
 
-use super::again::batch_id;
 use super::declared::DeclaredTable;
+use super::repeated::batch_id;
 use crate::console::interrupt::{self, Watch};
 use arrow::record_batch::RecordBatch;
 use atsdb::{Batch, BatchId, CommitOutcome, Engine, Error, Result, Table, TableDefinition};
