@@ -1,4 +1,4 @@
-//! The program and its verbs.
+//! The program and its commands.
 
 use super::copy::{BackupArgs, CopyArgs, RestoreArgs};
 use super::demo::DemoArgs;
@@ -57,7 +57,7 @@ pub(crate) struct Cli {
     pub(crate) shell: ShellArgs,
 }
 
-/// The verbs, in the order `--help` lists them.
+/// The commands, in the order of `--help`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run SQL and write its results
@@ -220,7 +220,7 @@ pub(crate) struct StatsArgs {
     pub(crate) caches: bool,
 }
 
-/// Arguments of the verbs that change a store and report.
+/// Arguments of the commands that change a store and report.
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArgs {
     #[command(flatten)]

@@ -5,7 +5,7 @@ use super::store::{StoreArgs, WriteArgs};
 use atsdb::Moment;
 use clap::Args;
 
-/// How a copy treats its target.
+/// Flags for the target of a copy.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
     /// Replace tables of the same names, and copies that were changed after the last copy

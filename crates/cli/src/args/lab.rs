@@ -10,7 +10,7 @@ pub(crate) struct LabArgs {
     pub(crate) command: LabCommand,
 }
 
-/// The verbs of the lab.
+/// The commands of the lab.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
     /// List the workloads and the contestants, and which can run here
@@ -23,7 +23,7 @@ pub(crate) enum LabCommand {
     Advise(LabAdviseArgs),
 }
 
-/// Servers that run already.
+/// Running servers to measure.
 #[derive(Debug, Args)]
 pub(crate) struct LabServerArgs {
     /// A running server: mariadb, mariadb-rocksdb, mysql or postgres, and the URL of an empty database for the lab
@@ -35,7 +35,7 @@ pub(crate) struct LabServerArgs {
     pub(crate) urls: Vec<String>,
 }
 
-/// Who is measured, how often, and with which durability.
+/// Which contestants are measured, how often, and with which durability.
 #[derive(Debug, Args)]
 pub(crate) struct LabHowArgs {
     /// The contestants [default: all that are present]

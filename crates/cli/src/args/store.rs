@@ -1,4 +1,4 @@
-//! Flags that say how a store is opened.
+//! Flags for opening a store.
 
 use clap::Args;
 

@@ -21,7 +21,7 @@ pub(crate) struct UserArgs {
     pub(crate) command: UserCommand,
 }
 
-/// The verbs about users.
+/// The commands for users.
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
     /// Add a user, with a password or only with tokens
@@ -40,7 +40,7 @@ pub(crate) enum UserCommand {
     Revoke(UserRevokeArgs),
 }
 
-/// Which store, and which user.
+/// The store and the user.
 #[derive(Debug, Args)]
 pub(crate) struct UserNameArgs {
     /// The store: a path or another URL
@@ -53,7 +53,7 @@ pub(crate) struct UserNameArgs {
     pub(crate) store: StoreArgs,
 }
 
-/// Where a password comes from.
+/// The source of a password.
 #[derive(Debug, Args)]
 pub(crate) struct NewPasswordArgs {
     /// Read the password from the first line of a file; - is stdin [default: the variable ATSDB_USER_PASSWORD, the file
