@@ -71,7 +71,7 @@ impl OpenOptions {
         self
     }
 
-    /// What an acknowledged commit survives.
+    /// Sets what an acknowledged commit survives.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
@@ -108,15 +108,15 @@ impl OpenOptions {
         self
     }
 
-    /// The folder for the page cache of stores on servers. The URL's option `cache` takes precedence. Without either it
-    /// is `ATSDB_CACHE_DIR`, or else `atsdb` in `XDG_CACHE_HOME` or `~/.cache`.
+    /// The folder for the page cache of stores on servers. The URL's option `cache` takes precedence. The default is
+    /// `ATSDB_CACHE_DIR`, or else `atsdb` in `XDG_CACHE_HOME` or `~/.cache`.
     pub fn page_cache(mut self, folder: PageCacheFolder) -> Self {
         self.page_cache.folder = Some(folder);
         self
     }
 
-    /// Maximum size in bytes of the folder of the page cache. The URL's option `cache_bytes` takes precedence. Without
-    /// either it is `ATSDB_CACHE_BYTES`, else 1 GiB.
+    /// Maximum size in bytes of the folder of the page cache. The URL's option `cache_bytes` takes precedence. The
+    /// default is `ATSDB_CACHE_BYTES`, or else 1 GiB.
     pub fn page_cache_bytes(mut self, bytes_max: u64) -> Self {
         self.page_cache.bytes_max = Some(bytes_max);
         self

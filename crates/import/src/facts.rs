@@ -57,7 +57,7 @@ pub(crate) mod orders {
 pub(crate) struct SampleValue {
     /// From 1.
     pub(crate) line: u64,
-    /// As written.
+    /// The value as it is written in the file.
     pub(crate) value: String,
 }
 
@@ -66,11 +66,11 @@ pub(crate) struct SampleValue {
 pub(crate) struct Facts {
     /// Values that are not NULL.
     pub(crate) value_count: u64,
-    /// Of these, numbers.
+    /// The number of these values that are numbers.
     pub(crate) number_count: u64,
-    /// Of these, times.
+    /// The number of these values that are times.
     pub(crate) time_count: u64,
-    /// Of these, times with a zone.
+    /// The number of these values that are times with a zone.
     pub(crate) zoned_count: u64,
     /// Times of day without a date.
     pub(crate) clock_count: u64,
@@ -99,7 +99,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Of no values.
+    /// The facts of an empty column.
     pub(crate) fn new() -> Self {
         Self {
             value_count: 0,
@@ -277,7 +277,7 @@ impl Facts {
     }
 }
 
-/// How many digits of nine are needed.
+/// The number of fractional digits, of nine, that are needed.
 fn significant_digits(nanoseconds: u32) -> u8 {
     let (mut rest, mut digits) = (nanoseconds, 9);
     if rest == 0 {

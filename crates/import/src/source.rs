@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How much of a file shows its format.
+/// The number of bytes at the start of a file that determine its format.
 const HEAD_BYTES: u64 = 4_096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ enum InputSource {
 pub(crate) struct Source {
     /// Its name in messages, without folders.
     pub(crate) name: String,
-    /// Its bytes on disk.
+    /// The size on disk in bytes.
     pub(crate) byte_count: u64,
     /// Its format.
     pub(crate) format: Format,
@@ -194,8 +194,8 @@ impl Source {
         })
     }
 
-    /// Its bytes, decompressed, from the start. `read` counts the bytes on disk. A spooled source is read by one
-    /// reader at a time.
+    /// Opens the decompressed bytes from the start. `read` counts the bytes on disk. Only one reader at a time may read
+    /// a spooled source.
     pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
         let file = Counted { file: self.file()?, read: Arc::clone(read) };
         Ok(match self.compression {
@@ -203,14 +203,14 @@ impl Source {
             Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file))),
             Compression::Zstd => {
                 let mut decoder = zstd::Decoder::new(file).map_err(|error| self.read_error(error))?;
-                // 128 MiB is what `zstd --long` makes; larger windows would not fit an import's memory.
+                // 128 MiB is the window of `zstd --long`. Larger windows would not fit an import's memory.
                 decoder.window_log_max(27).map_err(|error| self.read_error(error))?;
                 Box::new(decoder)
             }
         })
     }
 
-    /// The bytes of its records, as [`open`](Self::open) reads them, and the line in which they start.
+    /// Opens the bytes of the records, like [`open`](Self::open). Also returns the line in which they start.
     pub(crate) fn open_records(&self, read: &Arc<AtomicU64>) -> Result<(Box<dyn Read + Send>, u64)> {
         let mut reader = self.open(read)?;
         let Some(JsonRange { start, end, line }) = self.json.range else { return Ok((reader, 1)) };

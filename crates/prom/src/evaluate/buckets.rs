@@ -22,7 +22,7 @@ struct Bucket {
     count: f64,
 }
 
-/// Where counts had to be raised to make them monotonic.
+/// The bounds between which counts were raised to make them monotonic, and by how much.
 struct RaisedCounts {
     bounds: (f64, f64),
     difference: f64,
@@ -230,7 +230,7 @@ fn fraction(lower: f64, upper: f64, buckets: &mut Vec<Bucket>) -> f64 {
     (rank_of(upper, buckets).min(count) - rank_of(lower, buckets).min(count)) / count
 }
 
-/// How many observations are below a value.
+/// The number of observations below a value.
 fn rank_of(value: f64, buckets: &[Bucket]) -> f64 {
     let mut rank = 0.0;
     let mut begin = if buckets[0].bound <= 0.0 { f64::NEG_INFINITY } else { 0.0 };

@@ -155,7 +155,7 @@ impl Evaluator<'_> {
         Ok(columns.into_iter().map(|column| (column.labels, column.values)).collect())
     }
 
-    /// `@` and `offset` of the first selector in an expression: they move its info series, too.
+    /// The `@` and `offset` of the first selector in an expression, which also apply to its info series.
     fn first_time_shift(&self, expr: &Expr) -> Result<Option<TimeShift>> {
         match &expr.kind {
             ExprKind::Number(_) | ExprKind::Text(_) => Ok(None),

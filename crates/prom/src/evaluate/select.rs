@@ -18,12 +18,12 @@ pub(super) struct TimeShift {
 }
 
 impl TimeShift {
-    /// The time that counts at a step's time.
+    /// The time that is evaluated for a step.
     pub(super) fn time(self, step: i64) -> i64 {
         self.at.unwrap_or(step).saturating_sub(self.offset)
     }
 
-    /// The same inside a subquery: its modifiers count unless the time is fixed.
+    /// Combines the modifiers with those of an enclosing subquery, which have no effect if the time is fixed.
     pub(super) fn inside(self, outer: Self) -> Self {
         if self.at.is_some() {
             return self;

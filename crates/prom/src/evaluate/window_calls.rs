@@ -125,7 +125,7 @@ impl Evaluator<'_> {
         }
         match name {
             "quantile_over_time" => {
-                // As Prometheus, which points at the first argument.
+                // Prometheus also reports the position of the first argument.
                 let place = numbers.first().map_or(start, |number| number.0);
                 for q in numbers.iter().flat_map(|number| &number.1) {
                     self.check_quantile(place, *q);

@@ -81,7 +81,7 @@ pub(super) fn check(expr: &Expr) -> Result<(), TypeError> {
     }
 }
 
-/// As Prometheus names a type in this one message.
+/// The name of a type that Prometheus uses in this one message.
 fn name_of(value: ValueType) -> &'static str {
     match value {
         ValueType::Scalar => "scalar",
