@@ -71,7 +71,7 @@ impl OpenOptions {
         self
     }
 
-    /// What an acknowledged commit survives.
+    /// Sets what an acknowledged commit survives.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
@@ -108,15 +108,15 @@ impl OpenOptions {
         self
     }
 
-    /// The folder for the page cache of stores on servers. The URL's option `cache` takes precedence. Without either it
-    /// is `ATSDB_CACHE_DIR`, or else `atsdb` in `XDG_CACHE_HOME` or `~/.cache`.
+    /// The folder for the page cache of stores on servers. The URL's option `cache` takes precedence. The default is
+    /// `ATSDB_CACHE_DIR`, or else `atsdb` in `XDG_CACHE_HOME` or `~/.cache`.
     pub fn page_cache(mut self, folder: PageCacheFolder) -> Self {
         self.page_cache.folder = Some(folder);
         self
     }
 
-    /// Maximum size in bytes of the folder of the page cache. The URL's option `cache_bytes` takes precedence. Without
-    /// either it is `ATSDB_CACHE_BYTES`, else 1 GiB.
+    /// Maximum size in bytes of the folder of the page cache. The URL's option `cache_bytes` takes precedence. The
+    /// default is `ATSDB_CACHE_BYTES`, or else 1 GiB.
     pub fn page_cache_bytes(mut self, bytes_max: u64) -> Self {
         self.page_cache.bytes_max = Some(bytes_max);
         self
@@ -146,9 +146,9 @@ impl OpenOptions {
     pub fn open(&self, url: &str) -> Result<Database> {
         let environment = Arc::new(SystemEnvironment);
         let (mut warnings, mut page_cache) = (Vec::new(), None);
-        let store: Arc<dyn Store> = match Place::parse(url)? {
-            Place::Memory => Arc::new(MemoryStore::new(environment.random()?)),
-            Place::Sqlite(path, layout) => {
+        let store: Arc<dyn Store> = match StoreLocation::parse(url)? {
+            StoreLocation::Memory => Arc::new(MemoryStore::new(environment.random()?)),
+            StoreLocation::Sqlite(path, layout) => {
                 let options = SqliteOptions {
                     durability: self.durability,
                     create: self.create && !self.read_only,
@@ -160,7 +160,7 @@ impl OpenOptions {
                     Some(layout) => SqliteStore::open_split(Path::new(path), &options, layout)?,
                 })
             }
-            Place::Server(server) => {
+            StoreLocation::Server(server) => {
                 let options = ServerOptions {
                     durability: self.durability,
                     create: self.create && !self.read_only,
@@ -198,7 +198,7 @@ impl OpenOptions {
 
 /// The location of a store, parsed from its URL.
 #[derive(Debug, PartialEq)]
-enum Place<'a> {
+enum StoreLocation<'a> {
     Memory,
     Sqlite(&'a str, Option<SplitLayout>),
     Server(Server),
@@ -213,7 +213,7 @@ enum Server {
 
 const HINT: &str = "use a path, sqlite:PATH, sqlite:DIR?split=slice, postgresql://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or memory:";
 
-impl<'a> Place<'a> {
+impl<'a> StoreLocation<'a> {
     fn parse(url: &'a str) -> Result<Self> {
         let scheme = url.split_once(':').map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
         let is_scheme = |text: &str| text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -252,18 +252,18 @@ mod tests {
 
     #[test]
     fn a_url_is_a_path_or_names_its_kind() {
-        assert_eq!(Place::parse("air.db").unwrap(), Place::Sqlite("air.db", None));
-        assert_eq!(Place::parse("./a:b.db").unwrap(), Place::Sqlite("./a:b.db", None));
-        assert_eq!(Place::parse("sqlite:/tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db", None));
-        assert_eq!(Place::parse("sqlite:///tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db", None));
-        let split = |options| Place::Sqlite("air", Some(SplitLayout::parse(options).unwrap()));
-        assert_eq!(Place::parse("sqlite:air?split=slice").unwrap(), split("split=slice"));
-        assert_eq!(Place::parse("air?shards=4").unwrap(), split("shards=4"));
-        assert_eq!(Place::parse("MEMORY:").unwrap(), Place::Memory);
-        assert_eq!(Place::parse("MariaDB://h/d").unwrap(), Place::Server(Server::Mysql));
-        assert_eq!(Place::parse("postgresql://h/d").unwrap(), Place::Server(Server::Postgres));
+        assert_eq!(StoreLocation::parse("air.db").unwrap(), StoreLocation::Sqlite("air.db", None));
+        assert_eq!(StoreLocation::parse("./a:b.db").unwrap(), StoreLocation::Sqlite("./a:b.db", None));
+        assert_eq!(StoreLocation::parse("sqlite:/tmp/air.db").unwrap(), StoreLocation::Sqlite("/tmp/air.db", None));
+        assert_eq!(StoreLocation::parse("sqlite:///tmp/air.db").unwrap(), StoreLocation::Sqlite("/tmp/air.db", None));
+        let split = |options| StoreLocation::Sqlite("air", Some(SplitLayout::parse(options).unwrap()));
+        assert_eq!(StoreLocation::parse("sqlite:air?split=slice").unwrap(), split("split=slice"));
+        assert_eq!(StoreLocation::parse("air?shards=4").unwrap(), split("shards=4"));
+        assert_eq!(StoreLocation::parse("MEMORY:").unwrap(), StoreLocation::Memory);
+        assert_eq!(StoreLocation::parse("MariaDB://h/d").unwrap(), StoreLocation::Server(Server::Mysql));
+        assert_eq!(StoreLocation::parse("postgresql://h/d").unwrap(), StoreLocation::Server(Server::Postgres));
         for bad in ["", "sqlite:", "memory:x", "oracle://h", "sqlite:a?b=c", "a?", "sqlite:?shards=2", "a?shards=0"] {
-            assert!(Place::parse(bad).is_err(), "{bad}");
+            assert!(StoreLocation::parse(bad).is_err(), "{bad}");
         }
     }
 }

@@ -82,7 +82,7 @@ fn folder_of(text: &str) -> Result<PageCacheFolder> {
     }
 }
 
-/// `ATSDB_CACHE_DIR`, else `atsdb` in the user's cache folder.
+/// The folder in `ATSDB_CACHE_DIR`, or else `atsdb` in the user's cache folder.
 fn from_environment() -> Result<Option<PageCacheFolder>> {
     if let Some(folder) = variable("ATSDB_CACHE_DIR") {
         return folder_of(&folder.to_string_lossy()).map(Some);

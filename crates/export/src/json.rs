@@ -1,7 +1,7 @@
 //! JSON: one array of objects, or one object a line.
 //!
-//! Integers are exact numbers; what JSON has no number for (`NaN`, `inf`, `-inf`) is text. A name that a result has
-//! twice gets a number at its second place (`time`, `time_2`), so that no reader loses a value.
+//! Integers are exact numbers; `NaN`, `inf` and `-inf` are text, because JSON has no such numbers. The second column of
+//! the same name gets a number (`time`, `time_2`), so that no reader loses a value.
 
 use crate::value::{Cells, write_json_text};
 use crate::writer::{Output, ResultWriter};
@@ -13,7 +13,7 @@ use std::io::Write;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// What surrounds the objects.
+/// The text that surrounds the objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonShape {
     /// One array of objects.

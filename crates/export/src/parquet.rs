@@ -15,7 +15,7 @@ use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
-/// How many rows share a row group: what is held in memory until it is written.
+/// The number of rows in a row group, which is buffered in memory until it is written.
 const ROW_GROUP_ROWS: usize = 131_072;
 
 /// Writes rows as a Parquet file.

@@ -9,7 +9,7 @@ pub trait ResultWriter {
     /// Writes the rows of a batch of the schema it was made for.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
-    /// Writes what follows the last row. A writer that is dropped before leaves an incomplete output.
+    /// Writes the end of the output. A writer that is dropped before this leaves an incomplete output.
     fn finish(&mut self) -> Result<()>;
 }
 
@@ -26,7 +26,7 @@ impl<W: Write> Output<W> {
         Self { out, place: place.into() }
     }
 
-    /// Writes bytes; an error names the place.
+    /// Writes bytes. An error names the destination.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes).map_err(|error| write_error(&self.place, error))
     }

@@ -1,6 +1,6 @@
 //! Backslash escapes, as in the text formats of PostgreSQL and ClickHouse.
 
-/// The text that an escaped text stands for. A backslash before any other character stands for that character.
+/// Resolves the backslash escapes of a text. A backslash before any other character yields that character.
 pub(crate) fn unescape(raw: &str) -> String {
     let mut bytes = Vec::with_capacity(raw.len());
     let mut rest = raw.as_bytes();

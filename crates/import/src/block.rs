@@ -43,7 +43,7 @@ pub(crate) struct Block {
     pub(crate) bytes: Vec<u8>,
     /// The line its first byte is in, from 1.
     pub(crate) first_line: u64,
-    /// Whether it is the first block of the file.
+    /// Whether this is the first block of the file.
     pub(crate) is_first: bool,
 }
 

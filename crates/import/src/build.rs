@@ -115,7 +115,7 @@ pub(crate) struct Builder<'a> {
     pub(crate) parsers: Vec<&'a RecordParser>,
     /// The files' names without extensions.
     pub(crate) stems: Vec<&'a str>,
-    /// Of the plan's definition.
+    /// The schema of the plan's definition.
     pub(crate) schema: SchemaRef,
     /// The texts that mean NULL.
     pub(crate) nulls: &'a NullTexts,
@@ -160,7 +160,7 @@ impl Builder<'_> {
             errors.dedup_by_key(|record_error| record_error.row);
             let mut keep = vec![true; read.records.count()];
             errors.iter().for_each(|record_error| keep[record_error.row] = false);
-            // A NULL time is among what is filtered out, so that only then the schema holds.
+            // The schema applies only after filtering, because the filter removes rows with a NULL time.
             let columns = self.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
             let loose = Arc::new(Schema::new(columns.collect::<Vec<_>>()));
             let batch = RecordBatch::try_new(loose, arrays)?;

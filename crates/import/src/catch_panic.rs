@@ -1,5 +1,5 @@
 //! Catches panics of the Parquet reader, which does not check files everywhere. A panic there means a damaged file, and
-//! nothing of it is printed to standard error.
+//! is not printed to standard error.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};

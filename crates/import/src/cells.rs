@@ -40,7 +40,7 @@ impl Cells<'_> {
         Ok(ColumnValues { array, wrong, distinct: None, nulls, inexact: Inexact::default() })
     }
 
-    /// Parses every field. The error of `parse` says why the field does not fit.
+    /// Parses every field. The error of `parse` is the reason why the field does not fit.
     #[inline]
     fn gather<T: Copy + Default>(
         &self,
@@ -280,7 +280,7 @@ impl Cells<'_> {
         Ok(ColumnValues { inexact: twice, ..self.done(array, gathered.wrong, gathered.counts)? })
     }
 
-    /// Like [`gather`](Self::gather), but calls `parse` for NULLs, too, for values that depend on other columns.
+    /// Like [`gather`](Self::gather), but also calls `parse` for NULLs, for values that depend on other columns.
     fn gather_with(&self, position: usize, parse: &mut dyn FnMut(&[u8]) -> Result<i64, String>) -> Values<i64> {
         let text = self.read.text.as_bytes();
         let mut gathered = Values::with_capacity(0);

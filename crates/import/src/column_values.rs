@@ -61,7 +61,7 @@ pub(crate) struct Values<T> {
 }
 
 impl<T> Values<T> {
-    /// Of no values yet.
+    /// Creates an empty column.
     pub(crate) fn with_capacity(row_count: usize) -> Self {
         Self { values: Vec::with_capacity(row_count), valid: None, wrong: Vec::new(), counts: NullCounts::default() }
     }

@@ -7,7 +7,7 @@ use crate::number_text::plain_f64;
 pub(crate) enum CommaNumber {
     /// The decimal comma.
     Decimal,
-    /// That, or one between thousands: `1,234`.
+    /// A decimal comma or a thousands separator: `1,234`.
     Either,
 }
 

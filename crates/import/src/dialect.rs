@@ -22,11 +22,11 @@ pub(crate) struct Dialect {
     pub(crate) names: Vec<String>,
     /// Whether the first record is the header.
     pub(crate) has_header: bool,
-    /// Where the lines before the first record end.
+    /// The end of the lines before the first record.
     pub(crate) preamble_end: usize,
     /// For the user.
     pub(crate) notes: Vec<String>,
-    /// Whether blanks around text are padding: they are around names, too.
+    /// Whether blanks around text are padding, as in the names of the columns.
     pub(crate) is_padded: bool,
 }
 
@@ -47,7 +47,7 @@ impl Dialect {
         let first_width = widths.first().copied().unwrap_or(0);
         let data_width = most_frequent(widths.get(1..).unwrap_or(&[])).unwrap_or(first_width);
         let (head, data_start) = first_record(separator, text);
-        // Only when no record has as many fields as the header: else the others are bad.
+        // This applies only if no record has as many fields as the header. Otherwise the longer records are bad.
         let has_one_more = data_width == first_width + 1 && !widths[1..].contains(&first_width);
         let width = if has_one_more { data_width } else { first_width };
         let (records, _) = separator.records(&text[data_start..], Some(width.max(1)));
@@ -72,7 +72,7 @@ impl Dialect {
         }
         let mut unread_last = false;
         if has_header && has_one_more {
-            // A separator at the end of every record makes an empty field more; else the first has no name.
+            // Either every record ends with a separator, which adds an empty field, or the first field has no name.
             unread_last = records.column(width - 1).all(|field| field.bytes(data).is_empty()) && records.count() > 0;
             match unread_last {
                 true => names.push("unread".to_owned()),
@@ -100,7 +100,7 @@ impl Dialect {
         Self { separator, names, has_header, preamble_end: 0, notes, is_padded }
     }
 
-    /// Where the records start in the file's first block.
+    /// The start of the records in the file's first block.
     pub(crate) fn data_start(&self, text: &[u8]) -> usize {
         let records = text.get(self.preamble_end..).unwrap_or(&[]);
         self.preamble_end.min(text.len()) + if self.has_header { first_record(self.separator, records).1 } else { 0 }

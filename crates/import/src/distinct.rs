@@ -145,7 +145,7 @@ impl TextNumbers {
         &self.hashes
     }
 
-    /// The column: these numbers, and the texts they stand for.
+    /// Builds the column from these numbers and the texts that they refer to.
     pub(crate) fn into_array(self, numbers: Vec<u32>, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
         let texts = text_array(self.offsets, self.bytes, None)?;
         Ok(Arc::new(DictionaryArray::try_new(UInt32Array::try_new(numbers.into(), nulls)?, Arc::new(texts))?))

@@ -54,10 +54,10 @@ pub(crate) mod orders {
 
 /// A value and the line it is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct SampleValue {
     /// From 1.
     pub(crate) line: u64,
-    /// As written.
+    /// The value as it is written in the file.
     pub(crate) value: String,
 }
 
@@ -66,11 +66,11 @@ pub(crate) struct Seen {
 pub(crate) struct Facts {
     /// Values that are not NULL.
     pub(crate) value_count: u64,
-    /// Of these, numbers.
+    /// The number of these values that are numbers.
     pub(crate) number_count: u64,
-    /// Of these, times.
+    /// The number of these values that are times.
     pub(crate) time_count: u64,
-    /// Of these, times with a zone.
+    /// The number of these values that are times with a zone.
     pub(crate) zoned_count: u64,
     /// Times of day without a date.
     pub(crate) clock_count: u64,
@@ -93,13 +93,13 @@ pub(crate) struct Facts {
     /// The maximum number of digits after the decimal point; 255 if a number is written in another form.
     pub(crate) number_digits: u8,
     /// The first value that is neither number, nor time, nor boolean.
-    pub(crate) first_text: Option<Seen>,
+    pub(crate) first_text: Option<SampleValue>,
     /// Distinct values, counted from the block on in which the first text came.
     pub(crate) distinct: Distinct,
 }
 
 impl Facts {
-    /// Of no values.
+    /// The facts of an empty column.
     pub(crate) fn new() -> Self {
         Self {
             value_count: 0,
@@ -143,7 +143,7 @@ impl Facts {
             let is_text = self.observe_value(bytes, field.is_json_string(), order, &mut memory);
             if is_text && self.first_text.is_none() {
                 let value = String::from_utf8_lossy(bytes).into_owned();
-                self.first_text = Some(Seen { line: line_of(field.start()), value });
+                self.first_text = Some(SampleValue { line: line_of(field.start()), value });
             }
         }
         if self.kinds & kind::TEXT != 0 {
@@ -277,7 +277,7 @@ impl Facts {
     }
 }
 
-/// How many digits of nine are needed.
+/// The number of fractional digits, of nine, that are needed.
 fn significant_digits(nanoseconds: u32) -> u8 {
     let (mut rest, mut digits) = (nanoseconds, 9);
     if rest == 0 {

@@ -1,4 +1,4 @@
-//! Whether a record names the columns of the records below it.
+//! Detects whether a record names the columns of the records below it.
 
 use crate::facts::{Facts, kind};
 use crate::null::NullTexts;
@@ -6,7 +6,7 @@ use crate::options::Options;
 use crate::record::Field;
 use crate::separator::Separator;
 
-/// How many records are inspected.
+/// The number of records that are inspected.
 pub(crate) const LOOK_RECORDS: usize = 1_000;
 
 /// Facts about the columns from the first records of a text: `width` columns, from the field `offset` on.

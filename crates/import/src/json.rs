@@ -18,7 +18,7 @@ pub(crate) fn last_end(text: &[u8]) -> Cut {
     last_end_of(text, b'{', b'}')
 }
 
-/// Where the last whole value ends that opens and closes with these bytes.
+/// The end of the last whole value that opens and closes with these bytes.
 pub(crate) fn last_end_of(text: &[u8], opening: u8, closing: u8) -> Cut {
     let (mut depth, mut end, mut open, mut position) = (0_usize, 0, None, 0);
     while position < text.len() {
@@ -95,9 +95,9 @@ impl Names {
 /// The contents of a block of JSON.
 #[derive(Debug)]
 pub(crate) struct JsonBlock {
-    /// As wide as `Names`.
+    /// The records, with as many fields as `Names`.
     pub(crate) records: Records,
-    /// Objects that are none.
+    /// Records that are not valid objects.
     pub(crate) bad: Vec<BadRecord>,
     /// The first name that is unknown and not added, and where its object starts.
     pub(crate) unknown: Option<(String, usize)>,
@@ -242,8 +242,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads two or three numbers as a point's longitude, latitude and altitude; `false`, and nothing is read, if there
-    /// is something else.
+    /// Reads two or three numbers as a point's longitude, latitude and altitude. Returns `false`, and reads nothing, if
+    /// there is something else.
     fn point(&mut self) -> Result<bool, String> {
         let start = self.position;
         let mut fields = Vec::new();

@@ -1,8 +1,8 @@
-//! Where the records of a JSON document are: finds the lists in its first value, without reading what they hold.
+//! Finds the lists in the first value of a JSON document, which may be its records, without reading their items.
 
 use std::io::{self, BufReader, Read};
 
-/// Lists deeper in objects than this are not looked for.
+/// Lists nested deeper in objects than this are ignored.
 const DEPTH_MAX: usize = 4;
 
 /// The first item of a list.
@@ -27,7 +27,7 @@ pub(crate) struct List {
     pub(crate) element: Element,
     /// The byte after its opening bracket.
     pub(crate) start: u64,
-    /// Its closing bracket; `u64::MAX` where that was not looked for.
+    /// The position of its closing bracket; `u64::MAX` if it was not searched.
     pub(crate) end: u64,
     /// The line of its start, from 1.
     pub(crate) line: u64,
@@ -47,7 +47,7 @@ struct Scanner {
     /// The key that is open in each open object, outside of lists.
     keys: Vec<String>,
     expects_key: bool,
-    /// How many brackets and braces are open from the outermost list on.
+    /// The nesting depth of brackets and braces, counted from the outermost list.
     list_depth: usize,
     list: Option<List>,
     outline: Outline,

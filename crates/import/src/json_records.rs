@@ -1,4 +1,4 @@
-//! Which part of a JSON document holds its records, and what they are.
+//! Locates the records of a JSON document, and determines their kind.
 
 use crate::json_outline::{Element, List, Outline};
 use crate::options::Options;
@@ -13,7 +13,7 @@ pub(crate) struct JsonRange {
     pub(crate) line: u64,
 }
 
-/// Where the records are, and what they are.
+/// The location and the kind of the records.
 #[derive(Debug, Default)]
 pub(crate) struct JsonRecords {
     /// The list that holds them; `None` for the whole document.
@@ -27,7 +27,7 @@ pub(crate) struct JsonRecords {
 }
 
 impl JsonRecords {
-    /// Finds the records of a document: those of the list that the options name, else of the only list of objects or
+    /// Finds the records of a document: those of the list that the options name, or else of the only list of objects or
     /// arrays in a document of one object.
     /// `head` is the document's beginning.
     pub(crate) fn find(name: &str, head: &[u8], outline: &Outline, options: &Options) -> Result<Self> {

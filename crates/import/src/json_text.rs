@@ -1,6 +1,6 @@
-//! Strings of JSON as text.
+//! Converts JSON strings to text.
 
-/// The text that a JSON string stands for. An invalid escape stays unchanged; half a surrogate pair becomes U+FFFD.
+/// Resolves the escapes of a JSON string. An invalid escape stays unchanged; half a surrogate pair becomes U+FFFD.
 pub(crate) fn unescape(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;

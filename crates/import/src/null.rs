@@ -1,6 +1,6 @@
 //! Decides which fields are NULL.
 //!
-//! Some of the texts that mean NULL are words, too: `NA` is a country, `None` a category. If one of them occurs in a
+//! Some of the texts that mean NULL are also words: `NA` is a country, `None` a category. If one of them occurs in a
 //! column whose type does not allow text, it must be NULL there, and then it is NULL in the whole import. Otherwise a
 //! text column of repeated words keeps it as text.
 
@@ -37,14 +37,14 @@ pub(crate) enum NullField {
 #[derive(Debug, Clone)]
 pub(crate) struct NullTexts {
     texts: Vec<Vec<u8>>,
-    /// How many of them, from the first on, a text column may keep.
+    /// The number of texts, from the first on, that a text column may keep.
     word_count: usize,
     first_bytes: [bool; 256],
     length_max: usize,
 }
 
 impl NullTexts {
-    /// These texts; the usual ones if there are none.
+    /// Creates the list from the given texts, or from the usual ones if none are given.
     pub(crate) fn new(given: &[String]) -> Self {
         let usual = USUAL.iter().map(|text| text.as_bytes().to_vec());
         let asked = given.iter().map(|text| text.trim().as_bytes().to_vec()).filter(|text| !text.is_empty());
@@ -78,7 +78,7 @@ impl NullTexts {
         self.find(field.bytes(text).trim_ascii())
     }
 
-    /// Which NULL the field of a text column is: quoted ones are what they are.
+    /// Returns which NULL the field of a text column is. A quoted field is always text.
     #[inline]
     pub(crate) fn null_text(&self, field: Field, text: &[u8]) -> Option<NullField> {
         if field.is_quoted() { None } else { self.find(field.bytes(text).trim_ascii()) }
@@ -101,7 +101,7 @@ impl NullTexts {
     }
 }
 
-/// How often each text that means NULL occurred in a column.
+/// The number of occurrences of each NULL text in a column.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct NullCounts(Vec<u64>);
 

@@ -27,7 +27,7 @@ fn split_sign(bytes: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// The value of 1 to 20 digits, if they are no more than a u64.
+/// The value of 1 to 20 digits, if it fits a u64.
 fn digits_value(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 20 {
         return None;

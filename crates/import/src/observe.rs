@@ -148,7 +148,7 @@ fn sample_file(
     Ok(facts)
 }
 
-/// Names the columns of arrays: by the first of them, else by position.
+/// Names the columns of arrays: by the first array, or else by position.
 fn name_arrays(
     facts: &mut FileFacts,
     block: &mut ReadBlock,

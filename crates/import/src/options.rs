@@ -32,9 +32,9 @@ pub enum DateOrder {
 /// A column of the files that is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnChoice {
-    /// Its name in the table.
+    /// The column's name in the table.
     pub name: String,
-    /// Its name in the files.
+    /// The column's name in the files.
     pub source: String,
 }
 
@@ -56,7 +56,8 @@ pub struct Options {
     pub decimal_comma: bool,
     /// The zone of times without one; UTC by default.
     pub zone: Option<Zone>,
-    /// The columns to read, and their names in the table; all if it is empty. Without a header these are the names of
+    /// The columns to read, and their names in the table. An empty list means all. Without a header these are the names
+    /// of
     /// the fields.
     pub columns: Vec<ColumnChoice>,
     /// Columns to leave out.
@@ -150,7 +151,7 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// How many skipped records a [`Report`] describes.
+/// The maximum number of skipped records that a [`Report`] describes.
 pub const SKIPPED_SHOWN_MAX: usize = 100;
 
 /// The result of an import.
@@ -164,7 +165,7 @@ pub struct Report {
     pub bytes_read: u64,
     /// The first [`SKIPPED_SHOWN_MAX`] skipped records.
     pub skipped: Vec<Skipped>,
-    /// How many records were skipped.
+    /// The number of skipped records.
     pub skipped_count: u64,
     /// Notes for the user about choices that were not obvious.
     pub notes: Vec<String>,

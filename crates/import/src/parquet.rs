@@ -8,7 +8,7 @@ use crate::infer::slice_width;
 use crate::key::declare_key;
 use crate::map_choice::{map_of, map_width};
 use crate::options::{Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped};
-use crate::parquet_columns::{Found, conversion_notes, find};
+use crate::parquet_columns::{ParquetColumn, conversion_notes, find};
 use crate::parquet_reader::{damaged, read, reader};
 use crate::source::Source;
 use crate::time_choice::{Merged, TimeChoice, choose, unknown_epoch};
@@ -21,10 +21,10 @@ use atsdb_core::{ColumnType, Error, MapWidth, Result, SliceWidth, TableDefinitio
 use std::sync::Arc;
 
 /// Reads all values that are needed to determine time, maps and slices.
-fn observe(sources: &[Source], found: &mut [Found]) -> Result<u64> {
+fn observe(sources: &[Source], found: &mut [ParquetColumn]) -> Result<u64> {
     let mut row_count = 0;
     for (number, source) in sources.iter().enumerate() {
-        let is_wanted = |column: &Found| {
+        let is_wanted = |column: &ParquetColumn| {
             !matches!(
                 column.column_type,
                 ColumnType::Bool | ColumnType::Float32 | ColumnType::Float64 | ColumnType::Binary
@@ -96,7 +96,7 @@ fn cast(array: &dyn Array, to: &DataType) -> Result<ArrayRef, arrow::error::Arro
 /// The table that the files show.
 fn created(
     name: &str,
-    found: &[Found],
+    found: &[ParquetColumn],
     row_count: u64,
     options: &Options,
     notes: &mut Vec<String>,
@@ -168,7 +168,7 @@ pub(crate) fn run(
     let mut renamed = None;
     if existing.is_some() {
         renamed = renamed_time(&definition, &found, options)?;
-        let is_known = |column: &&Found| {
+        let is_known = |column: &&ParquetColumn| {
             renamed == Some(column.merged.name.as_str()) || definition.column(&column.merged.name).is_ok()
         };
         if let Some(column) = found.iter().find(|column| !is_known(column)) {
@@ -176,7 +176,7 @@ pub(crate) fn run(
         }
     }
     let time = definition.time_column().map(|column| column.id);
-    let sources_of: Vec<Option<&Found>> = definition
+    let sources_of: Vec<Option<&ParquetColumn>> = definition
         .columns
         .iter()
         .map(|column| {
@@ -197,7 +197,7 @@ pub(crate) fn run(
     };
     let is_slice_free = existing.is_none() && options.slice.is_none() && definition.time.is_some();
     if is_slice_free && options.begin_once {
-        pass.build(&definition, &mut Nowhere)?;
+        pass.build(&definition, &mut IgnoreRows)?;
         definition.slice = pass.slice(&definition);
     }
     pass.build(&definition, sink)?;
@@ -216,9 +216,9 @@ pub(crate) fn run(
 }
 
 /// The sink for a pass that only collects facts.
-struct Nowhere;
+struct IgnoreRows;
 
-impl Sink for Nowhere {
+impl Sink for IgnoreRows {
     fn begin(&mut self, _: &TableDefinition) -> Result<()> {
         Ok(())
     }
@@ -228,7 +228,11 @@ impl Sink for Nowhere {
     }
 }
 
-fn renamed_time<'a>(definition: &TableDefinition, found: &'a [Found], options: &Options) -> Result<Option<&'a str>> {
+fn renamed_time<'a>(
+    definition: &TableDefinition,
+    found: &'a [ParquetColumn],
+    options: &Options,
+) -> Result<Option<&'a str>> {
     let [name] = options.time.as_slice() else { return Ok(None) };
     if definition.time.is_none() {
         return Ok(None);
@@ -242,7 +246,7 @@ fn renamed_time<'a>(definition: &TableDefinition, found: &'a [Found], options: &
 struct Pass<'a> {
     sources: &'a [Source],
     options: &'a Options,
-    sources_of: Vec<Option<&'a Found>>,
+    sources_of: Vec<Option<&'a ParquetColumn>>,
     notes: Vec<String>,
     progress: &'a dyn Fn(Progress),
     report_rows: u64,

@@ -56,7 +56,7 @@ fn united(a: ColumnType, b: ColumnType) -> Option<ColumnType> {
 }
 
 /// A column of all files.
-pub(crate) struct Found {
+pub(crate) struct ParquetColumn {
     pub(crate) merged: Merged,
     pub(crate) column_type: ColumnType,
 }
@@ -89,8 +89,8 @@ pub(crate) fn conversion_notes(sources: &[Source], options: &Options) -> Result<
 }
 
 /// The columns of all files.
-pub(crate) fn find(sources: &[Source], options: &Options) -> Result<Vec<Found>> {
-    let mut found: Vec<Found> = Vec::new();
+pub(crate) fn find(sources: &[Source], options: &Options) -> Result<Vec<ParquetColumn>> {
+    let mut found: Vec<ParquetColumn> = Vec::new();
     let schemas = sources.iter().map(|source| Ok(reader(source, Some(&[]))?.0)).collect::<Result<Vec<_>>>()?;
     selection::check(
         options,
@@ -116,7 +116,7 @@ pub(crate) fn find(sources: &[Source], options: &Options) -> Result<Vec<Found>> 
                     let mut positions = vec![None; sources.len()];
                     positions[number] = Some(position);
                     let merged = Merged { name, facts: Facts::new(), positions };
-                    found.push(Found { merged, column_type });
+                    found.push(ParquetColumn { merged, column_type });
                 }
             }
         }

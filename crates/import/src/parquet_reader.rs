@@ -19,12 +19,12 @@ pub(crate) fn damaged(source: &Source, error: impl std::fmt::Display) -> Error {
         .with_hint("fetch or write the file again")
 }
 
-/// Runs the Parquet reader on a file. A panic of the reader counts as damage, too.
+/// Runs the Parquet reader on a file. A panic of the reader also counts as damage.
 pub(crate) fn read<T>(source: &Source, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_panic(work).map_err(|panic| damaged(source, panic))?
 }
 
-/// The batches of a file, up to its end or to what cannot be read.
+/// The batches of a file, up to its end or to the first unreadable one.
 pub(crate) struct Batches<'a> {
     source: &'a Source,
     reader: Option<ParquetRecordBatchReader>,

@@ -17,7 +17,7 @@ pub(crate) struct Plan {
     pub(crate) definition: TableDefinition,
     /// In the definition's order.
     pub(crate) columns: Vec<PlanColumn>,
-    /// Whether it follows from all values, so that what does not fit is an error.
+    /// Whether the plan is based on all values, so that a value that does not fit is an error.
     pub(crate) is_definitive: bool,
     /// Whether the slice width follows from the rows.
     pub(crate) is_slice_free: bool,

@@ -39,7 +39,7 @@ pub(crate) struct PlanColumn {
     pub(crate) column: Column,
     /// One for each file.
     pub(crate) bindings: Vec<Binding>,
-    /// Whether it is the time.
+    /// Whether this column is the time.
     pub(crate) is_time: bool,
     /// The unit of an integer time column.
     pub(crate) count_unit: TimeUnit,
@@ -51,9 +51,9 @@ pub(crate) struct PlanColumn {
     pub(crate) is_known: bool,
     /// Decides whether and how it is mapped.
     pub(crate) map_rule: MapRule,
-    /// Whether it is text that may keep words which are usually NULL.
+    /// Whether this is a text column that may keep words which usually mean NULL.
     pub(crate) may_keep_words: bool,
-    /// Those that it keeps.
+    /// The words that the column keeps.
     pub(crate) kept_words: WordSet,
 }
 

@@ -258,7 +258,7 @@ impl Planner<'_> {
         Ok(bindings)
     }
 
-    /// The order of day and month in each file: its own dates decide, else those of the other files.
+    /// The order of day and month in each file, according to its own dates, or else to those of the other files.
     fn orders(&mut self, position: usize) -> Result<Vec<Option<DateOrder>>> {
         let column = &self.merged[position];
         let files = &self.observed.files;

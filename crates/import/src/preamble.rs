@@ -13,9 +13,9 @@ const TITLES_MAX: usize = 50;
 /// The lines before the first record.
 #[derive(Debug, Default)]
 pub(crate) struct Preamble {
-    /// Where it ends.
+    /// The end of the preamble.
     pub(crate) end: usize,
-    /// Whether it has comments, so that there may be more between the records.
+    /// Whether the preamble has comments. If so, there may also be comments between the records.
     pub(crate) has_comments: bool,
     /// For the user.
     pub(crate) note: Option<String>,
@@ -43,7 +43,8 @@ pub(crate) fn preamble(text: &[u8], options: &Options, nulls: &NullTexts) -> Pre
     Preamble { end, has_comments: comments > 0, note }
 }
 
-/// Where the titles end: lines of other fields than the records, or of mostly empty ones, before a header.
+/// The end of the titles: lines before a header that have a different number of fields than the records, or mostly
+/// empty fields.
 fn titles_end(text: &[u8], options: &Options, nulls: &NullTexts) -> usize {
     let candidates = match options.delimiter {
         Some(byte) => vec![Separator::new(byte)],
@@ -100,8 +101,8 @@ fn is_mostly_empty(separator: Separator, text: &[u8]) -> bool {
     empty * 2 > record.fields.len()
 }
 
-/// Where the comments end that a file begins with: lines that begin with `#` and are cut into other fields than the
-/// first line that does not. One that has the same fields is a header or a record that begins so.
+/// The end of the comments at the start of a file: lines that begin with `#` and have a different number of fields than
+/// the first line without `#`. A line with the same number of fields is a header or a record.
 fn comments_end(text: &[u8], options: &Options) -> usize {
     let is_comment = |line: &[u8]| line.trim_ascii_start().starts_with(b"#");
     let mut ends = Vec::new();

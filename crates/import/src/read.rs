@@ -55,7 +55,8 @@ impl ReadBlock {
 }
 
 impl RecordParser {
-    /// Finds the records of a block. With `may_grow`, names that are new are added, else the first is reported.
+    /// Finds the records of a block. With `may_grow`, unknown names are added; otherwise the first unknown name is
+    /// reported.
     pub(crate) fn read(&self, block: Block, may_grow: bool) -> Result<ReadBlock> {
         let Block { file, bytes, first_line, is_first } = block;
         let text = String::from_utf8(bytes).map_err(|error| self.not_utf8(&error, first_line))?;

@@ -8,7 +8,7 @@ const LOW: u32 = 1 << 30;
 pub(crate) struct Field {
     /// Bit 31: quoted. Bit 30: a JSON string.
     start: u32,
-    /// Bit 31: `""` stands for a quote. Bit 30: escapes of JSON, or by backslashes.
+    /// Bit 31: a doubled quote means a quote. Bit 30: there are JSON or backslash escapes.
     end: u32,
 }
 
@@ -59,7 +59,7 @@ impl Field {
         self.end & (HIGH | LOW) != 0
     }
 
-    /// Text of which no part is a quote or a separator; with backslash escapes if it has some.
+    /// A text without quotes. `is_escaped` if it has backslash escapes.
     pub(crate) fn literal(start: usize, end: usize, is_escaped: bool) -> Self {
         Self { start: start as u32 | HIGH, end: end as u32 | if is_escaped { LOW } else { 0 } }
     }
@@ -84,7 +84,7 @@ impl Field {
 pub(crate) struct Records {
     /// Fields, record by record.
     pub(crate) fields: Vec<Field>,
-    /// Where each record starts.
+    /// The start of each record.
     pub(crate) starts: Vec<u32>,
     /// Fields of a record.
     pub(crate) width: usize,
@@ -111,7 +111,7 @@ impl Records {
 /// A malformed record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BadRecord {
-    /// Where it starts.
+    /// The start of the record.
     pub(crate) start: usize,
     /// The problem.
     pub(crate) reason: String,
@@ -119,7 +119,7 @@ pub(crate) struct BadRecord {
     pub(crate) value: String,
 }
 
-/// Where a text can be cut.
+/// A position at which a text can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
     /// The position after the last complete record; 0 if there is none.

@@ -21,7 +21,7 @@ pub(crate) struct RecordError {
     pub(crate) row: usize,
     /// The report for the caller.
     pub(crate) skipped: Skipped,
-    /// What to do.
+    /// The hint: what the user can do.
     pub(crate) hint: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Runs an import of text files: sample, plan, build; and again with a better plan if later values do not fit the first
-//! one.
+//! Runs an import of text files: sample, plan, build. If later values do not fit the plan, the import restarts with a
+//! better one.
 
 use crate::block::AllBlocks;
 use crate::build::{Builder, Built, BuiltRows, Uncounted, schema};

@@ -1,10 +1,10 @@
-//! Which columns of the files are read, and what they are called in the table.
+//! Selects the columns that are read from the files, and their names in the table.
 
 use crate::options::Options;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Error, Result, TableDefinition};
 
-/// The name in the table of a column of a file; `None` if it is not read.
+/// Returns the name that a column of a file has in the table, or `None` if it is not read.
 pub(crate) fn table_name(options: &Options, name: &str) -> Option<String> {
     if name.is_empty() || options.omit.iter().any(|omitted| same_name(omitted, name)) {
         return None;

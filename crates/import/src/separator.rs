@@ -5,23 +5,24 @@
 
 use crate::record::{BadRecord, Cut, Field, Records};
 
-/// What quotes and backslashes mean.
+/// The meaning of quotes and backslashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quoting {
-    /// A field in quotes may hold anything, `""` is a quote.
+    /// A quoted field may contain anything; `""` in it means a quote.
     Quotes,
-    /// Quotes are text, `\t` and the like are escapes, and `\N` is NULL: as PostgreSQL and ClickHouse write text.
+    /// Quotes are ordinary characters, `\t` and similar are escapes, and `\N` is NULL, as in the text formats of
+    /// PostgreSQL and ClickHouse.
     Escapes,
     /// Quotes and backslashes are text.
     Nothing,
 }
 
-/// How separated values are separated.
+/// The separator of fields, and the quoting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Separator {
     /// The byte between fields.
     pub(crate) byte: u8,
-    /// What quotes and backslashes mean.
+    /// The meaning of quotes and backslashes.
     pub(crate) quoting: Quoting,
     /// Whether lines that begin with `#` and have other fields are comments.
     pub(crate) has_comments: bool,
@@ -117,7 +118,7 @@ impl Separator {
         self.records_from(text, 0, width)
     }
 
-    /// The same from a position on.
+    /// Like [`records`](Self::records), from a position on.
     pub(crate) fn records_from(self, text: &[u8], start: usize, width: Option<usize>) -> (Records, Vec<BadRecord>) {
         let (mut bad, mut position) = (Vec::new(), start);
         let mut records = Records { width: width.unwrap_or(0), ..Records::default() };
@@ -175,12 +176,12 @@ impl Separator {
         (records, bad)
     }
 
-    /// How many fields each of the first records has.
+    /// The number of fields of each of the first records.
     pub(crate) fn widths(self, text: &[u8], record_count_max: usize) -> Vec<usize> {
         self.starts_and_widths(text, record_count_max).into_iter().map(|(_, width)| width).collect()
     }
 
-    /// Where each of the first records starts, and how many fields it has.
+    /// The start and the number of fields of each of the first records.
     pub(crate) fn starts_and_widths(self, text: &[u8], record_count_max: usize) -> Vec<(usize, usize)> {
         let (mut records, mut position) = (Vec::new(), 0);
         while position < text.len() && records.len() < record_count_max {
@@ -202,7 +203,7 @@ impl Separator {
         records
     }
 
-    /// Where the first record ends: after its line end, or at the text's end.
+    /// The end of the first record: after its line end, or at the end of the text.
     pub(crate) fn first_end(self, text: &[u8]) -> usize {
         let mut position = 0;
         loop {
@@ -214,8 +215,8 @@ impl Separator {
         }
     }
 
-    /// Where the last whole record ends: after its line end. `Err` is where a quote opens that is not closed, if
-    /// nothing before it is whole.
+    /// The end of the last whole record, after its line end. The error is the position of an opening quote that is
+    /// never closed, if no record before it is whole.
     pub(crate) fn last_end(self, text: &[u8]) -> Cut {
         if self.quoting != Quoting::Quotes {
             return Cut { end: memchr::memrchr(b'\n', text).map_or(0, |end| end + 1), open: None };
@@ -261,7 +262,7 @@ fn fields(count: usize) -> String {
     if count == 1 { "1 field".to_owned() } else { format!("{count} fields") }
 }
 
-/// The quote that closes the one at `quote`, and whether there are doubled ones between.
+/// The position of the quote that closes the one at `quote`, and whether there are doubled quotes in between.
 fn closing_quote(text: &[u8], quote: usize) -> Option<(usize, bool)> {
     let (mut position, mut is_doubled) = (quote + 1, false);
     loop {

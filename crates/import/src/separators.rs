@@ -63,7 +63,7 @@ fn separator_of(text: &[u8], with: impl Fn(Separator) -> Separator) -> Separator
         let Some(width) = most_frequent(data).filter(|width| *width > 1) else { continue };
         let first_width = widths.first().copied().unwrap_or(0);
         let even = data.iter().filter(|other| **other == width).count() * 100 / data.len();
-        // A header with a name too few counts less: `time;v` above `10:00;1,5` is no comma.
+        // A header with one name too few counts less: the separator of `time;v` above `10:00;1,5` is not a comma.
         let fit = match first_width {
             _ if first_width == width => 2,
             _ if first_width + 1 == width => 1,

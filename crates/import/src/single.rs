@@ -81,7 +81,7 @@ impl SingleColumn<'_> {
     ///
     /// # Errors
     ///
-    /// None of its own: a file that cannot be read is not plain.
+    /// Never fails: a file that cannot be read is not plain.
     pub fn read(&self, path: &Path) -> Result<Option<Vec<RecordBatch>>> {
         let Some(file) = self.open(path) else { return Ok(None) };
         let Ok(length) = file.metadata().map(|metadata| metadata.len() as usize) else { return Ok(None) };
@@ -120,7 +120,7 @@ impl SingleColumn<'_> {
         arrays.into_iter().flatten().map(batch).collect::<Result<_>>().map(Some)
     }
 
-    /// The file, if it is one that is looked at here.
+    /// Opens the file if the fast path supports it.
     fn open(&self, path: &Path) -> Option<File> {
         use ColumnType::{Int8, Int16, Int32, Int64, Text};
         let is_known = matches!(self.column.column_type, Int8 | Int16 | Int32 | Int64 | Text);

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How much of a file shows its format.
+/// The number of bytes at the start of a file that determine its format.
 const HEAD_BYTES: u64 = 4_096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ enum Compression {
 
 /// The location of a source's bytes.
 #[derive(Debug)]
-enum Place {
+enum InputSource {
     Path(PathBuf),
     Spooled(File),
 }
@@ -35,13 +35,13 @@ enum Place {
 pub(crate) struct Source {
     /// Its name in messages, without folders.
     pub(crate) name: String,
-    /// Its bytes on disk.
+    /// The size on disk in bytes.
     pub(crate) byte_count: u64,
     /// Its format.
     pub(crate) format: Format,
     /// The records of a JSON document.
     pub(crate) json: JsonRecords,
-    place: Place,
+    place: InputSource,
     compression: Compression,
 }
 
@@ -55,7 +55,7 @@ impl Source {
                         .with_hint("name its files, for example FOLDER/*.csv"));
                 }
                 let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
-                (name, Place::Path(path))
+                (name, InputSource::Path(path))
             }
             Input::Reader(name, mut reader) => {
                 let spool = |reader: &mut dyn Read| -> io::Result<File> {
@@ -65,7 +65,7 @@ impl Source {
                 };
                 let file =
                     spool(&mut *reader).map_err(|error| io_error("cannot copy to a temporary file", &name, error))?;
-                (name, Place::Spooled(file))
+                (name, InputSource::Spooled(file))
             }
         };
         let (compression, json) = (Compression::None, JsonRecords::default());
@@ -83,7 +83,7 @@ impl Source {
     /// The path of its uncompressed bytes.
     pub(crate) fn plain_path(&self) -> Option<&Path> {
         match &self.place {
-            Place::Path(path) if self.compression == Compression::None => Some(path),
+            InputSource::Path(path) if self.compression == Compression::None => Some(path),
             _ => None,
         }
     }
@@ -113,7 +113,7 @@ impl Source {
                 Ok(file)
             };
             let file = spool(self.open(&Arc::default())?).map_err(|error| self.read_error(error))?;
-            (self.place, self.compression) = (Place::Spooled(file), Compression::None);
+            (self.place, self.compression) = (InputSource::Spooled(file), Compression::None);
         }
         Ok(())
     }
@@ -183,17 +183,19 @@ impl Source {
     /// The file itself, from its start.
     pub(crate) fn file(&self) -> Result<File> {
         let opened = match &self.place {
-            Place::Path(path) => File::open(path),
-            Place::Spooled(file) => file.try_clone().and_then(|mut file| file.rewind().map(|()| file)),
+            InputSource::Path(path) => File::open(path),
+            InputSource::Spooled(file) => file.try_clone().and_then(|mut file| file.rewind().map(|()| file)),
         };
         opened.map_err(|error| match (&self.place, error.kind()) {
-            (Place::Path(path), io::ErrorKind::NotFound) => Error::not_found(format!("no file {}", path.display())),
+            (InputSource::Path(path), io::ErrorKind::NotFound) => {
+                Error::not_found(format!("no file {}", path.display()))
+            }
             _ => io_error("cannot open", &self.name, error),
         })
     }
 
-    /// Its bytes, decompressed, from the start. `read` counts the bytes on disk. A spooled source is read by one
-    /// reader at a time.
+    /// Opens the decompressed bytes from the start. `read` counts the bytes on disk. Only one reader at a time may read
+    /// a spooled source.
     pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
         let file = Counted { file: self.file()?, read: Arc::clone(read) };
         Ok(match self.compression {
@@ -201,14 +203,14 @@ impl Source {
             Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file))),
             Compression::Zstd => {
                 let mut decoder = zstd::Decoder::new(file).map_err(|error| self.read_error(error))?;
-                // 128 MiB is what `zstd --long` makes; larger windows would not fit an import's memory.
+                // 128 MiB is the window of `zstd --long`. Larger windows would not fit an import's memory.
                 decoder.window_log_max(27).map_err(|error| self.read_error(error))?;
                 Box::new(decoder)
             }
         })
     }
 
-    /// The bytes of its records, as [`open`](Self::open) reads them, and the line in which they start.
+    /// Opens the bytes of the records, like [`open`](Self::open). Also returns the line in which they start.
     pub(crate) fn open_records(&self, read: &Arc<AtomicU64>) -> Result<(Box<dyn Read + Send>, u64)> {
         let mut reader = self.open(read)?;
         let Some(JsonRange { start, end, line }) = self.json.range else { return Ok((reader, 1)) };

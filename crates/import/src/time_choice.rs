@@ -1,4 +1,5 @@
-//! Chooses the time column: the one that the caller names, else one with a suitable name, else the only candidate.
+//! Chooses the time column: the one that the caller names, or else one with a suitable name, or else the only
+//! candidate.
 
 use crate::facts::{Facts, kind};
 use crate::infer::may_be_dates;
@@ -9,11 +10,11 @@ use atsdb_core::{Error, Result};
 /// The columns of all files under one name.
 #[derive(Debug, Clone)]
 pub(crate) struct Merged {
-    /// As first written.
+    /// The name as it is first written.
     pub(crate) name: String,
-    /// Of all files together.
+    /// The facts of all files together.
     pub(crate) facts: Facts,
-    /// Its position in each file.
+    /// The column's position in each file.
     pub(crate) positions: Vec<Option<usize>>,
 }
 
@@ -151,8 +152,8 @@ fn named(columns: &[Merged], options: &Options) -> Result<Option<usize>> {
     Ok(None)
 }
 
-/// The column with the time of day of a column of dates: the only one that holds nothing else, or the one of several
-/// that is called so.
+/// The column with the time of day for a column of dates: the only one with times of day, or the one of several with a
+/// suitable name.
 pub(crate) fn clock_of(columns: &[Merged], date: usize, row_count: u64) -> Option<usize> {
     let dates = &columns[date].facts;
     if dates.kinds != kind::DATE || dates.value_count != row_count {
@@ -175,7 +176,7 @@ pub(crate) fn clock_of(columns: &[Merged], date: usize, row_count: u64) -> Optio
     }
 }
 
-/// The error for numbers that are no times in any unit.
+/// The error for numbers that are not times in any unit.
 pub(crate) fn unknown_epoch(column: &Merged) -> Error {
     let (min, max) = column.facts.int_bounds.unwrap_or((0, 0));
     let message = format!(

@@ -44,7 +44,7 @@ pub(crate) enum OrderSeen {
 }
 
 impl TimeText {
-    /// Its count of a unit; `None` when it is finer or farther than that.
+    /// The time as a count of a unit. `None` if it is more precise than the unit or out of range.
     pub(crate) fn count(&self, unit: TimeUnit) -> Option<i64> {
         count(self.seconds, self.nanoseconds, unit)
     }
@@ -309,8 +309,8 @@ fn clock(bytes: &[u8]) -> Option<Clock> {
     Some(Clock { seconds: hour * 3_600 + minute * 60 + second - offset, nanoseconds, fraction_digits, is_zoned })
 }
 
-/// Digits of a fraction of a second: nanoseconds, how many digits they need, what follows. Digits beyond the ninth
-/// must be zeros.
+/// Reads the fraction of a second. Returns the nanoseconds, the number of significant digits, and the rest of the text.
+/// Digits after the ninth must be zeros.
 fn fraction_of(bytes: &[u8]) -> Option<(u32, u8, &[u8])> {
     let length = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = bytes.split_at(length);

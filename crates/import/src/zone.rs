@@ -14,7 +14,7 @@ pub struct Zone(ZoneRule);
 enum ZoneRule {
     /// A fixed offset in seconds ahead of UTC.
     Fixed(i64),
-    /// By the rules of a place.
+    /// A named zone, with its rules.
     Named(Tz),
 }
 
@@ -32,7 +32,7 @@ impl Zone {
     ///
     /// # Errors
     ///
-    /// `Usage` for anything else, with the nearest name.
+    /// Any other name is a `Usage` error, which suggests the nearest name.
     pub fn parse(name: &str) -> Result<Self> {
         if let Some(ahead) = utc_offset(name.as_bytes(), &["Z", "UTC", "GMT"]) {
             return Ok(Self(ZoneRule::Fixed(ahead)));

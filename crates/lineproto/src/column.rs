@@ -79,7 +79,7 @@ impl FieldColumn {
         self.nulls.append_n_nulls(missing);
     }
 
-    /// Takes the values of all rows; `None` if there are none.
+    /// Takes the values of all rows. Returns `None` if there are no values.
     pub(crate) fn take(&mut self, row_count: usize) -> Option<ArrayRef> {
         self.pad(row_count);
         let nulls = std::mem::replace(&mut self.nulls, NullBufferBuilder::new(0)).finish();

@@ -3,9 +3,9 @@
 /// A line that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineError {
-    /// Its number in the request, from 1 on.
+    /// The line's number in the request, from 1.
     pub line: u64,
-    /// Its beginning.
+    /// The beginning of the line.
     pub text: String,
     /// The problem.
     pub message: String,

@@ -1,8 +1,8 @@
 //! Reads a request line by line.
 //!
-//! A line is read completely before anything of it is kept, so that a line that is refused leaves nothing. Lines of one
-//! series have the same bytes up to their fields, which are looked up as a whole; and a line usually has the fields of
-//! the line before, so that their names need only be compared.
+//! A line is parsed completely before any value is stored, so that a refused line leaves no trace. Lines of one series
+//! have the same bytes up to their fields, which are looked up as a whole. A line usually has the same fields as the
+//! previous line, so that their names need only be compared.
 
 use crate::error::LineError;
 use crate::field_type::FieldType;
@@ -17,7 +17,7 @@ use atsdb_core::name::name_key;
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
-/// A block is returned before it has more values than this, NULLs included; a text counts by its bytes, too.
+/// A block is returned before it has more values than this, including NULLs. The bytes of texts are also counted.
 const BLOCK_VALUES_MAX: usize = 4 << 20;
 /// At most this many errors are kept.
 const ERRORS_MAX: usize = 100;

@@ -5,8 +5,8 @@
 pub enum Precision {
     /// A unit of this many nanoseconds.
     Unit(i64),
-    /// Guessed from the size of each timestamp, as InfluxDB 3 does: up to 5e9 seconds, up to 5e12 milliseconds, up to
-    /// 5e15 microseconds, else nanoseconds.
+    /// Guessed from the size of each timestamp, as in InfluxDB 3: up to 5e9 seconds, up to 5e12 milliseconds, up to
+    /// 5e15 microseconds, otherwise nanoseconds.
     Auto,
 }
 
@@ -29,7 +29,7 @@ impl Precision {
         })
     }
 
-    /// A timestamp in nanoseconds; `None` if it is beyond what 64 bits hold.
+    /// Converts a timestamp to nanoseconds. Returns `None` if it does not fit 64 bits.
     pub(crate) fn nanoseconds(self, timestamp: i64) -> Option<i64> {
         let unit = match self {
             Self::Unit(unit) => unit,

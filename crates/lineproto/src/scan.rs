@@ -48,8 +48,8 @@ fn without_backslashes<'a>(bytes: &'a [u8], before: &[u8]) -> Cow<'a, [u8]> {
     Cow::Owned(plain)
 }
 
-/// The end of a text, which begins behind its opening quote: the closing quote, and whether there are backslashes.
-/// `None` if it does not end.
+/// Finds the closing quote of a text that starts after its opening quote. Also returns whether there are backslashes.
+/// Returns `None` if there is no closing quote.
 pub(crate) fn text_end(body: &[u8], start: usize) -> Option<(usize, bool)> {
     let (mut at, mut has_escapes) = (start, false);
     loop {

@@ -45,7 +45,7 @@ pub(crate) struct TableRows {
     pub(crate) expected: Vec<(Box<[u8]>, u32)>,
     pub(crate) times: Vec<i64>,
     pub(crate) series: Vec<u32>,
-    /// How many of the fields have values.
+    /// The number of fields that have values.
     pub(crate) active_fields: usize,
 }
 
@@ -56,7 +56,7 @@ pub struct TableBlock {
     pub name: String,
     /// The rows: the time, the tags as dictionaries, and the fields as 64-bit numbers, booleans or text.
     pub rows: RecordBatch,
-    /// How many columns behind the first one, the time, are tags.
+    /// The number of columns after the time that are tags.
     pub tag_count: usize,
 }
 
@@ -172,7 +172,7 @@ impl TableRows {
         }
     }
 
-    /// Takes the rows collected so far; `None` if there are none. `series` has the tags of each series.
+    /// Takes the rows collected so far, or `None` if there are none. `tags_of` returns one tag of a series.
     pub(crate) fn take(&mut self, tags_of: impl Fn(u32, usize) -> u32) -> Option<TableBlock> {
         let times = std::mem::take(&mut self.times);
         let series = std::mem::take(&mut self.series);

@@ -1,4 +1,4 @@
-//! The program and its verbs.
+//! The program and its commands.
 
 use super::copy::{BackupArgs, CopyArgs, RestoreArgs};
 use super::demo::DemoArgs;
@@ -14,23 +14,24 @@ use clap_complete::Shell;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-URL: a path (air.db) or sqlite:PATH; sqlite:DIR?split=slice or sqlite:DIR?shards=N for a directory of many files;
-postgresql://USER@HOST/DATABASE, mariadb:// or mysql:// for a store on a server; memory: for a store that ends with the
-program.
+URL: a path (air.db) or sqlite:PATH; sqlite:DIR?split=slice or sqlite:DIR?shards=N for a
+directory of many files; postgresql://USER@HOST/DATABASE, mariadb:// or mysql:// for a store on a
+server; memory: for a store that ends with the program.
 
 Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 4 verify could not check,
 130 interrupted.
 
-Environment, below the flags: ATSDB_URL (shell, serve), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY,
-ATSDB_TIMEOUT, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), ATSDB_USER_PASSWORD or
-ATSDB_USER_PASSWORD_FILE (of a user that is added), ATSDB_CACHE_DIR (off is none) and
-ATSDB_CACHE_BYTES (pages of servers' stores, kept on this machine), NO_COLOR.
+Environment variables, which flags override: ATSDB_URL (shell, serve), ATSDB_DURABILITY,
+ATSDB_CACHE, ATSDB_MEMORY, ATSDB_TIMEOUT, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (to log in to a
+server), ATSDB_USER_PASSWORD or ATSDB_USER_PASSWORD_FILE (of a user that is added),
+ATSDB_CACHE_DIR and ATSDB_CACHE_BYTES (the cache on this machine for pages of stores on servers;
+ATSDB_CACHE_DIR=off disables it), NO_COLOR.
 
 Examples:
-  atsdb import air.db weather weather.csv        load a file; the table is created from what it shows
+  atsdb import air.db weather weather.csv        load a file; its table is created to fit
   atsdb sql air.db \"SELECT count(*) FROM weather\"
   atsdb sql \"SELECT * FROM 'weather.csv' LIMIT 5\" query a file without a store
-  atsdb air.db                                   the shell; .help tells its commands
+  atsdb air.db                                   the shell; .help lists its commands
   atsdb stats air.db                             rows, bytes, encodings";
 
 /// A time-series store in one SQLite file, or in a database of a server
@@ -56,7 +57,7 @@ pub(crate) struct Cli {
     pub(crate) shell: ShellArgs,
 }
 
-/// The verbs, in the order `--help` lists them.
+/// The commands, in the order of `--help`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run SQL and write its results
@@ -79,7 +80,7 @@ pub(crate) enum Command {
     Retain(ChangeArgs),
     /// Compute the stale rows of a rollup, or of all, now
     Rollup(RollupArgs),
-    /// Say what in a store is slow, large or risky, and the statement that changes it
+    /// Report what is slow, large or risky in a store, and the statement that fixes it
     Doctor(DoctorArgs),
     /// Read everything and report damage; exit code 2 if there is damage, 4 if it could not be checked
     Verify(VerifyArgs),
@@ -89,13 +90,13 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Restore a backup into a store
     Restore(RestoreArgs),
-    /// Make the store available to other programs until the process is asked to end
+    /// Make a store available to other programs until the process is stopped
     Serve(ServeArgs),
     /// Add, list and drop the users of a store that is served, and their tokens
     User(UserArgs),
     /// Measure databases side by side
     Lab(LabArgs),
-    /// Show the main job on two files: load, compare with plain SQLite, ask, draw
+    /// Load two example files, compare with plain SQLite, query, and draw a chart
     Demo(DemoArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
@@ -147,7 +148,7 @@ pub(crate) struct SqlArgs {
     /// How results are written [default: what -o ends with, else table]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
-    /// Write results to a file, which appears when it is complete; - is stdout
+    /// Write results to a file, which appears only when it is complete; - is stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Bind $NAME in the statements to a value; may be repeated
@@ -186,7 +187,7 @@ pub(crate) struct ExportArgs {
     /// Write the result of one query instead of a table
     #[arg(short, long, value_name = "SQL")]
     pub(crate) query: Option<String>,
-    /// The file to write, which appears when it is complete; - is stdout
+    /// The file to write, which appears only when it is complete; - is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
     /// How rows are written [default: what -o ends with; csv on stdout]
@@ -214,12 +215,12 @@ Examples:
 pub(crate) struct StatsArgs {
     #[command(flatten)]
     pub(crate) report: ReportArgs,
-    /// Show the caches instead: hits, misses, bytes, the most bytes
+    /// Show the caches instead: hits, misses, bytes, peak bytes
     #[arg(long, conflicts_with = "table")]
     pub(crate) caches: bool,
 }
 
-/// Arguments of the verbs that change a store and report.
+/// Arguments of the commands that change a store and report.
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArgs {
     #[command(flatten)]
@@ -231,12 +232,12 @@ pub(crate) struct ChangeArgs {
 /// `atsdb verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
---hash prints a hash of each table's rows: the same in every store, whatever their layout there.
+--hash prints a hash of each table's rows, which is the same in every store and every layout.
 
 Exit codes: 0 everything is whole; 2 damage, or there is no store; 4 it could not be checked: no
-file handles, no memory, no space, a server that is gone, a lock that another process holds. Then
-nothing is known of the store: free what was missing, and check again. With --format json such
-findings have is_damage false.
+file handles, no memory, no space, a server that does not answer, a lock that another process
+holds. Then the state of the store is unknown: free what was missing, and verify again. With
+--format json such findings have is_damage false.
 
 Examples:
   atsdb verify air.db
@@ -255,7 +256,7 @@ pub(crate) struct VerifyArgs {
 #[command(after_help = "\
 It looks for too many or too wide slices, chunks that are not sealed, repeated texts without a
 dictionary, dictionaries that are almost full, settings of the server that weaken a promise, and
-missing backups. It changes nothing, and ends with 0 whatever it finds.
+missing backups. It changes nothing, and its exit code is 0 whatever it finds.
 
 Examples:
   atsdb doctor air.db
@@ -274,7 +275,8 @@ pub(crate) struct DoctorArgs {
 /// `atsdb rollup`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A rollup is always right: a query computes its stale rows. If they are computed before, the query is faster.
+A rollup is always correct: a query computes stale rows itself. It is faster if they have been
+computed before.
 
 Examples:
   atsdb rollup air.db

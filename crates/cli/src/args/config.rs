@@ -1,4 +1,4 @@
-//! The file of `atsdb serve --config`: flags by their names, below the environment and the command line.
+//! The file of `atsdb serve --config`: flags by their names. The environment and the command line override it.
 //!
 //! It is TOML without tables: a name, `=`, and a text, a number, `true` or `false` on each line.
 
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The command with the settings of the file as its defaults, if the arguments are of `serve` and name a file.
+/// Returns the command with the settings of the file as its defaults, if the arguments run `serve` and name a file.
 pub(super) fn with_config(command: Command, arguments: &[OsString]) -> Result<Command> {
     if arguments.get(1).is_none_or(|verb| verb != "serve") {
         return Ok(command);
@@ -21,7 +21,7 @@ pub(super) fn with_config(command: Command, arguments: &[OsString]) -> Result<Co
     apply(command, &path, &text)
 }
 
-/// The file that the arguments name, or else the environment.
+/// The settings file that the arguments name, or else the environment.
 fn path_of(arguments: &[OsString]) -> Option<PathBuf> {
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
@@ -29,7 +29,7 @@ fn path_of(arguments: &[OsString]) -> Option<PathBuf> {
         match argument {
             "--" => break,
             "--config" => return arguments.next().map(PathBuf::from),
-            // What help shows does not depend on a file.
+            // Help does not depend on a file.
             "--help" | "-h" => return None,
             _ => {}
         }
@@ -43,7 +43,7 @@ fn path_of(arguments: &[OsString]) -> Option<PathBuf> {
 fn apply(mut command: Command, path: &Path, text: &str) -> Result<Command> {
     let wrong = |line: usize, what: String| Error::usage(format!("{} line {line}: {what}", path.display()));
     let serve = command.find_subcommand("serve").ok_or_else(|| Error::usage("no command named serve"))?;
-    // The names of flags, whether they are switches, and by which ids the parser knows them.
+    // Each flag's name, whether it is a switch, and its id in the parser.
     let known: Vec<(String, bool, Id)> = serve
         .get_arguments()
         .filter(|argument| !["config", "help", "version"].contains(&argument.get_id().as_str()))
@@ -65,7 +65,7 @@ fn apply(mut command: Command, path: &Path, text: &str) -> Result<Command> {
             });
         };
         if !seen.insert(name.clone()) {
-            return Err(wrong(line, format!("{name} stands there twice")));
+            return Err(wrong(line, format!("{name} is set twice")));
         }
         let is_truth = value == "true" || value == "false";
         if *is_switch != is_truth {
@@ -75,7 +75,7 @@ fn apply(mut command: Command, path: &Path, text: &str) -> Result<Command> {
         // The parser needs texts that live as long as the program.
         let default: &'static str = Box::leak(value.into_boxed_str());
         let with_default = |argument: Arg| argument.required(false).default_value(default);
-        // Nothing else is parsed with it, so that its error is the line's.
+        // Parses this value alone, so that the error is about this line.
         if let Some(argument) = argument_of_serve(&command, id) {
             let check = Command::new("check").arg(with_default(argument).env(None::<&str>));
             if let Err(error) = check.try_get_matches_from(["check"]) {
@@ -93,21 +93,21 @@ fn argument_of_serve(command: &Command, id: &Id) -> Option<Arg> {
     command.find_subcommand("serve")?.get_arguments().find(|argument| argument.get_id() == id).cloned()
 }
 
-/// The name and the value of a line; nothing for an empty one.
+/// The name and the value of a line, or None for an empty line or a comment.
 fn setting(line: &str) -> std::result::Result<Option<(String, String)>, String> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
     if line.starts_with('[') {
-        return Err("there are no tables: write name = value".to_owned());
+        return Err("tables are not supported: write name = value".to_owned());
     }
     let (name, rest) = line.split_once('=').ok_or_else(|| "write name = value".to_owned())?;
     let (name, rest) = (name.trim(), rest.trim());
     let (value, after) = match rest.chars().next() {
         Some('"') => basic_string(&rest[1..])?,
         Some('\'') => {
-            let (value, after) = rest[1..].split_once('\'').ok_or_else(|| "a text does not end".to_owned())?;
+            let (value, after) = rest[1..].split_once('\'').ok_or_else(|| "a text has no closing quote".to_owned())?;
             (value.to_owned(), after)
         }
         _ => {
@@ -115,7 +115,7 @@ fn setting(line: &str) -> std::result::Result<Option<(String, String)>, String> 
             let value = rest[..end].trim();
             let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
             if !is_number && value != "true" && value != "false" {
-                return Err(format!("{value:?} is no value: write a text in quotes, a number, true or false"));
+                return Err(format!("{value:?} is not a value: write a text in quotes, a number, true or false"));
             }
             (value.replace('_', ""), &rest[end..])
         }
@@ -123,11 +123,11 @@ fn setting(line: &str) -> std::result::Result<Option<(String, String)>, String> 
     let after = after.trim();
     match after.is_empty() || after.starts_with('#') {
         true => Ok(Some((name.to_owned(), value))),
-        false => Err(format!("{after:?} behind the value")),
+        false => Err(format!("{after:?} follows the value: a line sets one value")),
     }
 }
 
-/// A text up to its quote, with TOML's escapes, and what follows.
+/// Reads a text up to its closing quote, with TOML's escapes. Also returns the rest of the line.
 fn basic_string(text: &str) -> std::result::Result<(String, &str), String> {
     let mut value = String::new();
     let mut letters = text.char_indices();
@@ -138,12 +138,12 @@ fn basic_string(text: &str) -> std::result::Result<(String, &str), String> {
                 Some((_, 'n')) => '\n',
                 Some((_, 't')) => '\t',
                 Some((_, escaped @ ('"' | '\\'))) => escaped,
-                _ => return Err("an escape that is none of \\\\, \\\", \\n, \\t".to_owned()),
+                _ => return Err("unknown escape: write \\\\, \\\", \\n or \\t".to_owned()),
             }),
             other => value.push(other),
         }
     }
-    Err("a text does not end".to_owned())
+    Err("a text has no closing quote".to_owned())
 }
 
 #[cfg(test)]
@@ -177,13 +177,13 @@ mod tests {
         for (text, expected) in [
             ("\nlog-slowly = \"1s\"", "air.toml line 2: no setting named log-slowly"),
             ("config = \"b\"", "line 1: no setting named config"),
-            ("[server]", "line 1: there are no tables"),
+            ("[server]", "line 1: tables are not supported"),
             ("pg", "line 1: write name = value"),
-            ("pg = off", "line 1: \"off\" is no value"),
-            ("pg = \"off", "line 1: a text does not end"),
-            ("pg = 'off' x", "line 1: \"x\" behind the value"),
-            ("pg = \"\\x\"", "line 1: an escape"),
-            ("pg = 'off'\npg = 'off'", "line 2: pg stands there twice"),
+            ("pg = off", "line 1: \"off\" is not a value"),
+            ("pg = \"off", "line 1: a text has no closing quote"),
+            ("pg = 'off' x", "line 1: \"x\" follows the value"),
+            ("pg = \"\\x\"", "line 1: unknown escape"),
+            ("pg = 'off'\npg = 'off'", "line 2: pg is set twice"),
             ("read-only = 'yes'", "line 1: read-only takes true or false, not yes"),
             ("pg = true", "line 1: pg takes a text or a number, not true"),
             ("connections = 'many'", "line 1: invalid value 'many' for '--connections <N>'"),

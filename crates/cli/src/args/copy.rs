@@ -5,17 +5,17 @@ use super::store::{StoreArgs, WriteArgs};
 use atsdb::Moment;
 use clap::Args;
 
-/// How a copy treats its target.
+/// Flags for the target of a copy.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
-    /// Replace tables of the same names, and copies that were changed since
+    /// Replace tables of the same names, and copies that were changed after the last copy
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Leave other tables of the target as they are, instead of refusing a target that has some
     #[arg(long)]
     pub(crate) allow_non_empty: bool,
-    /// Do not check the source's structures before, nor read back what was written before it becomes visible; saves
-    /// time where the target is far away, and saves what can be read of a damaged store
+    /// Skip checking the source, and reading back the target; faster on a slow link, and also copies what is readable
+    /// from a damaged store
     #[arg(long)]
     pub(crate) no_verify: bool,
 }
@@ -23,12 +23,13 @@ pub(crate) struct TargetArgs {
 /// `atsdb copy`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Chunks are copied as they are, at the speed of the slower store, while others write: a copy is one moment of all tables.
-A repeated copy moves only what is new. An interrupted copy is resumed by the next one. The target shows all or nothing.
+Chunks are copied as they are, at the speed of the slower store, while others write: a copy shows
+all tables at one moment. A repeated copy moves only what is new. An interrupted copy is resumed
+by the next one. The target shows all or nothing.
 
 Examples:
   atsdb copy air.db postgresql://me@localhost/air          move to a server
-  atsdb copy air.db /backup/air.db                         again every night: only what is new
+  atsdb copy air.db /backup/air.db                         every night: copies only what is new
   atsdb copy air.db part.db weather --from 2024-01-01 --to 2024-02-01")]
 pub(crate) struct CopyArgs {
     /// The store to copy: a path or another URL
@@ -55,9 +56,10 @@ pub(crate) struct CopyArgs {
 /// `atsdb backup`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-DST is a directory, s3://BUCKET/PREFIX, or another store's URL, which then becomes a copy. In a directory or bucket any
-number of backups share what they have in common; a backup is whole or does not exist. S3 is set up by the usual
-environment variables: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL.
+DST is a directory, s3://BUCKET/PREFIX, or another store's URL, which then becomes a copy. In a
+directory or bucket any number of backups share what they have in common; a backup is whole or
+does not exist. S3 is configured by the usual environment variables: AWS_ACCESS_KEY_ID,
+AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL.
 
 Examples:
   atsdb backup air.db /backup/air --keep 7
@@ -108,13 +110,13 @@ pub(crate) struct RestoreArgs {
     /// Tables, views and rollups to restore [default: all]
     #[arg(value_name = "TABLE")]
     pub(crate) tables: Vec<String>,
-    /// Restore the newest backup of this time (UTC) or before [default: the newest]
+    /// Restore the newest backup that is not later than this time (UTC) [default: the newest]
     #[arg(long, value_name = "TIME", conflicts_with = "backup")]
     pub(crate) at: Option<String>,
-    /// Restore the backup of this id, as atsdb backup --list shows it
+    /// Restore the backup with this id, which atsdb backup --list shows
     #[arg(long, value_name = "ID", conflicts_with = "of")]
     pub(crate) backup: Option<String>,
-    /// Restore a backup of this store: its URL, or the first digits of its number, as atsdb backup --list shows them;
+    /// Restore a backup of this store: its URL, or the first digits of its number, which atsdb backup --list shows;
     /// required if there are backups of several stores
     #[arg(long = "store", value_name = "STORE")]
     pub(crate) of: Option<String>,

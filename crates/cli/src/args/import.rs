@@ -7,8 +7,9 @@ use std::path::PathBuf;
 /// `atsdb import`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-All files together are one batch: all of it becomes visible, or nothing. Types, time, mapped columns and \
-slice width are chosen from the files, and the CREATE TABLE is printed; a flag overrides what it names.
+All files together are one batch: all of it becomes visible, or nothing. Types, time, mapped
+columns and slice width are chosen from the files, and the CREATE TABLE is printed. Flags override
+these choices.
 
 Examples:
   atsdb import air.db weather weather.csv
@@ -22,12 +23,13 @@ Examples:
 pub(crate) struct ImportArgs {
     /// The store: a path or another URL; created if it does not exist
     pub(crate) url: String,
-    /// The table; if it does not exist, it is created from what the files show
+    /// The table; if it does not exist, it is created to fit the files
     pub(crate) table: String,
     /// The files, together one batch: names, patterns such as 'logs/*.csv', folders; - is stdin
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The time: a column, or several as date,clock or year,month,day,hour; none makes a plain table
+    /// The time: a column, or several, such as date,clock or year,month,day,hour; none: create a table without a time
+    /// column
     #[arg(long, value_name = "COL,...", value_delimiter = ',')]
     pub(crate) time: Vec<String>,
     /// What integer times count since 1970-01-01
@@ -54,7 +56,7 @@ pub(crate) struct ImportArgs {
     /// Skip bad records and report them, instead of refusing the import
     #[arg(long)]
     pub(crate) skip_bad: bool,
-    /// Create the table that the files show, and import nothing
+    /// Create the table that fits the files, and import nothing
     #[arg(long, conflicts_with = "batch_id")]
     pub(crate) create_only: bool,
     /// The format of the files [default: detected for each]
@@ -66,25 +68,25 @@ pub(crate) struct ImportArgs {
     /// The first record is data: columns are named column1, column2, ...
     #[arg(long)]
     pub(crate) no_header: bool,
-    /// How many lines stand before the header, or before the first record [default: titles and comments are detected]
+    /// How many lines come before the header, or before the first record [default: titles and comments are detected]
     #[arg(long, value_name = "LINES")]
     pub(crate) skip: Option<u64>,
-    /// Quotes are text, and enclose nothing
+    /// Treat quotes as ordinary characters
     #[arg(long)]
     pub(crate) no_quotes: bool,
-    /// The list in a JSON document that holds the records, as data or result.items; '' is the document itself
+    /// The list in a JSON document that holds the records, such as data or result.items; '' is the document itself
     #[arg(long, value_name = "NAME")]
     pub(crate) path: Option<String>,
-    /// The columns to read, in any order; NEW=OLD renames; without a header these are the names of the fields
+    /// The columns to read, in any order; NEW=OLD renames; without a header, the names of all fields in order
     #[arg(long, value_name = "COL|NEW=OLD,...", value_delimiter = ',')]
     pub(crate) columns: Vec<String>,
     /// Columns to leave out
     #[arg(long, value_name = "COL,...", value_delimiter = ',')]
     pub(crate) omit: Vec<String>,
-    /// The comma in numbers such as 1,234 is the decimal one, if no other number of the column decides it
+    /// Read the comma in numbers such as 1,234 as a decimal comma, if no other number of the column decides it
     #[arg(long)]
     pub(crate) decimal_comma: bool,
-    /// The zone of times without one, as Europe/Berlin or +02:00 [default: UTC]
+    /// The zone of times without one, such as Europe/Berlin or +02:00 [default: UTC]
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
     /// How dates such as 03/04/2024 are read, if the files do not decide it
@@ -93,10 +95,10 @@ pub(crate) struct ImportArgs {
     /// Add a column with each file's name, without folder and endings
     #[arg(long, value_name = "NAME")]
     pub(crate) file_column: Option<String>,
-    /// Show the CREATE TABLE, the first rows, and what would be NULL or refused, and store nothing
+    /// Show the CREATE TABLE, the first rows, and which values would be NULL or refused; store nothing
     #[arg(long, conflicts_with_all = ["create_only", "batch_id"])]
     pub(crate) dry_run: bool,
-    /// Import files that this table got before, too
+    /// Import files even if this table already has them
     #[arg(long)]
     pub(crate) again: bool,
     /// An id for the batch: a batch that is sent twice counts once

@@ -10,7 +10,7 @@ pub(crate) struct LabArgs {
     pub(crate) command: LabCommand,
 }
 
-/// The verbs of the lab.
+/// The commands of the lab.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
     /// List the workloads and the contestants, and which can run here
@@ -19,23 +19,23 @@ pub(crate) enum LabCommand {
     Run(LabRunArgs),
     /// Show the results of an earlier run, or compare two
     Report(LabReportArgs),
-    /// Measure your own file, and say which database suits it
+    /// Measure your own file, and recommend a database for it
     Advise(LabAdviseArgs),
 }
 
-/// Servers that run already.
+/// Running servers to measure.
 #[derive(Debug, Args)]
 pub(crate) struct LabServerArgs {
-    /// A server that runs already: mariadb, mariadb-rocksdb, mysql or postgres, and the URL of an empty database of the
-    /// lab's own
+    /// A running server: mariadb, mariadb-rocksdb, mysql or postgres, and the URL of an empty database for the lab
+    /// alone
     ///
-    /// Also by the variables ATSDB_LAB_MARIADB_URL, ATSDB_LAB_MYSQL_URL and ATSDB_LAB_POSTGRES_URL, which no list of
-    /// processes shows.
+    /// The variables ATSDB_LAB_MARIADB_URL, ATSDB_LAB_MYSQL_URL and ATSDB_LAB_POSTGRES_URL do the same, and do not
+    /// appear in process listings.
     #[arg(long = "url", value_name = "SERVER=URL")]
     pub(crate) urls: Vec<String>,
 }
 
-/// Who is measured, how often, and with which durability.
+/// Which contestants are measured, how often, and with which durability.
 #[derive(Debug, Args)]
 pub(crate) struct LabHowArgs {
     /// The contestants [default: all that are present]
@@ -55,7 +55,7 @@ pub(crate) struct LabHowArgs {
     /// Drop the databases that an earlier run left on a server named by --url
     #[arg(long)]
     pub(crate) overwrite_databases: bool,
-    /// The folder for scratch data, which is removed [default: the system's temporary folder]
+    /// The folder for temporary data, which is removed afterwards [default: the system's temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -94,8 +94,7 @@ Examples:
 pub(crate) struct LabRunArgs {
     /// The workloads [default: all]
     pub(crate) names: Vec<String>,
-    /// Rows of each workload, or of one by its name: 100000, or pinger=50000,split=200000 [default: each workload's
-    /// own]
+    /// Rows of each workload, or of the named ones: 100000, or pinger=50000,split=200000 [default: each workload's own]
     #[arg(long, value_name = "COUNT|NAME=COUNT,...", value_delimiter = ',')]
     pub(crate) rows: Vec<String>,
     /// Run the published size of each workload, which may take hours

@@ -1,4 +1,4 @@
-//! Reading the command line, and the messages for one that cannot be read.
+//! Parses the command line, and reports errors in it.
 
 use crate::args::cli::Cli;
 use crate::args::config::with_config;
@@ -11,7 +11,7 @@ use clap::{CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Reads the command line. Help and version are printed here, and end the program with success.
+/// Parses the command line. Help and version are printed here, and end the program with success.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
     let command = match with_config(Cli::command(), arguments) {
         Ok(command) => command,
@@ -35,8 +35,8 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
     }
 }
 
-/// An error if the first word looks like a misspelt verb. A store may be called anything, so a word is taken for
-/// a verb only when no file has its name and it looks like no path or URL.
+/// Returns an error if the first word looks like a misspelt command. A store may have any name, so a word counts as a
+/// command only if no file has this name and it does not look like a path or URL.
 fn misspelt_verb(arguments: &[OsString], is_shell: bool) -> Option<Error> {
     let word = arguments.get(1)?.to_str()?;
     let command = Cli::command();
@@ -57,7 +57,7 @@ fn misspelt_verb(arguments: &[OsString], is_shell: bool) -> Option<Error> {
     }
 }
 
-/// An error of clap, in the form of all others.
+/// Reports an error of clap in the form of all other errors.
 fn report_usage(error: clap::Error) -> u8 {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);

@@ -1,4 +1,4 @@
-//! Arguments of the verbs that report.
+//! Arguments of the commands that report.
 
 use super::store::StoreArgs;
 use clap::{Args, ValueEnum};
@@ -13,7 +13,7 @@ pub(crate) enum ReportFormat {
     Json,
 }
 
-/// Arguments of the verbs that read and report.
+/// Arguments of the commands that read and report.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     /// The store: a path or another URL

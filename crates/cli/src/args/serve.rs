@@ -9,25 +9,28 @@ use std::path::PathBuf;
 /// `atsdb serve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The server is ready when GET /ready on the http address answers 200. It prints one line for each address when it
-listens there, with the port that it got where 0 was asked for.
+The server is ready when GET /ready on the http address answers 200. It prints one line for each
+address it listens on, with the port that was chosen, if you asked for port 0.
 
-While the store has no users (atsdb user add), everybody who reaches an address may do everything, and only addresses of
-this machine are taken. Others need users, and TLS by --tls-cert and --tls-key.
+While the store has no users (atsdb user add), everybody who reaches an address may do everything,
+and only addresses of this machine are accepted. Other addresses need users, and TLS by --tls-cert
+and --tls-key.
 
-SIGHUP reads users and the certificate again. SIGTERM and Ctrl-C end it: nothing is accepted any more, what has been
-begun has --drain to end, is cancelled then, and the exit code is 0. A second one ends the process at once.
+SIGHUP reloads the users and the certificate. SIGTERM and Ctrl-C stop the server: new connections
+are refused. Running work may finish within --drain; the rest is cancelled, and the exit code is
+0. A second signal ends the process at once.
 
-Every flag but --help may also come from the environment, as ATSDB_LOG_SLOW=500ms, and from a file that --config names.
-A flag goes before the environment, and the environment before the file. A line of the file is a flag's name and its
-value in TOML, the store is url:
+Every flag but --help can also be set in the environment, such as ATSDB_LOG_SLOW=500ms, and in a
+file that --config names. Flags override the environment, which overrides the file. A line of the
+file is a flag's name and its value in TOML; the store is url:
 
   url = \"air.db\"             # a comment
   log-slow = \"500ms\"
   connections = 200
   read-only = true
 
-The log goes to stderr. It has no passwords, tokens, or values of parameters; literals in statements are shown as ?.
+The log goes to stderr. It has no passwords, tokens, or values of parameters; literals in
+statements are shown as ?.
 
 Examples:
   atsdb serve air.db
@@ -40,16 +43,16 @@ pub(crate) struct ServeArgs {
     /// The store: a path or another URL; created if it does not exist
     #[arg(env = "ATSDB_URL", hide_env = true)]
     pub(crate) url: String,
-    /// Read settings from this file, which flags and the environment go before
+    /// Read settings from this file; flags and environment variables override it
     #[arg(long, value_name = "FILE", env = "ATSDB_CONFIG", hide_env = true)]
     pub(crate) config: Option<PathBuf>,
-    /// Speak PostgreSQL's protocol on this address; off is nowhere
+    /// Speak PostgreSQL's protocol on this address; off disables it
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:5433", env = "ATSDB_PG", hide_env = true)]
     pub(crate) pg: String,
-    /// Speak HTTP on this address; off is nowhere
+    /// Speak HTTP on this address; off disables it
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8086", env = "ATSDB_HTTP", hide_env = true)]
     pub(crate) http: String,
-    /// Encrypt connections with this certificate, in PEM; those that vouch for it follow in the same file
+    /// Encrypt connections with this certificate, in PEM; the file may also contain the intermediate certificates
     #[arg(long, value_name = "FILE", env = "ATSDB_TLS_CERT", hide_env = true)]
     pub(crate) tls_cert: Option<PathBuf>,
     /// The certificate's private key, in PEM
@@ -58,7 +61,7 @@ pub(crate) struct ServeArgs {
     /// Accept at most this many connections of each protocol
     #[arg(long, value_name = "N", default_value_t = 1_000, env = "ATSDB_CONNECTIONS", hide_env = true)]
     pub(crate) connections: usize,
-    /// Let what has been begun end for this long when the server is asked to end, as 30s
+    /// At shutdown, wait this long for running work to finish, such as 30s
     #[arg(long, value_name = "TIME", default_value = "30s", env = "ATSDB_DRAIN", hide_env = true)]
     pub(crate) drain: String,
     /// Refuse to change the store
@@ -69,13 +72,13 @@ pub(crate) struct ServeArgs {
     #[arg(value_parser = PossibleValuesParser::new(LogFormat::ALL.map(LogFormat::name)).map(format_named))]
     #[arg(hide_possible_values = true)]
     pub(crate) log: LogFormat,
-    /// Log errors of the server, also failed logins and slow statements (warn), its start and end (info), connections
-    /// and what clients did wrong (debug), or nothing (off)
+    /// Log the server's errors (error), also failed logins and slow statements (warn), start and end (info),
+    /// connections and clients' errors (debug), or nothing (off)
     #[arg(long, value_name = "LEVEL", default_value = "warn", env = "ATSDB_LOG_LEVEL", hide_env = true)]
     #[arg(value_parser = PossibleValuesParser::new(LogLevel::ALL.map(LogLevel::name)).map(level_named))]
     #[arg(hide_possible_values = true)]
     pub(crate) log_level: LogLevel,
-    /// Log statements that take at least this long, as 500ms
+    /// Log statements that take at least this long, such as 500ms
     #[arg(long, value_name = "TIME", env = "ATSDB_LOG_SLOW", hide_env = true)]
     pub(crate) log_slow: Option<String>,
     #[command(flatten)]

@@ -1,8 +1,8 @@
-//! Whether an argument is SQL or a name.
+//! Distinguishes SQL from names.
 
 use std::path::Path;
 
-/// Words that statements begin with.
+/// The first words of statements. Those that only read come first.
 pub(crate) const VERBS: [&str; 31] = [
     "SELECT",
     "WITH",
@@ -37,10 +37,10 @@ pub(crate) const VERBS: [&str; 31] = [
     "MERGE",
 ];
 
-/// Of these, how many only read.
+/// The number of [`VERBS`] that only read.
 pub(crate) const READING: usize = 12;
 
-/// Whether an argument is SQL and no name: a verb with something behind it, and no file is called so.
+/// Whether an argument is SQL: it begins with a verb, has more words, and is not the name of a file.
 pub(crate) fn is_sql(text: &str) -> bool {
     let word = first_word(text);
     let rest = text.trim_start().get(word.len()..).unwrap_or("");

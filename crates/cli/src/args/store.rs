@@ -1,4 +1,4 @@
-//! Flags that say how a store is opened.
+//! Flags for opening a store.
 
 use clap::Args;
 
@@ -6,10 +6,10 @@ use clap::Args;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Resources")]
 pub(crate) struct StoreArgs {
-    /// Keep at most this many bytes of decoded columns, as 256MiB [default: 64MiB]
+    /// Cache at most this much of decoded columns, such as 256MiB [default: 64MiB]
     #[arg(long, value_name = "BYTES", env = "ATSDB_CACHE", hide_env = true)]
     pub(crate) cache: Option<String>,
-    /// Let queries use at most this much memory, as 1GiB; they sort and join on disk beyond [default: 1GiB]
+    /// Let queries use at most this much memory, such as 1GiB; larger sorts and joins spill to disk [default: 1GiB]
     #[arg(long, value_name = "BYTES", env = "ATSDB_MEMORY", hide_env = true)]
     pub(crate) memory: Option<String>,
 }
@@ -18,7 +18,7 @@ pub(crate) struct StoreArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Resources")]
 pub(crate) struct QueryArgs {
-    /// Stop a query that takes longer, as 500ms, 30s, 5min or 1h [default: as long as it takes]
+    /// The time limit of a query, such as 500ms, 30s, 5min or 1h [default: no limit]
     #[arg(long, value_name = "TIME", env = "ATSDB_TIMEOUT", hide_env = true)]
     pub(crate) timeout: Option<String>,
 }

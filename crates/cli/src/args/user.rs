@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// `atsdb user`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Users are kept in the store that atsdb serve serves. Once there is one, every client must say who it is. A running
-server follows changes within two seconds, or at once when it gets SIGHUP.
+Users are kept in the store that atsdb serve serves. Once there is one, every client must log in.
+A running server follows changes within two seconds, or at once when it gets SIGHUP.
 
 Examples:
   atsdb user add air.db anna --role admin
@@ -21,10 +21,10 @@ pub(crate) struct UserArgs {
     pub(crate) command: UserCommand,
 }
 
-/// The verbs about users.
+/// The commands for users.
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
-    /// Add a user, with a password or with tokens alone
+    /// Add a user, with a password or only with tokens
     Add(UserAddArgs),
     /// List the users, their roles and the names of their tokens
     List(UserListArgs),
@@ -34,18 +34,18 @@ pub(crate) enum UserCommand {
     Password(UserPasswordArgs),
     /// Give a user another role
     Role(UserRoleArgs),
-    /// Make a token for a user, and print it: the only time that it is shown
+    /// Make a token for a user and print it; it is not shown again
     Token(UserTokenArgs),
     /// Revoke a token of a user
     Revoke(UserRevokeArgs),
 }
 
-/// Which store, and which user.
+/// The store and the user.
 #[derive(Debug, Args)]
 pub(crate) struct UserNameArgs {
     /// The store: a path or another URL
     pub(crate) url: String,
-    /// The user, in which case counts
+    /// The name of the user (case-sensitive)
     pub(crate) user: String,
     #[command(flatten)]
     pub(crate) write: WriteArgs,
@@ -53,7 +53,7 @@ pub(crate) struct UserNameArgs {
     pub(crate) store: StoreArgs,
 }
 
-/// Where a password comes from.
+/// The source of a password.
 #[derive(Debug, Args)]
 pub(crate) struct NewPasswordArgs {
     /// Read the password from the first line of a file; - is stdin [default: the variable ATSDB_USER_PASSWORD, the file
@@ -72,7 +72,7 @@ pub(crate) struct UserAddArgs {
     pub(crate) role: String,
     #[command(flatten)]
     pub(crate) password: NewPasswordArgs,
-    /// Give the user no password: tokens alone
+    /// Give the user no password, only tokens
     #[arg(long, conflicts_with = "password_file")]
     pub(crate) no_password: bool,
 }
@@ -113,7 +113,7 @@ pub(crate) struct UserRoleArgs {
 pub(crate) struct UserTokenArgs {
     #[command(flatten)]
     pub(crate) name: UserNameArgs,
-    /// Name the token, by which it is listed and revoked
+    /// The name by which the token is listed and revoked
     #[arg(long = "name", value_name = "NAME", default_value = "default")]
     pub(crate) label: String,
 }

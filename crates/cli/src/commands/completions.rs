@@ -5,7 +5,7 @@ use crate::args::{Cli, CompletionsArgs};
 use atsdb::{Error, Result};
 use clap::CommandFactory;
 
-/// Prints it.
+/// Prints the script.
 pub(super) fn run(args: &CompletionsArgs) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "atsdb", &mut script);

@@ -63,7 +63,7 @@ pub(crate) fn save(database: &Database, url: &str) -> Result<String> {
     database.copy_to(url, &CopyOptions::default()).map(|report| in_words(&report))
 }
 
-/// `.load`: what another store, or the newest backup, holds into the open one.
+/// `.load`: copies another store, or the newest backup, into the open one.
 pub(crate) fn load(database: &Database, url: &str) -> Result<String> {
     let options = CopyOptions { allow_non_empty: true, ..CopyOptions::default() };
     if atsdb::is_archive(url) {

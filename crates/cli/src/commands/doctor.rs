@@ -13,10 +13,10 @@ use serde::Serialize;
 /// If there are many slices with fewer rows, opening them costs more than reading them.
 const ROWS_PER_SLICE_MIN: u64 = 20_000;
 
-/// So few slices are never too many.
+/// Fewer slices are never too many.
 const SLICES_MIN: u64 = 100;
 
-/// The rows of a slice that is as narrow as it should be.
+/// The target number of rows in a slice.
 const ROWS_PER_SLICE_WANTED: u64 = 400_000;
 
 /// Slices of more rows are rewritten as a whole when late rows arrive, and retention drops them only as a whole.
@@ -25,10 +25,10 @@ const ROWS_PER_SLICE_MAX: u64 = 100_000_000;
 /// This number of unsealed chunks is normal while rows arrive.
 const FRESH_CHUNKS_MAX: u64 = 200;
 
-/// Values of a column that are looked at for how many of them differ.
+/// The number of values that are sampled to count the distinct values of a column.
 const SAMPLE_ROWS: usize = 100_000;
 
-/// Texts that occur so often on average belong into a dictionary.
+/// A column whose texts occur at least this often on average should be mapped.
 const REPEATS_MIN: u64 = 50;
 
 /// The fraction of a dictionary that may be used without a warning.
@@ -43,7 +43,7 @@ struct Advice {
     fix: String,
 }
 
-/// Looks, and reports.
+/// Examines the store, and prints the findings.
 pub(super) fn run(args: &DoctorArgs) -> Result<()> {
     let DoctorArgs { report: args, backup, query_limits } = args;
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
@@ -142,7 +142,7 @@ fn look_at(database: &Database, session: &Session, url: &str, table: &Table, fou
     Ok(())
 }
 
-/// A problem with the width of slices, and a better width.
+/// Returns the problem with the width of slices, if there is one, and a better width.
 fn slice_advice(width: SliceWidth, stats: &TableStats) -> Option<(String, SliceWidth)> {
     let rows = stats.rows / stats.slices.max(1);
     let hours = |width: SliceWidth| match width {
@@ -166,13 +166,13 @@ fn slice_advice(width: SliceWidth, stats: &TableStats) -> Option<(String, SliceW
     None
 }
 
-/// The width of a dictionary that pays.
+/// Returns the width of a dictionary, if one would save space.
 fn map_advice(count: u64, distinct: u64) -> Option<MapWidth> {
     let pays = distinct > 0 && count >= 1_000 && distinct * REPEATS_MIN <= count;
     pays.then_some(if distinct <= 16 { MapWidth::U8 } else { MapWidth::U16 })
 }
 
-/// The statements that turn a column into a mapped one, by replacing it with a new column.
+/// The statements that replace a column by a mapped one.
 fn map_fix(table: &str, column: &str, width: MapWidth) -> String {
     let (new, map) = (format!("{column}_mapped"), width.name());
     let (table, old, fresh) = (quoted(table), quoted(column), quoted(&new));
@@ -197,7 +197,7 @@ fn dictionary_advice(column: &str, width: MapWidth, used: u64) -> Option<(String
     is_full.then(|| (finding(), wider))
 }
 
-/// How many values of a sample are not NULL, and how many of them differ.
+/// The number of values in a sample that are not NULL, and how many of them are distinct.
 fn sample(session: &Session, table: &str, column: &str) -> Result<(u64, u64)> {
     let (table, column) = (quoted(table), quoted(column));
     let numbers = numbers(

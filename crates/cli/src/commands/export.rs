@@ -11,7 +11,7 @@ use atsdb::sql::{Answer, quoted};
 use atsdb::{Database, Error, ErrorKind, Result, ScanRequest};
 use std::path::Path;
 
-/// Writes it.
+/// Writes the rows.
 pub(super) fn run(args: &ExportArgs) -> Result<()> {
     let path = (args.output != Path::new("-")).then_some(args.output.as_path());
     let (format, compression) = format_of(path, args.format)?;
@@ -25,7 +25,8 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
             let snapshot = database.engine().snapshot()?;
             let table = snapshot.table(table)?.clone();
             if table.definition.rollup.is_some() || table.definition.is_in_memory() {
-                // Part of a rollup's rows may be computed only now; rows in memory are no chunks.
+                // A query is needed because stale rows of a rollup are computed now, and rows in memory are not in
+                // chunks.
                 let query = format!("SELECT * FROM {}", quoted(&table.definition.name));
                 return export_query(&database, args, &query, format, path, destination);
             }
@@ -74,7 +75,7 @@ fn export_query(
     }
 }
 
-/// Reports what was written, if it was a file.
+/// Reports the number of rows written to a file.
 fn report(path: Option<&Path>, row_count: u64) {
     let Some(path) = path else { return };
     let bytes = path.metadata().map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 });

@@ -1,4 +1,4 @@
-//! `atsdb man`: the manual, from the same declaration as `--help`.
+//! `atsdb man`: the manual, generated from the same declaration as `--help`.
 
 use crate::args::{Cli, ManArgs};
 use crate::output::destination::{Compression, Destination};

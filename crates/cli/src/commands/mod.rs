@@ -1,4 +1,4 @@
-//! The verbs: one file each, which executes the verb after its arguments are parsed.
+//! The commands: one file each, which executes the command after its arguments are parsed.
 
 mod backup;
 mod completions;

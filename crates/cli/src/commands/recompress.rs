@@ -22,7 +22,7 @@ struct SealedJson {
     durability: &'static str,
 }
 
-/// Seals, and reports what that saved.
+/// Seals the chunks, and reports how much that saved.
 pub(super) fn run(args: &ChangeArgs) -> Result<()> {
     let ChangeArgs { report: args, write } = args;
     let database = settings::open(&args.url, Access::Change, &args.store, Some(write))?;
@@ -68,11 +68,11 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
     }
 }
 
-/// How far it is: the rows that were fresh and are no more.
+/// Returns a description of the progress: the number of rows that have been sealed.
 fn sealing(engine: Engine, tables: Vec<Table>) -> impl Fn() -> String {
     let total = fresh_rows(&engine, &tables).unwrap_or(0);
     move || {
-        // If a store is too busy to answer, the next tick tries again.
+        // If the store is too busy to answer, the next tick retries.
         let fresh = fresh_rows(&engine, &tables).unwrap_or(total);
         let sealed = total.saturating_sub(fresh);
         format!("{} {} of {}", bar(sealed, total), show_count(sealed), show_rows(total))

@@ -1,4 +1,4 @@
-//! `docs/reference/cli.md`, from the same declaration as `--help`.
+//! `docs/reference/cli.md`, generated from the same declaration as `--help`.
 
 use crate::args::Cli;
 use clap::{Command, CommandFactory};

@@ -1,4 +1,4 @@
-//! Code shared by the reporting verbs: choosing tables, printing a table for people or JSON for programs.
+//! Code shared by the reporting commands: choosing tables, printing a table for people or JSON for programs.
 
 use crate::args::{ReportArgs, ReportFormat};
 use crate::output::destination::Destination;
@@ -7,7 +7,7 @@ use atsdb::time::format_time;
 use atsdb::{Engine, Error, Result, Table, TimeUnit};
 use serde::Serialize;
 
-/// The single table that the user named.
+/// The table that the user named, if any.
 pub(super) fn table_of(engine: &Engine, args: &ReportArgs) -> Result<Option<Table>> {
     args.table.as_deref().map(|name| engine.table(name)).transpose()
 }
@@ -33,7 +33,7 @@ pub(super) fn write<T: Serialize>(
     }
 }
 
-/// A value as indented JSON, with a line end.
+/// Formats a value as indented JSON with a line end.
 pub(super) fn json<T: Serialize>(report: &T) -> Result<String> {
     let mut text = serde_json::to_string_pretty(report)
         .map_err(|error| Error::internal(format!("a report is no JSON: {error}")))?;
@@ -48,7 +48,7 @@ pub(super) fn write_text(text: &str) -> Result<()> {
     out.complete()
 }
 
-/// A time in the form for reports, without trailing zeros.
+/// Formats a time for reports, without trailing zeros.
 pub(super) fn show_time(time: Option<i64>, unit: TimeUnit) -> Option<String> {
     let mut text = format_time(time?, unit);
     for zeros in [".000000000Z", ".000000Z", ".000Z"] {

@@ -1,4 +1,4 @@
-//! `atsdb restore`: a backup to a store.
+//! `atsdb restore`: restores a backup into a store.
 
 use super::copy::{in_words, open_target, watched};
 use crate::args::RestoreArgs;

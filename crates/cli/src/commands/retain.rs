@@ -17,14 +17,14 @@ struct DroppedJson {
     bytes: u64,
 }
 
-/// Drops them, and reports how much was dropped.
+/// Drops the slices, and reports how much was dropped.
 pub(super) fn run(args: &ChangeArgs) -> Result<()> {
     let ChangeArgs { report: args, write } = args;
     let database = settings::open(&args.url, Access::Change, &args.store, Some(write))?;
     let engine = database.engine();
     let table = report::table_of(engine, args)?;
     let ticker = Ticker::new(|| "dropping what has expired".to_owned());
-    // Rows that a rollup does not have yet would stay.
+    // A stale rollup would keep rows of the slices, so the rollups are computed first.
     let session = database.session(SessionOptions::default())?;
     for (rollup, source) in session.rollups(None)? {
         if table.as_ref().is_none_or(|table| same_name(&table.definition.name, &source)) {

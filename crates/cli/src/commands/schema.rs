@@ -6,7 +6,7 @@ use crate::session::settings::{self, Access};
 use atsdb::sql::create_table_sql;
 use atsdb::{Result, TableDefinition};
 
-/// Shows them.
+/// Prints the statements or the definitions.
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
     let tables = report::tables_of(database.engine(), args)?;
@@ -17,7 +17,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     })
 }
 
-/// The statement with its end.
+/// The statement with its semicolon.
 pub(crate) fn statement(definition: &TableDefinition) -> String {
     format!("{};\n", create_table_sql(definition).trim_end_matches(';'))
 }

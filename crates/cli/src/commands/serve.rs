@@ -29,10 +29,10 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
         log: LogOptions { level: args.log_level, format: args.log, slow },
         ..ServerOptions::default()
     };
-    // Before a store is created.
+    // The addresses are opened before a store is created.
     let listening = Listening::open(options)?;
     if listening.is_outside() {
-        // A store that does not exist has no users. It is not created just to find that out.
+        // A store that does not exist has no users, and is not created just to find that out.
         drop(settings::open(&args.url, Access::Read, &args.store, None)?);
     }
     let access = if args.read_only { Access::Read } else { Access::Create };
@@ -43,10 +43,10 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     });
     let server = Server::start(database, listening)?;
     let reloader = server.reloader();
-    // The log says how it went.
+    // The result is logged.
     let _reloading = interrupt::OnHangup::new(move || drop(reloader.reload()));
     announce(&server, args.tls_cert.is_some());
-    // Ends with the signal, as the watch holds the only sender.
+    // Returns at the signal, because the watch then drops the only sender.
     let _ = stopped.recv();
     match server.shutdown(drain)? {
         Drained::Everything => {}

@@ -20,7 +20,7 @@ struct SliceJson {
     time_max: Option<String>,
 }
 
-/// Lists them.
+/// Lists the slices.
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
     let engine = database.engine();

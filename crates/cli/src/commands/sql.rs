@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// The store of statements that need none.
+/// The store for statements that need none.
 const NO_STORE: &str = "memory:";
 
 /// Arguments that were typed without a verb.
@@ -57,7 +57,7 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
         Some(path) => format_of(Some(path), args.format)?,
         None => (args.format.unwrap_or(Format::Table), Compression::None),
     };
-    // An input that is not there is found before the store is created.
+    // A missing input is reported before the store is created.
     let mut script = match (&args.sql, args.file.as_deref()) {
         (Some(_), _) => None,
         (None, Some(path)) if path != Path::new("-") => Some((open(path)?, path.display().to_string())),
@@ -103,7 +103,7 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
     out.complete()
 }
 
-/// Whether a path is a pipe, a device or the like.
+/// Whether a path is a pipe, a device or another special file.
 fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| !metadata.is_file())
 }

@@ -1,4 +1,4 @@
-//! `atsdb stats`: what tables hold and occupy.
+//! `atsdb stats`: the contents and the sizes of tables.
 
 use super::report::{self, show_time};
 use crate::args::{ReportFormat, StatsArgs};
@@ -52,7 +52,7 @@ struct CacheJson {
     bytes_max: u64,
 }
 
-/// Shows it.
+/// Prints the figures.
 pub(super) fn run(args: &StatsArgs) -> Result<()> {
     let StatsArgs { report: args, caches } = args;
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
@@ -82,7 +82,7 @@ pub(crate) fn text(engine: &Engine, table: Option<&Table>) -> Result<String> {
     Ok(text)
 }
 
-/// How the caches do, a line each.
+/// The figures of the caches, one line each.
 pub(crate) fn cache_lines(engine: &Engine) -> String {
     engine.caches().iter().map(cache_line).collect()
 }

@@ -1,4 +1,4 @@
-//! `atsdb tables`: the tables there are.
+//! `atsdb tables`: the tables of a store.
 
 use super::report;
 use crate::args::ReportArgs;
@@ -18,7 +18,7 @@ struct TableJson {
     kind: &'static str,
 }
 
-/// Lists them.
+/// Lists the tables.
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
     let listed: Vec<TableJson> = report::tables_of(database.engine(), args)?.iter().map(listed).collect();

@@ -1,4 +1,4 @@
-//! `atsdb user`: who may use a store that is served.
+//! `atsdb user`: manages the users of a store that is served.
 
 use super::report;
 use crate::args::{NewPasswordArgs, UserArgs, UserCommand, UserListArgs, UserNameArgs};

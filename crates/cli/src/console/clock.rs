@@ -1,4 +1,4 @@
-//! The clocks of the program: how long something took, and what date it is.
+//! The clocks of the program.
 #![expect(clippy::disallowed_methods, reason = "the one place in the program that owns time")]
 
 use std::time::{Instant, SystemTime};

@@ -1,4 +1,4 @@
-//! How the program fails: messages on stderr, `error:` then `hint:`, and the exit code of the error's kind.
+//! Reports errors: messages on stderr, `error:` then `hint:`, and the exit code for the error's kind.
 
 use crate::console::stdout::is_closed;
 use atsdb::{Error, ErrorKind};
@@ -13,11 +13,11 @@ pub(crate) fn report(error: &Error) -> u8 {
     error.kind().exit_code()
 }
 
-/// The exit code of a check that could not be made: nothing is known of the store.
+/// The exit code of an incomplete check: the state of the store is unknown.
 const UNCHECKED: u8 = 4;
 
-/// The same for `verify`, which has a separate exit code if the store could not be checked because a resource was
-/// unavailable.
+/// Like [`report`], for `verify`, which has a separate exit code if the store could not be checked because a resource
+/// was unavailable.
 pub(crate) fn report_check(error: &Error) -> u8 {
     let code = report(error);
     match error.kind() {
@@ -49,7 +49,7 @@ pub(crate) fn warn(text: &str) {
     eprintln!("{bold}warning:{plain} {text}");
 }
 
-/// Whether messages may have colours: on a terminal, and not against `NO_COLOR`.
+/// Whether messages may have colours: stderr is a terminal, and `NO_COLOR` is not set.
 pub(crate) fn is_coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

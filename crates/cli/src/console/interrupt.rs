@@ -1,6 +1,6 @@
-//! Ctrl-C: the first one stops the work at its next safe place, the second one ends the process. SIGTERM and SIGHUP do
-//! the same. Work that has no safe place ends at the first one. For the store this is like a crash, which is as if the
-//! work had not begun.
+//! Ctrl-C: the first one stops the work at its next safe point, the second one ends the process. SIGTERM and SIGHUP do
+//! the same. If the work has no safe point, the first one ends the process. For the store this is like a crash: the
+//! unfinished work has no effect.
 
 use atsdb::{Error, ErrorKind, Result};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
@@ -19,11 +19,11 @@ type StopWork = Box<dyn Fn() + Send>;
 /// Exit code of a program that Ctrl-C ended.
 pub(crate) const EXIT_CODE: i32 = 130;
 
-/// Begins to listen. Without it Ctrl-C ends the process as the system does it. Signals that this process inherited as
-/// ignored end nothing: SIGHUP under `nohup`, and SIGINT in the background of a script.
+/// Installs the signal handlers. Without them, Ctrl-C ends the process at once. Signals that the process inherited as
+/// ignored stay ignored: SIGHUP under `nohup`, and SIGINT in the background of a script.
 pub(crate) fn listen() {
     let listen = || {
-        // In the thread: without it, signals that the system no longer handles would be lost.
+        // Registered in the thread: if the thread cannot be started, the default handlers stay in place.
         let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
         let Ok(mut signals) = Signals::new(signals) else { return };
         for signal in signals.forever() {
@@ -40,7 +40,7 @@ pub(crate) fn listen() {
     let _ = std::thread::Builder::new().name("atsdb-signals".into()).spawn(listen);
 }
 
-/// Calls what SIGHUP is to call, if there is something.
+/// Calls the function that is registered for SIGHUP. Returns false if there is none.
 fn reload() -> bool {
     let hangup = HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     match hangup.as_ref() {
@@ -72,7 +72,7 @@ fn end() -> ! {
 pub(crate) struct Watch(());
 
 impl Watch {
-    /// Watches; one at a time.
+    /// Starts watching. There may be only one watch at a time.
     pub(crate) fn new(stop: impl Fn() + Send + 'static) -> Self {
         ASKED.store(false, Ordering::SeqCst);
         *WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(stop));
@@ -86,14 +86,14 @@ impl Drop for Watch {
     }
 }
 
-/// While this exists, SIGHUP calls its function, and ends nothing.
+/// While this exists, SIGHUP calls its function and does not stop the work.
 pub(crate) struct OnHangup(());
 
 impl OnHangup {
-    /// One at a time.
+    /// Registers the function. There may be only one at a time.
     pub(crate) fn new(reload: impl Fn() + Send + 'static) -> Self {
         *HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(reload));
-        // Under `nohup` nobody listens to it.
+        // Under `nohup` SIGHUP is ignored, so no thread handles it.
         if is_ignored(SIGHUP)
             && let Ok(mut signals) = Signals::new([SIGHUP])
         {
@@ -114,7 +114,7 @@ impl Drop for OnHangup {
     }
 }
 
-/// Fails with [`ErrorKind::Interrupted`] once Ctrl-C came during the latest [`Watch`].
+/// Fails with [`ErrorKind::Interrupted`] if Ctrl-C was pressed during the latest [`Watch`].
 pub(crate) fn check() -> Result<()> {
     match ASKED.load(Ordering::Relaxed) {
         true => Err(Error::new(ErrorKind::Interrupted, "interrupted")),
@@ -122,7 +122,7 @@ pub(crate) fn check() -> Result<()> {
     }
 }
 
-/// The unfinished file that must not outlive the process.
+/// Sets the unfinished file to remove if Ctrl-C ends the process.
 pub(crate) fn remove_at_exit(path: Option<PathBuf>) {
     *REMOVE_AT_EXIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = path;
 }

@@ -1,4 +1,4 @@
-//! The program and its user: messages, Ctrl-C, progress, times, numbers as people write them.
+//! Interaction with the user: messages, Ctrl-C, progress, times, numbers for people.
 
 pub(crate) mod clock;
 pub(crate) mod failure;

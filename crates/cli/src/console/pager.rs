@@ -1,4 +1,4 @@
-//! Text that is longer than the terminal, shown page by page.
+//! Shows text that is longer than the terminal page by page.
 
 use crate::console::interrupt::Watch;
 use std::io::Write;
@@ -10,9 +10,10 @@ pub(crate) fn terminal_size() -> Option<(usize, usize)> {
     Some((usize::from(width.0), usize::from(height.0)))
 }
 
-/// Shows a text by the program of the variable `PAGER`, else by `less`. `false` if neither runs: nothing was shown.
+/// Shows a text with the program in the variable `PAGER`, or else with `less`. Returns `false` if neither could be
+/// started.
 pub(crate) fn show(text: &str) -> bool {
-    // Ctrl-C is the pager's.
+    // Ctrl-C is left to the pager.
     let _watch = Watch::new(|| ());
     let program = std::env::var("PAGER").ok().filter(|program| !program.trim().is_empty());
     let mut command = match &program {
@@ -29,7 +30,7 @@ pub(crate) fn show(text: &str) -> bool {
     };
     let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else { return false };
     if let Some(mut stdin) = child.stdin.take() {
-        // A pager that is left early reads no further.
+        // An error means that the user has left the pager early.
         let _ = stdin.write_all(text.as_bytes());
     }
     child.wait().is_ok()

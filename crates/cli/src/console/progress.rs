@@ -1,4 +1,4 @@
-//! A progress line on stderr for work over two seconds, never when stderr is no terminal.
+//! A progress line on stderr for work that takes more than two seconds, only if stderr is a terminal.
 
 use crate::console::clock;
 use crate::console::quantity::{show_bytes, show_rows};
@@ -20,7 +20,7 @@ static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 fn show(line: &str) {
     IS_SHOWN.store(true, Ordering::SeqCst);
     eprint!("\r\x1b[K{line}");
-    // If the terminal is closed, no progress is needed.
+    // If the terminal is closed, the progress is not needed.
     let _ = std::io::stderr().flush();
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn clear() {
     }
 }
 
-/// The progress of one piece of work. The line vanishes with it.
+/// The progress of one piece of work. Dropping this removes the line.
 pub(crate) struct Progress {
     is_terminal: bool,
     started: Instant,
@@ -39,12 +39,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Begins; nothing shows before two seconds have passed.
+    /// Starts measuring. Nothing is shown during the first two seconds.
     pub(crate) fn new() -> Self {
         Self { is_terminal: std::io::stderr().is_terminal(), started: clock::now(), shown: Cell::new(None) }
     }
 
-    /// Shows how far the work is: bytes of all bytes, and rows.
+    /// Shows the progress: bytes of all bytes, and rows.
     pub(crate) fn update(&self, done: u64, total: u64, rows: u64) {
         let now = clock::now();
         let is_due = self.shown.get().is_none_or(|shown| now - shown >= INTERVAL);
@@ -64,7 +64,7 @@ impl Drop for Progress {
     }
 }
 
-/// The progress of work that does not report how far it is. The line vanishes with it.
+/// The progress of work that does not report it. Dropping this removes the line.
 pub(crate) struct Ticker {
     /// Dropped to stop the thread.
     stop: Option<Sender<()>>,
@@ -72,7 +72,7 @@ pub(crate) struct Ticker {
 }
 
 impl Ticker {
-    /// Begins. After two seconds it shows the text of `describe`, and the time.
+    /// Starts. After two seconds it shows the text of `describe`, and the time.
     pub(crate) fn new(describe: impl Fn() -> String + Send + 'static) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self { stop: None, thread: None };

@@ -1,5 +1,4 @@
-//! Formats quantities for people: sizes in bytes, counts, durations. `atsdb::size` and `atsdb::duration` parse those
-//! that people write.
+//! Formats quantities for people: sizes in bytes, counts, durations. `atsdb::size` and `atsdb::duration` parse them.
 
 use std::time::Duration;
 

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static IS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the reader of stdout has closed it, as `| head` does. The program then ends quietly.
+/// Whether the reader of stdout, such as `head`, has closed it. The program then ends quietly.
 pub(crate) fn is_closed() -> bool {
     IS_CLOSED.load(Ordering::Relaxed)
 }
 
-/// Notes that it has.
+/// Records that the reader has closed stdout.
 pub(crate) fn set_closed() {
     IS_CLOSED.store(true, Ordering::Relaxed);
 }

@@ -52,7 +52,7 @@ fn draw(plot: &Plot, width: usize) -> String {
     charts.collect::<Vec<_>>().join("\n")
 }
 
-/// A line over the places of the rows; each column of dots shows the range of its values.
+/// A line over the positions of the rows. Each column of dots shows the range of its values.
 fn lines(plot: &Plot, number: usize, width: usize) -> String {
     let values = &plot.series[number].values;
     let one = Plot { series: vec![plot.series[number].clone()], ..plot.clone() };

@@ -1,4 +1,4 @@
-//! Where output goes: stdout, or a file that appears under its name only when it is complete.
+//! The destination of output: stdout, or a file that appears under its name only when it is complete.
 
 use crate::console::{interrupt, stdout};
 use atsdb::{Error, ErrorKind, Result};
@@ -30,7 +30,8 @@ enum Encoder {
     Zstd(zstd::Encoder<'static, PlainWriter>),
 }
 
-/// An open output. It counts when [`complete`](Self::complete) returns; dropped before, a file is as if never begun.
+/// An open output. It is complete when [`complete`](Self::complete) returns. If it is dropped before, the unfinished
+/// file is removed.
 pub(crate) struct Destination {
     encoder: Encoder,
     place: String,
@@ -52,8 +53,8 @@ impl Destination {
         }
     }
 
-    /// A file that is not there yet, written as by [`file`](Self::file). A symbolic link is not followed, but to what
-    /// is no plain file.
+    /// A file that does not exist yet, written as by [`file`](Self::file). A symbolic link is followed only to a
+    /// special file.
     pub(crate) fn new_file(path: &Path, compression: Compression) -> Result<Self> {
         let is_special = path.metadata().is_ok_and(|metadata| !metadata.is_file());
         if path.symlink_metadata().is_ok() && !is_special {
@@ -90,7 +91,7 @@ impl Destination {
         Ok(Self { encoder, place, file, may_replace: true, is_stdout: false })
     }
 
-    /// Its name in messages.
+    /// The name of the output in messages.
     pub(crate) fn place(&self) -> &str {
         &self.place
     }
@@ -100,7 +101,7 @@ impl Destination {
         self.is_stdout
     }
 
-    /// Writes bytes; an error names the place.
+    /// Writes bytes. An error names the output.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.write_all(bytes).map_err(|error| write_error(&self.place, error))
     }
@@ -181,7 +182,7 @@ fn is_there(path: &Path) -> Error {
         .with_hint("name another file, or replace it: COPY ... TO '...' WITH (OVERWRITE)")
 }
 
-/// The error without the name of the unfinished file, which means nothing to the caller.
+/// Removes the name of the unfinished file from an error, because the user does not know it.
 fn without_path(error: io::Error) -> io::Error {
     let text = error.to_string();
     match text.split_once(" at path ") {

@@ -1,4 +1,4 @@
-//! Which formats there are, and which one a file's ending means.
+//! The formats, and how a file's extension selects one.
 
 use super::destination::Compression;
 use atsdb::{Error, Result};
@@ -36,7 +36,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format and the compression that a file's ending means: `x.csv.gz` is csv in gzip.
+    /// The format and the compression for a file's extension: `x.csv.gz` is csv in gzip.
     pub(crate) fn of_path(path: &Path) -> Option<(Self, Compression)> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let (stem, compression) = match name.rsplit_once('.')? {
@@ -70,7 +70,7 @@ impl Format {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// The format of a name, or an error that lists them.
+    /// Parses the name of a format. The error lists all formats.
     pub(crate) fn parse(name: &str) -> Result<Self> {
         <Self as ValueEnum>::from_str(name, true).map_err(|_| {
             let names: Vec<String> = Self::value_variants().iter().map(|format| format.name()).collect();

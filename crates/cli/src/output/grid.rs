@@ -1,11 +1,11 @@
 //! Aligned columns of text for people.
 //!
-//! A value of several lines keeps them, each but its last with a `+` behind it. Other control characters show as
-//! escapes, so that data cannot drive the terminal.
+//! A value may have several lines, each but its last followed by a `+`. Other control characters are shown as escapes,
+//! so that data cannot control the terminal.
 
 use unicode_width::UnicodeWidthStr;
 
-/// A heading and how its column is aligned.
+/// A heading, and the alignment of its column.
 #[derive(Debug, Clone)]
 pub(crate) struct Heading {
     /// The text.
@@ -26,7 +26,7 @@ impl Heading {
     }
 }
 
-/// How wide each column is.
+/// The width of each column.
 pub(crate) fn widths(headings: &[Heading], rows: &[Vec<String>]) -> Vec<usize> {
     let mut widths: Vec<usize> = headings.iter().map(|heading| heading.text.width()).collect();
     for row in rows {
@@ -89,7 +89,7 @@ fn write_line<'a>(
     out.push('\n');
 }
 
-/// A whole table at once.
+/// Formats a whole table.
 pub(crate) fn render(headings: &[Heading], rows: &[Vec<String>]) -> String {
     let widths = widths(headings, rows);
     let mut out = String::new();
@@ -100,12 +100,12 @@ pub(crate) fn render(headings: &[Heading], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// The text with its control characters as escapes.
+/// Replaces the control characters of a text by escapes.
 pub(crate) fn printable(text: &str) -> String {
     escaped(text, char::is_control)
 }
 
-/// The same, but line ends stay.
+/// Like [`printable`], but line ends stay.
 pub(crate) fn printable_lines(text: &str) -> String {
     escaped(text, |character| character.is_control() && character != '\n')
 }

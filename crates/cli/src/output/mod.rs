@@ -27,7 +27,7 @@ pub(crate) fn result_writer<'a>(
     schema: &SchemaRef,
     out: &'a mut Destination,
 ) -> Result<Box<dyn ResultWriter + 'a>> {
-    // A file can be mapped and sought in, stdout cannot.
+    // A file can be mapped into memory and supports seeking; stdout does not.
     let shape = if out.is_stdout() { IpcShape::Stream } else { IpcShape::File };
     let place = out.place().to_owned();
     Ok(match format {

@@ -95,17 +95,17 @@ impl Plot {
         Ok(())
     }
 
-    /// The least and the greatest value of all columns; a little apart if they are equal.
+    /// The minimum and maximum of all columns, slightly apart if they are equal.
     pub(crate) fn y_range(&self) -> (f64, f64) {
         range(self.series.iter().flat_map(|series| &series.values).copied())
     }
 
-    /// The first and the last place.
+    /// The minimum and maximum position.
     pub(crate) fn x_range(&self) -> (f64, f64) {
         range(self.x.iter().copied())
     }
 
-    /// The text of a place.
+    /// The text of a position.
     pub(crate) fn x_text(&self, x: f64) -> String {
         match self.x_kind {
             XKind::Time => {
@@ -119,7 +119,7 @@ impl Plot {
     }
 }
 
-/// A number with few digits.
+/// Formats a number with few digits.
 pub(crate) fn number_text(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {

@@ -8,10 +8,10 @@ use arrow::record_batch::RecordBatch;
 use atsdb::Result;
 use unicode_width::UnicodeWidthStr;
 
-/// When each value has a line of its own.
+/// When each value is shown on its own line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expanded {
-    /// Where a row does not fit the terminal.
+    /// If a row does not fit the terminal.
     Auto,
     /// Always.
     On,
@@ -33,7 +33,7 @@ impl Expanded {
 /// How results appear on a terminal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
-    /// When each value has a line of its own.
+    /// When each value is shown on its own line.
     pub(crate) expanded: Expanded,
     /// The maximum number of rows that are shown.
     pub(crate) row_limit: Option<usize>,
@@ -44,7 +44,7 @@ pub(crate) struct Screen {
 /// A result on a screen.
 #[derive(Debug)]
 pub(crate) struct ScreenText {
-    /// Its lines.
+    /// The lines of the result.
     pub(crate) text: String,
     /// How many rows it shows.
     pub(crate) row_count: u64,
@@ -53,7 +53,7 @@ pub(crate) struct ScreenText {
 }
 
 impl Screen {
-    /// A result as text. Only the rows that are shown are read.
+    /// Formats a result. Only the rows that are shown are read.
     pub(crate) fn text(
         &self,
         schema: &SchemaRef,

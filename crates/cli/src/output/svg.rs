@@ -1,4 +1,4 @@
-//! Charts as SVG and as a page, which need nothing from anywhere else.
+//! Charts as SVG and as a self-contained HTML page.
 
 use super::destination::Destination;
 use super::plot::{Plot, XKind, number_text};
@@ -15,7 +15,7 @@ const RIGHT: f64 = 20.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
 
-/// Lines of the scale at the left.
+/// The number of lines of the vertical scale.
 const STEPS: usize = 5;
 
 /// Colours that people with any kind of colour vision can distinguish (Okabe and Ito).
@@ -128,7 +128,7 @@ fn svg(plot: &Plot) -> String {
     out
 }
 
-/// Places of the scale at the bottom, and their texts.
+/// The positions on the horizontal scale, and their texts.
 fn labels(plot: &Plot, (low, high): (f64, f64)) -> Vec<(f64, String)> {
     if plot.x_kind == XKind::Name {
         let step = plot.x.len().div_ceil(12).max(1);

@@ -27,7 +27,7 @@ impl<'a> TableWriter<'a> {
         Self { out, headings, widths: None, held: Vec::new(), held_bytes: 0 }
     }
 
-    /// Writes the headings and the rows held back; the widths stay from here on.
+    /// Writes the headings and the buffered rows. The widths are fixed from then on.
     fn release(&mut self) -> Result<()> {
         let mut text = String::new();
         if self.widths.is_none() {

@@ -1,4 +1,4 @@
-//! Files that SQL statements name: read by the importer, and written as exports are, with the rights of the user.
+//! Files that SQL statements name. They are read by the importer and written like exports, with the rights of the user.
 
 use crate::output::destination::Destination;
 use crate::output::{format_of, write_result};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Opens every file that the operating system permits.
 #[derive(Debug)]
 pub(crate) struct HostFiles {
-    /// Whether statements may write files, too.
+    /// Whether statements may also write files.
     pub(crate) may_write: bool,
 }
 
@@ -105,7 +105,7 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
     Ok(options)
 }
 
-/// Keeps the rows of a file, mapped text as text.
+/// Collects the rows of a file, with mapped text as plain text.
 struct PlainText<'a> {
     path: &'a str,
     bytes_max: usize,
@@ -136,7 +136,7 @@ impl Sink for PlainText<'_> {
     }
 }
 
-/// The schema with dictionaries as what they hold.
+/// The schema, with each dictionary type replaced by the type of its values.
 fn plain_schema(schema: &SchemaRef) -> SchemaRef {
     let field = |field: &Arc<Field>| match field.data_type() {
         DataType::Dictionary(_, values) => Arc::new(Field::new(field.name(), values.as_ref().clone(), true)),

@@ -1,4 +1,4 @@
-//! An open store at work: how it is opened, the files that its statements name, scripts of statements.
+//! Using an open store: opening it, the files that statements name, scripts of statements.
 
 mod files;
 pub(crate) mod paths;

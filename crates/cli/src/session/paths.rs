@@ -1,9 +1,9 @@
-//! The files that arguments name: themselves, those in a folder, or those that fit a pattern.
+//! Resolves arguments to files: a file itself, those in a folder, or those that match a pattern.
 
 use atsdb::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
-/// The files, each argument's in the order of their names.
+/// Returns the files of all arguments. Those of one argument are sorted by name.
 pub(crate) fn files(arguments: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for argument in arguments {
@@ -19,7 +19,7 @@ pub(crate) fn files(arguments: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The files of a folder, without hidden ones and without other folders.
+/// The files of a folder, without hidden files and subfolders.
 fn of_folder(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = |error: std::io::Error| {
         Error::new(ErrorKind::Unavailable, format!("cannot read {}: {error}", folder.display())).with_source(error)

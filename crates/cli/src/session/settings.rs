@@ -34,7 +34,7 @@ pub(crate) enum Access {
     Use,
     /// Writes; a missing store is created.
     Create,
-    /// The same, without background maintenance.
+    /// Like `Create`, without background maintenance.
     CreateQuietly,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn open_for(
 
 /// A session over an open store.
 ///
-/// Where nothing may be changed, its statements write no files either.
+/// With read-only access, statements cannot write files either.
 pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, query: &QueryArgs) -> Result<Session> {
     let memory_bytes = bytes_of("--memory", store.memory.as_deref())?.unwrap_or(MEMORY_BYTES_DEFAULT);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -102,6 +102,6 @@ pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, qu
 fn bytes_of(flag: &str, text: Option<&str>) -> Result<Option<usize>> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     let bytes = parse_size(text).map_err(|error: Error| error.context(flag))?;
-    // More than the address space is as good as no bound.
+    // A larger limit than the address space is the same as none.
     Ok(Some(usize::try_from(bytes).unwrap_or(usize::MAX)))
 }

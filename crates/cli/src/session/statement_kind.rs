@@ -1,9 +1,9 @@
-//! Whether statements write.
+//! Determines whether statements write.
 
 use crate::args::sql_text::{READING, VERBS, first_word};
 use atsdb::sql::Statements;
 
-/// Whether statements of a text may write, so that a store may be created for them. Text that is no SQL may not.
+/// Whether the statements of a text may write, so that a store may be created for them. Text that is not SQL may not.
 pub(crate) fn may_write(text: &str) -> bool {
     Statements::new(text).map_while(Result::ok).any(|statement| {
         let word = first_word(statement.text()).to_ascii_uppercase();

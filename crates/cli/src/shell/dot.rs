@@ -5,7 +5,7 @@ use crate::output::screen::Expanded;
 use atsdb::name::nearest_name;
 use atsdb::{Error, Result};
 
-/// What `.help` prints.
+/// The text of `.help`.
 pub(super) const HELP: &str = "\
 .help                this list
 .tables              the tables
@@ -124,7 +124,7 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
     })
 }
 
-/// A line that is no SQL as the dot command that it means: `\dt`, `quit`. `None` for SQL.
+/// Converts a line such as `\dt` or `quit` to the dot command that it means. Returns `None` for SQL.
 pub(super) fn as_command(line: &str) -> Option<String> {
     let line = line.trim();
     if line.starts_with('.') {

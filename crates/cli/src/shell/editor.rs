@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 pub(super) struct LineHelper {
     /// The names of the open store.
     pub(super) words: Words,
-    /// The lines of the statement before the one that is edited.
+    /// The lines of the statement before the current one.
     pub(super) typed: String,
     /// Whether there are colours.
     is_coloured: bool,
@@ -26,7 +26,7 @@ pub(super) struct LineHelper {
 }
 
 impl LineHelper {
-    /// Help with colours, or without.
+    /// Creates a helper with colours, or without.
     pub(super) fn new(is_coloured: bool) -> Self {
         Self { is_coloured, ..Self::default() }
     }
@@ -74,7 +74,7 @@ impl Highlighter for LineHelper {
     }
 }
 
-/// Lets a person edit a text in the program of `VISUAL` or `EDITOR`, else `vi`.
+/// Lets the user edit a text with the program in `VISUAL` or `EDITOR`, or else with `vi`.
 pub(super) fn edit(text: &str) -> Result<String> {
     let variable = |name: &str| std::env::var(name).ok().filter(|program| !program.trim().is_empty());
     let program = variable("VISUAL").or_else(|| variable("EDITOR")).unwrap_or_else(|| "vi".to_owned());
@@ -83,7 +83,7 @@ pub(super) fn edit(text: &str) -> Result<String> {
     };
     let mut file = tempfile::Builder::new().prefix("atsdb-").suffix(".sql").tempfile().map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
-    // Ctrl-C is the editor's.
+    // Ctrl-C is left to the editor.
     let _watch = crate::console::interrupt::Watch::new(|| ());
     let script = format!("{program} \"$1\"");
     let status = Command::new("sh").args(["-c", &script, "sh"]).arg(file.path()).status().map_err(failed)?;
@@ -91,7 +91,7 @@ pub(super) fn edit(text: &str) -> Result<String> {
         return Err(Error::new(ErrorKind::Unavailable, format!("{program} ended with {status}")));
     }
     let mut edited = String::new();
-    // The editor may have put another file in its place.
+    // The editor may have replaced the file, so it is opened again.
     std::fs::File::open(file.path()).and_then(|mut file| file.read_to_string(&mut edited)).map_err(failed)?;
     Ok(edited)
 }

@@ -8,7 +8,7 @@ const NUMBER: &str = "\x1b[36m";
 const COMMENT: &str = "\x1b[90m";
 const PLAIN: &str = "\x1b[0m";
 
-/// The line with colours; without them it is the same text.
+/// Adds colours to a line.
 pub(super) fn highlight(line: &str) -> String {
     let mut out = String::with_capacity(line.len() * 2);
     let mut rest = line;
@@ -28,7 +28,7 @@ pub(super) fn highlight(line: &str) -> String {
     out
 }
 
-/// The length of the token that a text begins with, and its colour.
+/// The length of the first token of a text, and its colour.
 fn token(text: &str, first: char) -> (usize, Option<&'static str>) {
     let while_true = |is_part: fn(char) -> bool| text.find(|letter| !is_part(letter)).unwrap_or(text.len());
     match first {

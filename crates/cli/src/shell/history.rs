@@ -3,7 +3,8 @@
 use std::env::var_os;
 use std::path::PathBuf;
 
-/// The file. Its folder is created; `None` if that is not possible, which does not prevent the shell from running.
+/// The path of the file. Its folder is created. Returns `None` if that is not possible; the shell then runs without a
+/// history.
 pub(super) fn file() -> Option<PathBuf> {
     let absolute = |variable: &str| var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;

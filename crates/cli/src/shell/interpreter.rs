@@ -111,7 +111,7 @@ impl Shell {
             DotCommand::Edit => return Err(only_on_terminals(".edit")),
             DotCommand::Chart => {
                 let Some(query) = self.last_query.clone() else {
-                    return Err(Error::usage(".chart draws the last query, and there is none"));
+                    return Err(Error::usage(".chart draws the result of the last query: run a query first"));
                 };
                 let format = std::mem::replace(&mut self.runner.format, Format::Chart);
                 let drawn = self.sql(&query, 1, None);

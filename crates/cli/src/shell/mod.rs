@@ -51,7 +51,7 @@ pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
     shell.out.complete()
 }
 
-/// How results appear at first.
+/// The initial settings for results.
 fn terminal() -> Terminal {
     let (width, height) = pager::terminal_size().unwrap_or((80, 24));
     let screen = Screen { expanded: Expanded::Auto, row_limit: Some(ROWS_SHOWN), width };

@@ -27,7 +27,7 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
     editor.set_helper(Some(LineHelper::new(failure::is_coloured())));
     let history = history::file();
     if let Some(path) = &history {
-        // The first start has none yet.
+        // The file does not exist at the first start.
         let _ = editor.load_history(path);
     }
     // As the store reports it: without a password.
@@ -49,7 +49,7 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
             typed.clear();
             continue;
         }
-        // A command is one line; within a statement there are none.
+        // A dot command is one line, and cannot occur within a statement.
         let command = if typed.contains('\n') { None } else { dot::as_command(&typed) };
         if command.is_none() && !atsdb::sql::is_complete(&typed) {
             typed.push('\n');
@@ -88,7 +88,7 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
     Ok(())
 }
 
-/// Brings what may have changed since the last line: the size of the terminal, and the names of the store.
+/// Updates the size of the terminal and the names of the store, which may have changed since the last line.
 fn refresh(shell: &mut Shell, editor: &mut Editor<LineHelper, DefaultHistory>, typed: &str) {
     if let (Some(terminal), Some((width, height))) = (&mut shell.runner.terminal, pager::terminal_size()) {
         (terminal.screen.width, terminal.height) = (width, height);
@@ -104,7 +104,7 @@ fn refresh(shell: &mut Shell, editor: &mut Editor<LineHelper, DefaultHistory>, t
     }
 }
 
-/// The last statement after a person has edited it, shown as it will run; `None` if nothing is left of it.
+/// Lets the user edit the last statement, shows the result, and returns it. Returns `None` if the result is empty.
 fn edited(shell: &Shell) -> Result<Option<String>> {
     let text = editor::edit(shell.last_query.as_deref().unwrap_or(""))?;
     if text.trim().is_empty() {

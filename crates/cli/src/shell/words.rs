@@ -186,7 +186,7 @@ fn matching<'a>(names: impl IntoIterator<Item = &'a str>, word: &str) -> Vec<Str
     found
 }
 
-/// A keyword in small letters, if the word that it completes has them.
+/// Returns a keyword in lower case, if the word that it completes is in lower case.
 fn in_case_of(word: &str, keyword: &str) -> String {
     if word.chars().any(char::is_lowercase) { keyword.to_lowercase() } else { keyword.to_owned() }
 }

@@ -120,7 +120,7 @@ fn single(contestant: &dyn Contestant, bench: &mut Bench<'_>, suffix: &str, null
 }
 
 /// The work of one of several writers, and the duration of each step.
-struct Done {
+struct WriterTimes {
     insert: Duration,
     sum: Duration,
     update: Duration,
@@ -147,13 +147,14 @@ fn several(
             let sum = begin.elapsed();
             let update = update(session.as_mut())?;
             let expected = answer.hash();
-            Ok((Done { insert, sum, update }, expected))
+            Ok((WriterTimes { insert, sum, update }, expected))
         })?;
         // Each writes the same rows, so that each must find the same sum.
         if done.iter().any(|(_, answer)| *answer != done[0].1) {
             return Err(Failure::wrong("the writers' databases hold different rows"));
         }
-        let slowest = |of: fn(&Done) -> Duration| done.iter().map(|(done, _)| of(done)).max().unwrap_or_default();
+        let slowest =
+            |of: fn(&WriterTimes) -> Duration| done.iter().map(|(done, _)| of(done)).max().unwrap_or_default();
         let figure = Figure::of(per_second(rows * writers, slowest(|done| done.insert)));
         let rest = (milliseconds(slowest(|done| done.sum)), per_second(rows * writers, slowest(|done| done.update)));
         Ok((Figure { answer: Some(done[0].1.clone()), ..figure }, rest))

@@ -25,7 +25,7 @@ const HIGH: u64 = 90;
 
 /// What a query asks.
 #[derive(Clone, Copy)]
-enum Asked {
+enum TsbsQuery {
     /// The maximum a minute of so many metrics, of so many hosts, in so many hours.
     MaxPerMinute { metrics: usize, hosts: usize, hours: i64 },
     /// The maximum an hour of all metrics, of so many hosts, in eight hours.
@@ -40,26 +40,26 @@ enum Asked {
     LastMinutes,
 }
 
-const fn max_per_minute(metrics: usize, hosts: usize, hours: i64) -> Asked {
-    Asked::MaxPerMinute { metrics, hosts, hours }
+const fn max_per_minute(metrics: usize, hosts: usize, hours: i64) -> TsbsQuery {
+    TsbsQuery::MaxPerMinute { metrics, hosts, hours }
 }
 
-const QUERIES: [(&str, &str, Asked); 15] = [
+const QUERIES: [(&str, &str, TsbsQuery); 15] = [
     ("single-groupby-1-1-1", "max of 1 metric a minute, 1 host, 1 h", max_per_minute(1, 1, 1)),
     ("single-groupby-1-1-12", "max of 1 metric a minute, 1 host, 12 h", max_per_minute(1, 1, 12)),
     ("single-groupby-1-8-1", "max of 1 metric a minute, 8 hosts, 1 h", max_per_minute(1, 8, 1)),
     ("single-groupby-5-1-1", "max of 5 metrics a minute, 1 host, 1 h", max_per_minute(5, 1, 1)),
     ("single-groupby-5-1-12", "max of 5 metrics a minute, 1 host, 12 h", max_per_minute(5, 1, 12)),
     ("single-groupby-5-8-1", "max of 5 metrics a minute, 8 hosts, 1 h", max_per_minute(5, 8, 1)),
-    ("cpu-max-all-1", "max of 10 metrics an hour, 1 host, 8 h", Asked::MaxPerHour { hosts: 1 }),
-    ("cpu-max-all-8", "max of 10 metrics an hour, 8 hosts, 8 h", Asked::MaxPerHour { hosts: 8 }),
-    ("double-groupby-1", "mean of 1 metric an hour and host, 12 h", Asked::MeanPerHourAndHost { metrics: 1 }),
-    ("double-groupby-5", "mean of 5 metrics an hour and host, 12 h", Asked::MeanPerHourAndHost { metrics: 5 }),
-    ("double-groupby-all", "mean of 10 metrics an hour and host, 12 h", Asked::MeanPerHourAndHost { metrics: 10 }),
-    ("high-cpu-all", "reports above 90 %, all hosts, 12 h", Asked::High { hosts: None }),
-    ("high-cpu-1", "reports above 90 %, 1 host, 12 h", Asked::High { hosts: Some(1) }),
-    ("lastpoint", "the last report of each host", Asked::LastPoint),
-    ("groupby-orderby-limit", "max of 1 metric, the last 5 minutes before a time", Asked::LastMinutes),
+    ("cpu-max-all-1", "max of 10 metrics an hour, 1 host, 8 h", TsbsQuery::MaxPerHour { hosts: 1 }),
+    ("cpu-max-all-8", "max of 10 metrics an hour, 8 hosts, 8 h", TsbsQuery::MaxPerHour { hosts: 8 }),
+    ("double-groupby-1", "mean of 1 metric an hour and host, 12 h", TsbsQuery::MeanPerHourAndHost { metrics: 1 }),
+    ("double-groupby-5", "mean of 5 metrics an hour and host, 12 h", TsbsQuery::MeanPerHourAndHost { metrics: 5 }),
+    ("double-groupby-all", "mean of 10 metrics an hour and host, 12 h", TsbsQuery::MeanPerHourAndHost { metrics: 10 }),
+    ("high-cpu-all", "reports above 90 %, all hosts, 12 h", TsbsQuery::High { hosts: None }),
+    ("high-cpu-1", "reports above 90 %, 1 host, 12 h", TsbsQuery::High { hosts: Some(1) }),
+    ("lastpoint", "the last report of each host", TsbsQuery::LastPoint),
+    ("groupby-orderby-limit", "max of 1 metric, the last 5 minutes before a time", TsbsQuery::LastMinutes),
 ];
 
 static MEASURES: LazyLock<Vec<Measure>> = LazyLock::new(|| {
@@ -110,7 +110,7 @@ impl Workload for Tsbs {
         })?;
         let mut draw = Draw::new(bench.seed, bench.rows);
         let dialect = session.dialect();
-        let question = |(measure, _, asked): &(&'static str, &str, Asked)| Question {
+        let question = |(measure, _, asked): &(&'static str, &str, TsbsQuery)| Question {
             measure,
             text: Ok(draw.text(*asked, dialect)),
             decided: Decided::All,
@@ -165,10 +165,10 @@ impl Draw {
         }
     }
 
-    fn text(&mut self, asked: Asked, dialect: Dialect) -> String {
+    fn text(&mut self, asked: TsbsQuery, dialect: Dialect) -> String {
         let (minute, hour) = (dialect.minute("time"), dialect.hour("time"));
         match asked {
-            Asked::MaxPerMinute { metrics, hosts, hours } => {
+            TsbsQuery::MaxPerMinute { metrics, hosts, hours } => {
                 let (hosts, hours) = (self.hosts(hosts), self.hours(hours, dialect));
                 let columns = aggregates("max", metrics);
                 format!(
@@ -176,7 +176,7 @@ impl Draw {
                      GROUP BY {minute} ORDER BY {minute}"
                 )
             }
-            Asked::MaxPerHour { hosts } => {
+            TsbsQuery::MaxPerHour { hosts } => {
                 let (hosts, hours) = (self.hosts(hosts), self.hours(8, dialect));
                 let columns = aggregates("max", METRICS.len());
                 format!(
@@ -184,20 +184,20 @@ impl Draw {
                      GROUP BY {hour} ORDER BY {hour}"
                 )
             }
-            Asked::MeanPerHourAndHost { metrics } => {
+            TsbsQuery::MeanPerHourAndHost { metrics } => {
                 let (hours, columns) = (self.hours(12, dialect), aggregates("avg", metrics));
                 format!(
                     "SELECT {hour} AS hour, hostname, {columns} FROM {TABLE} WHERE {hours} \
                      GROUP BY {hour}, hostname ORDER BY {hour}, hostname"
                 )
             }
-            Asked::High { hosts } => {
+            TsbsQuery::High { hosts } => {
                 let hosts = hosts.map_or_else(String::new, |count| format!(" AND {}", self.hosts(count)));
                 let hours = self.hours(12, dialect);
                 format!("SELECT * FROM {TABLE} WHERE usage_user > {HIGH}{hosts} AND {hours}")
             }
-            Asked::LastPoint => dialect.last_rows(TABLE, "hostname", "time"),
-            Asked::LastMinutes => {
+            TsbsQuery::LastPoint => dialect.last_rows(TABLE, "hostname", "time"),
+            TsbsQuery::LastMinutes => {
                 let end = dialect.time(START_SECONDS + self.random.between(self.seconds / 2, self.seconds));
                 format!(
                     "SELECT {minute} AS minute, max(usage_user) FROM {TABLE} WHERE time < {end} \

@@ -21,7 +21,7 @@ fn group_labels(labels: &Labels, aggregate: &Aggregate, without: &[String]) -> L
     if aggregate.without { labels.without(without) } else { labels.keep(&aggregate.labels) }
 }
 
-/// The labels that `without` drops: the metric's name, too.
+/// The labels that `without` drops, including the metric's name.
 fn dropped(aggregate: &Aggregate) -> Vec<String> {
     let mut names = aggregate.labels.clone();
     names.push(METRIC_NAME.to_owned());
@@ -110,7 +110,7 @@ impl Evaluator<'_> {
         cells.collect()
     }
 
-    /// How often each value occurs, as a label of the result.
+    /// Counts how often each value occurs. The value becomes a label of the result.
     fn count_values(&self, aggregate: &Aggregate) -> Result<Vec<Column>> {
         let label = aggregate.param.as_ref().map(text).unwrap_or_default();
         if label.is_empty() {

@@ -63,7 +63,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Trims buckets of native histograms; of numbers there is nothing to trim.
+    /// Trims buckets of native histograms. Numbers have no buckets.
     fn trim(&self, start: usize, binary: &Binary) -> Result<Vec<Column>> {
         let symbol = binary.op.symbol();
         let columns = self.columns(&binary.left)?;
@@ -112,7 +112,7 @@ impl Evaluator<'_> {
         let (many, one) = if swapped { (right, left) } else { (left, right) };
         let (many_groups, one_groups) =
             if swapped { (&groups.right, &groups.left) } else { (&groups.left, &groups.right) };
-        // As in Prometheus, `fill_left` is the value for the many side, even if that is the right side.
+        // As in Prometheus, `fill_left` is the value for the "many" side, even if that is the right side.
         let (fill_many, fill_one) = (matching.fill_left, matching.fill_right);
         let mut results = Results { places: HashMap::new(), columns: Vec::new(), pairs: HashMap::new() };
         let mut of_group: Vec<Option<usize>> = vec![None; groups.count];

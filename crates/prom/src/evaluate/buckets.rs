@@ -22,8 +22,8 @@ struct Bucket {
     count: f64,
 }
 
-/// Where counts had to be raised to make them monotonic.
-struct Raised {
+/// The bounds between which counts were raised to make them monotonic, and by how much.
+struct RaisedCounts {
     bounds: (f64, f64),
     difference: f64,
 }
@@ -72,7 +72,7 @@ impl Evaluator<'_> {
     fn quantiles(&self, histograms: &[Histogram], columns: &[Column], start: usize, q: &[f64]) -> Vec<Column> {
         self.of_buckets(histograms, columns, |histogram, place, buckets| {
             let (value, raised) = quantile(q[place], buckets);
-            if let Some(Raised { bounds, difference }) = raised {
+            if let Some(RaisedCounts { bounds, difference }) = raised {
                 let time = self.grid.at(place);
                 let name = histogram.labels.metric();
                 let name = if name.is_empty() { String::new() } else { format!(" for metric name {name:?}") };
@@ -153,8 +153,8 @@ fn nearly_equal(one: f64, other: f64) -> bool {
 }
 
 /// Raises counts that are lower than that of a lower bound.
-fn make_monotonic(buckets: &mut [Bucket]) -> Option<Raised> {
-    let mut raised: Option<Raised> = None;
+fn make_monotonic(buckets: &mut [Bucket]) -> Option<RaisedCounts> {
+    let mut raised: Option<RaisedCounts> = None;
     let mut previous = buckets[0].count;
     for bucket in &mut buckets[1..] {
         if bucket.count == previous {
@@ -165,7 +165,8 @@ fn make_monotonic(buckets: &mut [Bucket]) -> Option<Raised> {
         } else if bucket.count < previous {
             let difference = previous - bucket.count;
             bucket.count = previous;
-            let all = raised.get_or_insert(Raised { bounds: (f64::INFINITY, f64::NEG_INFINITY), difference: 0.0 });
+            let all =
+                raised.get_or_insert(RaisedCounts { bounds: (f64::INFINITY, f64::NEG_INFINITY), difference: 0.0 });
             all.bounds = (all.bounds.0.min(bucket.bound), all.bounds.1.max(bucket.bound));
             all.difference = all.difference.max(difference);
         } else {
@@ -176,7 +177,7 @@ fn make_monotonic(buckets: &mut [Bucket]) -> Option<Raised> {
 }
 
 /// The quantile, interpolated linearly inside its bucket. The lowest bucket begins at 0 if its bound is positive.
-fn quantile(q: f64, buckets: &mut Vec<Bucket>) -> (f64, Option<Raised>) {
+fn quantile(q: f64, buckets: &mut Vec<Bucket>) -> (f64, Option<RaisedCounts>) {
     if q.is_nan() {
         return (f64::NAN, None);
     }
@@ -229,7 +230,7 @@ fn fraction(lower: f64, upper: f64, buckets: &mut Vec<Bucket>) -> f64 {
     (rank_of(upper, buckets).min(count) - rank_of(lower, buckets).min(count)) / count
 }
 
-/// How many observations are below a value.
+/// The number of observations below a value.
 fn rank_of(value: f64, buckets: &[Bucket]) -> f64 {
     let mut rank = 0.0;
     let mut begin = if buckets[0].bound <= 0.0 { f64::NEG_INFINITY } else { 0.0 };

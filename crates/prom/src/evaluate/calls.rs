@@ -106,7 +106,7 @@ impl Evaluator<'_> {
     /// The time of the sample itself for a selector; of the evaluation for every other expression.
     fn timestamp(&self, arg: &Expr) -> Result<Vec<Column>> {
         if let ExprKind::Selector(selector) = &arg.bare().kind {
-            return Ok(mapped(self.sample_times(&selector.matchers, self.moved(&selector.shift)?)?, |_, time| {
+            return Ok(mapped(self.sample_times(&selector.matchers, self.time_shift(&selector.shift)?)?, |_, time| {
                 time / 1000.0
             }));
         }

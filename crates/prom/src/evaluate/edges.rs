@@ -57,7 +57,7 @@ fn inner(times: &[i64], (begin, end): (i64, i64), edges: &Edges) -> std::ops::Ra
     first..after.max(first)
 }
 
-/// The difference between the edges of a range; of a counter with what its resets lost.
+/// The difference between the edges of a range. For a counter, the increments lost by resets are added.
 pub(super) fn difference(
     times: &[i64],
     values: &[f64],

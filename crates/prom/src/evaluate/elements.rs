@@ -38,7 +38,7 @@ pub(super) fn element_function(name: &str) -> Option<fn(f64) -> f64> {
     })
 }
 
-/// The larger of two numbers; NaN if one is NaN, unless the other is the largest there is.
+/// The larger of two numbers. NaN if one is NaN, unless the other is positive infinity.
 pub(super) fn larger(one: f64, other: f64) -> f64 {
     if one == f64::INFINITY || other == f64::INFINITY {
         f64::INFINITY
@@ -49,7 +49,7 @@ pub(super) fn larger(one: f64, other: f64) -> f64 {
     }
 }
 
-/// The smaller of two numbers; NaN if one is NaN, unless the other is the smallest there is.
+/// The smaller of two numbers. NaN if one is NaN, unless the other is negative infinity.
 pub(super) fn smaller(one: f64, other: f64) -> f64 {
     -larger(-one, -other)
 }
@@ -78,7 +78,7 @@ pub(super) fn shown_open_metrics(value: f64) -> String {
     if text.contains('.') { text } else { format!("{text}.0") }
 }
 
-/// The seconds of a value that is a time. Values that are none are at either end of time.
+/// Converts a value to seconds. Values out of range become the earliest or the latest time.
 pub(super) fn seconds(value: f64) -> i64 {
     // Dates beyond this are not dates any more.
     const SECONDS_MAX: f64 = 1e15;

@@ -21,7 +21,7 @@ pub(super) struct Query<'a> {
     pub(super) step_seconds: f64,
     pub(super) limits: &'a Limits<'a>,
     pub(super) notes: RefCell<Notes>,
-    /// How many samples are loaded.
+    /// The number of loaded samples.
     pub(super) samples: Cell<usize>,
 }
 

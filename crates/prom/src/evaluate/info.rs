@@ -3,7 +3,7 @@
 use super::columns::{Column, GAP, is_gap};
 use super::evaluator::{Evaluator, Result, fail};
 use super::outcome::EvaluateError;
-use super::select::Moved;
+use super::select::TimeShift;
 use crate::labels::{Labels, METRIC_NAME, MatchOp, Matcher};
 use crate::promql::{Expr, ExprKind};
 use std::collections::{BTreeMap, HashMap};
@@ -15,12 +15,12 @@ const IDENTIFYING: [&str; 2] = ["instance", "job"];
 const TARGET_INFO: &str = "target_info";
 
 /// The matchers of a call: those on the metric's name, and those on other labels.
-struct Wanted {
+struct InfoMatchers {
     names: Vec<Matcher>,
     labels: Vec<Matcher>,
 }
 
-impl Wanted {
+impl InfoMatchers {
     fn new(args: &[Expr]) -> Result<Self> {
         let matchers = match args.get(1).map(|arg| &arg.bare().kind) {
             Some(ExprKind::Selector(selector)) => selector.matchers.clone(),
@@ -44,9 +44,9 @@ impl Wanted {
 
 impl Evaluator<'_> {
     pub(super) fn info(&self, args: &[Expr]) -> Result<Vec<Column>> {
-        let wanted = Wanted::new(args)?;
+        let wanted = InfoMatchers::new(args)?;
         let base = self.columns(&args[0])?;
-        let infos = self.info_series(&wanted, self.first_moved(&args[0])?.unwrap_or_default(), &base)?;
+        let infos = self.info_series(&wanted, self.first_time_shift(&args[0])?.unwrap_or_default(), &base)?;
         let mut results: HashMap<Labels, usize> = HashMap::new();
         let mut columns: Vec<Column> = Vec::new();
         for series in &base {
@@ -77,7 +77,7 @@ impl Evaluator<'_> {
     /// The labels of a series at one step with those of its info series; `None` if it must have one and has none.
     fn enriched(
         &self,
-        wanted: &Wanted,
+        wanted: &InfoMatchers,
         labels: &Labels,
         ignored: bool,
         candidates: &BTreeMap<&str, Vec<&(Labels, Vec<f64>)>>,
@@ -125,7 +125,12 @@ impl Evaluator<'_> {
     }
 
     /// The info series of the instances and jobs of some series, with the time of the sample that counts at each step.
-    fn info_series(&self, wanted: &Wanted, moved: Moved, base: &[Column]) -> Result<Vec<(Labels, Vec<f64>)>> {
+    fn info_series(
+        &self,
+        wanted: &InfoMatchers,
+        time_shift: TimeShift,
+        base: &[Column],
+    ) -> Result<Vec<(Labels, Vec<f64>)>> {
         let enriched: Vec<&Column> = base.iter().filter(|column| !wanted.is_info(&column.labels)).collect();
         let mut matchers = Vec::new();
         for name in IDENTIFYING {
@@ -146,30 +151,32 @@ impl Evaluator<'_> {
             return Ok(Vec::new());
         }
         matchers.extend(wanted.names.iter().chain(&wanted.labels).cloned());
-        let columns = self.sample_times(&matchers, moved)?;
+        let columns = self.sample_times(&matchers, time_shift)?;
         Ok(columns.into_iter().map(|column| (column.labels, column.values)).collect())
     }
 
-    /// `@` and `offset` of the first selector in an expression: they move its info series, too.
-    fn first_moved(&self, expr: &Expr) -> Result<Option<Moved>> {
+    /// The `@` and `offset` of the first selector in an expression, which also apply to its info series.
+    fn first_time_shift(&self, expr: &Expr) -> Result<Option<TimeShift>> {
         match &expr.kind {
             ExprKind::Number(_) | ExprKind::Text(_) => Ok(None),
-            ExprKind::Selector(selector) | ExprKind::Range { selector, .. } => self.moved(&selector.shift).map(Some),
-            ExprKind::Paren(inner) | ExprKind::Unary { expr: inner, .. } => self.first_moved(inner),
-            ExprKind::Subquery { expr: inner, shift, .. } => {
-                let outer = self.moved(shift)?;
-                Ok(self.first_moved(inner)?.map(|moved| moved.inside(outer)))
+            ExprKind::Selector(selector) | ExprKind::Range { selector, .. } => {
+                self.time_shift(&selector.shift).map(Some)
             }
-            ExprKind::Binary(binary) => match self.first_moved(&binary.left)? {
-                None => self.first_moved(&binary.right),
-                moved => Ok(moved),
+            ExprKind::Paren(inner) | ExprKind::Unary { expr: inner, .. } => self.first_time_shift(inner),
+            ExprKind::Subquery { expr: inner, shift, .. } => {
+                let outer = self.time_shift(shift)?;
+                Ok(self.first_time_shift(inner)?.map(|time_shift| time_shift.inside(outer)))
+            }
+            ExprKind::Binary(binary) => match self.first_time_shift(&binary.left)? {
+                None => self.first_time_shift(&binary.right),
+                time_shift => Ok(time_shift),
             },
             ExprKind::Call { args, .. } => args
                 .iter()
-                .map(|arg| self.first_moved(arg))
-                .find(|moved| !matches!(moved, Ok(None)))
+                .map(|arg| self.first_time_shift(arg))
+                .find(|time_shift| !matches!(time_shift, Ok(None)))
                 .unwrap_or(Ok(None)),
-            ExprKind::Aggregate(aggregate) => self.first_moved(&aggregate.expr),
+            ExprKind::Aggregate(aggregate) => self.first_time_shift(&aggregate.expr),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The limits of a query.
 
-/// How long a sample counts if none follows, in milliseconds.
+/// How long a sample stays valid if none follows, in milliseconds.
 pub const LOOKBACK_MS: i64 = 300_000;
 
 /// The limits of a query.
 pub struct Limits<'a> {
-    /// How long a sample counts if none follows, in milliseconds.
+    /// How long a sample stays valid if none follows, in milliseconds.
     pub lookback_ms: i64,
-    /// How many samples it may load.
+    /// The maximum number of samples that a query may load.
     pub samples_max: usize,
-    /// Whether it shall stop.
+    /// Returns true if the query must stop.
     pub stop: &'a dyn Fn() -> bool,
 }

@@ -35,7 +35,7 @@ impl Groups {
     }
 }
 
-/// The labels of a result. `many` is the side of which several series may match.
+/// The labels of a result. `many` is the side with several matching series.
 pub(super) fn result_labels(many: &Labels, one: &Labels, op: BinaryOp, matching: &Matching) -> Labels {
     let mut labels = if op.changes_meaning() { many.without_metadata() } else { many.clone() };
     if matching.cardinality == Cardinality::OneToOne {

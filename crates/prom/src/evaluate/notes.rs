@@ -16,7 +16,7 @@ pub(super) enum Detail {
     },
 }
 
-/// The remarks of a query: each text once for each place in the query.
+/// The remarks of a query. Each text is reported once for each position in the query.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     warnings: BTreeMap<String, (usize, Detail)>,
@@ -24,7 +24,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Something that is probably wrong. `place` is where in the query, in bytes.
+    /// Adds a warning. `place` is the position in the query in bytes.
     pub(super) fn warn(&mut self, place: usize, message: String) {
         self.warnings.entry(message).or_insert((place, Detail::None));
     }

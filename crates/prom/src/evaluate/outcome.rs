@@ -8,7 +8,7 @@ use std::fmt;
 pub enum EvaluateError {
     /// The expression cannot be evaluated for this data: a duplicate in a match, a parameter out of range.
     Execution(String),
-    /// It would load more samples than are allowed.
+    /// The query would load more samples than allowed.
     TooManySamples,
     /// The caller interrupted the query.
     Stopped,

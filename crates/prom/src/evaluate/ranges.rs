@@ -19,5 +19,5 @@ pub(super) struct Window<'a> {
     pub(super) args: &'a [f64],
 }
 
-/// A function over a range: a value, or none if there are too few samples.
+/// A function over a range. Returns `None` if there are too few samples.
 pub(super) type WindowFunction = fn(&Window<'_>) -> Option<f64>;

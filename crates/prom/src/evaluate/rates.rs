@@ -71,7 +71,7 @@ fn last_two(window: &Window<'_>, per_second: bool) -> Option<f64> {
     Some(if per_second { result / ((time - before) as f64 / 1000.0) } else { result })
 }
 
-/// The samples that count: of an anchored range the last one before it, too.
+/// The relevant samples. For an anchored range they include the last one before the range.
 fn counted<'a>(window: &Window<'a>) -> Option<&'a [f64]> {
     match window.edge {
         Edge::Anchored => edges::anchored(window.times, window.begin).map(|first| &window.values[first..]),

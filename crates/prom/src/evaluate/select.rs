@@ -12,18 +12,18 @@ const SUBQUERY_STEP_MS: i64 = 60_000;
 
 /// The modifiers `@` and `offset` in milliseconds.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Moved {
+pub(super) struct TimeShift {
     at: Option<i64>,
     offset: i64,
 }
 
-impl Moved {
-    /// The time that counts at a step's time.
+impl TimeShift {
+    /// The time that is evaluated for a step.
     pub(super) fn time(self, step: i64) -> i64 {
         self.at.unwrap_or(step).saturating_sub(self.offset)
     }
 
-    /// The same inside a subquery: its modifiers count unless the time is fixed.
+    /// Combines the modifiers with those of an enclosing subquery, which have no effect if the time is fixed.
     pub(super) fn inside(self, outer: Self) -> Self {
         if self.at.is_some() {
             return self;
@@ -43,13 +43,13 @@ pub(super) struct Sampled {
 /// A range in an expression: its series, and the position of each window.
 pub(super) struct Ranged {
     pub(super) series: Vec<Sampled>,
-    pub(super) moved: Moved,
+    pub(super) time_shift: TimeShift,
     pub(super) range: i64,
     pub(super) edge: Edge,
 }
 
 impl Evaluator<'_> {
-    pub(super) fn moved(&self, shift: &Shift) -> Result<Moved> {
+    pub(super) fn time_shift(&self, shift: &Shift) -> Result<TimeShift> {
         let at = shift.at.map(|at| match at {
             At::Time(time) => time,
             At::Start => self.query.grid.start,
@@ -59,7 +59,7 @@ impl Evaluator<'_> {
             Some(span) => self.query.milliseconds(span, true)?,
             None => 0,
         };
-        Ok(Moved { at, offset })
+        Ok(TimeShift { at, offset })
     }
 
     /// The series that satisfy conditions, with samples from one time to another, both included.
@@ -75,35 +75,35 @@ impl Evaluator<'_> {
     /// The value of each series at each step: its last sample, if that is younger than the lookback and not stale.
     pub(super) fn instant(&self, selector: &Selector) -> Result<Vec<Column>> {
         let lookback = self.query.limits.lookback_ms;
-        let moved = self.moved(&selector.shift)?;
-        let (first, last) = (moved.time(self.grid.start), moved.time(self.grid.end()));
+        let time_shift = self.time_shift(&selector.shift)?;
+        let (first, last) = (time_shift.time(self.grid.start), time_shift.time(self.grid.end()));
         if selector.edge != Edge::Inside {
             let series =
                 self.select(&selector.matchers, first.saturating_sub(lookback) + 1, last.saturating_add(lookback))?;
             return match selector.edge {
-                Edge::Smoothed => Ok(series.into_iter().map(|one| self.smoothed(one, moved)).collect()),
-                _ => Ok(series.into_iter().map(|one| self.sampled(one, moved, |_, value| value)).collect()),
+                Edge::Smoothed => Ok(series.into_iter().map(|one| self.smoothed(one, time_shift)).collect()),
+                _ => Ok(series.into_iter().map(|one| self.sampled(one, time_shift, |_, value| value)).collect()),
             };
         }
         let series = self.select(&selector.matchers, first.saturating_sub(lookback) + 1, last)?;
-        let columns = series.into_iter().map(|one| self.sampled(one, moved, |_, value| value));
+        let columns = series.into_iter().map(|one| self.sampled(one, time_shift, |_, value| value));
         Ok(columns.filter(|column| !column.is_empty()).collect())
     }
 
     /// The time of the sample that counts for each series at each step, in milliseconds.
-    pub(super) fn sample_times(&self, matchers: &[Matcher], moved: Moved) -> Result<Vec<Column>> {
-        let first = moved.time(self.grid.start).saturating_sub(self.query.limits.lookback_ms) + 1;
-        let series = self.select(matchers, first, moved.time(self.grid.end()))?;
-        let columns = series.into_iter().map(|one| self.sampled(one, moved, |time, _| time as f64));
+    pub(super) fn sample_times(&self, matchers: &[Matcher], time_shift: TimeShift) -> Result<Vec<Column>> {
+        let first = time_shift.time(self.grid.start).saturating_sub(self.query.limits.lookback_ms) + 1;
+        let series = self.select(matchers, first, time_shift.time(self.grid.end()))?;
+        let columns = series.into_iter().map(|one| self.sampled(one, time_shift, |time, _| time as f64));
         Ok(columns.filter(|column| !column.is_empty()).collect())
     }
 
-    fn sampled(&self, series: RawSeries, moved: Moved, value: impl Fn(i64, f64) -> f64) -> Column {
+    fn sampled(&self, series: RawSeries, time_shift: TimeShift, value: impl Fn(i64, f64) -> f64) -> Column {
         let lookback = self.query.limits.lookback_ms;
         let RawSeries { labels, times, values } = series;
         let mut next = 0;
         let cells = self.grid.times().map(|step| {
-            let time = moved.time(step);
+            let time = time_shift.time(step);
             while next < times.len() && times[next] <= time {
                 next += 1;
             }
@@ -119,32 +119,32 @@ impl Evaluator<'_> {
         match &expr.bare().kind {
             ExprKind::Range { selector, range } => {
                 let range = self.query.milliseconds(range, false)?;
-                let moved = self.moved(&selector.shift)?;
+                let time_shift = self.time_shift(&selector.shift)?;
                 let lookback = self.query.limits.lookback_ms;
                 let (before, after) = match selector.edge {
                     Edge::Inside => (0, 0),
                     Edge::Anchored => (lookback, 0),
                     Edge::Smoothed => (lookback, lookback),
                 };
-                let from = moved.time(self.grid.start).saturating_sub(range).saturating_sub(before) + 1;
-                let to = moved.time(self.grid.end()).saturating_add(after);
+                let from = time_shift.time(self.grid.start).saturating_sub(range).saturating_sub(before) + 1;
+                let to = time_shift.time(self.grid.end()).saturating_add(after);
                 let series = self.select(&selector.matchers, from, to)?.into_iter().map(without_stale).collect();
-                Ok(Ranged { series, moved, range, edge: selector.edge })
+                Ok(Ranged { series, time_shift, range, edge: selector.edge })
             }
             ExprKind::Subquery { expr, range, step, shift } => {
                 let range = self.query.milliseconds(range, false)?;
-                let moved = self.moved(shift)?;
+                let time_shift = self.time_shift(shift)?;
                 let step = match step {
                     Some(step) => self.query.milliseconds(step, false)?.max(1),
                     None => SUBQUERY_STEP_MS,
                 };
-                let before = moved.time(self.grid.start).saturating_sub(range);
+                let before = time_shift.time(self.grid.start).saturating_sub(range);
                 // The first multiple of the step that is in the range, which is open on the left.
                 let mut start = before / step * step;
                 if start <= before {
                     start = start.saturating_add(step);
                 }
-                let grid = Grid::new(start, moved.time(self.grid.end()), step);
+                let grid = Grid::new(start, time_shift.time(self.grid.end()), step);
                 let inner = Self { query: self.query, grid };
                 let columns = inner.columns(expr)?;
                 self.query.charge(columns.len() * grid.count)?;
@@ -154,7 +154,7 @@ impl Evaluator<'_> {
                     Sampled { labels: column.labels, drop_name: column.drop_name, times, values }
                 });
                 let series = series.filter(|one| !one.times.is_empty()).collect();
-                Ok(Ranged { series, moved, range, edge: Edge::Inside })
+                Ok(Ranged { series, time_shift, range, edge: Edge::Inside })
             }
             _ => fail("expected a range vector"),
         }
@@ -163,7 +163,7 @@ impl Evaluator<'_> {
     /// The samples of a range vector that is the whole query.
     pub(super) fn raw(&self, expr: &Expr) -> Result<Vec<ResultSeries>> {
         let ranged = self.ranged(expr)?;
-        let end = ranged.moved.time(self.grid.start);
+        let end = ranged.time_shift.time(self.grid.start);
         let begin = end.saturating_sub(ranged.range);
         let mut found = Vec::new();
         for series in ranged.series {
@@ -183,11 +183,11 @@ impl Evaluator<'_> {
     }
 
     /// Values between samples are interpolated; after the last sample its value counts for the lookback.
-    fn smoothed(&self, series: RawSeries, moved: Moved) -> Column {
+    fn smoothed(&self, series: RawSeries, time_shift: TimeShift) -> Column {
         let lookback = self.query.limits.lookback_ms;
         let Sampled { labels, times, values, .. } = without_stale(series);
         let cells = self.grid.times().map(|step| {
-            let time = moved.time(step);
+            let time = time_shift.time(step);
             let low = times.partition_point(|other| *other <= time.saturating_sub(lookback));
             let high = times.partition_point(|other| *other <= time.saturating_add(lookback));
             let (times, values) = (&times[low..high], &values[low..high]);

@@ -9,11 +9,11 @@ pub const STALE_BITS: u64 = 0x7ff0_0000_0000_0002;
 /// The samples of one series.
 #[derive(Debug, Clone)]
 pub struct RawSeries {
-    /// Its labels, the metric's name among them.
+    /// The labels, including the metric's name.
     pub labels: Labels,
     /// Milliseconds since 1970, ascending, each once.
     pub times: Vec<i64>,
-    /// As many values, stale markers among them.
+    /// The values, including stale markers, one for each time.
     pub values: Vec<f64>,
 }
 

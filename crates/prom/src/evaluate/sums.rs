@@ -1,6 +1,6 @@
-//! Sums and means that lose nothing to rounding: Kahan's summation as Neumaier improved it.
+//! Sums and means with compensated rounding: Kahan's summation as improved by Neumaier.
 
-/// A sum and what rounding has taken from it.
+/// A sum and its accumulated rounding error.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sum {
     pub(super) sum: f64,

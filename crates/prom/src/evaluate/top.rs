@@ -65,7 +65,7 @@ impl Evaluator<'_> {
         Ok(present(results))
     }
 
-    /// Whether anything can be chosen at all.
+    /// Whether any series can be chosen.
     fn check_param(&self, aggregate: &Aggregate, param: &[f64]) -> Result<bool> {
         let max = param.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let min = param.iter().copied().fold(f64::INFINITY, f64::min);

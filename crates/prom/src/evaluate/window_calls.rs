@@ -89,7 +89,7 @@ impl Evaluator<'_> {
         let mut args = Vec::with_capacity(numbers.len());
         let (mut low, mut high) = (0, 0);
         let cells = self.grid.times().enumerate().map(|(place, step)| {
-            let end = ranged.moved.time(step);
+            let end = ranged.time_shift.time(step);
             let begin = end.saturating_sub(ranged.range);
             let (from, to) = (begin.saturating_sub(before), end.saturating_add(after));
             while low < series.times.len() && series.times[low] <= from {
@@ -125,7 +125,7 @@ impl Evaluator<'_> {
         }
         match name {
             "quantile_over_time" => {
-                // As Prometheus, which points at the first argument.
+                // Prometheus also reports the position of the first argument.
                 let place = numbers.first().map_or(start, |number| number.0);
                 for q in numbers.iter().flat_map(|number| &number.1) {
                     self.check_quantile(place, *q);

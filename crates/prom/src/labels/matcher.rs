@@ -6,7 +6,7 @@ use std::fmt;
 /// The largest compiled size of a regular expression in a query, in bytes.
 const REGEX_SIZE_MAX: usize = 1 << 22;
 
-/// How a label's value is compared.
+/// The comparison of a label's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchOp {
     /// `=`
@@ -31,7 +31,7 @@ pub struct Matcher {
     regex: Option<Regex>,
 }
 
-/// A regular expression that must match a whole text. A dot matches line ends, too.
+/// A regular expression that must match the whole text. A dot also matches line ends.
 pub fn anchored(pattern: &str) -> Result<Regex, String> {
     let whole = format!("^(?s:{pattern})$");
     RegexBuilder::new(&whole).size_limit(REGEX_SIZE_MAX).build().map_err(|error| match error {

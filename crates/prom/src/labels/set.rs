@@ -56,12 +56,12 @@ impl Labels {
         self.0.iter().map(|label| (&*label.0, &*label.1))
     }
 
-    /// How many there are.
+    /// The number of labels.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -81,7 +81,7 @@ impl Labels {
         self.filter(|name| !METADATA.contains(&name))
     }
 
-    /// The same labels with this one set, or removed if the value is empty.
+    /// Returns the same labels with this one set, or removed if the value is empty.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         let mut all: Vec<Label> = self.0.iter().filter(|label| &*label.0 != name).cloned().collect();
         if !value.is_empty() {

@@ -15,7 +15,7 @@ pub fn answer_protobuf(rejected_points: usize, reason: &str) -> Vec<u8> {
     answer.finish()
 }
 
-/// The same as JSON.
+/// The same answer as JSON.
 pub fn answer_json(rejected_points: usize, reason: &str) -> String {
     if rejected_points == 0 {
         return "{}".to_owned();
@@ -31,7 +31,7 @@ pub fn error_protobuf(message: &str) -> Vec<u8> {
     status.finish()
 }
 
-/// The same as JSON.
+/// The same answer as JSON.
 pub fn error_json(message: &str) -> String {
     json!({ "message": message }).to_string()
 }

@@ -23,7 +23,7 @@ const TARGET_SAMPLES_MAX: i64 = 1_000;
 pub struct OtlpRequest {
     /// The request with the samples to store.
     pub write: WriteRequest,
-    /// How many points cannot be stored.
+    /// The number of points that cannot be stored.
     pub rejected_points: usize,
     /// Why the first of them.
     pub reason: String,

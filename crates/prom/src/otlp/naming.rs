@@ -73,7 +73,7 @@ pub(super) fn unit_name(unit: &str) -> String {
     named.join("_").trim_matches('_').to_owned()
 }
 
-/// The name of a metric; `None` if nothing of it can be in a name.
+/// Converts the name of a metric. `None` if no character is valid in a name.
 pub(super) fn metric_name(name: &str, unit: &str, kind: PointKind) -> Option<String> {
     let mut words: Vec<String> =
         name.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty()).map(str::to_owned).collect();
@@ -104,7 +104,7 @@ pub(super) fn metric_name(name: &str, unit: &str, kind: PointKind) -> Option<Str
     name.chars().any(|letter| letter != '_').then_some(name)
 }
 
-/// The name of a label; `None` if nothing of it can be in a name.
+/// Converts the name of a label. `None` if no character is valid in a name.
 pub(super) fn label_name(name: &str) -> Option<String> {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
     let mut plain: String = name.chars().map(plain).collect();

@@ -1,11 +1,11 @@
-//! Values of attributes as texts.
+//! Converts the values of attributes to text.
 
 use super::points::Attributes;
 use crate::remote::RemoteError;
 use crate::remote::fields::{FieldValue, Fields, text};
 use serde_json::{Map, Value, json};
 
-/// How deep values may nest.
+/// The maximum nesting depth of values.
 const DEPTH_MAX: usize = 32;
 
 /// An attribute of protocol buffers, added as a text.
@@ -95,7 +95,7 @@ fn plain(value: &Value) -> Value {
     }
 }
 
-/// A whole number is written without a fraction; what JSON has no number for is a text.
+/// Formats a number. A whole number has no fraction; NaN and infinities become text.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return (value as i64).into();
@@ -103,7 +103,7 @@ fn number(value: f64) -> Value {
     json!(value).as_f64().map_or_else(|| value.to_string().into(), Value::from)
 }
 
-/// A text unchanged, everything else as JSON; empty if there is no value.
+/// Returns a text unchanged and any other value as JSON. A missing value becomes an empty text.
 fn shown(value: Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -51,14 +51,14 @@ pub enum ExprKind {
     Range {
         /// Which series.
         selector: Selector,
-        /// How far back.
+        /// The length of the range.
         range: Span,
     },
     /// `expr[1h:5m]`
     Subquery {
         /// The expression that is evaluated repeatedly.
         expr: Box<Expr>,
-        /// How far back.
+        /// The length of the range.
         range: Span,
         /// The step between evaluations; a minute if not given.
         step: Option<Span>,
@@ -100,7 +100,7 @@ pub struct Selector {
     pub edge: Edge,
 }
 
-/// How the values at the edges of a range are found.
+/// How the values at the edges of a range are determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Edge {
     /// Only samples inside count.
@@ -117,7 +117,7 @@ pub enum Edge {
 pub struct Shift {
     /// A fixed time.
     pub at: Option<At>,
-    /// How far back; negative: ahead.
+    /// The offset into the past; negative values are in the future.
     pub offset: Option<Span>,
 }
 
@@ -174,7 +174,7 @@ impl BinaryOp {
         matches!(self, Self::And | Self::Or | Self::Unless)
     }
 
-    /// Whether the result means something else than the operands, so that the metric's name is dropped.
+    /// Whether the result has another meaning than the operands, so that the metric's name is dropped.
     pub fn changes_meaning(self) -> bool {
         matches!(self, Self::Add | Self::Sub | Self::Mul | Self::Div | Self::Mod | Self::Pow | Self::Atan2)
     }
@@ -228,7 +228,7 @@ pub struct Matching {
     pub on: bool,
     /// The labels of `on` or `ignoring`.
     pub labels: Vec<String>,
-    /// How many series of each side.
+    /// How many series of each side match.
     pub cardinality: Cardinality,
     /// The labels that `group_left` and `group_right` copy from the other side.
     pub include: Vec<String>,
@@ -292,7 +292,7 @@ impl AggregateOp {
         })
     }
 
-    /// Whether it takes a parameter before the vector.
+    /// Whether the aggregation takes a parameter before the vector.
     pub fn has_param(self) -> bool {
         matches!(
             self,

@@ -6,18 +6,18 @@ use super::lex::SyntaxError;
 use super::value_type::ValueType;
 
 /// The error, and its position in bytes.
-pub(super) struct Misfit {
-    pub(super) place: usize,
+pub(super) struct TypeError {
+    pub(super) position: usize,
     pub(super) message: String,
 }
 
-impl Misfit {
-    fn at(place: usize, message: impl Into<String>) -> Self {
-        Self { place, message: message.into() }
+impl TypeError {
+    fn at(position: usize, message: impl Into<String>) -> Self {
+        Self { position, message: message.into() }
     }
 
     pub(super) fn in_text(self, text: &str) -> SyntaxError {
-        SyntaxError::at(text, self.place, self.message)
+        SyntaxError::at(text, self.position, self.message)
     }
 }
 
@@ -38,7 +38,7 @@ pub fn type_of(expr: &Expr) -> ValueType {
 }
 
 /// Checks an expression and all that it consists of.
-pub(super) fn check(expr: &Expr) -> Result<(), Misfit> {
+pub(super) fn check(expr: &Expr) -> Result<(), TypeError> {
     match &expr.kind {
         ExprKind::Number(_) | ExprKind::Text(_) => Ok(()),
         ExprKind::Selector(selector) | ExprKind::Range { selector, .. } => check_selector(expr.start, selector),
@@ -47,7 +47,7 @@ pub(super) fn check(expr: &Expr) -> Result<(), Misfit> {
             check(inner)?;
             match type_of(inner) {
                 ValueType::Scalar | ValueType::Vector => Ok(()),
-                other => Err(Misfit::at(
+                other => Err(TypeError::at(
                     expr.start,
                     format!(
                         "unary expression only allowed on expressions of type scalar or instant vector, got {:?}",
@@ -60,7 +60,7 @@ pub(super) fn check(expr: &Expr) -> Result<(), Misfit> {
             check(inner)?;
             match type_of(inner) {
                 ValueType::Vector => Ok(()),
-                other => Err(Misfit::at(
+                other => Err(TypeError::at(
                     expr.start,
                     format!("subquery is only allowed on instant vector, got {} instead", name_of(other)),
                 )),
@@ -81,7 +81,7 @@ pub(super) fn check(expr: &Expr) -> Result<(), Misfit> {
     }
 }
 
-/// As Prometheus names a type in this one message.
+/// The name of a type that Prometheus uses in this one message.
 fn name_of(value: ValueType) -> &'static str {
     match value {
         ValueType::Scalar => "scalar",
@@ -91,36 +91,36 @@ fn name_of(value: ValueType) -> &'static str {
     }
 }
 
-fn expect(expr: &Expr, wanted: ValueType, context: &str) -> Result<(), Misfit> {
+fn expect(expr: &Expr, wanted: ValueType, context: &str) -> Result<(), TypeError> {
     check(expr)?;
     let found = type_of(expr);
     if found == wanted {
         return Ok(());
     }
     let (wanted, found) = (wanted.documented(), found.documented());
-    Err(Misfit::at(expr.start, format!("expected type {wanted} in {context}, got {found}")))
+    Err(TypeError::at(expr.start, format!("expected type {wanted} in {context}, got {found}")))
 }
 
-fn check_selector(start: usize, selector: &Selector) -> Result<(), Misfit> {
+fn check_selector(start: usize, selector: &Selector) -> Result<(), TypeError> {
     if selector.name.is_some() || selector.matchers.iter().any(|matcher| !matcher.matches("")) {
         return Ok(());
     }
-    Err(Misfit::at(start, "vector selector must contain at least one non-empty matcher"))
+    Err(TypeError::at(start, "vector selector must contain at least one non-empty matcher"))
 }
 
-fn check_binary(start: usize, binary: &Binary) -> Result<(), Misfit> {
+fn check_binary(start: usize, binary: &Binary) -> Result<(), TypeError> {
     check(&binary.left)?;
     check(&binary.right)?;
     let (left, right) = (type_of(&binary.left), type_of(&binary.right));
     let matching = &binary.matching;
-    let fail = |message: String| Err(Misfit::at(start, message));
+    let fail = |message: String| Err(TypeError::at(start, message));
     if binary.bool && !binary.op.is_comparison() {
         return fail("bool modifier can only be used on comparison operators".to_owned());
     }
     for (operand, value) in [(&binary.left, left), (&binary.right, right)] {
         if !matches!(value, ValueType::Scalar | ValueType::Vector) {
             let message = "binary expression must contain only scalar and instant vector types";
-            return Err(Misfit::at(operand.start, message));
+            return Err(TypeError::at(operand.start, message));
         }
     }
     let scalars = (left == ValueType::Scalar, right == ValueType::Scalar);
@@ -152,7 +152,7 @@ fn check_binary(start: usize, binary: &Binary) -> Result<(), Misfit> {
     Ok(())
 }
 
-fn check_call(start: usize, function: &Function, args: &[Expr]) -> Result<(), Misfit> {
+fn check_call(start: usize, function: &Function, args: &[Expr]) -> Result<(), TypeError> {
     let name = function.name;
     let (min, max, count) = (function.args_min, function.args_max, args.len());
     if count < min || count > max {
@@ -161,25 +161,25 @@ fn check_call(start: usize, function: &Function, args: &[Expr]) -> Result<(), Mi
             (false, true) => format!("at least {min}"),
             (false, false) => format!("at most {max}"),
         };
-        return Err(Misfit::at(start, format!("expected {wanted} argument(s) in call to {name:?}, got {count}")));
+        return Err(TypeError::at(start, format!("expected {wanted} argument(s) in call to {name:?}, got {count}")));
     }
-    for (place, arg) in args.iter().enumerate() {
-        let wanted = function.args[place.min(function.args.len() - 1)];
-        if name == "info" && place == 1 {
+    for (position, arg) in args.iter().enumerate() {
+        let wanted = function.args[position.min(function.args.len() - 1)];
+        if name == "info" && position == 1 {
             // Conditions on labels alone, which may all match the empty value.
             match &arg.kind {
                 ExprKind::Selector(selector) if selector.name.is_none() => continue,
                 ExprKind::Selector(_) => {
-                    return Err(Misfit::at(arg.start, "expected label selectors only, got vector selector instead"));
+                    return Err(TypeError::at(arg.start, "expected label selectors only, got vector selector instead"));
                 }
-                _ => return Err(Misfit::at(arg.start, "expected label selectors only")),
+                _ => return Err(TypeError::at(arg.start, "expected label selectors only")),
             }
         }
         check(arg)?;
         let found = type_of(arg);
         if found != wanted {
             let (wanted, found) = (wanted.documented(), found.documented());
-            return Err(Misfit::at(
+            return Err(TypeError::at(
                 arg.start,
                 format!("expected type {wanted} in call to function {name:?}, got {found}"),
             ));

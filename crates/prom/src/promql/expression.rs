@@ -5,7 +5,7 @@ use super::functions::Function;
 use super::lex::{SyntaxError, Token, Word, lex};
 use super::span::Span;
 
-/// How deep expressions may nest.
+/// The maximum nesting depth of expressions.
 const DEPTH_MAX: usize = 300;
 
 /// The words of an expression and how many were read.

@@ -9,9 +9,9 @@ pub struct Function {
     pub name: &'static str,
     /// The types of its arguments. The last one also applies to all further arguments.
     pub args: &'static [ValueType],
-    /// How few arguments are enough.
+    /// The minimum number of arguments.
     pub args_min: usize,
-    /// How many arguments are allowed.
+    /// The maximum number of arguments.
     pub args_max: usize,
     /// The type of its result.
     pub result: ValueType,
@@ -32,17 +32,17 @@ const fn varying(name: &'static str, args: &'static [ValueType], min: usize, max
     Function { name, args, args_min: min, args_max: max, result: Vector }
 }
 
-/// Of the values of an instant vector.
+/// A function of the values of an instant vector.
 const fn of_vector(name: &'static str) -> Function {
     fixed(name, &[Vector], Vector)
 }
 
-/// Of the samples of a range vector.
+/// A function of the samples of a range vector.
 const fn of_range(name: &'static str) -> Function {
     fixed(name, &[Matrix], Vector)
 }
 
-/// Of the times that an instant vector's values are; of the evaluation's time without one.
+/// A function of times: the values of an instant vector, or else the time of the evaluation.
 const fn of_date(name: &'static str) -> Function {
     varying(name, &[Vector], 0, 1)
 }

@@ -256,6 +256,6 @@ pub(crate) fn parse_duration(word: &str) -> Option<f64> {
         next = place + 1;
         rest = &rest[digits + letters..];
     }
-    // As Prometheus: what fits a count of nanoseconds in 63 bits.
+    // As in Prometheus, the maximum is 63 bits of nanoseconds.
     (!word.is_empty() && total <= i64::MAX as u64 / 1_000_000).then(|| total as f64 / 1000.0)
 }

@@ -4,7 +4,7 @@ use super::expression::Parser;
 use super::lex::{SyntaxError, Token};
 use super::span::{Span, SpanOp};
 
-/// What fits a count of nanoseconds in 63 bits.
+/// The maximum duration: 63 bits of nanoseconds.
 const SECONDS_MAX: f64 = i64::MAX as f64 / 1e9;
 
 impl Parser<'_> {

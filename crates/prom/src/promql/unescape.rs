@@ -40,7 +40,7 @@ pub(super) fn unescape(body: &str, quote: char) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "escape sequences do not make a UTF-8 text".to_owned())
 }
 
-/// A number of exactly `count` digits, of which the first may be known.
+/// Reads a number of exactly `count` digits. The first may have been read already.
 fn digits(letters: &mut std::str::Chars<'_>, first: Option<u32>, count: usize, base: u32) -> Result<u32, String> {
     let mut value = first.unwrap_or_default();
     for _ in usize::from(first.is_some())..count {

@@ -1,6 +1,6 @@
 //! The types of expressions.
 
-/// What an expression yields.
+/// The type of an expression's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueType {
     /// One number at each time.
@@ -14,7 +14,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    /// As Prometheus' documentation calls it.
+    /// The name in Prometheus' documentation.
     pub fn documented(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",

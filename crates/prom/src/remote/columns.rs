@@ -57,12 +57,12 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// How many samples there are.
+    /// The number of samples.
     pub fn len(&self) -> usize {
         self.times.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }
@@ -82,8 +82,8 @@ impl Samples {
         self.series.byte_count() + self.metrics.byte_count()
     }
 
-    /// The number of a series. The labels may be in any order; empty values are left out. The error says why the series
-    /// is invalid.
+    /// Returns the number of a series. The labels may be in any order; empty values are left out. The error is the
+    /// reason why the series is invalid.
     pub fn series_number(&mut self, labels: &mut Vec<(&str, &str)>) -> Result<u32, String> {
         labels.retain(|label| !label.1.is_empty());
         if !labels.is_sorted() {

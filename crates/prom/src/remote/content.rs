@@ -16,7 +16,7 @@ pub enum WriteVersion {
 pub struct ContentKind {
     /// The message.
     pub version: WriteVersion,
-    /// Whether it is compressed by snappy.
+    /// Whether the body is compressed by snappy.
     pub snappy: bool,
 }
 

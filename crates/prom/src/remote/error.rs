@@ -1,11 +1,11 @@
-//! Why a request of Prometheus is refused.
+//! The errors for which a request of Prometheus is refused.
 
 use std::fmt;
 
-/// A request that can never be accepted: Prometheus drops it and does not send it again.
+/// A request that can never be accepted. Prometheus drops it and does not retry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RemoteError {
-    /// The bytes are not what they claim to be.
+    /// The bytes do not have the declared format.
     Malformed(String),
     /// The body is larger than allowed.
     TooLarge(String),

@@ -26,7 +26,7 @@ impl<'a> Fields<'a> {
         Self { rest: message }
     }
 
-    /// How many bytes are left.
+    /// The number of unread bytes.
     pub(crate) fn left(&self) -> usize {
         self.rest.len()
     }

@@ -40,7 +40,7 @@ impl MetricKind {
         }
     }
 
-    /// As the API shows it.
+    /// The name in the API.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -71,7 +71,7 @@ pub struct Metadata {
 /// The parts of a request that can never be stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refused {
-    /// How many series.
+    /// The number of series.
     pub series: usize,
     /// Why the first of them.
     pub reason: String,
@@ -84,9 +84,9 @@ pub struct WriteRequest {
     pub samples: Samples,
     /// The metadata of metrics.
     pub metadata: Vec<Metadata>,
-    /// How many native histograms were sent. They are not stored.
+    /// The number of native histograms that were sent. They are not stored.
     pub histograms: usize,
-    /// How many exemplars were sent. They are not stored.
+    /// The number of exemplars that were sent. They are not stored.
     pub exemplars: usize,
     /// The series that were left out.
     pub refused: Refused,
@@ -116,7 +116,7 @@ impl WriteRequest {
         self.budget.spend(bytes)
     }
 
-    /// Fails if a text so long, with as many escapes as it can have, is too much.
+    /// Fails if a text of this length could be too large after escaping.
     pub(crate) fn check_text(&self, byte_count: usize) -> Result<(), RemoteError> {
         self.budget.check(byte_count.saturating_mul(2))
     }

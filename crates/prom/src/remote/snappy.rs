@@ -21,8 +21,7 @@ pub fn claimed_length(body: &[u8], length_max: usize) -> Result<usize, RemoteErr
     Ok(length)
 }
 
-/// Decompresses a body that becomes no longer than `length_max` bytes. The length that it claims is checked before
-/// anything is allocated.
+/// Decompresses a body to at most `length_max` bytes. The declared length is checked before anything is allocated.
 pub fn decompress(body: &[u8], length_max: usize) -> Result<Vec<u8>, RemoteError> {
     claimed_length(body, length_max)?;
     snap::raw::Decoder::new().decompress_vec(body).map_err(malformed)

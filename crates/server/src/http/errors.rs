@@ -1,4 +1,4 @@
-//! Errors that clients are told, in the log.
+//! Logs the errors that are sent to clients.
 
 use crate::access::caller::Peer;
 use crate::shared::log::{Log, LogLevel};
@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use serde_json::json;
 
-/// Writes answers that are errors. What follows `?` in an address may be a secret, and is not written.
+/// Logs answers that are errors. The query string of an address is left out, because it may contain a secret.
 pub(crate) async fn log_errors(State(log): State<Log>, request: Request, next: Next) -> Response {
     if !log.writes(LogLevel::Error) {
         return next.run(request).await;
@@ -17,7 +17,7 @@ pub(crate) async fn log_errors(State(log): State<Log>, request: Request, next: N
     let address = request.extensions().get::<Peer>().map(|peer| peer.address.to_string());
     let response = next.run(request).await;
     let level = match response.status() {
-        // The client is asked to come again.
+        // The client is asked to retry.
         StatusCode::SERVICE_UNAVAILABLE => LogLevel::Debug,
         status if status.is_server_error() => LogLevel::Error,
         status if status.is_client_error() => LogLevel::Debug,

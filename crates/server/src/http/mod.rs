@@ -1,9 +1,9 @@
 //! HTTP: connections, and paths about the server itself.
 //!
 //! Owned here: reading requests within limits, ending connections when the server drains, /health, /ready and /metrics,
-//! the running statements, errors in the log, refusing requests of other people's pages, the layer that finds out who
-//! sends a request and whether the address is for them, and what protocols answer alike.
-//! Not owned: addresses of other rooms, which have routers of their own.
+//! the running statements, logging errors, refusing requests from foreign pages, the layer that authenticates a request
+//! and checks the rights for its path, and answers that all protocols share.
+//! Not owned: the paths of other rooms, which have their own routers.
 
 pub(crate) mod connections;
 mod credentials;

@@ -32,12 +32,12 @@ pub(crate) struct SampleRequest {
 /// Stores samples, new labels, and metadata of metrics.
 pub(crate) struct SampleWriter {
     database: Database,
-    known: Mutex<Known>,
+    known: Mutex<StoredSeries>,
 }
 
-/// What is known to be stored in the tables with these numbers.
+/// The series and metadata that are known to be stored in the tables with these numbers.
 #[derive(Default)]
-struct Known {
+struct StoredSeries {
     tables: Option<[i64; 2]>,
     /// Fingerprints.
     series: HashSet<[u64; 2]>,
@@ -74,7 +74,7 @@ impl GroupWriter for SampleWriter {
     }
 }
 
-impl Known {
+impl StoredSeries {
     fn store(&mut self, database: &Database, group: &[SampleRequest]) -> Result<()> {
         let snapshot = database.snapshot()?;
         let mut batch = database.batch(None);

@@ -20,7 +20,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 /// The part of the outcome that is known before the first byte of an answer is sent.
-enum Begun {
+enum AnswerStart {
     /// Rows follow.
     Rows,
     /// A statement without rows was executed.
@@ -62,8 +62,8 @@ pub(crate) async fn run(
         drop(place);
     });
     match begun.await {
-        Ok(Ok(Begun::Rows)) => ([(CONTENT_TYPE, format.media_type())], reader.into_body(guard)).into_response(),
-        Ok(Ok(Begun::Done { verb, row_count })) => {
+        Ok(Ok(AnswerStart::Rows)) => ([(CONTENT_TYPE, format.media_type())], reader.into_body(guard)).into_response(),
+        Ok(Ok(AnswerStart::Done { verb, row_count })) => {
             let body = json!({ "verb": verb, "rows": row_count });
             ([(CONTENT_TYPE, Format::Json.media_type())], body.to_string()).into_response()
         }
@@ -77,13 +77,13 @@ fn execute(
     session: &Session,
     request: &SqlRequest,
     listed: &Listed,
-    begin: oneshot::Sender<Result<Begun>>,
+    begin: oneshot::Sender<Result<AnswerStart>>,
     mut writer: PartWriter,
 ) {
     let (mut rows, first) = match begin_answer(session, request, listed) {
         Ok((Answer::Done { verb, row_count }, _)) => {
             listed.add_rows(row_count.unwrap_or(0));
-            let _ = begin.send(Ok(Begun::Done { verb, row_count }));
+            let _ = begin.send(Ok(AnswerStart::Done { verb, row_count }));
             return;
         }
         Ok((Answer::Rows(rows), first)) => (rows, first),
@@ -92,7 +92,7 @@ fn execute(
             return;
         }
     };
-    if begin.send(Ok(Begun::Rows)).is_err() {
+    if begin.send(Ok(AnswerStart::Rows)).is_err() {
         return;
     }
     if let Err(error) = send_rows(request.format, &mut rows, first, listed, &mut writer) {

@@ -15,18 +15,18 @@ const PART_BYTES: usize = 64 << 10;
 /// This many parts wait to be sent.
 const PARTS_MAX: usize = 4;
 
-type Part = Result<Bytes, io::Error>;
+type AnswerPart = Result<Bytes, io::Error>;
 
 /// The writing end, used by a thread that may block.
 pub(crate) struct PartWriter {
     buffer: Vec<u8>,
-    parts: mpsc::Sender<Part>,
+    parts: mpsc::Sender<AnswerPart>,
     runtime: Handle,
     read_time_max: Duration,
 }
 
 /// The reading end.
-pub(crate) struct PartReader(mpsc::Receiver<Part>);
+pub(crate) struct PartReader(mpsc::Receiver<AnswerPart>);
 
 /// Creates both ends. The reader runs in `runtime`.
 pub(crate) fn parts(runtime: Handle, read_time_max: Duration) -> (PartWriter, PartReader) {
@@ -43,7 +43,7 @@ impl PartWriter {
         self.send(Ok(part))
     }
 
-    fn send(&self, part: Part) -> io::Result<()> {
+    fn send(&self, part: AnswerPart) -> io::Result<()> {
         let sent = tokio::time::timeout(self.read_time_max, self.parts.send(part));
         match self.runtime.block_on(sent) {
             Ok(Ok(())) => Ok(()),

@@ -4,7 +4,7 @@ use atsdb::{Error, ErrorKind, Result};
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 
-/// What to do to listen on an address that other machines reach.
+/// The hint for an address that other machines can reach.
 const HOW_TO_LISTEN_OUTSIDE: &str = "without users and TLS the server listens on 127.0.0.1 or [::1] alone: add a user by atsdb user add, and name a \
      certificate by --tls-cert and --tls-key; or reach it through a tunnel";
 
@@ -31,12 +31,12 @@ pub(super) fn listen(flag: &str, address: &str, has_tls: bool) -> Result<TcpList
     Ok(listener)
 }
 
-/// Whether other machines reach a listener.
+/// Whether other machines can reach a listener.
 pub(super) fn is_outside(listener: &TcpListener) -> bool {
     listener.local_addr().is_ok_and(|address| !address.ip().is_loopback())
 }
 
-/// The error for an address that other machines reach while there are no users.
+/// The error for an address that other machines can reach if the store has no users.
 pub(super) fn without_users(flag: &str, listener: &TcpListener) -> Error {
     let address = listener.local_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string());
     let message = format!("{flag} {address} is not an address of this machine alone, and the store has no users");

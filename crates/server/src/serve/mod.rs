@@ -1,4 +1,4 @@
-//! The server: what it listens to, when it is ready, how it ends.
+//! The server: its addresses, when it is ready, how it shuts down.
 
 mod listen;
 pub(crate) mod options;

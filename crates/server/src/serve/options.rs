@@ -1,22 +1,22 @@
-//! What a server is started with.
+//! The options of a server.
 
 use crate::ingest::options::IngestOptions;
 use crate::query::QueryOptions;
 use crate::shared::log::LogOptions;
 use crate::tls::options::TlsOptions;
 
-/// What a server is started with.
+/// The options of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerOptions {
-    /// `HOST:PORT` for PostgreSQL's protocol. Port 0 takes any free port. `None`: not spoken.
+    /// `HOST:PORT` for PostgreSQL's protocol. Port 0 takes any free port. `None` disables it.
     pub pg: Option<String>,
-    /// `HOST:PORT` for HTTP. Port 0 takes any free port. `None`: not spoken.
+    /// `HOST:PORT` for HTTP. Port 0 takes any free port. `None` disables it.
     pub http: Option<String>,
     /// The certificate by which both are encrypted: HTTP always, PostgreSQL's protocol if the client asks for it.
     pub tls: Option<TlsOptions>,
-    /// The most connections of each protocol.
+    /// The maximum number of connections of each protocol.
     pub connections_max: usize,
-    /// What is written to stderr.
+    /// The log on stderr.
     pub log: LogOptions,
     /// The limits of requests that bring rows.
     pub ingest: IngestOptions,

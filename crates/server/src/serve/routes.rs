@@ -1,4 +1,4 @@
-//! Which rooms answer HTTP.
+//! The rooms that answer HTTP.
 
 use super::options::ServerOptions;
 use crate::access::state::Access;
@@ -13,7 +13,7 @@ use crate::shared::state::State;
 use axum::{Router, middleware};
 use std::sync::Arc;
 
-/// The addresses of all rooms, each by its own router. A room states what its addresses need in its `NEEDS`.
+/// The paths of all rooms, each with its own router. A room states the rights that its paths require in `NEEDS`.
 pub(super) fn router(state: &State, access: &Access, options: &ServerOptions) -> Router {
     let needs = Guard::new(
         access.clone(),

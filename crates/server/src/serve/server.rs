@@ -1,4 +1,4 @@
-//! A server from its start to its end.
+//! Starts and shuts down a server.
 
 use super::listen::{is_outside, listen, without_users};
 use super::options::ServerOptions;
@@ -17,33 +17,33 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// Threads that may block, beyond one for each connection.
+/// The number of threads that may block, in addition to one for each connection.
 const SPARE_THREADS: usize = 64;
 
-/// How long cancelled work may take to notice.
+/// How long cancelled work may take to end.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
-/// A server that runs. Dropped, it ends at once; [`Server::shutdown`] lets what has been begun end.
+/// A running server. Dropping it stops it at once; [`Server::shutdown`] lets running work finish.
 pub struct Server {
     state: State,
     reloader: Reloader,
     phase: PhaseOwner,
     pg: Option<SocketAddr>,
     http: Option<SocketAddr>,
-    /// Taken when the server ends.
+    /// Taken when the server shuts down.
     runtime: Option<Runtime>,
 }
 
-/// How a server ended.
+/// How a server shut down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drained {
-    /// Everything that had been begun came to its end.
+    /// All running work finished.
     Everything,
-    /// Some of it was cancelled when the time was over.
+    /// Some work was cancelled, because the time was up.
     Cancelled,
 }
 
-/// Reads again what a server follows: users and certificates. Clones are the same one.
+/// Reloads the users and the certificate of a server. Clones reload the same server.
 #[derive(Debug, Clone)]
 pub struct Reloader {
     access: Access,
@@ -52,8 +52,7 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// Reads the users, and the certificate for connections from now on. After an error the server goes on with what it
-    /// had.
+    /// Reloads the users, and the certificate for new connections. After an error the server keeps the old ones.
     pub fn reload(&self) -> Result<()> {
         let certificate = self.tls.as_ref().map_or(Ok(()), Tls::reload);
         let reloaded = self.access.reload().and(certificate);
@@ -77,7 +76,7 @@ pub struct Listening {
 impl Listening {
     /// Opens the addresses.
     ///
-    /// Errors: [`ErrorKind::Usage`] for an address that is wrong, or that other machines reach while there is no TLS,
+    /// Errors: [`ErrorKind::Usage`] for an invalid address, an address that other machines can reach without TLS,
     /// and for a certificate that cannot be read; [`ErrorKind::Unavailable`] for an address that is taken.
     pub fn open(options: ServerOptions) -> Result<Self> {
         let tls = options.tls.clone().map(Tls::open).transpose()?;
@@ -88,7 +87,7 @@ impl Listening {
         Ok(Self { pg, http, tls, options })
     }
 
-    /// Whether other machines reach an address: then the store must have users.
+    /// Whether other machines can reach an address. If so, the store must have users.
     pub fn is_outside(&self) -> bool {
         [&self.pg, &self.http].into_iter().flatten().any(is_outside)
     }
@@ -104,13 +103,13 @@ impl Listening {
 }
 
 impl Server {
-    /// Answers for a store. Ready when this returns.
+    /// Starts answering for a store. The server is ready when this returns.
     ///
-    /// Errors: [`ErrorKind::Usage`] if other machines reach an address and the store has no users.
+    /// Errors: [`ErrorKind::Usage`] if other machines can reach an address and the store has no users.
     pub fn start(database: Database, listening: Listening) -> Result<Self> {
         let runtime = Builder::new_multi_thread()
             .enable_all()
-            // A thread for each connection that works, and some more.
+            // One thread for each active connection, and some more.
             .max_blocking_threads(listening.options.connections_max.saturating_add(SPARE_THREADS))
             .thread_name("atsdb-server")
             .build()
@@ -134,17 +133,17 @@ impl Server {
         Ok(server)
     }
 
-    /// Where PostgreSQL's protocol is spoken.
+    /// The address for PostgreSQL's protocol.
     pub fn pg_address(&self) -> Option<SocketAddr> {
         self.pg
     }
 
-    /// Where HTTP is spoken.
+    /// The address for HTTP.
     pub fn http_address(&self) -> Option<SocketAddr> {
         self.http
     }
 
-    /// What reads users and certificates again.
+    /// Returns a handle that reloads users and certificates.
     pub fn reloader(&self) -> Reloader {
         self.reloader.clone()
     }
@@ -170,8 +169,8 @@ impl Server {
         self.runtime.as_ref().ok_or_else(|| Error::new(ErrorKind::Internal, "the server has ended"))
     }
 
-    /// Ends the server: it is no longer ready and accepts nothing, what has been begun has `patience` to end and is
-    /// cancelled then, and rows of tables in memory are saved.
+    /// Shuts the server down: it is no longer ready and accepts no connections. Running work may finish within
+    /// `patience`; the rest is cancelled. Then the rows of tables in memory are saved.
     pub fn shutdown(mut self, patience: Duration) -> Result<Drained> {
         self.phase.set(Phase::Draining);
         self.state.log().write(LogLevel::Info, "drain", &[("patience_s", json!(patience.as_secs()))]);
@@ -218,7 +217,7 @@ impl Drop for Server {
     }
 }
 
-/// Takes a listener into the runtime.
+/// Registers a listener with the runtime.
 fn adopt(runtime: &Runtime, listener: TcpListener) -> Result<(tokio::net::TcpListener, SocketAddr)> {
     let failed = |error: std::io::Error| Error::new(ErrorKind::Unavailable, error.to_string()).with_source(error);
     let address = listener.local_addr().map_err(failed)?;

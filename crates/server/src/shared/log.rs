@@ -1,4 +1,4 @@
-//! The log: what an operator wants to know of a server, on stderr, as text or as JSON, one line each.
+//! The log for operators: one line for each event, on stderr, as text or as JSON.
 //!
 //! No line has a password, a token, a parameter's value, or a literal of a statement's text.
 
@@ -10,19 +10,19 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How much is written.
+/// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum LogLevel {
     /// Nothing.
     #[default]
     Off,
-    /// What the server cannot do as it should: internal errors, damage in the store.
+    /// Failures of the server itself: internal errors, damage in the store.
     Error,
-    /// Failed logins and slow statements, too.
+    /// Also failed logins and slow statements.
     Warn,
-    /// The start and the end of the server, and what it reads again, too.
+    /// Also the start and the end of the server, and reloads.
     Info,
-    /// Each connection, and each error that a client is told, too.
+    /// Also each connection, and each error that is sent to a client.
     Debug,
 }
 
@@ -36,14 +36,14 @@ pub enum LogFormat {
     Json,
 }
 
-/// What the log of a server is like.
+/// The options of a server's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogOptions {
-    /// How much is written.
+    /// How much is logged.
     pub level: LogLevel,
     /// How lines are written.
     pub format: LogFormat,
-    /// Statements that take at least this long are written.
+    /// Statements that take at least this long are logged.
     pub slow: Option<Duration>,
 }
 
@@ -101,17 +101,17 @@ impl Log {
         Self(Arc::new(Inner { options, out: Mutex::new(out) }))
     }
 
-    /// How long a statement must take to be written.
+    /// How long a statement must take to be logged.
     pub(crate) fn slow(&self) -> Option<Duration> {
         self.0.options.slow.filter(|_| self.writes(LogLevel::Warn))
     }
 
-    /// Whether lines of a level are written.
+    /// Whether a level is logged.
     pub(crate) fn writes(&self, level: LogLevel) -> bool {
         level <= self.0.options.level
     }
 
-    /// Writes a line: what happened, and values that say more. Those that are null are left out.
+    /// Writes a line: the event, and its details. Details that are null are left out.
     pub(crate) fn write(&self, level: LogLevel, event: &str, fields: &[(&str, Value)]) {
         if !self.writes(level) {
             return;
@@ -133,12 +133,12 @@ impl Log {
             }
         };
         line.push('\n');
-        // Whoever read it may have gone: the server goes on.
+        // An error is ignored: the reader of stderr may have closed it, and the server continues.
         let _ = self.0.out.lock().write_all(line.as_bytes());
     }
 }
 
-/// A value as text; what could be taken for something else is quoted, so that no client can write lines of its own.
+/// A value as text. Ambiguous values are quoted, so that no client can forge lines of the log.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) if !text.is_empty() && text.chars().all(is_plain) => text.clone(),

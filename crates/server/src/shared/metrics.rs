@@ -31,9 +31,9 @@ pub(crate) struct Gauge(Arc<AtomicI64>);
 
 impl Gauge {
     /// Increments the gauge until the guard is dropped.
-    pub(crate) fn hold(&self) -> Held {
+    pub(crate) fn hold(&self) -> GaugeGuard {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Held(self.clone())
+        GaugeGuard(self.clone())
     }
 
     pub(crate) fn value(&self) -> i64 {
@@ -43,9 +43,9 @@ impl Gauge {
 
 /// A guard that a gauge counts.
 #[derive(Debug)]
-pub(crate) struct Held(Gauge);
+pub(crate) struct GaugeGuard(Gauge);
 
-impl Drop for Held {
+impl Drop for GaugeGuard {
     fn drop(&mut self) {
         self.0.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -64,7 +64,7 @@ impl PhaseFollower {
 
     /// Waits until the server is in this phase or a later one.
     pub(crate) async fn reach(&mut self, phase: Phase) {
-        // If the owner is gone, so is the server.
+        // An error means that the owner was dropped, and the server has ended.
         let _ = self.phase.wait_for(|now| *now >= phase).await;
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct Running(Arc<Inner>);
 struct Inner {
     statements: Mutex<BTreeMap<u64, Entry>>,
     last: AtomicU64,
-    /// Where those that took long are written.
+    /// The log for slow statements.
     log: Log,
 }
 

@@ -1,4 +1,4 @@
-//! The text of a statement without its literals, as it may be written to a log.
+//! Removes the literals from the text of a statement, so that it may be logged.
 
 /// Replaces texts and numbers by `?`, and leaves comments out. Names, also quoted ones, and parameters stay.
 pub(crate) fn without_literals(text: &str) -> String {
@@ -7,7 +7,7 @@ pub(crate) fn without_literals(text: &str) -> String {
     while let Some(letter) = rest.chars().next() {
         let length = match letter {
             '\'' => {
-                // E'...' has escapes; other letters before a text are part of it, too.
+                // E'...' has escapes. Other letters before a text are replaced with it.
                 let prefix = out.chars().next_back().filter(char::is_ascii_alphabetic);
                 let prefix = prefix.filter(|_| !out.chars().rev().nth(1).is_some_and(is_of_name));
                 if prefix.is_some() {
@@ -64,7 +64,7 @@ fn is_of_name(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// The bytes of a quoted text; a quote that stands twice is part of it. One that does not end takes everything.
+/// The length of a quoted text in bytes. A doubled quote is part of it. Without a closing quote, it extends to the end.
 fn quoted_length(text: &str, quote: char, has_escapes: bool) -> usize {
     let mut letters = text.char_indices().skip(1).peekable();
     while let Some((at, letter)) = letters.next() {
@@ -94,7 +94,7 @@ fn comment_length(text: &str) -> usize {
     text.len()
 }
 
-/// The bytes of `$tag$...$tag$`.
+/// The length of `$tag$...$tag$` in bytes.
 fn dollar_quoted_length(text: &str) -> Option<usize> {
     let end = 1 + text[1..].find(|letter| !is_of_name(letter))?;
     if !text[end..].starts_with('$') || text[1..].starts_with(|first: char| first.is_ascii_digit()) {

@@ -9,7 +9,7 @@ use atsdb::{Error, Result};
 
 /// The length of the longest bar, in characters.
 const WIDTH: f64 = 48.0;
-/// A bar's end, in eighths of a character.
+/// The ends of bars, in eighths of a character.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// Runs the query and draws a line for each row.
@@ -23,7 +23,7 @@ pub(super) fn draw(session: &Session, sql: &str) -> Result<String> {
             let numbers = cast(batch.column(1), &DataType::Float64).map_err(unreadable)?;
             for row in 0..batch.num_rows() {
                 let label = array_value_to_string(batch.column(0), row).map_err(unreadable)?;
-                // A month is enough of a time.
+                // Shortens a time to its month.
                 bars.push((label.chars().take(7).collect(), numbers.as_primitive::<Float64Type>().value(row)));
             }
         }

@@ -1,5 +1,6 @@
-//! `atsdb demo`: the main job, from files to answers, with plain SQLite beside it. Each step is an ordinary command
-//! that the user could type, and is shown as such. Only the comparison and the chart are implemented here.
+//! `atsdb demo`: loads files, compares the store with plain SQLite, queries it and draws a chart. Each step is an
+//! ordinary command that the user could type, and is shown as such. Only the comparison and the chart are implemented
+//! here.
 
 mod chart;
 mod plain_sqlite;
@@ -43,7 +44,7 @@ const QUESTIONS: [(&str, &str); 3] = [
 const CHART: &str = "SELECT date_trunc('month', time_hour) AS since, avg(temp) AS temp FROM weather \
                      WHERE origin = 'JFK' GROUP BY since ORDER BY since";
 
-/// Runs it.
+/// Runs the demo.
 pub(super) fn run(args: &DemoArgs) -> Result<()> {
     if !args.weather.is_file() {
         return Err(Error::not_found(format!("there is no file {}", args.weather.display()))
@@ -196,7 +197,7 @@ fn read(database: &Database, table: &Table) -> Result<Vec<RecordBatch>> {
     database.snapshot()?.scan(table, &ScanRequest::all(table))?.batches().collect()
 }
 
-/// The bytes of a file's text, compressed or not.
+/// The size of a file's text in bytes. A compressed file is decompressed.
 fn text_bytes(file: &Path) -> Result<u64> {
     let failed = |error: std::io::Error| Error::new(ErrorKind::Unavailable, format!("{}: {error}", file.display()));
     let opened = fs::File::open(file).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! The same rows in a plain SQLite table, as a user would keep them.
+//! Measures the same rows in a plain SQLite table, as a user would store them.
 
 use crate::console::clock;
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -77,7 +77,7 @@ fn read(connection: &Connection, column_count: usize) -> rusqlite::Result<u64> {
     Ok(row_count)
 }
 
-/// Columns are named by number: the names of the file do not matter here.
+/// The declaration of a column, which is named by its number.
 fn declare(number: usize, data_type: &DataType) -> String {
     let kind = match data_type {
         DataType::Float32 | DataType::Float64 => "REAL",
@@ -94,14 +94,14 @@ fn rows_of(batch: &RecordBatch) -> Vec<Vec<Value>> {
     (0..batch.num_rows()).map(|_| columns.iter_mut().filter_map(Iterator::next).collect()).collect()
 }
 
-/// The values of a column as SQLite has them; a timestamp is its count.
+/// Converts the values of a column to SQLite's. A timestamp becomes an integer.
 fn values_of(array: &ArrayRef) -> Vec<Value> {
     let kind = match array.data_type() {
         DataType::Float32 | DataType::Float64 => DataType::Float64,
         DataType::Utf8 | DataType::Dictionary(..) => DataType::Utf8,
         _ => DataType::Int64,
     };
-    // Types that do not become one of the three are not in the demo's files.
+    // The demo's files have no types that cannot be cast to one of these three.
     let Ok(array) = cast(array, &kind) else { return vec![Value::Null; array.len()] };
     let value = |row: usize| match (&kind, array.is_null(row)) {
         (_, true) => Value::Null,
@@ -112,7 +112,7 @@ fn values_of(array: &ArrayRef) -> Vec<Value> {
     (0..array.len()).map(value).collect()
 }
 
-/// Removes a database file and what SQLite keeps beside it.
+/// Removes a database file and the files that SQLite creates next to it.
 pub(super) fn remove(path: &Path) {
     for ending in ["", "-wal", "-shm"] {
         // A missing file need not be removed. If a file cannot be removed, writing it reports an error.

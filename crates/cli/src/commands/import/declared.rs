@@ -36,7 +36,7 @@ impl DeclaredTable {
         Ok(definition)
     }
 
-    /// The flags that contradict the existing table.
+    /// Returns the flags that contradict the existing table.
     pub(super) fn unused(&self, definition: &TableDefinition) -> Result<Vec<String>> {
         let mut unused = Vec::new();
         if self.in_memory && !definition.is_in_memory() {

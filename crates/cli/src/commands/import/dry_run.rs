@@ -1,4 +1,4 @@
-//! `--dry-run`: what an import would do, without a store that changes.
+//! `--dry-run`: shows what an import would do, without changing the store.
 
 use super::super::schema::statement;
 use super::declared::DeclaredTable;
@@ -10,7 +10,7 @@ use arrow::record_batch::RecordBatch;
 use atsdb::{Result, Table, TableDefinition};
 use atsdb_import::{Input, Options, Sink};
 
-/// How many rows are shown.
+/// The number of rows that are shown.
 const ROWS_SHOWN: usize = 10;
 
 /// Keeps the first rows.

@@ -1,13 +1,13 @@
-//! `atsdb import`: files into one table, as one batch.
+//! `atsdb import`: loads files into one table, as one batch.
 //!
-//! The importer reads the files and declares the table that they show; here its rows become a batch of the engine, and
-//! the batch's end is reported.
+//! The importer reads the files and declares a table that fits them. The code here stores its rows as a batch of the
+//! engine, and reports the result.
 
-mod again;
 mod declared;
 mod dry_run;
 mod options;
 mod remarks;
+mod repeated;
 mod sink;
 
 use super::schema::statement;
@@ -25,7 +25,7 @@ use remarks::show_remarks;
 use sink::{BatchName, BatchSink, DiscardRows};
 use std::time::Duration;
 
-/// Imports, and reports.
+/// Imports the files, and reports the result.
 pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let options = options::options(args)?;
     let declared = DeclaredTable::of(args)?;
@@ -39,7 +39,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let batch_name = match options::batch_id(args)? {
         Some(id) => BatchName::Given(id),
         None if args.again => BatchName::None,
-        None => again::hash(&files)?.map_or(BatchName::None, BatchName::OfFiles),
+        None => repeated::hash(&files)?.map_or(BatchName::None, BatchName::OfFiles),
     };
     let durability = settings::durability(&args.write)?;
     let database = settings::open(&args.url, Access::Create, &args.store, Some(&args.write))?;
@@ -66,7 +66,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let (mut outcome, mut kept) = sink.commit()?;
     let mut report = report;
     if outcome == CommitOutcome::Duplicate && is_of_files && is_empty(engine, &args.table)? {
-        // The imported rows have been deleted since.
+        // The rows that were imported earlier have been deleted since.
         let mut sink = BatchSink::new(engine, existing.clone(), &declared, BatchName::None);
         let inputs = options::inputs(&files)?;
         report = atsdb_import::import(&args.table, inputs, &options, definition.as_ref(), &mut sink, &show)?;
@@ -101,7 +101,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     out.complete()
 }
 
-/// The store, if it exists, for looking at it.
+/// Opens the store for reading, if it exists.
 fn existing_store(args: &ImportArgs) -> Result<Option<Database>> {
     match settings::open(&args.url, Access::Read, &args.store, None) {
         Ok(database) => Ok(Some(database)),

@@ -61,7 +61,7 @@ pub(super) fn unused(options: &Options, definition: &TableDefinition) -> Result<
     Ok(unused)
 }
 
-/// The inputs; stdin at most once.
+/// The inputs. Stdin may occur only once.
 pub(super) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>> {
     let is_stdin = |path: &&Path| *path == Path::new("-");
     if files.iter().map(|path| path.as_path()).filter(is_stdin).count() > 1 {
@@ -71,7 +71,7 @@ pub(super) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>> {
     Ok(files.iter().map(|path| input(path)).collect())
 }
 
-/// The batch's name.
+/// The batch's id, if the user gave one.
 pub(super) fn batch_id(args: &ImportArgs) -> Result<Option<BatchId>> {
     args.batch_id.as_deref().map(BatchId::new).transpose()
 }

@@ -1,7 +1,7 @@
 //! The batch for an import's rows.
 
-use super::again::batch_id;
 use super::declared::DeclaredTable;
+use super::repeated::batch_id;
 use crate::console::interrupt::{self, Watch};
 use arrow::record_batch::RecordBatch;
 use atsdb::{Batch, BatchId, CommitOutcome, Engine, Error, Result, Table, TableDefinition};
@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering;
 
 /// The id of the batch, so that it is stored once.
 pub(super) enum BatchName {
-    /// It has no name, and counts each time.
+    /// The batch has no id, and is stored each time.
     None,
-    /// By the user.
+    /// The id that the user gave.
     Given(BatchId),
-    /// By the content of its files, which has this hash.
+    /// The id is derived from this hash of the files' content.
     OfFiles(u64),
 }
 
@@ -24,7 +24,7 @@ pub(super) struct BatchSink<'a> {
     declared: &'a DeclaredTable,
     name: BatchName,
     open: Option<(Batch, Table)>,
-    /// From the first row on, Ctrl-C ends the import between two batches of rows, and the batch is discarded.
+    /// From the first row on, Ctrl-C ends the import between two sets of rows, and the batch is discarded.
     watch: Option<Watch>,
 }
 

@@ -38,7 +38,7 @@ fn measure(args: &LabRunArgs) -> Result<()> {
     args.rows.iter().try_for_each(|text| take_rows(text, &mut options))?;
     options.full = args.full;
     options.seed = args.seed;
-    // Beside the final file, so that a killed run leaves its partial results.
+    // Partial results are written next to the final file, so that a killed run leaves them.
     options.keep = args.output.as_ref().map(|path| path.with_extension("partial.json"));
     let (result, watch) = run_lab(&mut options)?;
     if let Some(path) = &args.output {
@@ -48,7 +48,7 @@ fn measure(args: &LabRunArgs) -> Result<()> {
         write_file(path, &result.to_html(None))?;
     }
     if let Some(path) = &options.keep {
-        // Complete results have taken its place.
+        // The complete results replace it.
         let _ = std::fs::remove_file(path);
     }
     report::write_text(&match args.format {

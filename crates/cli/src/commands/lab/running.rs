@@ -1,4 +1,4 @@
-//! A run of the lab as this program makes it: its options, its progress, its files.
+//! Runs the lab: its options, its progress, its files.
 
 use crate::args::{LabHowArgs, LabServerArgs};
 use crate::console::clock;
@@ -55,7 +55,8 @@ pub(super) fn write_file(path: &Path, text: &str) -> Result<()> {
     file.complete()
 }
 
-/// Steps on stderr: all that is done in one line of a terminal, else a line for each. `last` is the step before.
+/// Shows progress on stderr: on a terminal in one line that is updated, otherwise a line for each step. `last` is the
+/// previous step.
 fn show_progress(progress: Progress<'_>, last: &mut u32) {
     let is_terminal = std::io::stderr().is_terminal();
     match progress {

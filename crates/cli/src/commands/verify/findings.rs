@@ -1,4 +1,4 @@
-//! Reporting findings.
+//! Reports findings.
 
 use crate::console::quantity::show_many;
 use atsdb::{Error, ErrorKind, Finding, Result};
@@ -8,7 +8,7 @@ use serde::Serialize;
 pub(super) struct FindingJson {
     pub(super) place: String,
     pub(super) problem: String,
-    /// Whether there is damage. Otherwise the place could not be checked.
+    /// Whether it is damage. Otherwise this part of the store could not be checked.
     pub(super) is_damage: bool,
 }
 
@@ -19,7 +19,7 @@ impl From<Finding> for FindingJson {
     }
 }
 
-/// The findings as an exit code: none, damage, or that something could not be checked.
+/// Converts the findings to a result: success, damage, or an incomplete check.
 pub(super) fn outcome(url: &str, findings: &[FindingJson], hint: &str) -> Result<()> {
     let damage = findings.iter().filter(|finding| finding.is_damage).count() as u64;
     let unchecked = findings.iter().find(|finding| !finding.is_damage);
@@ -36,7 +36,7 @@ pub(super) fn outcome(url: &str, findings: &[FindingJson], hint: &str) -> Result
     }
 }
 
-/// The findings as lines, and the word that sums them up.
+/// The findings as lines, and a word that summarises them.
 pub(super) fn findings_for_people(findings: &[FindingJson]) -> (String, &'static str) {
     let line = |finding: &FindingJson| {
         let unchecked = if finding.is_damage { "" } else { "could not be checked: " };

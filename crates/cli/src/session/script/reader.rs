@@ -1,10 +1,10 @@
-//! Reads a script in pieces that end with a statement, so that one of any length runs in bounded memory.
+//! Reads a script in pieces of whole statements, so that a script of any length runs in bounded memory.
 
 use atsdb::limits::SQL_BYTES_MAX;
 use atsdb::{Error, ErrorKind, Result};
 use std::io::Read;
 
-/// Whole statements of a script, and the line they begin in.
+/// Whole statements of a script, and the line in which they begin.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ScriptPiece {
     /// The text.
@@ -15,7 +15,7 @@ pub(crate) struct ScriptPiece {
 
 /// The number of bytes that are read at once. For a long statement, all available bytes are read.
 const READ_BYTES: usize = 256 << 10;
-/// A piece with more bytes than this gets no further statement.
+/// No further statement is added to a piece with more bytes than this.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The pieces of a script.
@@ -41,7 +41,7 @@ impl<R: Read> PieceReader<R> {
     /// Complete statements are returned without waiting for more.
     pub(crate) fn next_piece(&mut self) -> Result<Option<ScriptPiece>> {
         self.buffer.drain(..std::mem::take(&mut self.given));
-        // Where the last whole statement ends, and the lines that were looked at.
+        // The end of the last whole statement, and the end of the lines that were examined.
         let (mut end, mut seen) = (0, 0);
         while end < PIECE_BYTES {
             let Some(line_end) = self.line_end(seen) else {
@@ -73,7 +73,7 @@ impl<R: Read> PieceReader<R> {
         self.give(end)
     }
 
-    /// Refuses a statement that is too long between these places and not whole.
+    /// Refuses a statement between these positions that is too long and still incomplete.
     fn refuse_endless(&self, from: usize, to: usize) -> Result<()> {
         if from > 0 || to - from <= SQL_BYTES_MAX {
             return Ok(());
@@ -83,7 +83,7 @@ impl<R: Read> PieceReader<R> {
             .with_hint(format!("the most is {} MiB a statement", SQL_BYTES_MAX >> 20)))
     }
 
-    /// Whether the bytes are whole statements, or none at all for good.
+    /// Whether the bytes are whole statements, or can never become statements.
     fn is_complete(&self, from: usize, to: usize) -> bool {
         match std::str::from_utf8(&self.buffer[from..to]) {
             Ok(text) => atsdb::sql::is_complete(text),

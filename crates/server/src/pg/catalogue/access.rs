@@ -1,11 +1,12 @@
-//! What `a.b[1]` means: an element of a column, or a field of a record.
+//! Resolves `a.b[1]`: an element of a column, or a field of a record.
 
 use super::context::Frame;
 use super::names::ident;
 use datafusion::sql::sqlparser::ast::{AccessExpr, Expr};
 use std::borrow::Cow;
 
-/// What is accessed, and how. `a.b[1]` is read as the field `b` of `a`, where it is an element of the column `a.b`.
+/// Returns the accessed expression and the accesses to apply to it. The parser reads `a.b[1]` as the field `b` of `a`;
+/// if `a.b` is a column, it is an element of that column.
 pub(super) fn split<'a>(
     root: &'a Expr,
     chain: &'a [AccessExpr],

@@ -17,7 +17,7 @@ pub(super) fn is_aggregate(function: &Function) -> bool {
     function.over.is_none() && NAMES.contains(&function_name(function).as_str())
 }
 
-/// Whether a SELECT without GROUP BY has one group all the same.
+/// Whether a SELECT aggregates: it has GROUP BY or HAVING, or calls an aggregate, which makes all rows one group.
 pub(super) fn is_aggregate_query(select: &Select) -> bool {
     let GroupByExpr::Expressions(by, _) = &select.group_by else { return true };
     let of_item = |item: &SelectItem| match item {
@@ -27,7 +27,7 @@ pub(super) fn is_aggregate_query(select: &Select) -> bool {
     !by.is_empty() || select.having.is_some() || select.projection.iter().any(of_item)
 }
 
-/// Whether an expression calls an aggregate, those of its subqueries left out.
+/// Whether an expression calls an aggregate outside of its subqueries.
 fn has_aggregate(expr: &Expr) -> bool {
     let mut called = BTreeSet::new();
     let mut in_subqueries = BTreeSet::new();
@@ -57,7 +57,7 @@ fn has_aggregate(expr: &Expr) -> bool {
     !called.is_subset(&in_subqueries)
 }
 
-/// The aggregate of values; of each row its arguments.
+/// Computes an aggregate. Each row contains the arguments of one call.
 pub(super) fn aggregate(name: &str, rows: Vec<Vec<Value>>) -> Result<Value, PgError> {
     let row_count = rows.len();
     if name == "count" {
@@ -93,6 +93,6 @@ pub(super) fn aggregate(name: &str, rows: Vec<Vec<Value>>) -> Result<Value, PgEr
         "avg" => Value::Float(values.iter().filter_map(Value::float).sum::<f64>() / values.len() as f64),
         "bool_and" | "every" => Value::Bool(values.iter().all(Value::is_true)),
         "bool_or" => Value::Bool(values.iter().any(Value::is_true)),
-        _ => return Err(PgError::not_supported(format_args!("{name} over the catalogue"))),
+        _ => return Err(PgError::not_supported(format_args!("{name} in a catalogue query"))),
     })
 }

@@ -1,4 +1,4 @@
-//! Casts, above all between numbers of objects and their names.
+//! Casts, mostly between the numbers of objects and their names.
 
 use super::context::Context;
 use super::lookup::{name_of, number_of};
@@ -8,7 +8,7 @@ use crate::pg::error::PgError;
 use crate::pg::types::{input, known};
 use datafusion::sql::sqlparser::ast::DataType;
 
-/// A value as one of another type.
+/// Casts a value to another type.
 pub(super) fn cast(context: &Context<'_>, value: Value, data_type: &DataType) -> Result<Value, PgError> {
     let name = type_name(data_type);
     if value.is_null() {

@@ -1,4 +1,4 @@
-//! What the evaluation of a query goes on with: the session, parameters, outer rows.
+//! The context in which a query is evaluated: the session, parameters, outer rows.
 
 use super::relation::{ColumnName, Relation, Row, find};
 use super::value::Value;
@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// Named results of `WITH`.
 pub(in crate::pg) type Ctes = Rc<BTreeMap<String, Relation>>;
 
-/// What all parts of a query share.
+/// The state that all parts of a query share.
 pub(in crate::pg) struct Context<'a> {
     pub(in crate::pg) parameters: &'a [Value],
     pub(in crate::pg) database: &'a str,
@@ -23,13 +23,13 @@ pub(in crate::pg) struct Context<'a> {
     pub(in crate::pg) changed: RefCell<Vec<(String, String)>>,
     /// The tables of the catalogue.
     pub(in crate::pg) source: &'a dyn Source,
-    /// Executes the queries inside of expressions.
+    /// Executes the subqueries of expressions.
     pub(in crate::pg) queries: &'a dyn Queries,
 }
 
-/// Gives the tables of the catalogue.
+/// Provides the tables of the catalogue.
 pub(in crate::pg) trait Source {
-    /// The table of this schema and name.
+    /// Returns the table with this schema and name, or `None` if it does not exist.
     fn relation(&self, schema: &str, name: &str) -> Result<Option<Relation>, PgError>;
 }
 
@@ -43,21 +43,21 @@ pub(in crate::pg) trait Queries {
 pub(in crate::pg) struct Frame<'a> {
     pub(in crate::pg) columns: &'a [ColumnName],
     pub(in crate::pg) row: &'a [Value],
-    /// The rows of the group, where there are groups.
+    /// The rows of the current group, if the query has groups.
     pub(in crate::pg) group: Option<&'a [Row]>,
-    /// Values of calls that were computed before: of sets, of windows.
+    /// The values of calls that are computed in advance: set-returning functions and window functions.
     pub(in crate::pg) computed: Option<&'a BTreeMap<*const Expr, Value>>,
     pub(in crate::pg) outer: Option<&'a Frame<'a>>,
     pub(in crate::pg) ctes: Ctes,
 }
 
 impl<'a> Frame<'a> {
-    /// The frame of a query that nothing surrounds.
+    /// The frame of a query that is not a subquery.
     pub(in crate::pg) fn root() -> Self {
         Self { columns: &[], row: &[], group: None, computed: None, outer: None, ctes: Ctes::default() }
     }
 
-    /// One row of some columns inside of this frame.
+    /// Creates a frame for one row, inside this frame.
     pub(in crate::pg) fn with_row<'b>(&'b self, columns: &'b [ColumnName], row: &'b [Value]) -> Frame<'b>
     where
         'a: 'b,
@@ -65,7 +65,7 @@ impl<'a> Frame<'a> {
         Frame { columns, row, group: None, computed: None, outer: Some(self), ctes: Rc::clone(&self.ctes) }
     }
 
-    /// The column that a name leads to, here or outside.
+    /// Resolves a column name, in this frame or an outer one.
     pub(in crate::pg) fn column(&self, table: Option<&str>, name: &str) -> Option<(&ColumnName, &Value)> {
         match find(self.columns, table, name) {
             Some(position) => Some((&self.columns[position], self.row.get(position).unwrap_or(&Value::Null))),
@@ -73,7 +73,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The row of a table, if a name is one's.
+    /// The row of the table with this name, if there is one.
     pub(in crate::pg) fn whole_row(&self, table: &str) -> Option<Vec<Value>> {
         let is_of_it = |column: &ColumnName| column.table.as_deref() == Some(table) && !column.is_system();
         let of_table = self.columns.iter().zip(self.row).filter(|(column, _)| is_of_it(column));

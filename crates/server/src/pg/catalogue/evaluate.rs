@@ -1,4 +1,4 @@
-//! The values of expressions.
+//! Evaluates expressions.
 
 use super::access::split;
 use super::aggregate::{aggregate, is_aggregate};
@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::cmp::Ordering;
 
-/// The value of an expression for the row of a frame.
+/// Evaluates an expression for the row of a frame.
 pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> Result<Value, PgError> {
     if let Some(value) = frame.computed.and_then(|computed| computed.get(&std::ptr::from_ref(expr))) {
         return Ok(value.clone());
@@ -133,11 +133,11 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
             call(context, "substr", &arguments)?
         }
         Expr::Trim { expr, .. } => call(context, "btrim", &[of(expr)?])?,
-        other => return Err(PgError::not_supported(format_args!("{other} in a query about the catalogue"))),
+        other => return Err(PgError::not_supported(format_args!("{other} in a catalogue query"))),
     })
 }
 
-/// An integer, or nothing for NULL.
+/// Evaluates an integer; `None` is NULL.
 pub(super) fn evaluate_int(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> Result<Option<i64>, PgError> {
     Ok(evaluate(context, expr, frame)?.int())
 }
@@ -150,7 +150,7 @@ fn identifier(context: &Context<'_>, name: &str, is_quoted: bool, frame: &Frame<
     if let Some((_, value)) = frame.column(None, name) {
         return Ok(value.clone());
     }
-    // A table's name stands for its row.
+    // A table's name refers to its whole row.
     if let Some(row) = frame.whole_row(name) {
         return Ok(Value::Record(row));
     }
@@ -203,13 +203,13 @@ fn escape(escape: Option<&ValueWithSpan>) -> Option<char> {
     }
 }
 
-/// The first column of a query.
+/// Executes a subquery, and returns the values of its first column.
 fn column(context: &Context<'_>, query: &Query, frame: &Frame<'_>) -> Result<Vec<Value>, PgError> {
     let found = context.queries.query(context, query, frame)?;
     Ok(found.rows.iter().map(|row| row.first().cloned().unwrap_or(Value::Null)).collect())
 }
 
-/// What ANY and ALL go through: an array, or a query.
+/// The values that ANY and ALL compare with: the items of an array, or the rows of a subquery.
 fn items_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> Result<Vec<Value>, PgError> {
     match expr {
         Expr::Subquery(query) => column(context, query, frame),
@@ -256,11 +256,11 @@ fn unary(op: UnaryOperator, value: Value) -> Result<Value, PgError> {
         (UnaryOperator::Minus, Value::Int(value)) => Value::Int(value.saturating_neg()),
         (UnaryOperator::Minus, Value::Float(value)) => Value::Float(-value),
         (UnaryOperator::Plus, value) => value,
-        (op, _) => return Err(PgError::not_supported(format_args!("{op} over the catalogue"))),
+        (op, _) => return Err(PgError::not_supported(format_args!("the operator {op} in a catalogue query"))),
     })
 }
 
-/// An operator between two values.
+/// Applies a binary operator.
 fn binary(left: &Value, op: &BinaryOperator, right: &Value) -> Result<Value, PgError> {
     let compared =
         |holds: fn(Ordering) -> bool| left.compare(right).map_or(Value::Null, |found| Value::Bool(holds(found)));
@@ -312,7 +312,7 @@ fn binary(left: &Value, op: &BinaryOperator, right: &Value) -> Result<Value, PgE
             (Value::Array(one), Value::Array(two)) => Value::Bool(one.iter().any(|item| two.contains(item))),
             _ => Value::Null,
         }),
-        other => Err(PgError::not_supported(format_args!("the operator {other} over the catalogue"))),
+        other => Err(PgError::not_supported(format_args!("the operator {other} in a catalogue query"))),
     }
 }
 
@@ -338,7 +338,7 @@ fn concatenated(left: &Value, right: &Value) -> Value {
     }
 }
 
-/// The value of an access.
+/// Evaluates accesses to elements and fields.
 fn access(context: &Context<'_>, root: &Expr, chain: &[AccessExpr], frame: &Frame<'_>) -> Result<Value, PgError> {
     let (root, chain) = split(root, chain, frame);
     let first = first_subscript(context, &root, frame);
@@ -355,7 +355,7 @@ fn of_part(
 ) -> Result<Value, PgError> {
     match (value, part) {
         (Value::Null, _) => Ok(Value::Null),
-        // The records that there are have the fields of _pg_expandarray.
+        // All records come from _pg_expandarray, and have its fields.
         (Value::Record(parts), AccessExpr::Dot(Expr::Identifier(name))) => match ident(name).as_str() {
             "x" => Ok(parts.first().cloned().unwrap_or(Value::Null)),
             "n" => Ok(parts.get(1).cloned().unwrap_or(Value::Null)),
@@ -376,7 +376,7 @@ fn of_part(
             let numbered = (first..).zip(items).filter(|(number, _)| (lower..=upper).contains(number));
             Ok(Value::Array(numbered.map(|(_, item)| item.clone()).collect()))
         }
-        _ => Err(PgError::not_supported("this access over the catalogue")),
+        _ => Err(PgError::not_supported("this kind of element access in a catalogue query")),
     }
 }
 
@@ -397,7 +397,7 @@ fn function_value(context: &Context<'_>, function: &Function, frame: &Frame<'_>)
         }
         let value = call(context, &name, &values)?;
         return Ok(match (name.as_str(), value, list.args.first()) {
-            // Where the first element of the array has the number 0.
+            // The elements of some arrays are numbered from 0.
             (
                 "array_upper" | "array_lower",
                 Value::Int(bound),
@@ -453,6 +453,6 @@ fn argument(arg: &FunctionArg) -> Result<Option<&Expr>, PgError> {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))
         | FunctionArg::Named { arg: FunctionArgExpr::Expr(expr), .. } => Ok(Some(expr)),
         FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => Ok(None),
-        _ => Err(PgError::not_supported("this argument of a function")),
+        _ => Err(PgError::not_supported("this kind of function argument")),
     }
 }

@@ -1,4 +1,4 @@
-//! FROM: tables, subqueries, functions, and how they are joined.
+//! FROM: tables, subqueries, functions, and joins.
 
 use super::context::{Context, Frame};
 use super::evaluate::evaluate;
@@ -16,7 +16,7 @@ use datafusion::sql::sqlparser::ast::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-/// The rows that FROM and WHERE leave.
+/// Computes the rows of FROM that satisfy WHERE.
 pub(super) fn from(
     context: &Context<'_>,
     tables: &[TableWithJoins],
@@ -33,12 +33,12 @@ pub(super) fn from(
     });
     let mut joined = Relation::new(Vec::new(), vec![Vec::new()]);
     for table in tables {
-        joined = join(context, joined, &table.relation, &Kind::INNER, &pending, frame)?;
+        joined = join(context, joined, &table.relation, &JoinKind::INNER, &pending, frame)?;
         if may_filter_early {
             filter_early(context, &mut joined, &mut pending, frame)?;
         }
         for next in &table.joins {
-            let kind = Kind::of(&next.join_operator)?;
+            let kind = JoinKind::of(&next.join_operator)?;
             let conditions: &[&Expr] = if kind.keeps_left || kind.keeps_right { &[] } else { &pending };
             joined = join(context, joined, &next.relation, &kind, conditions, frame)?;
             if may_filter_early {
@@ -52,7 +52,7 @@ pub(super) fn from(
     Ok(joined)
 }
 
-/// The parts of a condition that must all hold.
+/// Collects the conjuncts of a condition.
 fn conjuncts<'a>(condition: &'a Expr, parts: &mut Vec<&'a Expr>) {
     match condition {
         Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
@@ -64,7 +64,7 @@ fn conjuncts<'a>(condition: &'a Expr, parts: &mut Vec<&'a Expr>) {
     }
 }
 
-/// Applies conditions whose names are all there, so that fewer rows are joined.
+/// Applies the conditions whose columns are already present, so that fewer rows are joined.
 fn filter_early(
     context: &Context<'_>,
     relation: &mut Relation,
@@ -88,7 +88,7 @@ fn filter(context: &Context<'_>, relation: &mut Relation, condition: &Expr, fram
     Ok(())
 }
 
-/// Whether every name in an expression is one of these columns, and it is no query.
+/// Whether every name in an expression is one of these columns, and it has no subquery.
 fn is_about(expr: &Expr, columns: &[ColumnName]) -> bool {
     let mut names = 0;
     let outcome = visit_expressions(expr, |inner| {
@@ -112,8 +112,8 @@ fn compound(parts: &[datafusion::sql::sqlparser::ast::Ident], columns: &[ColumnN
     find(columns, Some(&ident(table)), &ident(name))
 }
 
-/// How two relations are joined.
-struct Kind<'a> {
+/// The kind of a join, and its condition.
+struct JoinKind<'a> {
     keeps_left: bool,
     keeps_right: bool,
     on: Option<&'a Expr>,
@@ -121,8 +121,9 @@ struct Kind<'a> {
     is_natural: bool,
 }
 
-impl<'a> Kind<'a> {
-    const INNER: Self = Kind { keeps_left: false, keeps_right: false, on: None, using: Vec::new(), is_natural: false };
+impl<'a> JoinKind<'a> {
+    const INNER: Self =
+        JoinKind { keeps_left: false, keeps_right: false, on: None, using: Vec::new(), is_natural: false };
 
     fn of(operator: &'a JoinOperator) -> Result<Self, PgError> {
         let (constraint, keeps_left, keeps_right) = match operator {
@@ -132,9 +133,9 @@ impl<'a> Kind<'a> {
             JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (constraint, true, false),
             JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => (constraint, false, true),
             JoinOperator::FullOuter(constraint) => (constraint, true, true),
-            _ => return Err(PgError::not_supported("this kind of join about the catalogue")),
+            _ => return Err(PgError::not_supported("this kind of join in a catalogue query")),
         };
-        let mut kind = Kind { keeps_left, keeps_right, ..Self::INNER };
+        let mut kind = JoinKind { keeps_left, keeps_right, ..Self::INNER };
         match constraint {
             JoinConstraint::On(on) => kind.on = Some(on),
             JoinConstraint::Using(names) => kind.using = names.iter().map(|name| schema_and_name(name).1).collect(),
@@ -149,7 +150,7 @@ fn join(
     context: &Context<'_>,
     left: Relation,
     factor: &TableFactor,
-    kind: &Kind<'_>,
+    kind: &JoinKind<'_>,
     conditions: &[&Expr],
     frame: &Frame<'_>,
 ) -> Result<Relation, PgError> {
@@ -221,16 +222,16 @@ fn join(
     Ok(Relation::new(columns, rows))
 }
 
-/// Joins with what is computed for each row.
+/// Joins with a relation that is computed for each row.
 fn join_lateral(
     context: &Context<'_>,
     left: &Relation,
     factor: &TableFactor,
-    kind: &Kind<'_>,
+    kind: &JoinKind<'_>,
     frame: &Frame<'_>,
 ) -> Result<Relation, PgError> {
     let nulls = vec![Value::Null; left.columns.len()];
-    // The columns are known even without a row.
+    // Determines the columns, which must be known even if there is no row.
     let shape = relation(context, factor, &frame.with_row(&left.columns, &nulls))?.columns;
     let mut columns = left.columns.clone();
     columns.extend(shape);
@@ -273,7 +274,7 @@ fn holds(
     Ok(true)
 }
 
-/// The columns of `a.x = b.y`, if one side is on the left and the other on the right.
+/// The positions of both columns of `a.x = b.y`, if one belongs to the left relation and the other to the right.
 fn equality(part: &Expr, left: &[ColumnName], right: &[ColumnName]) -> Option<(usize, usize)> {
     let Expr::BinaryOp { left: one, op: BinaryOperator::Eq, right: two } = part else { return None };
     let place = |expr: &Expr, columns: &[ColumnName]| match expr {
@@ -291,7 +292,7 @@ fn equality(part: &Expr, left: &[ColumnName], right: &[ColumnName]) -> Option<(u
     }
 }
 
-/// Values that are equal have the same key; NULL has none.
+/// The key by which equal values are joined; `None` if one of them is NULL.
 fn key(row: &Row, positions: impl Iterator<Item = usize>) -> Option<Vec<String>> {
     let part = |value: &Value| match value {
         Value::Null => None,
@@ -368,7 +369,7 @@ fn relation(context: &Context<'_>, factor: &TableFactor, frame: &Frame<'_>) -> R
                 None => found,
             })
         }
-        _ => Err(PgError::not_supported("this kind of table about the catalogue")),
+        _ => Err(PgError::not_supported("this kind of table in a catalogue query")),
     }
 }
 
@@ -379,7 +380,7 @@ fn named(context: &Context<'_>, schema: Option<&str>, table: &str) -> Result<Opt
     }
 }
 
-/// A function in FROM.
+/// Evaluates a function in FROM.
 fn function(
     context: &Context<'_>,
     name: &ObjectName,
@@ -406,7 +407,7 @@ fn function(
         values.push(evaluate(context, expr, frame)?);
     }
     if !is_set_function(&function) {
-        // A row with its one value.
+        // A scalar function yields one row with its value.
         let value = call(context, &function, &values)?;
         return Ok(table_of(&function, &[vec![value]], &[result_type(&function, &types)], alias, with_ordinality));
     }
@@ -428,7 +429,7 @@ fn function(
     Ok(table_of(&function, &[items], &[type_id], alias, with_ordinality))
 }
 
-/// Sets side by side. A column without a name has that of the alias.
+/// Combines sets as columns of one relation. A column without a name gets the name of the alias.
 fn table_of(
     function: &str,
     sets: &[Vec<Value>],

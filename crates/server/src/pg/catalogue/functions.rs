@@ -1,4 +1,4 @@
-//! Functions of PostgreSQL about the session and the catalogue.
+//! PostgreSQL's functions about the session and the catalogue.
 
 use super::context::Context;
 use super::lookup::{by_number, format_type, number_of, parts, quoted, type_number};
@@ -8,12 +8,12 @@ use crate::pg::error::PgError;
 use crate::pg::settings::SERVER_VERSION;
 use crate::pg::types::known;
 
-/// Functions that are called without parentheses.
+/// Whether a name is a function that is called without parentheses.
 pub(super) fn special_name(name: &str) -> bool {
     ["current_user", "session_user", "user", "current_role", "current_catalog", "current_schema"].contains(&name)
 }
 
-/// Functions that a query calls to learn about the server: without a table, they are the catalogue's.
+/// Functions about the server. A query without a table that calls one is answered by the catalogue.
 const ABOUT_THE_SERVER: [&str; 47] = [
     "version",
     "current_database",
@@ -64,7 +64,7 @@ const ABOUT_THE_SERVER: [&str; 47] = [
     "txid_current",
 ];
 
-/// Whether a query that names no table is about the server because it calls this.
+/// Whether a query without a table is about the server if it calls this function.
 pub(super) fn is_about_the_server(name: &str) -> bool {
     ABOUT_THE_SERVER.contains(&name)
 }
@@ -195,7 +195,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             };
             by_number(context, ("internal", "views"), &number, "definition")?
         }
-        // What stands in information_schema is found by its whole name alone.
+        // Tables of information_schema are only found by their qualified names.
         "pg_table_is_visible" => match by_number(context, ("pg_catalog", "pg_class"), argument(0), "relnamespace")? {
             Value::Null => Value::Null,
             schema => Value::Bool(

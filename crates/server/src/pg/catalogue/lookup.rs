@@ -1,4 +1,4 @@
-//! Objects by number and by name.
+//! Looks up objects by number and by name.
 
 use super::context::Context;
 use super::relation::find;
@@ -7,7 +7,7 @@ use crate::pg::error::PgError;
 use crate::pg::types::known;
 use atsdb::name::same_name;
 
-/// The first row of a table of the catalogue whose column has a value: the value of another column.
+/// Finds the first row of a table of the catalogue with a value in one column, and returns another column of it.
 pub(super) fn look_up(
     context: &Context<'_>,
     table: (&str, &str),
@@ -22,7 +22,7 @@ pub(super) fn look_up(
     Ok(relation.rows.iter().find(|row| wanted(&row[by])).map(|row| row[column].clone()))
 }
 
-/// The same, by number.
+/// Like [`look_up`], by the object's number.
 pub(super) fn by_number(
     context: &Context<'_>,
     table: (&str, &str),
@@ -34,7 +34,7 @@ pub(super) fn by_number(
     Ok(found.unwrap_or(Value::Null))
 }
 
-/// The table and the columns in which objects of a kind have their names.
+/// The table and the column that contain the names of a kind of objects.
 fn place(kind: &str) -> ((&'static str, &'static str), &'static str) {
     match kind {
         "regnamespace" => (("pg_catalog", "pg_namespace"), "nspname"),
@@ -44,7 +44,7 @@ fn place(kind: &str) -> ((&'static str, &'static str), &'static str) {
     }
 }
 
-/// The name of an object, quoted where that is needed.
+/// The name of an object, quoted if necessary.
 pub(super) fn name_of(context: &Context<'_>, kind: &str, number: i64) -> Result<Option<String>, PgError> {
     if number == 0 {
         return Ok(Some("-".to_owned()));
@@ -57,7 +57,7 @@ pub(super) fn name_of(context: &Context<'_>, kind: &str, number: i64) -> Result<
     Ok(name.shown().map(|name| quoted(&name)))
 }
 
-/// The number of an object by its name, which may be quoted and have a schema before it.
+/// The number of an object by its name, which may be quoted and qualified with a schema.
 pub(super) fn number_of(context: &Context<'_>, kind: &str, name: &str) -> Result<Option<i64>, PgError> {
     if let Ok(number) = name.trim().parse() {
         return Ok(Some(number));
@@ -93,7 +93,7 @@ pub(super) fn type_number(name: &str) -> Option<i64> {
     found.filter(|id| *id != 0).map(i64::from)
 }
 
-/// The parts of a name, quotes taken off.
+/// The parts of a qualified name, without quotes.
 pub(super) fn parts(name: &str) -> Vec<String> {
     let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
     let mut letters = name.trim().chars().peekable();
@@ -110,7 +110,7 @@ pub(super) fn parts(name: &str) -> Vec<String> {
     parts
 }
 
-/// A name in quotes, if it needs them.
+/// A name, quoted if necessary.
 pub(super) fn quoted(name: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     let begins_well = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_');
@@ -120,7 +120,8 @@ pub(super) fn quoted(name: &str) -> String {
     }
 }
 
-/// A type's name with what its modifier says, as `format_type` has it: digits of a second.
+/// A type's name with its modifier, as `format_type` returns it. The modifier is the number of fractional digits of a
+/// second.
 pub(super) fn format_type(number: &Value, modifier: &Value) -> Value {
     match number.int().and_then(|number| u32::try_from(number).ok()) {
         None => Value::Null,

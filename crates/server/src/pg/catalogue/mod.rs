@@ -1,10 +1,10 @@
-//! `pg_catalog` and `information_schema`: what clients ask before they show anything.
+//! `pg_catalog` and `information_schema`, which clients query before they show anything.
 //!
-//! Their queries are about some thousand rows at most, and use all of PostgreSQL: correlated subqueries, arrays,
-//! `regclass`, functions with several values. They are not planned but evaluated as they are written, over tables that
-//! are computed from the store's definitions. Queries about the user's tables never come here.
+//! These queries read at most some thousand rows, and use all of PostgreSQL: correlated subqueries, arrays, `regclass`,
+//! set-returning functions. They are not planned but evaluated directly, over tables that are computed from the store's
+//! definitions. Queries about the user's tables never come here.
 //!
-//! Owned here: which queries these are, their evaluation, the tables. Not owned: the definitions themselves.
+//! Owned here: recognising these queries, evaluating them, and the tables. Not owned: the definitions themselves.
 
 mod access;
 mod aggregate;

@@ -12,7 +12,7 @@ pub(in crate::pg) fn parts(name: &ObjectName) -> Vec<String> {
     name.0.iter().filter_map(|part| part.as_ident()).map(ident).collect()
 }
 
-/// The schema, if it is said, and the name.
+/// The schema, if the name is qualified, and the name.
 pub(in crate::pg) fn schema_and_name(name: &ObjectName) -> (Option<String>, String) {
     let mut parts = parts(name);
     let last = parts.pop().unwrap_or_default();
@@ -24,7 +24,7 @@ pub(in crate::pg) fn function_name(function: &Function) -> String {
     schema_and_name(&function.name).1
 }
 
-/// The name of an output column that has none of its own.
+/// The name of an output column without an alias.
 pub(in crate::pg) fn name_of_expression(expr: &Expr) -> String {
     match expr {
         Expr::Identifier(name) => ident(name),

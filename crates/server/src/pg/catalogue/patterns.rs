@@ -4,7 +4,7 @@ use super::value::Value;
 use crate::pg::error::PgError;
 use regex::RegexBuilder;
 
-/// The most bytes of a compiled expression.
+/// The maximum size of a compiled regular expression, in bytes.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// `text ~ pattern`.
@@ -25,34 +25,35 @@ pub(super) fn like(text: &Value, pattern: &Value, escape: Option<char>, ignores_
     let mut letters = pattern.chars();
     while let Some(letter) = letters.next() {
         parts.push(match letter {
-            letter if Some(letter) == escape => Part::Letter(letters.next().unwrap_or(letter)),
-            '%' => Part::Many,
-            '_' => Part::One,
-            letter => Part::Letter(letter),
+            letter if Some(letter) == escape => PatternPart::Letter(letters.next().unwrap_or(letter)),
+            '%' => PatternPart::Many,
+            '_' => PatternPart::One,
+            letter => PatternPart::Letter(letter),
         });
     }
     Value::Bool(is_like(&text, &parts))
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum PatternPart {
     Letter(char),
     One,
     Many,
 }
 
-/// Goes back to the last `%` only, so that no pattern takes more than text times pattern.
-fn is_like(text: &[char], parts: &[Part]) -> bool {
+/// Matches a text with LIKE. It backtracks only to the last `%`, so the time is at most proportional to the length of
+/// the text times that of the pattern.
+fn is_like(text: &[char], parts: &[PatternPart]) -> bool {
     let (mut at, mut part) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
     while at < text.len() {
         match parts.get(part) {
-            Some(Part::Many) => {
+            Some(PatternPart::Many) => {
                 back = Some((part, at));
                 part += 1;
             }
-            Some(Part::One) => (at, part) = (at + 1, part + 1),
-            Some(Part::Letter(letter)) if *letter == text[at] => (at, part) = (at + 1, part + 1),
+            Some(PatternPart::One) => (at, part) = (at + 1, part + 1),
+            Some(PatternPart::Letter(letter)) if *letter == text[at] => (at, part) = (at + 1, part + 1),
             _ => match &mut back {
                 Some((many, from)) => {
                     *from += 1;
@@ -62,7 +63,7 @@ fn is_like(text: &[char], parts: &[Part]) -> bool {
             },
         }
     }
-    parts[part..].iter().all(|part| *part == Part::Many)
+    parts[part..].iter().all(|part| *part == PatternPart::Many)
 }
 
 #[cfg(test)]

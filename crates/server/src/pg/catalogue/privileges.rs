@@ -1,15 +1,15 @@
-//! `has_table_privilege` and its like: what a role may do, by what the catalogue says about roles.
+//! `has_table_privilege` and similar functions: the privileges of a role, according to the catalogue's roles.
 
 use super::context::Context;
 use super::lookup::{look_up, number_of};
 use super::value::Value;
 use crate::pg::error::PgError;
 
-/// PostgreSQL's numbers of the roles that may read, and change, all data.
+/// PostgreSQL's numbers of the roles that may read and change all data.
 pub(super) const READ_ALL: i64 = 6_181;
 pub(super) const WRITE_ALL: i64 = 6_182;
 
-/// What a role may do, the weakest first.
+/// The rights of a role, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Nothing,
@@ -18,7 +18,7 @@ enum Level {
     Everything,
 }
 
-/// Privileges with what they take; `None` for one that such objects do not have.
+/// The rights that a privilege requires, or `None` if such objects do not have this privilege.
 fn needed(kind: &str, privilege: &str) -> Option<Level> {
     let privilege = privilege.trim().to_uppercase();
     let (privilege, with_grant) = match privilege.strip_suffix(" WITH GRANT OPTION") {
@@ -39,7 +39,7 @@ fn needed(kind: &str, privilege: &str) -> Option<Level> {
     Some(if with_grant { Level::Everything } else { level })
 }
 
-/// `has_table_privilege([user,] object, privilege)` and its like.
+/// `has_table_privilege([user,] object, privilege)` and similar functions.
 pub(super) fn has_privilege(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Value, PgError> {
     let kind = name.strip_prefix("has_").and_then(|name| name.strip_suffix("_privilege")).unwrap_or_default();
     let object_count = if kind == "column" { 2 } else { 1 };
@@ -68,7 +68,7 @@ pub(super) fn has_privilege(context: &Context<'_>, name: &str, arguments: &[Valu
     Ok(Value::Bool(may))
 }
 
-/// `pg_has_role([user,] role, privilege)`: whether it is that role, or a member of it.
+/// `pg_has_role([user,] role, privilege)`: whether the user is that role, or a member of it.
 pub(super) fn has_role(context: &Context<'_>, arguments: &[Value]) -> Result<Value, PgError> {
     if arguments.iter().any(Value::is_null) {
         return Ok(Value::Null);
@@ -84,7 +84,7 @@ pub(super) fn has_role(context: &Context<'_>, arguments: &[Value]) -> Result<Val
     Ok(Value::Bool(is_member))
 }
 
-/// Whether there is an object: an error for a name that is not there, as in PostgreSQL, and `false` for a number.
+/// Whether an object exists. As in PostgreSQL, an unknown name is an error, but not an unknown number.
 fn exists(context: &Context<'_>, kind: &str, object: &Value) -> Result<bool, PgError> {
     let (table, column, code) = match kind {
         "table" | "column" | "any_column" | "sequence" => ("pg_class", "relname", "42P01"),
@@ -126,7 +126,7 @@ fn level_of(context: &Context<'_>, role: &Value) -> Result<Level, PgError> {
     })
 }
 
-/// The number of a role that is given by its name or number; 0 is a number that nobody has.
+/// The number of a role, given its name or number. `public`, which is not a role, has 0.
 fn role_number(context: &Context<'_>, role: &Value) -> Result<i64, PgError> {
     match role {
         Value::Text(name) if name == "public" => Ok(0),

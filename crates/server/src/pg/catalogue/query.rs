@@ -1,4 +1,4 @@
-//! Which queries are about the catalogue, and how they are answered.
+//! Recognises queries about the catalogue, and answers them.
 
 use super::contents::{self, Contents};
 use super::context::{Context, Frame, Queries};
@@ -27,10 +27,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-/// How deep a query may be nested.
+/// The maximum nesting depth of a query.
 const DEPTH_MAX: usize = 60;
 
-/// The longest text that is looked at.
+/// The maximum length of a query's text in bytes. A longer one is not about the catalogue.
 const TEXT_BYTES_MAX: usize = 1 << 17;
 
 /// A query about the catalogue.
@@ -40,7 +40,7 @@ pub(in crate::pg) struct CatalogueQuery {
     pub(in crate::pg) parameter_types: Vec<u32>,
 }
 
-/// What a query is asked in.
+/// The connection on which a query is asked.
 pub(in crate::pg) struct Surroundings<'a> {
     pub(in crate::pg) database: &'a str,
     pub(in crate::pg) user: &'a str,
@@ -50,15 +50,16 @@ pub(in crate::pg) struct Surroundings<'a> {
     pub(in crate::pg) access: &'a Access,
 }
 
-/// What a query answers.
-pub(in crate::pg) struct Found {
+/// The answer to a query.
+pub(in crate::pg) struct CatalogueAnswer {
     pub(in crate::pg) columns: Vec<ResultColumn>,
     pub(in crate::pg) rows: Vec<Row>,
     pub(in crate::pg) changed_settings: Vec<(String, String)>,
 }
 
 impl CatalogueQuery {
-    /// Reads a query; `None` if it is not about the catalogue, or cannot be read: the store then says what is wrong.
+    /// Parses a query. Returns `None` if it is not about the catalogue or cannot be parsed; the store then reports the
+    /// error.
     pub(in crate::pg) fn read(text: &str, types: &[u32]) -> Option<Self> {
         if !may_be(text) {
             return None;
@@ -79,7 +80,11 @@ impl CatalogueQuery {
     }
 
     /// Answers the query.
-    pub(in crate::pg) fn run(&self, values: &[ScalarValue], surroundings: Surroundings<'_>) -> Result<Found, PgError> {
+    pub(in crate::pg) fn run(
+        &self,
+        values: &[ScalarValue],
+        surroundings: Surroundings<'_>,
+    ) -> Result<CatalogueAnswer, PgError> {
         let Surroundings { database, user, process, settings, session, access } = surroundings;
         let parameters: Vec<Value> =
             values.iter().zip(&self.parameter_types).map(|(value, id)| of_scalar(value, *id)).collect();
@@ -99,11 +104,11 @@ impl CatalogueQuery {
         let columns =
             columns.map(|column| ResultColumn { name: column.name.clone(), type_id: column.type_id }).collect();
         let rows = std::rc::Rc::unwrap_or_clone(relation.rows);
-        Ok(Found { columns, rows, changed_settings: context.changed.into_inner() })
+        Ok(CatalogueAnswer { columns, rows, changed_settings: context.changed.into_inner() })
     }
 }
 
-/// Whether it is worth to parse a text: most statements are not about the catalogue, and are not slowed down.
+/// Whether a text may be about the catalogue. This spares most statements the time to parse them here.
 fn may_be(text: &str) -> bool {
     const SIGNS: [&str; 13] = [
         "pg_",
@@ -129,7 +134,7 @@ fn may_be(text: &str) -> bool {
     is_query && SIGNS.iter().any(|sign| text.contains(sign))
 }
 
-/// Whether all tables of a query are the catalogue's; without a table, whether it asks about the server.
+/// Whether all tables of a query belong to the catalogue, or a query without a table is about the server.
 fn is_about_the_catalogue(query: &Query) -> bool {
     let mut names = NotTables::default();
     let _: ControlFlow<()> = query.visit(&mut names);
@@ -164,7 +169,7 @@ fn is_about_the_catalogue(query: &Query) -> bool {
     asked.is_break()
 }
 
-/// What stands in FROM and is no table, in a query and in its subqueries: common tables, and functions.
+/// The names in FROM that are not tables, also in subqueries: common table expressions and functions.
 #[derive(Default)]
 struct NotTables {
     ctes: Vec<String>,
@@ -187,7 +192,8 @@ impl Visitor for NotTables {
     }
 }
 
-/// The types of the parameters: as declared, else by what stands beside them, else text.
+/// The types of the parameters: the declared ones, or else those of the expressions they are compared with, or else
+/// text.
 fn parameter_types(query: &Query, declared: &[u32]) -> Vec<u32> {
     let mut found: BTreeMap<usize, Option<u32>> = BTreeMap::new();
     let mut note = |expr: &Expr, type_id: Option<u32>| {
@@ -241,7 +247,7 @@ fn parameter_types(query: &Query, declared: &[u32]) -> Vec<u32> {
     (1..=count).map(type_of).collect()
 }
 
-/// The type of the last argument of a function: whether what it writes is for people.
+/// The type of the last argument of a function, if it is the flag for pretty-printing.
 fn last_parameter_type(function: &str, argument_count: usize) -> Option<u32> {
     let is_pretty = match function {
         "pg_get_constraintdef" | "pg_get_viewdef" | "pg_get_ruledef" | "pg_get_triggerdef" => argument_count == 2,
@@ -251,7 +257,7 @@ fn last_parameter_type(function: &str, argument_count: usize) -> Option<u32> {
     is_pretty.then_some(known::BOOL)
 }
 
-/// A parameter's value.
+/// Converts a parameter's value.
 fn of_scalar(value: &ScalarValue, type_id: u32) -> Value {
     match value {
         value if value.is_null() => Value::Null,

@@ -1,4 +1,4 @@
-//! Rows with named, typed columns: tables of the catalogue, and what queries make of them.
+//! Rows with named, typed columns: the tables of the catalogue, and the results of queries.
 
 use super::value::Value;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ pub(in crate::pg) struct ColumnName {
     pub(in crate::pg) table: Option<String>,
     pub(in crate::pg) name: String,
     pub(in crate::pg) type_id: u32,
-    /// Merged with the same column of another table: found by its own name alone, once.
+    /// A hidden column is found only by its qualified name: one merged by a join, or [`SYSTEM_COLUMN`].
     pub(in crate::pg) is_hidden: bool,
 }
 
@@ -24,11 +24,11 @@ pub(in crate::pg) struct Relation {
     pub(in crate::pg) rows: Rc<Vec<Row>>,
 }
 
-/// The name of a column that every table of the catalogue has, and that no `*` shows.
+/// A column that every table of the catalogue has, and that `*` does not include.
 pub(in crate::pg) const SYSTEM_COLUMN: &str = "tableoid";
 
 impl ColumnName {
-    /// Whether it is found by its table and name alone.
+    /// Whether this is the system column.
     pub(in crate::pg) fn is_system(&self) -> bool {
         self.is_hidden && self.name == SYSTEM_COLUMN
     }
@@ -43,7 +43,7 @@ impl Relation {
         Self { columns, rows: Rc::new(rows) }
     }
 
-    /// The same rows, whose columns belong to an alias and may have other names.
+    /// Returns the same rows, with columns that belong to an alias and may be renamed.
     pub(in crate::pg) fn aliased(mut self, alias: &str, names: &[String]) -> Self {
         for (position, column) in self.columns.iter_mut().enumerate() {
             column.table = Some(alias.to_owned());
@@ -55,7 +55,7 @@ impl Relation {
     }
 }
 
-/// Where a name leads, in some columns; `None` if it is not among them.
+/// Returns the position of the column with this name, or `None` if there is none.
 pub(in crate::pg) fn find(columns: &[ColumnName], table: Option<&str>, name: &str) -> Option<usize> {
     let is_it = |column: &ColumnName| match table {
         Some(table) => column.table.as_deref() == Some(table) && column.name == name,

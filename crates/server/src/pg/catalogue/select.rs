@@ -18,7 +18,7 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// The most rows that a recursive query collects.
+/// The maximum number of rows that a recursive query collects.
 const RECURSIVE_ROWS_MAX: usize = 100_000;
 
 /// Executes queries over the catalogue.
@@ -90,7 +90,7 @@ fn common_table(context: &Context<'_>, cte: &Cte, is_recursive: bool, frame: &Fr
     Ok(Relation::new(columns, all))
 }
 
-/// Whether a query names a table: under WITH RECURSIVE, not every common table refers to itself.
+/// Whether a query refers to a table. Under WITH RECURSIVE, not every common table expression refers to itself.
 fn refers_to(query: &Query, table: &str) -> bool {
     let outcome = visit_relations(query, |name| match schema_and_name(name) {
         (None, found) if found == table => ControlFlow::Break(()),
@@ -123,7 +123,7 @@ fn body(
             let is_all = matches!(set_quantifier, SetQuantifier::All);
             combine(left, &right, *op, is_all)
         }
-        _ => return Err(PgError::not_supported("this kind of query about the catalogue")),
+        _ => return Err(PgError::not_supported("this kind of query in the catalogue")),
     };
     sorted(context, relation, order, frame)
 }
@@ -141,13 +141,13 @@ fn combine(left: Relation, right: &Relation, op: SetOperator, is_all: bool) -> R
     Relation::new(left.columns, rows)
 }
 
-/// Keeps the first of rows whose keys are the same.
+/// Keeps only the first of rows with equal keys.
 fn distinct<T>(rows: &mut Vec<T>, key: impl Fn(&T) -> &Row) {
     let mut keys = std::collections::BTreeSet::new();
     rows.retain(|row| keys.insert(format!("{:?}", key(row))));
 }
 
-/// Sorts by output columns: of what is no SELECT.
+/// Sorts a result that does not come from a SELECT (VALUES, UNION) by its output columns.
 fn sorted(
     context: &Context<'_>,
     relation: Relation,
@@ -173,7 +173,7 @@ fn sorted(
     Ok(Relation::new(relation.columns, keyed.into_iter().map(|(_, row)| row).collect()))
 }
 
-/// The place that `ORDER BY 2` names.
+/// The position in `ORDER BY 2`, from 1.
 fn place(expr: &Expr) -> Option<usize> {
     match expr {
         Expr::Value(value) => match &value.value {
@@ -184,10 +184,10 @@ fn place(expr: &Expr) -> Option<usize> {
     }
 }
 
-/// An output column: its name, its expression.
+/// An output column: its name and its expression.
 struct Output<'a> {
     name: String,
-    /// `None` copies a column of the input.
+    /// The error is the position of an input column that is copied.
     expr: Result<&'a Expr, usize>,
 }
 
@@ -206,7 +206,7 @@ fn outputs<'a>(select: &'a Select, input: &[ColumnName]) -> Result<Vec<Output<'a
                 let is_of_it = |position: &usize| input[*position].table == table && !input[*position].is_system();
                 outputs.extend((0..input.len()).filter(is_of_it).map(copy));
             }
-            _ => return Err(PgError::not_supported("this output column")),
+            _ => return Err(PgError::not_supported("this kind of output column")),
         }
     }
     Ok(outputs)
@@ -264,7 +264,7 @@ fn select_rows(
 
 type Computed = std::collections::BTreeMap<*const Expr, Value>;
 
-/// Adds the output rows of one input row: several if a function of it has several values.
+/// Adds the output rows of one input row: several if it calls a set-returning function.
 fn push_output(
     context: &Context<'_>,
     outputs: &[Output<'_>],
@@ -295,7 +295,7 @@ fn push_output(
     Ok(())
 }
 
-/// The value that a row is sorted by: an output column by its place or name, else an expression over the input.
+/// The value by which a row is sorted: an output column by its position or name, or else an expression over the input.
 fn order_key(
     context: &Context<'_>,
     by: &Expr,
@@ -358,7 +358,7 @@ fn groups(context: &Context<'_>, select: &Select, input: &Relation, frame: &Fram
     Ok(Groups { groups, is_aggregated: true })
 }
 
-/// What `GROUP BY 1` or the name of an output column stands for.
+/// The output expression that `GROUP BY 1` refers to; any other expression is returned unchanged.
 fn group_expression<'a>(expr: &'a Expr, select: &'a Select) -> &'a Expr {
     let of_item = |item: &'a SelectItem| match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),

@@ -4,7 +4,7 @@ use super::value::Value;
 use datafusion::sql::sqlparser::ast::OrderByExpr;
 use std::cmp::Ordering;
 
-/// Sorts rows by their keys. NULLs are last where the order goes up.
+/// Sorts rows by their keys. NULLs are last in ascending order.
 pub(super) fn sort<T>(keyed: &mut [(Vec<Value>, T)], order: &[OrderByExpr]) {
     keyed.sort_by(|(one, _), (two, _)| {
         for ((one, two), by) in one.iter().zip(two).zip(order) {

@@ -1,4 +1,4 @@
-//! Functions with several values, and functions over windows.
+//! Set-returning functions, and window functions.
 
 use super::context::{Context, Frame};
 use super::evaluate::evaluate;
@@ -14,17 +14,17 @@ use datafusion::sql::sqlparser::ast::{
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-/// The most values of one call.
+/// The maximum number of values of one call.
 const VALUES_MAX: i64 = 1_000_000;
 
 type Computed = BTreeMap<*const Expr, Value>;
 
-/// Whether a function has several values.
+/// Whether a function is set-returning.
 pub(super) fn is_set_function(name: &str) -> bool {
     ["unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "regexp_split_to_table"].contains(&name)
 }
 
-/// The values in an array, also in one of several dimensions.
+/// The values in an array, with nested arrays flattened.
 pub(super) fn elements(items: &[Value]) -> Vec<Value> {
     let parts = items.iter().map(|item| match item {
         Value::Array(inner) => elements(inner),
@@ -33,7 +33,7 @@ pub(super) fn elements(items: &[Value]) -> Vec<Value> {
     parts.flatten().collect()
 }
 
-/// The values of a call.
+/// Computes the values of a call.
 pub(super) fn set_of(name: &str, arguments: &[Value]) -> Result<Vec<Value>, PgError> {
     let number = |position: usize| arguments.get(position).and_then(Value::int);
     let items = match arguments.first() {
@@ -53,7 +53,7 @@ pub(super) fn set_of(name: &str, arguments: &[Value]) -> Result<Vec<Value>, PgEr
             let (Some(first), Some(last)) = (number(0), number(1)) else { return Ok(Vec::new()) };
             let step = if arguments.len() > 2 { number(2).unwrap_or(0) } else { 1 };
             if step == 0 || (last.saturating_sub(first) / step) > VALUES_MAX {
-                return Err(PgError::error("22023", "generate_series over the catalogue has too many values"));
+                return Err(PgError::error("22023", "generate_series in a catalogue query returns too many values"));
             }
             let mut values = Vec::new();
             let mut value = first;
@@ -63,11 +63,11 @@ pub(super) fn set_of(name: &str, arguments: &[Value]) -> Result<Vec<Value>, PgEr
             }
             values
         }
-        _ => return Err(PgError::not_supported(format_args!("{name} over the catalogue"))),
+        _ => return Err(PgError::not_supported(format_args!("{name} in a catalogue query"))),
     })
 }
 
-/// The rows that the calls with several values make of one row: for each the values of the calls.
+/// Expands one row by its calls of set-returning functions. Returns the values of the calls for each resulting row.
 pub(super) fn expand(
     context: &Context<'_>,
     expressions: &[&Expr],
@@ -95,7 +95,7 @@ pub(super) fn expand(
             _ => ControlFlow::Continue(()),
         });
         if let ControlFlow::Break(error) = outcome {
-            // Inside of a subquery, whose rows are not these.
+            // The call is inside a subquery, which evaluates it for its own rows.
             if error.code != "42703" {
                 return Err(error);
             }
@@ -111,7 +111,7 @@ pub(super) fn expand(
     Ok((0..row_count).map(row).collect())
 }
 
-/// The number of the first element of the array that a function is called with.
+/// The subscript of the first element of a function's array argument.
 fn first_number(context: &Context<'_>, function: &Function, frame: &Frame<'_>) -> i64 {
     match &function.args {
         FunctionArguments::List(list) => match list.args.first() {
@@ -131,7 +131,7 @@ fn arguments(context: &Context<'_>, function: &Function, frame: &Frame<'_>) -> R
     list.args.iter().map(value).collect()
 }
 
-/// The values of the functions over windows, for each row.
+/// Computes the values of window functions, for each row.
 pub(super) fn window_values(
     context: &Context<'_>,
     select: &Select,
@@ -147,7 +147,7 @@ pub(super) fn window_values(
     let mut values = if calls.is_empty() { Vec::new() } else { vec![Computed::new(); input.rows.len()] };
     for (expr, function) in calls {
         let Some(WindowType::WindowSpec(window)) = &function.over else {
-            return Err(PgError::not_supported("a named window over the catalogue"));
+            return Err(PgError::not_supported("a named window in a catalogue query"));
         };
         if function_name(function) != "row_number" {
             return Err(PgError::not_supported(format_args!("{} over a window", function_name(function))));
@@ -170,7 +170,7 @@ pub(super) fn window_values(
     Ok(values)
 }
 
-/// The calls over windows in an expression, which are few and stand near its top.
+/// Collects the window functions of an expression, which are near its top.
 fn find_windows<'a>(expr: &'a Expr, calls: &mut Vec<(*const Expr, &'a Function)>) {
     match expr {
         Expr::Function(function) if function.over.is_some() => calls.push((std::ptr::from_ref(expr), function)),

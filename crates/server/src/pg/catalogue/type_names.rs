@@ -1,9 +1,9 @@
-//! Types by the names that queries have for them.
+//! Looks up types by their names in queries.
 
 use crate::pg::types::known;
 use datafusion::sql::sqlparser::ast::DataType;
 
-/// The name of a type as `pg_type` has it.
+/// The name of a type in `pg_type`.
 pub(in crate::pg) fn type_name(data_type: &DataType) -> String {
     let written = data_type.to_string().to_lowercase().replace("pg_catalog.", "").replace('"', "");
     let (name, array) = match written.strip_suffix("[]") {
@@ -15,7 +15,7 @@ pub(in crate::pg) fn type_name(data_type: &DataType) -> String {
     format!("{array}{name}")
 }
 
-/// The number of a type; `None` if it is not known.
+/// The number of a type, or `None` if it is unknown.
 pub(in crate::pg) fn type_id(data_type: &DataType) -> Option<u32> {
     let name = type_name(data_type);
     match name.strip_prefix('_') {

@@ -1,4 +1,4 @@
-//! The types of expressions, which are known before any row is.
+//! Determines the types of expressions before any row is read.
 
 use super::access::split;
 use super::context::{Context, Frame};
@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value as Literal,
 };
 
-/// The type of an expression's values.
+/// Determines the type of an expression.
 pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> u32 {
     let of = |expr: &Expr| type_of(context, expr, frame);
     match expr {
@@ -102,12 +102,12 @@ pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> 
     }
 }
 
-/// The number of the first element of an array: `int2vector` and `oidvector` begin at 0.
+/// The subscript of the first element of an array: 0 for `int2vector` and `oidvector`, otherwise 1.
 pub(super) fn first_subscript(context: &Context<'_>, array: &Expr, frame: &Frame<'_>) -> i64 {
     i64::from(!matches!(type_of(context, array, frame), 22 | 30))
 }
 
-/// The type of the one column of a subquery.
+/// The type of the single column of a subquery.
 fn column_type(context: &Context<'_>, query: &datafusion::sql::sqlparser::ast::Query, frame: &Frame<'_>) -> u32 {
     let found = context.queries.query(context, query, frame);
     found.ok().and_then(|relation| relation.columns.first().map(|column| column.type_id)).unwrap_or(known::TEXT)
@@ -117,7 +117,7 @@ fn is_null(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(value) if value.value == Literal::Null)
 }
 
-/// The first type that is not plain text, else text.
+/// The first type that is not text, or else text.
 fn first_type(types: impl Iterator<Item = u32>) -> u32 {
     let types: Vec<u32> = types.collect();
     types.iter().copied().find(|id| *id != known::TEXT).unwrap_or(known::TEXT)

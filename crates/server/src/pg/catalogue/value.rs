@@ -1,4 +1,4 @@
-//! Values of the catalogue, as its queries compute them.
+//! The values that queries about the catalogue compute.
 
 use crate::pg::types::cells::Cell;
 use crate::pg::types::{known, text};
@@ -16,7 +16,7 @@ pub(in crate::pg) enum Value {
     Text(String),
     Array(Vec<Value>),
     Record(Vec<Value>),
-    /// An object that a query writes by its name: `regclass` and its like.
+    /// An object that is written by its name, of type `regclass` or similar: its number and its name.
     Named(i64, String),
 }
 
@@ -59,7 +59,7 @@ impl Value {
         })
     }
 
-    /// Inside of arrays and records, booleans are one letter.
+    /// The value as text inside arrays and records, where a boolean is one letter.
     fn element_text(&self) -> Option<String> {
         match self {
             Self::Bool(value) => Some(if *value { "t" } else { "f" }.to_owned()),
@@ -67,7 +67,7 @@ impl Value {
         }
     }
 
-    /// The number of an integer, or of an object.
+    /// An integer, or the number of an object.
     pub(in crate::pg) fn int(&self) -> Option<i64> {
         match self {
             Self::Int(value) | Self::Named(value, _) => Some(*value),
@@ -78,17 +78,17 @@ impl Value {
         }
     }
 
-    /// Whether a condition holds; NULL does not.
+    /// Whether a condition is true. NULL is not.
     pub(in crate::pg) fn is_true(&self) -> bool {
         *self == Self::Bool(true)
     }
 
-    /// The value as it is sent, for a column of this type.
+    /// Converts the value for a column of this type.
     pub(in crate::pg) fn cell(&self, type_id: u32) -> Cell<'_> {
         match self {
             Self::Null => Cell::Null,
             Self::Bool(value) => Cell::Bool(*value),
-            // Text that computes a number, as CASE may.
+            // An integer in a text column, which CASE may produce.
             Self::Int(value) if is_text(type_id) => Cell::Numeric(value.to_string()),
             Self::Int(value) => Cell::Int(*value),
             Self::Float(value) => Cell::Float64(*value),
@@ -96,7 +96,7 @@ impl Value {
             Self::Named(number, name) => Cell::Named(*number, name),
             Self::Array(items) => {
                 let element = known::element_of(type_id).map_or(known::TEXT, |element| element.id);
-                // int2vector and oidvector are written with blanks.
+                // int2vector and oidvector are written with spaces between the elements.
                 if type_id == 22 || type_id == 30 {
                     let items: Vec<String> = items.iter().filter_map(Self::shown).collect();
                     return Cell::Numeric(items.join(" "));
@@ -107,7 +107,7 @@ impl Value {
         }
     }
 
-    /// How two values compare; `None` if one is NULL or they have nothing in common.
+    /// Compares two values. Returns `None` if one is NULL or their types cannot be compared.
     pub(in crate::pg) fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Null, _) | (_, Self::Null) => None,

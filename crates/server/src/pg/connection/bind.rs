@@ -3,7 +3,7 @@
 use crate::pg::catalogue::CatalogueQuery;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::rows::RowSource;
-use crate::pg::statement::kind::Kind;
+use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::input::{self, Format};
 use crate::pg::types::known;
 use crate::pg::wire::incoming::Bind;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A statement whose parameters have types.
 pub(super) struct PreparedStatement {
     pub(super) text: String,
-    pub(super) kind: Kind,
+    pub(super) kind: StatementKind,
     /// The types of its parameters, as sent to the client.
     pub(super) parameter_types: Vec<u32>,
     /// The columns of its answer; `None` if it has no rows.

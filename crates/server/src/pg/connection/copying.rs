@@ -16,7 +16,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 /// The maximum number of batches that are read but not stored yet.
 const WAITING_BATCHES_MAX: usize = 2;
 
-type Piece = Result<RecordBatch, Error>;
+type CopyBatch = Result<RecordBatch, Error>;
 
 impl Connection {
     /// Reads rows until the client signals the end, and returns the command's tag.
@@ -31,7 +31,7 @@ impl Connection {
         self.io.out.copy_response(b'G', is_binary, found.len());
         self.io.flush()?;
         let mut reader = CopyReader::new(&found, &copy.options);
-        let (sender, pieces) = sync_channel::<Piece>(WAITING_BATCHES_MAX);
+        let (sender, pieces) = sync_channel::<CopyBatch>(WAITING_BATCHES_MAX);
         let names: Vec<String> = found.into_iter().map(|column| column.name).collect();
         let (session, io, copied_rows) = (&self.session, &mut self.io, &self.copied_rows);
         std::thread::scope(|scope| {
@@ -134,7 +134,7 @@ impl Connection {
 }
 
 /// Tells the storing thread to discard everything.
-fn give_up(sender: &SyncSender<Piece>) {
+fn give_up(sender: &SyncSender<CopyBatch>) {
     // If the thread does not receive this error, it already has another one.
     let _ = sender.send(Err(Error::new(ErrorKind::Interrupted, "the client gave the COPY up")));
 }

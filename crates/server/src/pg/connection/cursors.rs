@@ -5,7 +5,7 @@ use super::block::Block;
 use super::execute::Outcome;
 use super::session::Connection;
 use crate::pg::error::{Failure, PgError};
-use crate::pg::statement::kind::Kind;
+use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::input::Format;
 use crate::pg::wire::outgoing::ResultColumn;
 use datafusion::common::ScalarValue;
@@ -21,8 +21,8 @@ impl Connection {
         if self.portals.contains_key(cursor) {
             return Err(PgError::error("42P03", format!("cursor \"{cursor}\" already exists")).into());
         }
-        let kind = Kind::of(query)?;
-        if kind != Kind::Query {
+        let kind = StatementKind::of(query)?;
+        if kind != StatementKind::Query {
             return Err(PgError::error("42P11", "a cursor takes a query").into());
         }
         let outcome = match values.is_empty() {

@@ -9,7 +9,7 @@ use crate::pg::catalogue::{CatalogueQuery, Surroundings};
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::rows::RowSource;
 use crate::pg::statement::copy::{Copy, CopyWhat};
-use crate::pg::statement::kind::Kind;
+use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::known;
 use crate::pg::wire::outgoing::ResultColumn;
 use atsdb::sql::Answer;
@@ -42,12 +42,14 @@ pub(super) enum Outcome {
 
 impl Connection {
     /// Executes a statement without parameters.
-    pub(super) fn execute_text(&mut self, text: &str, kind: &Kind) -> Result<Outcome, Failure> {
+    pub(super) fn execute_text(&mut self, text: &str, kind: &StatementKind) -> Result<Outcome, Failure> {
         match kind {
-            Kind::Query | Kind::Report(_) | Kind::Change(_) | Kind::Other => match CatalogueQuery::read(text, &[]) {
-                Some(query) => self.run_catalogue(&query, &[]),
-                None => self.of_answer(kind, text, self.session.execute(text)?),
-            },
+            StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_) | StatementKind::Other => {
+                match CatalogueQuery::read(text, &[]) {
+                    Some(query) => self.run_catalogue(&query, &[]),
+                    None => self.of_answer(kind, text, self.session.execute(text)?),
+                }
+            }
             _ => self.of_connection(kind, text, &[]),
         }
     }
@@ -69,9 +71,9 @@ impl Connection {
         }
     }
 
-    fn of_answer(&self, kind: &Kind, text: &str, answer: Answer) -> Result<Outcome, Failure> {
+    fn of_answer(&self, kind: &StatementKind, text: &str, answer: Answer) -> Result<Outcome, Failure> {
         let verb = match kind {
-            Kind::Report(verb) | Kind::Change(verb) => *verb,
+            StatementKind::Report(verb) | StatementKind::Change(verb) => *verb,
             _ => "SELECT",
         };
         Ok(match answer {
@@ -107,17 +109,19 @@ impl Connection {
     }
 
     /// Executes a statement that concerns only the connection.
-    fn of_connection(&mut self, kind: &Kind, text: &str, values: &[ScalarValue]) -> Result<Outcome, Failure> {
+    fn of_connection(&mut self, kind: &StatementKind, text: &str, values: &[ScalarValue]) -> Result<Outcome, Failure> {
         let tag = match kind {
-            Kind::Begin { .. } | Kind::Commit | Kind::Rollback | Kind::RollbackTo | Kind::Savepoint => {
-                self.bracket(kind, text)?
-            }
-            Kind::Set { name, value } => {
+            StatementKind::Begin { .. }
+            | StatementKind::Commit
+            | StatementKind::Rollback
+            | StatementKind::RollbackTo
+            | StatementKind::Savepoint => self.bracket(kind, text)?,
+            StatementKind::Set { name, value } => {
                 self.set(name, value.as_deref())?;
                 "SET".to_owned()
             }
             // Every transaction has the same isolation: a snapshot, and conflicts that are detected at its end.
-            Kind::SetTransaction { read_only, is_session } => {
+            StatementKind::SetTransaction { read_only, is_session } => {
                 match read_only {
                     Some(read_only) if *is_session => {
                         self.set(DEFAULT_READ_ONLY, Some(if *read_only { "on" } else { "off" }))?;
@@ -130,16 +134,16 @@ impl Connection {
                 }
                 "SET".to_owned()
             }
-            Kind::Reset(Some(name)) => {
+            StatementKind::Reset(Some(name)) => {
                 self.set(name, None)?;
                 "RESET".to_owned()
             }
-            Kind::Reset(None) => {
+            StatementKind::Reset(None) => {
                 self.reset_settings();
                 "RESET".to_owned()
             }
-            Kind::Show(name) => return self.show(name),
-            Kind::Discard => {
+            StatementKind::Show(name) => return self.show(name),
+            StatementKind::Discard => {
                 if self.session.in_transaction() {
                     return Err(PgError::error("25001", "DISCARD cannot run inside a transaction block").into());
                 }
@@ -148,27 +152,27 @@ impl Connection {
                 self.reset_settings();
                 "DISCARD ALL".to_owned()
             }
-            Kind::Deallocate(None) => {
+            StatementKind::Deallocate(None) => {
                 self.statements.clear();
                 "DEALLOCATE ALL".to_owned()
             }
-            Kind::Deallocate(Some(name)) => match self.statements.remove(name) {
+            StatementKind::Deallocate(Some(name)) => match self.statements.remove(name) {
                 Some(_) => "DEALLOCATE".to_owned(),
                 None => return Err(Self::no_such("prepared statement", name, "26000")),
             },
-            Kind::Declare { cursor, query } => self.declare(cursor, query, values)?,
-            Kind::Fetch { cursor, count, is_move } => {
+            StatementKind::Declare { cursor, query } => self.declare(cursor, query, values)?,
+            StatementKind::Fetch { cursor, count, is_move } => {
                 return Ok(Outcome::Fetched { cursor: cursor.clone(), count: *count, is_move: *is_move });
             }
-            Kind::CloseCursor(name) => self.close_cursor(name.as_deref())?,
-            Kind::Listening(tag) => (*tag).to_owned(),
-            Kind::Maintenance(tag) => {
+            StatementKind::CloseCursor(name) => self.close_cursor(name.as_deref())?,
+            StatementKind::Listening(tag) => (*tag).to_owned(),
+            StatementKind::Maintenance(tag) => {
                 let notice = "the store seals, merges and frees by itself: nothing is left to do";
                 self.io.out.error(&PgError::new(Severity::Notice, "00000", notice));
                 (*tag).to_owned()
             }
-            Kind::Copy(copy) if copy.is_in => return Ok(Outcome::CopyIn(copy.clone())),
-            Kind::Copy(copy) => {
+            StatementKind::Copy(copy) if copy.is_in => return Ok(Outcome::CopyIn(copy.clone())),
+            StatementKind::Copy(copy) => {
                 let query = match &copy.what {
                     CopyWhat::Query(query) => query.clone(),
                     CopyWhat::Table { name, columns } => {
@@ -177,13 +181,13 @@ impl Connection {
                         format!("SELECT {columns} FROM {}", atsdb::sql::quoted(name))
                     }
                 };
-                let kind = Kind::of(&query)?;
+                let kind = StatementKind::of(&query)?;
                 return match self.execute_text(&query, &kind)? {
                     Outcome::Rows { rows, .. } => Ok(Outcome::CopyOut(copy.clone(), rows)),
                     _ => Err(PgError::error("0A000", "COPY TO takes a query that has rows").into()),
                 };
             }
-            Kind::Query | Kind::Report(_) | Kind::Change(_) | Kind::Other => {
+            StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_) | StatementKind::Other => {
                 return self.of_answer(kind, text, self.session.execute(text)?);
             }
         };

@@ -6,7 +6,7 @@ use super::session::Connection;
 use crate::pg::catalogue::CatalogueQuery;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::rows::columns_of;
-use crate::pg::statement::kind::Kind;
+use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::known;
 use crate::pg::wire::incoming::{Bind, Incoming, Target};
 use crate::pg::wire::outgoing::ResultColumn;
@@ -74,7 +74,7 @@ impl Connection {
             [one] => one.clone(),
             _ => return Err(PgError::syntax("cannot insert multiple commands into a prepared statement").into()),
         };
-        let kind = Kind::of(&text)?;
+        let kind = StatementKind::of(&text)?;
         if self.block == super::block::Block::Failed && !kind.ends_transaction() {
             return Err(PgError::failed_transaction().into());
         }
@@ -85,7 +85,7 @@ impl Connection {
             return Ok(prepared);
         }
         match &prepared.kind {
-            Kind::Query | Kind::Report(_) | Kind::Change(_) | Kind::Other => {
+            StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_) | StatementKind::Other => {
                 if let Some(query) = CatalogueQuery::read(&prepared.text, types) {
                     prepared.parameter_types = query.parameter_types.clone();
                     prepared.columns = Some(query.columns(self.surroundings())?);
@@ -100,8 +100,10 @@ impl Connection {
                     prepared.plan = Plan::Store(plan);
                 }
             }
-            Kind::Show(name) => prepared.columns = Some(self.columns_of_show(name)),
-            Kind::Fetch { cursor, is_move: false, .. } => prepared.columns = Some(self.cursor_columns(cursor)?),
+            StatementKind::Show(name) => prepared.columns = Some(self.columns_of_show(name)),
+            StatementKind::Fetch { cursor, is_move: false, .. } => {
+                prepared.columns = Some(self.cursor_columns(cursor)?)
+            }
             _ => {}
         }
         Ok(prepared)
@@ -156,7 +158,8 @@ impl Connection {
         let executed = self.execute_portal(&mut portal, row_max, &listed);
         drop(listed);
         deadline.explain(executed)?;
-        let is_open = !matches!(portal.statement.kind, Kind::Commit | Kind::Rollback | Kind::Discard);
+        let is_open =
+            !matches!(portal.statement.kind, StatementKind::Commit | StatementKind::Rollback | StatementKind::Discard);
         if is_open {
             self.portals.insert(name.to_owned(), portal);
         }

@@ -2,7 +2,7 @@
 
 use super::block::Block;
 use super::io::Stream;
-use super::session::{Connection, Next};
+use super::session::{AfterWork, Connection};
 use super::startup;
 use crate::access::caller::Peer;
 use crate::pg::error::PgError;
@@ -35,8 +35,8 @@ pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Ar
         }
         // A panic ends only this connection.
         match tokio::task::spawn_blocking(move || (connection.work(), connection)).await {
-            Ok((Next::Wait, worked)) => connection = worked,
-            Ok((Next::End, worked)) => {
+            Ok((AfterWork::Wait, worked)) => connection = worked,
+            Ok((AfterWork::End, worked)) => {
                 connection = worked;
                 connection.io.hang_up().await;
                 break;

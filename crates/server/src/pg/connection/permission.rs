@@ -5,7 +5,7 @@ use super::session::Connection;
 use crate::access::caller::Caller;
 use crate::access::role::Role;
 use crate::pg::error::{Failure, PgError, Severity};
-use crate::pg::statement::kind::Kind;
+use crate::pg::statement::kind::StatementKind;
 use atsdb::sql::Permission;
 
 /// The setting for whether the current transaction is read-only.
@@ -41,13 +41,20 @@ impl Connection {
     }
 
     /// Sets the rights of the store's session before a statement.
-    pub(super) fn restrict(&mut self, kind: &Kind) {
+    pub(super) fn restrict(&mut self, kind: &StatementKind) {
         if self.block == Block::None {
             let default = self.settings.get(DEFAULT_READ_ONLY).unwrap_or("off").to_owned();
             self.settings.fix_now(TRANSACTION_READ_ONLY, &default);
             self.has_queried = false;
         }
-        let fixes = matches!(kind, Kind::Query | Kind::Change(_) | Kind::Copy(_) | Kind::Declare { .. } | Kind::Other);
+        let fixes = matches!(
+            kind,
+            StatementKind::Query
+                | StatementKind::Change(_)
+                | StatementKind::Copy(_)
+                | StatementKind::Declare { .. }
+                | StatementKind::Other
+        );
         self.has_queried |= fixes;
         let role = self.caller.role;
         let is_read_only = self.is_read_only();
@@ -55,8 +62,8 @@ impl Connection {
             (false, Role::Admin) if !self.is_restricted => return,
             (true, Role::Write | Role::Admin) => {
                 let what = match kind {
-                    Kind::Change(verb) => *verb,
-                    Kind::Copy(_) => "COPY FROM",
+                    StatementKind::Change(verb) => *verb,
+                    StatementKind::Copy(_) => "COPY FROM",
                     _ => "the statement",
                 };
                 let reason = format!("cannot execute {what} in a read-only transaction");

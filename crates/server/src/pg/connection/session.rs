@@ -48,16 +48,16 @@ pub(super) struct Connection {
     pub(super) copied_rows: Counter,
 }
 
-/// Whether a connection continues.
+/// What a connection does after handling its frames: it waits for more, or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum AfterWork {
     Wait,
     End,
 }
 
 impl Connection {
     /// Handles all frames that have arrived completely, on a thread that may block.
-    pub(super) fn work(&mut self) -> Next {
+    pub(super) fn work(&mut self) -> AfterWork {
         if let Err(error) = self.follow_users() {
             return self.fail_with(&error);
         }
@@ -68,33 +68,33 @@ impl Connection {
                 Err(error) => {
                     // After an unreadable text, further messages can still be read. After a protocol violation they
                     // cannot.
-                    if self.fail_with(&error) == Next::End {
-                        return Next::End;
+                    if self.fail_with(&error) == AfterWork::End {
+                        return AfterWork::End;
                     }
                     self.skips_to_sync = true;
                     continue;
                 }
             };
             match self.answer(message) {
-                Ok(Next::Wait) => {}
-                Ok(Next::End) | Err(Failure::Gone) => return Next::End,
+                Ok(AfterWork::Wait) => {}
+                Ok(AfterWork::End) | Err(Failure::Gone) => return AfterWork::End,
                 Err(Failure::Error(error)) => {
-                    if self.fail_with(&error) == Next::End {
-                        return Next::End;
+                    if self.fail_with(&error) == AfterWork::End {
+                        return AfterWork::End;
                     }
                 }
             }
         }
         if self.io.flush().is_err() {
-            return Next::End;
+            return AfterWork::End;
         }
         self.io.rest();
-        Next::Wait
+        AfterWork::Wait
     }
 
-    fn answer(&mut self, message: Incoming) -> Result<Next, Failure> {
+    fn answer(&mut self, message: Incoming) -> Result<AfterWork, Failure> {
         match message {
-            Incoming::Terminate => return Ok(Next::End),
+            Incoming::Terminate => return Ok(AfterWork::End),
             Incoming::Sync => self.sync()?,
             Incoming::Query(text) => {
                 self.skips_to_sync = false;
@@ -112,11 +112,11 @@ impl Connection {
             }
             _ => {}
         }
-        Ok(Next::Wait)
+        Ok(AfterWork::Wait)
     }
 
     /// Sends an error to the client, and rolls back an implicit transaction.
-    pub(super) fn fail_with(&mut self, error: &PgError) -> Next {
+    pub(super) fn fail_with(&mut self, error: &PgError) -> AfterWork {
         self.errors.increment();
         // XX is the server's own fault.
         let level = if error.code.starts_with("XX") { LogLevel::Error } else { LogLevel::Debug };
@@ -127,9 +127,9 @@ impl Connection {
             Severity::Fatal => {
                 // The client may have disconnected already.
                 let _ = self.io.flush();
-                Next::End
+                AfterWork::End
             }
-            _ => Next::Wait,
+            _ => AfterWork::Wait,
         }
     }
 

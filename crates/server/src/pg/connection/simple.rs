@@ -4,7 +4,7 @@ use super::bind;
 use super::execute::Outcome;
 use super::session::Connection;
 use crate::pg::error::{Failure, PgError};
-use crate::pg::statement::kind::Kind;
+use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::input::Format;
 use crate::shared::running::Listed;
 
@@ -49,7 +49,7 @@ impl Connection {
 
     fn statement(&mut self, text: &str, is_one_of_several: bool) -> Result<(), Failure> {
         self.queries.increment();
-        let kind = Kind::of(text)?;
+        let kind = StatementKind::of(text)?;
         self.enter(&kind, is_one_of_several)?;
         let deadline = self.deadline();
         let listed = self.list(text);
@@ -58,7 +58,7 @@ impl Connection {
         deadline.explain(answered)
     }
 
-    fn answer_statement(&mut self, text: &str, kind: &Kind, listed: &Listed) -> Result<(), Failure> {
+    fn answer_statement(&mut self, text: &str, kind: &StatementKind, listed: &Listed) -> Result<(), Failure> {
         let outcome = self.execute_text(text, kind)?;
         self.send_outcome(outcome, listed)
     }

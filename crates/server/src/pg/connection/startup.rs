@@ -187,7 +187,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         portals: BTreeMap::new(),
         skips_to_sync: false,
         queries: metrics.counter("atsdb_pg_queries_total", "Statements that PostgreSQL clients executed."),
-        errors: metrics.counter("atsdb_pg_errors_total", "Errors that PostgreSQL clients were told."),
+        errors: metrics.counter("atsdb_pg_errors_total", "Errors sent to PostgreSQL clients."),
         copied_rows: metrics.counter("atsdb_pg_copied_rows_total", "Rows that PostgreSQL clients stored by COPY."),
     });
     connection.greet();

@@ -4,11 +4,11 @@
 use super::block::Block;
 use super::session::Connection;
 use crate::pg::error::{Failure, PgError, Severity};
-use crate::pg::statement::kind::Kind;
+use crate::pg::statement::kind::StatementKind;
 
 impl Connection {
     /// Prepares for a statement: checks that it may run, and begins the transaction that it needs.
-    pub(super) fn enter(&mut self, kind: &Kind, is_one_of_several: bool) -> Result<(), Failure> {
+    pub(super) fn enter(&mut self, kind: &StatementKind, is_one_of_several: bool) -> Result<(), Failure> {
         if self.block == Block::Failed && !kind.ends_transaction() {
             return Err(PgError::failed_transaction().into());
         }
@@ -49,11 +49,11 @@ impl Connection {
     }
 
     /// Executes BEGIN, COMMIT, ROLLBACK and similar commands, and returns the command's tag.
-    pub(super) fn bracket(&mut self, kind: &Kind, text: &str) -> Result<String, Failure> {
+    pub(super) fn bracket(&mut self, kind: &StatementKind, text: &str) -> Result<String, Failure> {
         let tag = match kind {
-            Kind::Begin { read_only } => return self.begin(*read_only),
-            Kind::Commit if self.block != Block::Failed => return self.commit(),
-            Kind::Commit | Kind::Rollback => {
+            StatementKind::Begin { read_only } => return self.begin(*read_only),
+            StatementKind::Commit if self.block != Block::Failed => return self.commit(),
+            StatementKind::Commit | StatementKind::Rollback => {
                 self.portals.clear();
                 if self.block == Block::None {
                     self.warn("25P01", "there is no transaction in progress");
@@ -67,7 +67,7 @@ impl Connection {
                 let error = PgError::error("25P01", "SAVEPOINT can only be used in transaction blocks");
                 return Err(error.with_hint("BEGIN first").into());
             }
-            Kind::RollbackTo => {
+            StatementKind::RollbackTo => {
                 self.session.execute(text)?;
                 self.block = Block::Explicit;
                 "ROLLBACK"

@@ -110,7 +110,7 @@ fn query(words: &mut Words<'_>) -> Result<String, PgError> {
 }
 
 fn options(mut words: Words<'_>) -> Result<CopyOptions, PgError> {
-    let mut given = Given::default();
+    let mut given = CopyOptionTexts::default();
     words.accept("with");
     if words.accept_symbol('(') {
         loop {
@@ -135,7 +135,7 @@ fn options(mut words: Words<'_>) -> Result<CopyOptions, PgError> {
 }
 
 #[derive(Default)]
-struct Given {
+struct CopyOptionTexts {
     format: Option<CopyFormat>,
     delimiter: Option<String>,
     null: Option<String>,
@@ -144,7 +144,7 @@ struct Given {
     escape: Option<String>,
 }
 
-impl Given {
+impl CopyOptionTexts {
     fn take(&mut self, name: &str, words: &mut Words<'_>) -> Result<(), PgError> {
         let text = |words: &mut Words<'_>| match words.next() {
             Some(Word::Text(text) | Word::Name(text) | Word::Quoted(text)) => Ok(text),

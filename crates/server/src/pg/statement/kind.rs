@@ -6,7 +6,7 @@ use crate::pg::error::PgError;
 
 /// The kind of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::pg) enum Kind {
+pub(in crate::pg) enum StatementKind {
     /// Begins a transaction that is read-only, read-write, or as the session's settings say.
     Begin {
         read_only: Option<bool>,
@@ -55,7 +55,7 @@ pub(in crate::pg) enum Kind {
     Other,
 }
 
-impl Kind {
+impl StatementKind {
     /// Reads as much of a statement as is needed to determine its kind.
     pub(in crate::pg) fn of(text: &str) -> Result<Self, PgError> {
         let mut words = Words::new(text);
@@ -111,9 +111,9 @@ impl Kind {
     }
 }
 
-fn rollback(mut words: Words<'_>) -> Kind {
+fn rollback(mut words: Words<'_>) -> StatementKind {
     let _ = words.accept("work") || words.accept("transaction");
-    if words.accept("to") { Kind::RollbackTo } else { Kind::Rollback }
+    if words.accept("to") { StatementKind::RollbackTo } else { StatementKind::Rollback }
 }
 
 /// Whether the modes of a transaction make it read-only. The last one counts.
@@ -141,16 +141,16 @@ fn setting_name(words: &mut Words<'_>) -> Result<String, PgError> {
     Ok(name)
 }
 
-fn set(mut words: Words<'_>) -> Result<Kind, PgError> {
+fn set(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     let mut ahead = words.clone();
     let is_session = ahead.accept("session") && ahead.accept("characteristics");
     if is_session || words.clone().accept("transaction") {
-        return Ok(Kind::SetTransaction { read_only: read_only(words), is_session });
+        return Ok(StatementKind::SetTransaction { read_only: read_only(words), is_session });
     }
     let _ = words.accept("session") || words.accept("local");
     if words.accept("names") {
         let value = value(&mut words)?;
-        return Ok(Kind::Set { name: "client_encoding".to_owned(), value });
+        return Ok(StatementKind::Set { name: "client_encoding".to_owned(), value });
     }
     let is_time_zone = words.clone().accept("time");
     let name = setting_name(&mut words)?;
@@ -158,7 +158,7 @@ fn set(mut words: Words<'_>) -> Result<Kind, PgError> {
         let next = words.next();
         return Err(words.unexpected(next));
     }
-    Ok(Kind::Set { name, value: value(&mut words)? })
+    Ok(StatementKind::Set { name, value: value(&mut words)? })
 }
 
 /// One or several values in their stored form; `None` for `DEFAULT`.
@@ -184,19 +184,19 @@ fn value(words: &mut Words<'_>) -> Result<Option<String>, PgError> {
 }
 
 /// Parses `SHOW`. Lists in MySQL's style, such as `SHOW TABLES`, are not settings.
-fn show(mut words: Words<'_>) -> Result<Kind, PgError> {
+fn show(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     const LISTS: [&str; 7] = ["tables", "columns", "create", "databases", "index", "indexes", "keys"];
     match words.peek() {
-        Some(Word::Name(name)) if LISTS.contains(&name.as_str()) => Ok(Kind::Report("SHOW")),
+        Some(Word::Name(name)) if LISTS.contains(&name.as_str()) => Ok(StatementKind::Report("SHOW")),
         _ => {
             let name = setting_name(&mut words)?;
             words.end()?;
-            Ok(Kind::Show(name))
+            Ok(StatementKind::Show(name))
         }
     }
 }
 
-fn declare(mut words: Words<'_>) -> Result<Kind, PgError> {
+fn declare(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     let cursor = words.name()?;
     loop {
         match words.next() {
@@ -221,10 +221,10 @@ fn declare(mut words: Words<'_>) -> Result<Kind, PgError> {
         let next = words.next();
         return Err(words.unexpected(next));
     }
-    Ok(Kind::Declare { cursor, query: words.rest().to_owned() })
+    Ok(StatementKind::Declare { cursor, query: words.rest().to_owned() })
 }
 
-fn fetch(mut words: Words<'_>, is_move: bool) -> Result<Kind, PgError> {
+fn fetch(mut words: Words<'_>, is_move: bool) -> Result<StatementKind, PgError> {
     let mut count = Some(1);
     loop {
         match words.next() {
@@ -235,19 +235,19 @@ fn fetch(mut words: Words<'_>, is_move: bool) -> Result<Kind, PgError> {
                 "from" | "in" => {
                     let cursor = words.name()?;
                     words.end()?;
-                    return Ok(Kind::Fetch { cursor, count, is_move });
+                    return Ok(StatementKind::Fetch { cursor, count, is_move });
                 }
                 "backward" | "prior" | "first" | "last" | "absolute" | "relative" => {
                     return Err(PgError::error("55000", "cursor can only scan forward"));
                 }
                 _ => {
                     words.end()?;
-                    return Ok(Kind::Fetch { cursor: name, count, is_move });
+                    return Ok(StatementKind::Fetch { cursor: name, count, is_move });
                 }
             },
             Some(Word::Quoted(cursor)) => {
                 words.end()?;
-                return Ok(Kind::Fetch { cursor, count, is_move });
+                return Ok(StatementKind::Fetch { cursor, count, is_move });
             }
             Some(Word::Number(number)) => {
                 count = Some(number.parse().map_err(|_| words.unexpected(Some(Word::Number(number))))?);
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn settings_are_read_in_every_form() {
-        let set = |name: &str, value: &str| Kind::Set { name: name.to_owned(), value: Some(value.to_owned()) };
+        let set = |name: &str, value: &str| StatementKind::Set { name: name.to_owned(), value: Some(value.to_owned()) };
         for (text, kind) in [
             ("SET extra_float_digits = 3", set("extra_float_digits", "3")),
             ("set session TimeZone to 'Europe/Berlin';", set("timezone", "Europe/Berlin")),
@@ -273,46 +273,52 @@ mod tests {
             ("SET NAMES 'utf8'", set("client_encoding", "utf8")),
             (
                 "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
-                Kind::SetTransaction { read_only: Some(true), is_session: true },
+                StatementKind::SetTransaction { read_only: Some(true), is_session: true },
             ),
             (
                 "SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
-                Kind::SetTransaction { read_only: Some(false), is_session: false },
+                StatementKind::SetTransaction { read_only: Some(false), is_session: false },
             ),
-            ("BEGIN ISOLATION LEVEL READ COMMITTED", Kind::Begin { read_only: None }),
-            ("start transaction isolation level serializable, read only", Kind::Begin { read_only: Some(true) }),
+            ("BEGIN ISOLATION LEVEL READ COMMITTED", StatementKind::Begin { read_only: None }),
+            (
+                "start transaction isolation level serializable, read only",
+                StatementKind::Begin { read_only: Some(true) },
+            ),
             ("SET a.b = -1", set("a.b", "-1")),
-            ("SET datestyle TO DEFAULT", Kind::Set { name: "datestyle".to_owned(), value: None }),
-            ("SHOW TRANSACTION ISOLATION LEVEL", Kind::Show("transaction_isolation".to_owned())),
-            ("SHOW TABLES", Kind::Report("SHOW")),
+            ("SET datestyle TO DEFAULT", StatementKind::Set { name: "datestyle".to_owned(), value: None }),
+            ("SHOW TRANSACTION ISOLATION LEVEL", StatementKind::Show("transaction_isolation".to_owned())),
+            ("SHOW TABLES", StatementKind::Report("SHOW")),
         ] {
-            assert_eq!(Kind::of(text).unwrap(), kind, "{text}");
+            assert_eq!(StatementKind::of(text).unwrap(), kind, "{text}");
         }
-        assert!(Kind::of("SET x").is_err());
+        assert!(StatementKind::of("SET x").is_err());
     }
 
     #[test]
     fn cursors_are_read_in_every_form() {
-        let fetch = |count| Kind::Fetch { cursor: "c".to_owned(), count, is_move: false };
+        let fetch = |count| StatementKind::Fetch { cursor: "c".to_owned(), count, is_move: false };
         for (text, count) in [
             ("FETCH c", Some(1)),
             ("FETCH 10 FROM c", Some(10)),
             ("FETCH FORWARD ALL IN \"c\"", None),
             ("fetch next from c", Some(1)),
         ] {
-            assert_eq!(Kind::of(text).unwrap(), fetch(count), "{text}");
+            assert_eq!(StatementKind::of(text).unwrap(), fetch(count), "{text}");
         }
-        let declared = Kind::of("DECLARE \"x y\" NO SCROLL CURSOR WITHOUT HOLD FOR SELECT 1").unwrap();
-        assert_eq!(declared, Kind::Declare { cursor: "x y".to_owned(), query: "SELECT 1".to_owned() });
-        assert_eq!(Kind::of("FETCH BACKWARD 1 FROM c").unwrap_err().code, "55000");
+        let declared = StatementKind::of("DECLARE \"x y\" NO SCROLL CURSOR WITHOUT HOLD FOR SELECT 1").unwrap();
+        assert_eq!(declared, StatementKind::Declare { cursor: "x y".to_owned(), query: "SELECT 1".to_owned() });
+        assert_eq!(StatementKind::of("FETCH BACKWARD 1 FROM c").unwrap_err().code, "55000");
     }
 
     #[test]
     fn brackets_are_told_from_statements() {
-        assert_eq!(Kind::of("/* x */ BEGIN ISOLATION LEVEL REPEATABLE READ").unwrap(), Kind::Begin { read_only: None });
-        assert_eq!(Kind::of("ROLLBACK TO SAVEPOINT a").unwrap(), Kind::RollbackTo);
-        assert_eq!(Kind::of("ROLLBACK").unwrap(), Kind::Rollback);
-        assert_eq!(Kind::of("LOAD DATA INFILE 'x' INTO TABLE t").unwrap_err().code, "42501");
-        assert_eq!(Kind::of("(SELECT 1)").unwrap(), Kind::Query);
+        assert_eq!(
+            StatementKind::of("/* x */ BEGIN ISOLATION LEVEL REPEATABLE READ").unwrap(),
+            StatementKind::Begin { read_only: None }
+        );
+        assert_eq!(StatementKind::of("ROLLBACK TO SAVEPOINT a").unwrap(), StatementKind::RollbackTo);
+        assert_eq!(StatementKind::of("ROLLBACK").unwrap(), StatementKind::Rollback);
+        assert_eq!(StatementKind::of("LOAD DATA INFILE 'x' INTO TABLE t").unwrap_err().code, "42501");
+        assert_eq!(StatementKind::of("(SELECT 1)").unwrap(), StatementKind::Query);
     }
 }

@@ -66,7 +66,7 @@ fn array_text(element: u32, list: &ArrayRef) -> String {
     out
 }
 
-/// An element, quoted where that is needed.
+/// Appends an element, quoted if necessary.
 pub(in crate::pg) fn push_element(out: &mut String, text: &str) {
     let is_special = |letter: char| matches!(letter, '{' | '}' | ',' | '"' | '\\') || letter.is_ascii_whitespace();
     if !text.is_empty() && !text.eq_ignore_ascii_case("null") && !text.contains(is_special) {
@@ -97,7 +97,7 @@ pub(in crate::pg) fn float64(value: f64) -> String {
     }
 }
 
-/// The same for single precision, where the exponent begins at 1e6.
+/// Like [`float64`], for single precision, where the exponent begins at 1e6.
 pub(in crate::pg) fn float32(value: f32) -> String {
     match value {
         _ if value.is_nan() => "NaN".to_owned(),

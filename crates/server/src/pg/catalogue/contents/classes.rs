@@ -28,7 +28,7 @@ pub(super) fn classes(objects: &Objects) -> Vec<Row> {
 }
 
 fn class(number: i64, name: &str, schema: &str, kind: &str, column_count: usize, object: Option<&Object>) -> Row {
-    // Nobody has counted.
+    // -1 means that the rows have not been counted.
     let row_count = Value::Float(-1.0);
     row(
         "pg_catalog",

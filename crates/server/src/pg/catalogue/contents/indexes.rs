@@ -12,7 +12,7 @@ fn each(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
     objects.public().flat_map(|object| object.indexes.iter().map(move |index| (object, index)))
 }
 
-/// The classes of operators by which values are sorted: number, name, family, type.
+/// The operator classes by which values are sorted: number, name, family, type.
 pub(super) const OPCLASSES: [(i64, &str, i64, u32); 15] = [
     (10_003, "bool_ops", 424, known::BOOL),
     (10_006, "bytea_ops", 428, known::BYTEA),
@@ -31,7 +31,7 @@ pub(super) const OPCLASSES: [(i64, &str, i64, u32); 15] = [
     (3_125, "numeric_ops", 1_988, known::NUMERIC),
 ];
 
-/// The class of operators by which values of a type are sorted.
+/// The operator class by which values of a type are sorted.
 fn opclass(type_id: u32) -> i64 {
     OPCLASSES.iter().find(|(_, _, _, known)| *known == type_id).map_or(0, |(number, ..)| *number)
 }
@@ -107,7 +107,7 @@ pub(super) fn constraints(objects: &Objects) -> Vec<Row> {
     made.collect()
 }
 
-/// The columns of an index, as a declaration lists them.
+/// The columns of an index, as listed in its declaration.
 fn list(object: &Object, index: &IndexObject) -> String {
     object.names(index).map(quoted).collect::<Vec<_>>().join(", ")
 }
@@ -118,7 +118,7 @@ fn index_definition(object: &Object, index: &IndexObject) -> String {
     format!("CREATE {unique}INDEX {name} ON public.{table} USING btree ({})", list(object, index))
 }
 
-/// What functions look up by number.
+/// The rows of an internal table, in which functions look up objects by number.
 pub(super) fn internal(name: &str, objects: &Objects) -> Vec<Row> {
     match name {
         "constraints" => {

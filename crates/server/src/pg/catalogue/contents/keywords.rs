@@ -1,10 +1,10 @@
-//! The words of PostgreSQL 15's grammar, as `pg_get_keywords` lists them: pgjdbc gives them to programs that quote
+//! The key words of PostgreSQL 15's grammar, as `pg_get_keywords` lists them. pgjdbc passes them to programs that quote
 //! names.
 
 use super::super::relation::Row;
 use super::super::value::Value;
 
-/// A category, and how PostgreSQL calls it.
+/// The letter of a category, and PostgreSQL's description of it.
 type Category = (&'static str, &'static str);
 
 const UNRESERVED: Category = ("U", "unreserved");

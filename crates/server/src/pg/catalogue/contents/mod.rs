@@ -1,6 +1,7 @@
 //! The tables of the catalogue, computed from the store.
 //!
-//! Numbers of objects: a table has 16384 and its number in the store; its keys, indexes and row type follow from that.
+//! Object numbers: a table's is 16384 plus its number in the store. Those of its keys, indexes and row type are derived
+//! from it.
 
 mod classes;
 mod indexes;
@@ -28,7 +29,7 @@ use row::columns;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
-/// The catalogue of one session at one moment. Its tables are made when they are asked for.
+/// The catalogue of one session at one moment. Its tables are computed at first use.
 pub(in crate::pg) struct Contents<'a> {
     session: &'a StoreSession,
     database: &'a str,
@@ -85,7 +86,7 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// What functions look up.
+    /// The rows of an internal table, in which functions look up values.
     fn internal(&self, name: &str) -> Result<Vec<Row>, PgError> {
         let objects = self.objects()?;
         Ok(match name {
@@ -100,7 +101,7 @@ impl<'a> Contents<'a> {
                     };
                     Some(vec![Value::Int(object.number), Value::Int(i64::try_from(bytes).unwrap_or(i64::MAX))])
                 });
-                // Indexes are pages of their tables.
+                // The size of an index is 0, because its pages belong to the table.
                 let indexes = objects.tables.iter().flat_map(|object| &object.indexes);
                 sizes.chain(indexes.map(|index| vec![Value::Int(index.number), Value::Int(0)])).collect()
             }
@@ -118,7 +119,7 @@ impl Source for Contents<'_> {
         }
         let (mut columns, mut rows) = (columns(shape), self.rows(schema, name)?);
         if schema == "pg_catalog" {
-            // Each row says in which table it is, if it is asked.
+            // A hidden column contains the number of the row's table.
             columns.push(ColumnName { is_hidden: true, ..ColumnName::new(SYSTEM_COLUMN, known::OID) });
             let number = shapes::number_of(name);
             rows.iter_mut().for_each(|row| row.push(Value::Int(number)));
@@ -129,7 +130,7 @@ impl Source for Contents<'_> {
     }
 }
 
-/// Whether there is such a table.
+/// Whether the catalogue has this table.
 pub(in crate::pg) fn is_relation(schema: Option<&str>, name: &str) -> bool {
     match schema {
         Some(schema @ ("pg_catalog" | "information_schema")) => shapes::shape(schema, name).is_some(),
@@ -138,7 +139,7 @@ pub(in crate::pg) fn is_relation(schema: Option<&str>, name: &str) -> bool {
     }
 }
 
-/// The type of a column of this name, in whatever table it is.
+/// The type of the columns with this name in any table of the catalogue.
 pub(in crate::pg) fn type_of_column(name: &str) -> Option<u32> {
     shapes::type_of_column(name)
 }

@@ -1,4 +1,4 @@
-//! The tables, views, rollups, keys and indexes of the store, with the numbers that clients know them by.
+//! The tables, views, rollups, keys and indexes of the store, with the numbers by which clients refer to them.
 
 use crate::pg::error::PgError;
 use crate::pg::rows::columns_of;
@@ -6,14 +6,16 @@ use crate::pg::store::StoreSession;
 use crate::pg::types::known;
 use atsdb::{ColumnType, Table, arrow_schema};
 
-/// Numbers below are PostgreSQL's own.
+/// The first number for the store's objects. Lower numbers are PostgreSQL's own.
 const FIRST_NUMBER: i64 = 16_384;
 
-/// What is added to a table's number for the keys and indexes of it, 64 each, for its row type, and for arrays of that.
+/// The numbers of keys and indexes begin here, 64 for each table.
 const INDEXES_FROM: i64 = 1 << 28;
-/// What is added to the number of a key for its constraint.
+/// A key's number plus this is the number of its constraint.
 const CONSTRAINTS_FROM: i64 = 1 << 28;
+/// A table's number plus this is the number of its row type.
 const TYPES_FROM: i64 = 1 << 30;
+/// A table's number plus this is the number of the type of arrays of its rows.
 const ARRAYS_FROM: i64 = TYPES_FROM + (1 << 29);
 
 /// A table, a view or a rollup.
@@ -39,7 +41,7 @@ pub(super) struct Attribute {
     pub(super) is_nullable: bool,
     /// The expression of its default.
     pub(super) default: Option<String>,
-    /// Digits of a second, of a timestamp.
+    /// The number of fractional digits of a timestamp's seconds.
     pub(super) time_digits: Option<i64>,
 }
 
@@ -49,34 +51,34 @@ pub(super) struct IndexObject {
     pub(super) name: String,
     pub(super) is_unique: bool,
     pub(super) is_primary: bool,
-    /// Whether it is a constraint, too.
+    /// Whether it is also a constraint.
     pub(super) is_key: bool,
     /// Positions of its columns, from 1.
     pub(super) columns: Vec<i64>,
 }
 
-/// What the store has.
+/// All objects of the store and of the catalogue.
 pub(super) struct Objects {
     pub(super) tables: Vec<Object>,
 }
 
 impl Object {
-    /// The type of its rows; the catalogue's own tables have none.
+    /// The number of its row type, or 0 for the catalogue's own tables.
     pub(super) fn row_type(&self) -> i64 {
         if self.schema == "public" { self.number + TYPES_FROM } else { 0 }
     }
 
-    /// The type of arrays of its rows.
+    /// The number of the type of arrays of its rows.
     pub(super) fn array_type(&self) -> i64 {
         self.number + ARRAYS_FROM
     }
 
-    /// The columns, from 1.
+    /// The columns, numbered from 1.
     pub(super) fn numbered_attributes(&self) -> impl Iterator<Item = (i64, &Attribute)> {
         (1..).zip(&self.attributes)
     }
 
-    /// The names of an index' columns.
+    /// The names of an index's columns.
     pub(super) fn names<'a>(&'a self, index: &'a IndexObject) -> impl Iterator<Item = &'a str> {
         let name = |position: &i64| self.attributes.get(usize::try_from(position - 1).ok()?);
         index.columns.iter().filter_map(name).map(|attribute| attribute.name.as_str())
@@ -84,7 +86,7 @@ impl Object {
 }
 
 impl IndexObject {
-    /// The number of the constraint that a key is, too.
+    /// The number of the constraint that a key forms.
     pub(super) fn constraint_number(&self) -> i64 {
         self.number + CONSTRAINTS_FROM
     }
@@ -101,7 +103,7 @@ impl Objects {
         Ok(Self { tables })
     }
 
-    /// Those of the user.
+    /// The user's own objects.
     pub(super) fn public(&self) -> impl Iterator<Item = &Object> {
         self.tables.iter().filter(|object| object.schema == "public")
     }
@@ -137,7 +139,7 @@ fn object(session: &StoreSession, table: Table) -> Object {
         (None, None) => ('r', None),
     };
     let attributes = match &definition.view {
-        // What a view's query no longer finds has no columns.
+        // A view whose query refers to something that no longer exists has no columns.
         Some(_) => session.columns_of_view(&definition.name).map_or_else(
             |_| Vec::new(),
             |schema| {

@@ -1,4 +1,4 @@
-//! `pg_proc`: the functions by which values of types are read and written, which clients tell kinds of types by.
+//! `pg_proc`: the functions that read and write the values of types. Clients distinguish kinds of types by them.
 
 use super::super::relation::Row;
 use super::super::value::Value;
@@ -8,15 +8,15 @@ use super::row::row;
 /// The functions of a type, with PostgreSQL's numbers: from text, to text, from binary and to binary.
 pub(super) type TypeFunctions = [(i64, &'static str); 4];
 
-/// The functions of arrays of every type.
+/// The functions of array types.
 pub(super) const OF_ARRAYS: TypeFunctions =
     [(750, "array_in"), (751, "array_out"), (2400, "array_recv"), (2401, "array_send")];
 
-/// The functions of rows of every table.
+/// The functions of row types.
 pub(super) const OF_ROWS: TypeFunctions =
     [(2290, "record_in"), (2291, "record_out"), (2402, "record_recv"), (2403, "record_send")];
 
-/// The functions of the other types, by the type's name. `-` is none.
+/// The functions of the other types, by the type's name. `-` means no function.
 const OF_TYPES: [(&str, TypeFunctions); 42] = [
     ("bool", [(1242, "boolin"), (1243, "boolout"), (2436, "boolrecv"), (2437, "boolsend")]),
     ("bytea", [(1244, "byteain"), (31, "byteaout"), (2412, "bytearecv"), (2413, "byteasend")]),

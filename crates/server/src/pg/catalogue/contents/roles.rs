@@ -1,7 +1,7 @@
-//! Roles: the users of the store, in PostgreSQL's words.
+//! Roles: the users of the store in PostgreSQL's terms.
 //!
-//! An admin is a superuser. Who may read is a member of `pg_read_all_data`, who may write of `pg_write_all_data` too.
-//! Everything belongs to one role; where the store has no users, it is whoever asks.
+//! An admin is a superuser. Users that may read are members of `pg_read_all_data`, and those that may write also of
+//! `pg_write_all_data`. One role owns everything; in a store without users it is the current user.
 
 use super::super::privileges::{READ_ALL, WRITE_ALL};
 use super::super::relation::Row;
@@ -9,19 +9,19 @@ use super::super::value::Value;
 use super::row::row;
 use crate::access::role::Role;
 
-/// The number of the role to which everything belongs.
+/// The number of the role that owns everything.
 pub(super) const OWNER: i64 = 10;
-/// The number of the role to which the schema `public` belongs.
+/// The number of the role that owns the schema `public`.
 pub(super) const DATABASE_OWNER: i64 = 6_171;
 
-/// The name of the owner where there are users. Nobody logs in by it.
+/// The name of the owner in a store with users. Nobody can log in with it.
 const OWNER_NAME: &str = "atsdb";
 
-/// Roles that every PostgreSQL has.
+/// The roles that every PostgreSQL server has.
 const PREDEFINED: [(i64, &str); 3] =
     [(DATABASE_OWNER, "pg_database_owner"), (READ_ALL, "pg_read_all_data"), (WRITE_ALL, "pg_write_all_data")];
 
-/// What is added to a user's place for its number.
+/// A user's number is this plus the user's position.
 const USERS_FROM: i64 = 1 << 27;
 
 /// The roles at one moment.
@@ -30,13 +30,13 @@ pub(super) struct Roles(Vec<RoleObject>);
 struct RoleObject {
     number: i64,
     name: String,
-    /// What a user may do; `None` for a role that every PostgreSQL has.
+    /// The rights of a user, or `None` for a predefined role.
     role: Option<Role>,
     can_login: bool,
 }
 
 impl Roles {
-    /// Of the users, which are sorted by name, as one of them asks.
+    /// Creates the roles of `users`, which are sorted by name, as the user `asker` sees them.
     pub(super) fn of(users: Vec<(String, Role)>, asker: &str) -> Self {
         let owner = |name: &str, can_login| RoleObject {
             number: OWNER,
@@ -63,7 +63,7 @@ impl Roles {
         Self(roles)
     }
 
-    /// The name of the owner of everything.
+    /// The name of the role that owns everything.
     pub(super) fn owner(&self) -> &str {
         self.0.iter().find(|role| role.number == OWNER).map_or(OWNER_NAME, |role| &role.name)
     }
@@ -97,7 +97,7 @@ fn authority(table: &str, role: &RoleObject) -> Row {
             ("rolname", Value::text(role.name.as_str())),
             ("rolsuper", is_super(role)),
             ("rolinherit", Value::Bool(true)),
-            // No statement creates roles or databases.
+            // No statement can create roles or databases.
             ("rolcreaterole", no.clone()),
             ("rolcreatedb", no.clone()),
             ("rolcanlogin", Value::Bool(role.can_login)),

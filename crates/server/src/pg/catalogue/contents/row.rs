@@ -1,16 +1,16 @@
-//! Rows by the names of their columns.
+//! Builds rows from the names of columns.
 
 use super::super::relation::{ColumnName, Row};
 use super::super::value::Value;
 use super::shapes;
 
-/// The columns of `name type, name type`.
+/// Parses `name type, name type` as columns.
 pub(super) fn columns(shape: &str) -> Vec<ColumnName> {
     let columns = shape.split(", ").filter_map(|column| column.split_once(' '));
     columns.map(|(name, type_name)| ColumnName::new(name, shapes::type_of(type_name))).collect()
 }
 
-/// The row of a table of the catalogue, by the names of its columns; those that are not given are NULL.
+/// Builds a row of a table of the catalogue from values by column name. Other columns are NULL.
 pub(super) fn row(schema: &str, name: &str, values: &[(&str, Value)]) -> Row {
     let columns = shapes::shape(schema, name).unwrap_or_default().split(", ");
     let value = |column: &str| {

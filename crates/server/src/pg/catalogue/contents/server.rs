@@ -1,4 +1,4 @@
-//! What the catalogue says about the server: schemas, the database, roles, settings.
+//! The tables of the catalogue about the server: schemas, the database, roles, settings.
 
 use super::super::relation::Row;
 use super::super::value::Value;

@@ -3,7 +3,7 @@
 use super::super::value::Value;
 use crate::pg::types::known;
 
-/// Tables with rows of their own, or none: `name type, name type`.
+/// The tables of `pg_catalog`, with their columns as `name type, name type`. Some never have rows.
 const CATALOGUE: [(&str, &str); 61] = [
     ("pg_namespace", "oid oid, nspname name, nspowner oid, nspacl _aclitem"),
     (
@@ -322,7 +322,7 @@ const STANDARD: [(&str, &str); 14] = [
     ),
 ];
 
-/// What functions look up, and functions that are tables.
+/// Internal tables in which functions look up values, and functions that return tables.
 const INTERNAL: [(&str, &str, &str); 6] = [
     ("internal", "constraints", "oid oid, definition text"),
     ("internal", "indexes", "oid oid, definition text, columns _text"),
@@ -332,13 +332,13 @@ const INTERNAL: [(&str, &str, &str); 6] = [
     ("function", "pg_stat_get_activity", "pid int4, datid oid"),
 ];
 
-/// `pg_stat_activity` has the one session that asks.
+/// `pg_stat_activity` contains only the current session.
 const ACTIVITY: &str = "datid oid, datname name, pid int4, leader_pid int4, usesysid oid, usename name, \
      application_name text, client_addr inet, client_hostname text, client_port int4, backend_start timestamptz, \
      xact_start timestamptz, query_start timestamptz, state_change timestamptz, wait_event_type text, wait_event text, \
      state text, backend_xid xid, backend_xmin xid, query_id int8, query text, backend_type text";
 
-/// Numbers that PostgreSQL has given to its tables, which clients know by heart.
+/// PostgreSQL's numbers of its own tables, which some clients contain as constants.
 const NUMBERS: [(&str, i64); 47] = [
     ("pg_default_acl", 826),
     ("pg_tablespace", 1213),
@@ -422,7 +422,7 @@ pub(super) fn number_of(name: &str) -> i64 {
     system_tables().find(|(_, schema, known, _)| *schema == "pg_catalog" && *known == name).map_or(0, |found| found.0)
 }
 
-/// The type of a column of this name, in whatever table it is.
+/// The type of the columns with this name in any table of the catalogue.
 pub(super) fn type_of_column(name: &str) -> Option<u32> {
     let shapes = CATALOGUE.iter().chain(&STANDARD).map(|(_, shape)| *shape).chain([ACTIVITY]);
     shapes.flat_map(|shape| shape.split(", ")).find_map(|column| {
@@ -431,7 +431,7 @@ pub(super) fn type_of_column(name: &str) -> Option<u32> {
     })
 }
 
-/// The number of a type that is written as in `pg_type`.
+/// The number of a type, by its name in `pg_type`.
 pub(super) fn type_of(name: &str) -> u32 {
     match name.strip_prefix('_') {
         Some(element) => known::by_name(element).map_or(known::TEXT, |element| element.array),
@@ -439,7 +439,7 @@ pub(super) fn type_of(name: &str) -> u32 {
     }
 }
 
-/// Texts as values.
+/// Converts texts to values.
 pub(super) fn texts<const N: usize>(texts: [&str; N]) -> [Value; N] {
     texts.map(Value::text)
 }

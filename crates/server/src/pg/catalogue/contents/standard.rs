@@ -8,7 +8,7 @@ use crate::pg::types::known;
 
 pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
     let of = |values: Vec<(&str, Value)>| row("information_schema", name, &values);
-    // A rollup is no table of the standard.
+    // The SQL standard has no rollups, so they are left out.
     let tables = || objects.tables.iter().filter(|object| object.kind != 'm');
     match name {
         "schemata" => ["pg_catalog", "public", "information_schema"]

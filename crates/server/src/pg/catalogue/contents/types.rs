@@ -24,7 +24,7 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
                 (
                     "typelem",
                     Value::Int(match known.id {
-                        // A name is read as an array of characters, too.
+                        // The type `name` can also be read as an array of characters.
                         19 => 18,
                         22 => 21,
                         30 => 26,

@@ -1,4 +1,5 @@
-//! Whether a table got the same files before: their content's hash is the name of the batch, which counts once.
+//! Detects that a table already has the same files. The hash of their content is the id of the batch, which is stored
+//! only once.
 
 use atsdb::{BatchId, Error, ErrorKind, Result, TableId};
 use std::fs::File;
@@ -7,11 +8,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 
-/// The hash of the files' content, in their order. `None` if one is no plain file, as stdin is.
+/// The hash of the files' content, in their order. `None` if one is not a regular file, such as stdin.
 pub(super) fn hash(files: &[PathBuf]) -> Result<Option<u64>> {
     let mut hasher = XxHash3_64::with_seed(0);
     for path in files {
-        // A file that is missing is the importer's to report.
+        // The importer reports a missing file.
         if !path.is_file() {
             return Ok(None);
         }
@@ -22,7 +23,7 @@ pub(super) fn hash(files: &[PathBuf]) -> Result<Option<u64>> {
     Ok(Some(hasher.finish()))
 }
 
-/// The name of a batch of these files in a table.
+/// The id of a batch of these files in a table.
 pub(super) fn batch_id(hash: u64, table: TableId) -> Result<BatchId> {
     BatchId::new(format!("files {hash:016x} in table {}", table.0))
 }
