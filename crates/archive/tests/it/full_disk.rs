@@ -1,4 +1,4 @@
-//! A disk that is full: a clear error, nothing half there, and going on once there is room.
+//! A full disk gives a clear error and leaves nothing incomplete. Once there is room, the work is resumed.
 
 use crate::backups::{back_up, restore};
 use crate::support::{append, assert_same, copy, hashes, memory, readings, rows, sqlite};

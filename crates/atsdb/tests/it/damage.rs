@@ -1,4 +1,5 @@
-//! Damaged files, and files that are no stores: an error, or the right rows; never others, never a panic.
+//! Damaged files, and files that are not stores: reading gives an error or the right rows, never wrong rows, never a
+//! panic.
 
 use crate::content::{Shape, assert_batches, create_tables, read, send};
 use crate::support::{beside, open_quiet};
@@ -29,16 +30,16 @@ fn sample(path: &Path) -> (Vec<u8>, Rows) {
     (std::fs::read(path).unwrap(), rows)
 }
 
-/// What a store with damage turned out to be.
+/// The effect of damage on a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
-    /// Opening or reading is an error, and if it opens, verify finds the damage.
+    /// Opening or reading fails, and if opening succeeds, verify finds the damage.
     Told,
     /// Every row is there; verify finds the damage.
     Found,
-    /// Every row is there: the damage is where nothing is stored.
+    /// Every row is there: the damage is in unused bytes.
     Harmless,
-    /// What is read is right; whole chunks are not listed any more, and verify finds the damage.
+    /// All rows that are read are right, but whole chunks are no longer listed. Verify finds the damage.
     Unlisted,
 }
 
@@ -78,7 +79,7 @@ fn told(error: &Error) -> Fate {
     Fate::Told
 }
 
-/// Fails unless every row is one of the right ones, and none is there twice.
+/// Fails unless every row is one of the right ones, without duplicates.
 fn assert_part(rows: &Rows, right: &Rows) {
     for (name, rows) in rows {
         let right = right.get(name).unwrap_or_else(|| panic!("a table {name} that never was"));

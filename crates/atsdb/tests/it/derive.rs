@@ -96,7 +96,7 @@ fn everything() -> Vec<Everything> {
     vec![least, Everything::default(), most]
 }
 
-/// Appends rows, seals half of them on the way, and gives back what a stream reads, by time.
+/// Appends rows, seals half of them on the way, and returns what a stream reads, ordered by time.
 fn there_and_back<R: Record + Clone + Debug + PartialEq>(db: &Database, table: &TypedTable<R>, rows: &[R]) -> Vec<R> {
     let mut appender = table.appender().unwrap();
     for (time, row) in rows.iter().enumerate() {
@@ -266,7 +266,7 @@ fn a_table_that_is_not_the_records_is_refused_with_the_difference() {
     let seconds = TableOptions { unit: TimeUnit::Second, ..TableOptions::default() };
     let text = refusal::<Station>(&db, &seconds);
     assert!(text.contains("timestamp_us stands where the record has time timestamp_s"), "{text}");
-    // The table itself, by any case of its name, and whatever it would be created with.
+    // The table itself is accepted, under any case of its name, also with options that would create it differently.
     db.table_with::<Station>("Stations", &TableOptions { slice: SliceWidth::Year, ..TableOptions::default() }).unwrap();
 }
 

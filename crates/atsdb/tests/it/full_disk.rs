@@ -1,4 +1,4 @@
-//! Disks that are full. They are small file systems in memory; where mounting is not permitted, these tests say so and
+//! Full disks. They are small file systems in memory; without permission to mount them, these tests print a message and
 //! pass.
 
 use crate::content::{Shape, assert_batches, assert_sound, create_tables, read, send};
@@ -12,7 +12,8 @@ fn assert_tells_full(error: &Error) {
     assert!(text.contains("disk full") && text.contains("a.db"), "{text}");
 }
 
-/// Sends batches until the disk has been full this often. Gives the numbers of the acknowledged and of the others.
+/// Sends batches until this many have failed on the full disk. Returns the numbers of the acknowledged batches and of
+/// the others.
 fn fill(db: &Database, failures: usize) -> (Vec<u64>, Vec<u64>) {
     let (mut acknowledged, mut refused) = (Vec::new(), Vec::new());
     for number in 0.. {

@@ -1,4 +1,5 @@
-//! The bound holds, whoever writes; what was not used for longest goes first; what is not the cache's own stays.
+//! The bound holds over all writers, the least recently used pages are evicted first, and files that are not the
+//! cache's are left alone.
 
 use crate::support::{UID, file, found, keep, open, places, try_open};
 use std::path::Path;
@@ -91,7 +92,7 @@ fn a_store_that_is_only_opened_leaves_nothing() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// Stores that are gone, as a test's are, must not keep their room for ever.
+/// Stores that no longer exist, such as those of a test, must not keep their room for ever.
 #[test]
 fn what_nobody_has_used_for_a_month_goes_by_itself() {
     const DAY: u64 = 24 * 3_600;
@@ -110,7 +111,7 @@ fn what_nobody_has_used_for_a_month_goes_by_itself() {
         }
         folders.push(path);
     }
-    // What is not the cache's own stays, however old.
+    // A file that is not the cache's is kept, whatever its age.
     std::fs::write(folders[2].join("notes"), "mine").unwrap();
     let (cache, _) = open(folder.path(), BYTES_MAX);
     keep(&cache, 1, &places(&[10]));
@@ -120,7 +121,8 @@ fn what_nobody_has_used_for_a_month_goes_by_itself() {
     assert!(!folders[0].exists() && folders[2].join("notes").exists());
 }
 
-/// A folder and its counts take two blocks however little is kept: many stores with a page each are bounded as well.
+/// A folder and its counts take two blocks, even with a single page: many stores with one page each are bounded as
+/// well.
 #[test]
 fn the_folders_of_very_many_stores_count() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Damage, folders that cannot be used, disks that are full: a miss and one warning, never a wrong page or an error.
+//! Damaged files, unusable folders and full disks: a miss and one warning, never a wrong page or an error.
 
 use crate::support::{UID, file, found, keep, let_time_pass, open, page, places, try_open};
 use atsdb_testkit::disk::SmallDisk;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 const BYTES_MAX: u64 = 64 << 20;
 
-/// What becomes of a file.
+/// One kind of damage, done to a file.
 type Damage = fn(&Path);
 
 #[test]
@@ -34,7 +34,7 @@ fn a_damaged_page_is_missing_told_once_and_mended() {
         for number in 1..3 {
             damage(&cache.store_folder().join(file(number).to_string()));
         }
-        // Lately changed or not: nobody is writing there.
+        // The time of the last change makes no difference: nobody is writing there.
         if name != "flipped" {
             let_time_pass(&cache);
         }
@@ -43,7 +43,7 @@ fn a_damaged_page_is_missing_told_once_and_mended() {
         assert_eq!(there[0], ["flipped", "cut"].contains(&name), "{name}");
         assert_eq!(there[2], name == "flipped", "{name}");
         assert!(!found(&cache, 2, &places)[1]);
-        // What is short or gone was never there, as far as can be told.
+        // A file that is too short or deleted looks as if its page had never been written: no warning.
         let warned = ["flipped", "garbage"].contains(&name);
         assert_eq!(told.all().len(), usize::from(warned), "{name}: {:?}", told.all());
         assert!(told.all().iter().all(|text| text.contains("is damaged; the store is asked")));
@@ -56,7 +56,7 @@ fn a_damaged_page_is_missing_told_once_and_mended() {
     }
 }
 
-/// A writer in another process, or in this one, shares the lock of the file as long as it writes.
+/// A writer, in this process or another, shares the file's lock while it writes.
 #[test]
 fn a_page_is_no_damage_while_it_is_being_written_and_is_damage_afterwards() {
     let folder = tempfile::tempdir().unwrap();
@@ -80,7 +80,7 @@ fn a_page_is_no_damage_while_it_is_being_written_and_is_damage_afterwards() {
     assert_eq!(found(&cache, 1, &places), [true]);
 }
 
-/// What is read is marked as used, by the time of its last change: that must not make damage look like work in
+/// Reading marks a file as used by setting the time of its last change. That must not make damage look like a write in
 /// progress.
 #[test]
 fn damage_is_told_although_the_file_was_just_marked_as_used() {
@@ -127,7 +127,7 @@ fn a_folder_that_others_can_write_is_not_used() {
     assert!(told.all()[0].contains("others can write there"), "{:?}", told.all());
 }
 
-/// Before it is known whose the folder is, links in it lead nowhere.
+/// Symbolic links in a folder are not followed before the folder is known to be the user's own.
 #[cfg(unix)]
 #[test]
 fn what_others_have_put_into_the_folder_is_not_written_through() {
@@ -151,7 +151,7 @@ fn what_others_have_put_into_the_folder_is_not_written_through() {
     for place in [folder.path(), &store_folder] {
         std::fs::set_permissions(place, std::fs::Permissions::from_mode(0o700)).unwrap();
     }
-    // In a folder of the user's own they are only names that are taken.
+    // In a folder of the user's own, the links only occupy names.
     assert!(try_open(folder.path(), BYTES_MAX, UID).0.is_some());
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
 }

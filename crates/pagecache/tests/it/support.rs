@@ -1,4 +1,4 @@
-//! What the tests have in common: a cache whose warnings are kept, and pages that tell whether they are whole.
+//! Shared helpers: a cache whose warnings are kept, and pages that can be checked for being whole.
 
 use atsdb_core::ChunkUid;
 use atsdb_pagecache::{PageCache, PageCacheOptions, PageFile, PageRange};
@@ -36,7 +36,7 @@ pub(crate) fn file(number: u64) -> PageFile {
     PageFile::of_columns(ChunkUid(uid))
 }
 
-/// A page that no other file or place has: its bytes follow from where it is.
+/// The content of a page, which follows from its file and range: no two pages are equal.
 pub(crate) fn page(number: u64, place: PageRange) -> Vec<u8> {
     let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ place.offset ^ 0x5555_5555_5555_5555;
     let mut next = || {
@@ -59,7 +59,7 @@ pub(crate) fn keep(cache: &PageCache, number: u64, places: &[PageRange]) {
     cache.keep(file(number), places.iter().map(|place| (*place, page(number, *place))).collect());
 }
 
-/// Which of the pages are there; those that are, are right.
+/// Returns which of the pages are found, after checking that these are right.
 pub(crate) fn found(cache: &PageCache, number: u64, places: &[PageRange]) -> Vec<bool> {
     let is_whole = |position: usize, bytes: &[u8]| bytes == page(number, places[position]);
     let pages = cache.read(&file(number), places, is_whole);
@@ -70,7 +70,7 @@ pub(crate) fn found(cache: &PageCache, number: u64, places: &[PageRange]) -> Vec
     pages.iter().map(Option::is_some).collect()
 }
 
-/// As if nothing had been written for a while: what is not whole then is damage.
+/// Dates all files back by a minute: an incomplete page then counts as damage, not as a write in progress.
 pub(crate) fn let_time_pass(cache: &PageCache) {
     for entry in std::fs::read_dir(cache.store_folder()).unwrap() {
         let file = std::fs::File::open(entry.unwrap().path()).unwrap();

@@ -1,4 +1,5 @@
-//! Random inserts, updates and deletes: after each the table has the rows of a plain list, and its indexes find them.
+//! Random inserts, updates and deletes: after each step the table has the same rows as a plain list, and its indexes
+//! find them.
 
 use crate::support::{ID, Row, all, append, columns, definition, draft, found, residents, rows_of, state, types};
 use arrow::array::{ArrayRef, Int32Array, StringArray};
@@ -15,7 +16,7 @@ enum Step {
     Delete(i32),
     Update(i32, i32),
     Truncate,
-    /// Appends, and forgets it.
+    /// Appends rows without committing them.
     GiveUp(Vec<Row>),
 }
 
@@ -38,7 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a list of rows becomes; `None` if a key would be there twice.
+/// Returns the list after appending rows, or `None` if a key would occur twice.
 fn appended(mut list: Vec<Row>, rows: &[Row], policy: ConflictPolicy, with_key: bool) -> Option<Vec<Row>> {
     for row in rows {
         let same = list.iter().position(|other| with_key && row.1.is_some() && other.1 == row.1);
@@ -141,7 +142,7 @@ proptest! {
                 }
             }
             check(&state(&residents, with_key), &list);
-            // Who reads what was there before goes on reading it.
+            // A reader of the previous state still sees the same rows.
             assert_eq!(all(&before), rows_before);
         }
     }
@@ -212,7 +213,7 @@ fn nothing_comes_into_a_table_that_was_dropped() {
     dropped.commit(&residents, || Ok(()), |_| true).unwrap();
     let error = added.commit(&residents, || Ok(()), |_| true).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    // Nor does it come back with who reads it in a snapshot from before.
+    // Nor does it come back when a snapshot from before the drop reads it.
     residents.begin(ID, &definition(false), Vec::new(), || Ok(residents.empty(&definition(false), types()))).unwrap();
     assert!(residents.snapshot().get(ID).is_none());
 }
