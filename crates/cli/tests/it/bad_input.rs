@@ -1,4 +1,4 @@
-//! What is wrong is named, with the exit code it has.
+//! Errors name what is wrong and have the right exit code.
 
 use crate::support::Case;
 

@@ -4,7 +4,7 @@ use crate::support::Case;
 use std::path::PathBuf;
 
 impl crate::support::Run {
-    /// The run, which must have gone well and told on stderr what it did.
+    /// Requires success, and these texts on stderr.
     #[track_caller]
     fn told(self, parts: &[&str]) -> Self {
         assert_eq!(self.code, 0, "{}", self.stderr);
@@ -78,7 +78,7 @@ fn backups_are_made_listed_checked_and_restored() {
     assert!(!case.path("d.db").exists());
     case.run(&["backup", "a.db", "backups", "--keep", "1"]).told(&["2 old backups"]);
 
-    // Folders of chunks that went with their backups may be empty.
+    // Folders of chunks may be empty after their backups were deleted.
     let files = |folder: PathBuf| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let chunk = files(case.path("backups/chunks")).flat_map(files).next().expect("a chunk");
     std::fs::remove_file(&chunk).unwrap();
@@ -105,7 +105,7 @@ fn a_damaged_backup_is_listed_and_named_and_the_others_are_restored() {
     let json = case.run(&["backup", "--list", "backups", "--format", "json"]).well().text();
     assert!(json.contains("\"damaged\": \"the manifest is damaged") && json.contains("\"rows\": 3"), "{json}");
     case.run(&["verify", "backups"]).failed(2, &["damaged in 1 place"]);
-    // It is what is meant, and no older one takes its place without a word.
+    // The selected backup is damaged, and no older one is silently used instead.
     let hint = format!("--backup {first}");
     case.run(&["restore", "backups", "b.db"]).failed(2, &[second, &hint]);
     case.run(&["restore", "backups", "b.db", "--backup", second]).failed(2, &[second]);

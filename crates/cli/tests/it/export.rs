@@ -1,4 +1,4 @@
-//! Export, and back by import.
+//! Export, and import of the exported files.
 
 use crate::support::Case;
 
@@ -77,7 +77,7 @@ fn what_copy_writes_copy_reads() {
         assert_eq!(case.query("a.db", "SELECT * FROM b ORDER BY time"), case.query("a.db", ALL), "{ending}");
         case.run(&["sql", "a.db", "DROP TABLE b"]).well();
     }
-    // As PostgreSQL writes it: tabs, escapes, no header.
+    // PostgreSQL's format: tabs, escapes, no header.
     case.write("p.txt", "2024-03-05 00:00:00\ta\\tb\t\\N\t5\tt\n");
     case.run(&["sql", "a.db", "COPY readings FROM 'p.txt'"]).well();
     assert_eq!(case.query("a.db", "SELECT sensor, value, good FROM readings WHERE count = 5"), "a\tb,,true");

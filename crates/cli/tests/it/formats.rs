@@ -1,4 +1,4 @@
-//! Each format of results, byte for byte where it is text.
+//! Each output format, compared byte for byte if it is text.
 
 use crate::support::Case;
 

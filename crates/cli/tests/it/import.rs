@@ -1,4 +1,4 @@
-//! Import of small files with quirks; the importer's own cases are its crate's.
+//! Import of small files with quirks. The importer's own cases are tested in its crate.
 
 use crate::support::Case;
 
@@ -210,13 +210,13 @@ fn the_same_files_count_once_unless_asked_for_again() {
     import(&["1.csv"]);
     assert!(import(&["1.csv"]).contains("imported into this table before"));
     assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "1");
-    // Another name, the same content; other files are others.
+    // The same content under another name counts as the same file; other content does not.
     std::fs::copy(case.path("1.csv"), case.path("copy.csv")).unwrap();
     assert!(import(&["copy.csv"]).contains("before"));
     assert!(!import(&["2.csv"]).contains("before"));
     import(&["1.csv", "--again"]);
     assert_eq!(case.query("a.db", "SELECT count(*), sum(v) FROM t"), "3,4");
-    // What is gone may come back, also into a table of the same name.
+    // After the rows were removed, the file can be imported again, also into a new table of the same name.
     case.run(&["sql", "a.db", "TRUNCATE t"]);
     assert!(!import(&["1.csv"]).contains("before"));
     case.run(&["sql", "a.db", "DROP TABLE t"]);

@@ -1,4 +1,4 @@
-//! `LOAD DATA` and `COPY ... FROM`: all of a file, or none of it, and errors that name the place.
+//! `LOAD DATA` and `COPY ... FROM`: the whole file or nothing is stored, and errors name the place.
 
 use crate::support::Case;
 

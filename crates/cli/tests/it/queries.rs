@@ -62,7 +62,7 @@ fn files_are_tables_of_a_query() {
     case.run(&["sql", "COPY (SELECT 1 AS n) TO 'n.parquet'"]).well();
     assert_eq!(query("SELECT n FROM read_parquet('n.parquet') UNION ALL SELECT n FROM 'n.parquet'"), "1\n1");
     assert_eq!(query("SELECT extract(year FROM TIMESTAMP '2024-01-01')"), "2024");
-    // With a store, and into one.
+    // With a store, and loading into one.
     assert_eq!(case.query("a.db", "SELECT count(*) FROM readings JOIN 'day.csv' d ON d.sensor = readings.sensor"), "1");
     case.run(&["sql", "a.db", "CREATE TABLE day AS SELECT * FROM 'day.csv'"]).well();
     assert_eq!(case.query("a.db", "SELECT sum(temp) FROM day"), "4.0");

@@ -1,4 +1,4 @@
-//! The verbs that report, and those that change what is stored.
+//! The commands that report, and those that change stored data.
 
 use crate::support::Case;
 use serde_json::Value;
@@ -125,7 +125,7 @@ fn verify_does_not_take_a_shortage_for_damage() {
         }
     }
     assert!(places > 3, "only {places} runs met with a page file that they could not open");
-    // Nobody is there to answer: of the store nothing is known.
+    // The server cannot be reached, so nothing is known about the store.
     let run = case.run(&["verify", "postgresql://nobody@127.0.0.1:1/air"]);
     assert_eq!(run.code, 4, "{}", run.stderr);
     assert!(run.stderr.contains("error: no connection to ") && run.stderr.contains("hint: "), "{}", run.stderr);

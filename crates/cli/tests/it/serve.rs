@@ -1,11 +1,11 @@
-//! `atsdb serve`: addresses, readiness, the end.
+//! `atsdb serve`: addresses, readiness, shutdown.
 
 use crate::support::Case;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-/// A server that is killed if the test leaves it.
+/// A server, killed if it is still running when dropped.
 struct Served {
     child: Child,
     http: String,
@@ -28,7 +28,7 @@ impl Served {
         answer
     }
 
-    /// Asks it to end, and gives the exit code and what it said.
+    /// Asks the server to shut down, and returns the exit code and its output.
     fn end(mut self) -> (Option<i32>, String) {
         let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().unwrap();
         assert!(asked.success());

@@ -6,7 +6,8 @@ use crate::support::Case;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// What a terminal of so many columns shows while these texts are waited for and typed; `None` without Python.
+/// Types the given texts in a terminal of this width, each after waiting for a text to appear, and returns all output.
+/// `None` without Python.
 fn session(case: &Case, columns: usize, environment: &[(&str, &str)], steps: &[(&str, &str)]) -> Option<String> {
     if Command::new("python3").arg("--version").output().is_err() {
         eprintln!("skipped: python3, which opens terminals, is missing");

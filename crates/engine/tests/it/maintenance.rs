@@ -1,4 +1,4 @@
-//! What happens by itself: sealing, retention, space given back.
+//! Background maintenance: sealing, retention and reclaiming space.
 
 use crate::support::{FixedClock, append, engine, read_all, readings, row, sqlite};
 use atsdb_core::Retention;
@@ -29,7 +29,7 @@ fn a_program_that_only_appends_gets_its_old_slices_sealed() {
     assert_eq!(read_all(&engine, &table).unwrap().len(), 501, "late rows into a sealed slice just work");
 }
 
-/// Whether everything is sealed before some seconds have passed.
+/// Returns whether everything is sealed before this many seconds have passed.
 fn is_sealed_within(engine: &Engine, seconds: u64) -> bool {
     let deadline = Instant::now() + Duration::from_secs(seconds);
     while Instant::now() < deadline {

@@ -1,4 +1,4 @@
-//! A chunk's successor has what was asked for and nothing else changed.
+//! A rewritten chunk has the requested changes and no others.
 
 use crate::support::{Row, append, engines, read_all, readings, row, rows_of, sorted};
 use arrow::array::{Array, AsArray, BooleanArray, Int32Array, RecordBatch};

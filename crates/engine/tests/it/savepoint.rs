@@ -1,4 +1,5 @@
-//! Marks in a batch: what came after one goes, what came before it stays, wherever it lies.
+//! Savepoints in a batch: rolling back to one removes all later changes and no earlier ones, whether rows are in memory
+//! or staged.
 
 use crate::support::engines;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
@@ -10,7 +11,7 @@ fn definition() -> TableDefinition {
     TableDefinition::new("t").with_column("n", ColumnType::Int64, None).with_column("s", ColumnType::Text, None)
 }
 
-/// Rows of a kilobyte each that does not become smaller.
+/// Rows of a kilobyte each, which do not compress.
 fn rows(numbers: std::ops::Range<i64>) -> RecordBatch {
     let mut state = numbers.start as u64 | 1;
     let mut text = || {
@@ -30,7 +31,7 @@ fn count(snapshot: &ReadSnapshot) -> u64 {
     snapshot.scan(table, &ScanRequest::all(table)).unwrap().batches().map(|rows| rows.unwrap().num_rows() as u64).sum()
 }
 
-/// A store with one row, and a batch that has added so many that most are written ahead.
+/// Creates a table with one row, and returns a batch with so many rows that most are written ahead.
 fn begun(engine: &Engine) -> Batch {
     let table = engine.create_table(&definition()).unwrap();
     let mut first = engine.batch(None);
