@@ -1,4 +1,4 @@
-//! What bad input gets: an error that names file, line, column and value.
+//! Bad input gives errors that name file, line, column and value.
 
 use crate::support::{csv, refused, run, text, with};
 use atsdb_core::limits::COLUMNS_MAX;

@@ -1,4 +1,4 @@
-//! Numbers that no type holds as they are written.
+//! Numbers that no type can hold as they are written.
 
 use crate::support::{csv, run, text};
 use atsdb_core::{ColumnType, TableDefinition};

@@ -1,4 +1,4 @@
-//! Which column is the time, and how it is read.
+//! Choosing the time column and reading its values.
 
 use crate::support::{csv, refused, refused_with, run, text, time, with};
 use atsdb_core::TimeUnit;

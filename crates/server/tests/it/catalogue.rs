@@ -1,4 +1,4 @@
-//! The catalogue: what clients ask before they show anything, with PostgreSQL's answers.
+//! The catalogue: the queries that clients run first, with PostgreSQL's answers.
 
 use crate::support::Served;
 

@@ -1,4 +1,4 @@
-//! Line protocol: what is written is in the store, and the answers are InfluxDB's.
+//! Line protocol: written lines are in the store, and the responses are InfluxDB's.
 
 use crate::client::{TestServer, rows, serve, server};
 use atsdb::OpenOptions;

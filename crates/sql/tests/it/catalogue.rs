@@ -1,4 +1,4 @@
-//! What the catalogue tells of keys, indexes, defaults and views, whoever declared them.
+//! Keys, indexes, defaults and views in the catalogue, whichever way they were declared.
 
 use crate::scripts::answer;
 use crate::stores::session;

@@ -1,4 +1,4 @@
-//! What EXPLAIN tells of indexes, and that they change no answer.
+//! Indexes are shown by EXPLAIN and change no answer.
 
 use crate::render::ask;
 use crate::stores::{STORES, session};

@@ -1,4 +1,4 @@
-//! Keys: how many rows an INSERT says it added, whatever is left out or replaced.
+//! Keys: the number of rows that an INSERT reports if rows are skipped or replaced.
 
 use crate::render::lines;
 use crate::stores::{STORES, session};

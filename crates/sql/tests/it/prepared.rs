@@ -1,4 +1,4 @@
-//! Prepared statements: types of parameters and answers before anything is executed, and values with types.
+//! Prepared statements: types of parameters and answers are known before execution, and values have types.
 
 use crate::render::{ask, lines};
 use crate::stores::session;
@@ -27,7 +27,7 @@ fn once(session: &Session, sql: &str, values: &[ParameterValue]) -> Vec<String> 
     run(session, &prepared, values).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
-/// The types of the parameters, as Arrow names them, and the columns of the answer.
+/// Returns the types of the parameters, as Arrow names them, and the columns of the answer.
 fn described(session: &Session, sql: &str, declared: &[Option<DataType>]) -> (Vec<String>, Option<Vec<String>>) {
     let prepared = session.prepare(sql, declared).unwrap_or_else(|error| panic!("{sql}: {error}"));
     let plain = |data_type: &DataType| match data_type {

@@ -1,4 +1,4 @@
-//! A rollup answers what its query answers over the rows at that moment, whatever was done to them and by whom.
+//! At every moment a rollup gives the same answer as its query over the rows, whatever changed them.
 
 use crate::scripts::answer;
 use crate::stores::STORES;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 const HOUR: i64 = 3_600;
 const DAY: i64 = 86_400;
 
-/// A clock that stands until it is moved.
+/// A clock that shows the time that was set.
 struct Clock(AtomicI64);
 
 impl Environment for Clock {
@@ -28,7 +28,7 @@ impl Environment for Clock {
     }
 }
 
-/// Two sessions over engines of their own on one store, as two processes have them.
+/// Two sessions with separate engines on one store, like two processes.
 struct Two {
     sessions: [Session; 2],
     clock: Arc<Clock>,
@@ -157,7 +157,7 @@ fn raw_rows_go_and_the_summary_stays() {
         session.engine().recompress(None).unwrap();
         rows(session, ROLLUP);
         let before = rows(session, KEPT);
-        // A row that nobody has rolled up yet keeps its slice.
+        // Rows that have not been rolled up yet are not expired.
         rows(other, &insert(&mut dice, 1, 985 * DAY, HOUR as u64));
         let asked = rows(session, ASKED);
         assert_ne!(before, asked);
@@ -169,7 +169,7 @@ fn raw_rows_go_and_the_summary_stays() {
         assert!(dropped.rows > 100, "{dropped:?}");
         assert_eq!(rows(session, KEPT), asked);
         assert_ne!(rows(session, ASKED), asked);
-        // What comes for times that are closed is not in the summary; the rest is as ever.
+        // Rows that arrive late for closed buckets are not in the rollup. Other buckets are right.
         rows(other, &insert(&mut dice, 5, 985 * DAY, HOUR as u64));
         rows(other, "DELETE FROM readings WHERE time < to_timestamp_seconds(85708800)");
         assert_eq!(rows(session, KEPT), asked);
@@ -179,7 +179,7 @@ fn raw_rows_go_and_the_summary_stays() {
         };
         assert_eq!(rows(session, &since(KEPT)), rows(session, &since(ASKED)));
         assert!(rows(session, KEPT).len() >= asked.len());
-        // A retention of its own.
+        // A retention for the rollup itself.
         rows(session, "ALTER TABLE hourly SET (retention = '1 year', slice = 'month')");
         two.clock.0.fetch_add(500 * DAY * 1_000, Ordering::Relaxed);
         rows(session, "REFRESH ROLLUP hourly");
@@ -242,7 +242,7 @@ fn a_bucket_that_has_not_ended_stays_stale_when_its_rows_go_and_another_is_compu
     rows(session, "INSERT INTO readings VALUES ('1972-09-26 09:00:00', 1)");
     two.clock.0.store((1_000 * DAY + 12 * HOUR) * 1_000, Ordering::Relaxed);
     rows(session, "TRUNCATE TABLE readings");
-    // The day before has ended, and is computed.
+    // The previous day has ended, so it is computed.
     session.engine().maintenance().run_once().unwrap();
     assert_eq!(rows(session, "SELECT n FROM daily"), ["n"]);
 }

@@ -1,10 +1,10 @@
-//! The API that Grafana's data source asks.
+//! The API that Grafana's data source uses.
 
 use super::client::{Served, json as json_of};
 use super::message::{request_v1, series_v1};
 use serde_json::json;
 
-/// Two counters over ten minutes, and a gauge that ends after five.
+/// A server with two counters over ten minutes, and a gauge that ends after five.
 fn served() -> Served {
     let served = Served::start();
     let counter = |code: &str, step: f64| {

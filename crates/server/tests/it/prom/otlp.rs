@@ -1,4 +1,4 @@
-//! OpenTelemetry's metrics.
+//! Metrics of OpenTelemetry.
 
 use super::client::{Served, json as json_of};
 use crate::programs::clients;
@@ -12,7 +12,7 @@ fn send(served: &Served, body: &Value) -> crate::client::Reply {
     served.0.send("POST", "/v1/metrics", &[("Content-Type", "application/json")], body.to_string())
 }
 
-/// A request of one metric.
+/// Returns a request with one metric.
 fn of(metric: &Value) -> Value {
     let attribute = |key: &str, value: &str| json!({ "key": key, "value": { "stringValue": value } });
     let attributes = [

@@ -1,5 +1,5 @@
-//! What the generator leaves out, because atsdb is known to answer otherwise than PostgreSQL. The list may only shrink:
-//! what answers as PostgreSQL does is no longer an exclusion.
+//! Statements that the generator avoids, because atsdb is known to answer them differently from PostgreSQL. The list
+//! may only shrink: a test fails if an entry no longer differs.
 
 use super::run::differs;
 use super::sides::atsdb::Atsdb;
@@ -8,9 +8,9 @@ use super::sides::oracle;
 use super::types::{Dialect, Type};
 
 struct Exclusion {
-    /// What PostgreSQL does, and what atsdb does.
+    /// The behaviour of PostgreSQL and of atsdb.
     what: &'static str,
-    /// A query that shows it.
+    /// A query that shows the difference.
     sql: &'static str,
     types: &'static [Type],
 }
