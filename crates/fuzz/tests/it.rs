@@ -1,4 +1,4 @@
-//! Every target reads or refuses a number of inputs that follow from one seed.
+//! Every target reads or refuses a number of inputs, which depend on a seed.
 
 use atsdb_fuzz::{Limit, fuzz, targets};
 use std::path::Path;

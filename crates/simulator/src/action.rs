@@ -10,7 +10,7 @@ use crate::subject::{Alteration, Cells, Policy, Rows, Shape, Summary, WhichBacku
 pub struct Step {
     /// The action.
     pub action: Action,
-    /// A fault during the action, if there is one.
+    /// A fault during the action, if any.
     pub trouble: Option<Trouble>,
 }
 
@@ -85,7 +85,7 @@ pub enum Action {
         /// In which session.
         session: usize,
     },
-    /// It ends, and nothing of it stays.
+    /// A transaction is rolled back.
     Rollback {
         /// In which session.
         session: usize,
@@ -120,7 +120,7 @@ pub enum Action {
         /// Which ones.
         rows: Rows,
     },
-    /// A row is appended, or the note of the row is set that has its key. By SQL alone.
+    /// A row is appended, or the note of the row with the same key is set. Only in SQL.
     Upsert {
         /// By which session.
         session: usize,
@@ -215,7 +215,7 @@ pub enum Action {
         /// By which process.
         process: usize,
     },
-    /// A rollup is created. Rollups are SQL's alone.
+    /// A rollup is created. Only in SQL.
     CreateRollup {
         /// By which session.
         session: usize,
@@ -283,7 +283,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The session whose transaction it belongs to, if there is one.
+    /// The session whose transaction the action belongs to, if any.
     pub(crate) fn session(&self) -> Option<usize> {
         match self {
             Self::Append { session, .. }
@@ -315,7 +315,7 @@ impl Action {
         }
     }
 
-    /// The table that it is about, of those that a session may change.
+    /// The table that it concerns, if sessions may change it.
     pub(crate) fn table(&self) -> Option<usize> {
         match self {
             Self::Append { table, .. }
@@ -331,7 +331,7 @@ impl Action {
         }
     }
 
-    /// Which kind of action it is: histories leave some kinds out.
+    /// The number of its kind. Histories leave out some kinds.
     pub(crate) fn family(&self) -> u32 {
         match self {
             Self::Append { .. } => 0,
@@ -359,7 +359,7 @@ impl Action {
         }
     }
 
-    /// Whether some of it may be done although the rest is not.
+    /// Whether a part of it may take effect although the rest does not.
     pub(crate) fn has_several_commits(&self) -> bool {
         matches!(self, Self::Index { .. } | Self::CreateRollup { .. })
     }

@@ -14,25 +14,25 @@ pub(crate) struct SeenTable {
     pub(crate) rows: Vec<Vec<Option<i64>>>,
 }
 
-/// A rollup as it was found.
+/// A rollup, as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenRollup {
-    /// The table that it summarises, by its name.
+    /// The name of the table that it summarises.
     pub(crate) table: String,
-    /// Before which time its buckets are closed.
+    /// The time before which its buckets are closed.
     pub(crate) closed_before: Option<i64>,
     /// The answer of a rollup, if it was queried.
     pub(crate) rows: Option<Vec<Vec<Option<i64>>>>,
 }
 
-/// Everything, by name.
+/// All tables and rollups, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) tables: BTreeMap<String, SeenTable>,
     pub(crate) rollups: BTreeMap<String, SeenRollup>,
 }
 
-/// Everything in a snapshot. Rollups are only listed, because querying them requires SQL.
+/// Reads everything in a snapshot. Rollups are only listed, because querying them requires SQL.
 pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<Seen> {
     let (mut tables, mut rollups) = (BTreeMap::new(), BTreeMap::new());
     for table in snapshot.tables() {
@@ -48,10 +48,10 @@ pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<Seen> {
     Ok(Seen { tables, rollups })
 }
 
-/// Where a row of a table in memory is, as part and number, and its cells.
+/// The position of a row of a table in memory, as part and number, and its cells.
 type LocatedRow = ((u32, u32), Vec<Option<i64>>);
 
-/// The rows that a process has of a table in memory, with part and number of each.
+/// Returns the rows that a process has of a table in memory, with the position of each.
 pub(crate) fn resident_rows(snapshot: &ReadSnapshot, table: &Table) -> Result<Vec<LocatedRow>> {
     let state = snapshot.resident(table)?;
     let positions: Vec<usize> = (0..table.definition.columns.len()).collect();
@@ -67,7 +67,7 @@ pub(crate) fn resident_rows(snapshot: &ReadSnapshot, table: &Table) -> Result<Ve
     }
 }
 
-/// A table in a snapshot. Ranges, predicates and counts must agree with the result of reading all rows.
+/// Reads a table in a snapshot. Ranges, predicates and counts must agree with the result of reading all rows.
 pub(crate) fn see_table(snapshot: &ReadSnapshot, table: &Table) -> Result<SeenTable> {
     let definition = &table.definition;
     if definition.is_in_memory() {

@@ -1,4 +1,4 @@
-//! Definitions as histories make them, and rows in them: the same functions serve the model and the world.
+//! The definitions of tables in histories, and their rows. The model and the world use the same functions.
 
 use crate::subject::{Alteration, Cells, Policy, Rows, Shape, table_name};
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, StringArray, TimestampSecondArray};
@@ -38,7 +38,7 @@ pub(crate) fn kind_of_name(name: &str) -> Kind {
     }
 }
 
-/// A row's value in a column. Of a time it is its seconds.
+/// Returns a row's value in a column; for a time, in seconds.
 pub(crate) fn value(cells: &Cells, column: &Column) -> Option<i64> {
     value_of(cells, kind(column))
 }
@@ -66,7 +66,7 @@ pub(crate) fn policy_of(policy: Policy) -> ConflictPolicy {
     }
 }
 
-/// The definition of a new table.
+/// Returns the definition of a new table.
 pub(crate) fn definition(table: usize, shape: Shape, policy: Policy) -> TableDefinition {
     let mut definition = TableDefinition::new(table_name(table));
     let is_in_memory = matches!(shape, Shape::Resident | Shape::ResidentCounted);
@@ -108,7 +108,7 @@ pub(crate) fn definition(table: usize, shape: Shape, policy: Policy) -> TableDef
     definition
 }
 
-/// The definition after an alteration; `None` where it means nothing.
+/// Returns the definition after an alteration, or `None` if it has no effect.
 pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<TableDefinition> {
     let mut to = from.clone();
     match alteration {
@@ -147,8 +147,8 @@ pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<
             to.time?;
             to.retention = (days > 0).then_some(Retention { count: days, unit: SliceWidth::Day });
         }
-        // Rows that may have expired would leave open whether there are two of one key. Those in memory, whose sensors
-        // are not mapped, differ between processes.
+        // If rows may have expired, it is unknown whether two rows have the same key. Rows in memory, whose sensors are
+        // not mapped, differ between processes.
         Alteration::Key if from.time.is_some() || from.columns.iter().all(|column| column.map.is_none()) => {
             return None;
         }
@@ -161,7 +161,7 @@ pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<
     (to != *from).then_some(to)
 }
 
-/// The definition with an index over the counts, or without it if it exists.
+/// Returns the definition with an index over the counts, or without it if it exists.
 pub(crate) fn indexed(from: &TableDefinition) -> TableDefinition {
     let mut to = from.clone();
     match to.indexes.is_empty() {
@@ -174,7 +174,7 @@ pub(crate) fn indexed(from: &TableDefinition) -> TableDefinition {
     to
 }
 
-/// Collects the values of one column.
+/// Returns an array of a column's values.
 pub(crate) fn array(column: &Column, values: &[Option<i64>]) -> ArrayRef {
     match kind(column) {
         Kind::Time => Arc::new(TimestampSecondArray::from(values.to_vec()).with_timezone("UTC")),
@@ -185,12 +185,12 @@ pub(crate) fn array(column: &Column, values: &[Option<i64>]) -> ArrayRef {
     }
 }
 
-/// A number as text: long enough to differ from the number.
+/// Returns a number as text that differs from the number itself.
 pub(crate) fn text(number: i64) -> String {
     format!("n{number}")
 }
 
-/// Rows as a batch of a table.
+/// Returns rows as a batch of a table.
 pub(crate) fn batch_of(definition: &TableDefinition, rows: &[Cells]) -> RecordBatch {
     let columns = definition.columns.iter().map(|column| {
         let values: Vec<Option<i64>> = rows.iter().map(|row| value(row, column)).collect();
@@ -199,7 +199,7 @@ pub(crate) fn batch_of(definition: &TableDefinition, rows: &[Cells]) -> RecordBa
     RecordBatch::try_from_iter_with_nullable(columns).expect("columns of one length")
 }
 
-/// Values that were read, by row.
+/// Returns values that were read, row by row.
 pub(crate) fn rows_of(columns: &[ArrayRef]) -> Vec<Vec<Option<i64>>> {
     let row_count = columns.first().map_or(0, |column| column.len());
     let columns: Vec<Vec<Option<i64>>> = columns.iter().map(numbers).collect();
@@ -217,7 +217,7 @@ fn numbers(array: &ArrayRef) -> Vec<Option<i64>> {
         _ => {
             let cast = arrow::compute::cast(array, &DataType::Utf8).expect("text");
             let cast = cast.as_string::<i32>();
-            // A text that was not generated here has no number, and equals no other.
+            // A text that this module did not generate has no number, and equals no other.
             let number =
                 |row: usize| cast.value(row).strip_prefix('n').and_then(|rest| rest.parse().ok()).unwrap_or(-1);
             (0..cast.len()).map(|row| cast.is_valid(row).then(|| number(row))).collect()
@@ -225,7 +225,7 @@ fn numbers(array: &ArrayRef) -> Vec<Option<i64>> {
     }
 }
 
-/// Whether a row is one of those.
+/// Returns whether a row is selected.
 pub(crate) fn is_meant(definition: &TableDefinition, row: &[Option<i64>], rows: Rows) -> bool {
     let cell = |wanted: Kind| {
         let position = definition.columns.iter().position(|column| kind(column) == wanted);

@@ -1,4 +1,4 @@
-//! Statements as a program does them that uses SQL.
+//! Executes actions as a program does that uses SQL.
 
 use crate::action::Action;
 use crate::outcome::Answer;
@@ -22,7 +22,7 @@ pub(crate) fn session(engine: &Engine) -> Result<Session> {
 pub(crate) fn perform(session: &Session, action: &Action) -> Option<Result<Answer>> {
     let is_open = session.in_transaction();
     let done = match action {
-        // Batches have names outside of SQL alone.
+        // In SQL, batches have no names.
         Action::Append { batch: Some(_), .. } if !is_open => return None,
         Action::Append { table, policy, rows, .. } => insert(session, table_name(*table), *policy, rows),
         Action::Upsert { table, row, .. } => upsert(session, table_name(*table), row),
@@ -75,7 +75,7 @@ fn execute(session: &Session, text: &str) -> Result<SqlAnswer> {
     session.execute(&statement, &[])
 }
 
-/// The names of a table's columns, for a statement that changes it: without them that statement fails.
+/// Returns the names of a table's columns, for a statement that changes it. If this fails, so must the statement.
 fn columns(session: &Session, table: &str) -> Result<Vec<String>> {
     Ok(described(session, table)?.columns.into_iter().map(|column| column.name).collect())
 }
@@ -83,7 +83,7 @@ fn columns(session: &Session, table: &str) -> Result<Vec<String>> {
 /// The columns of a table from `DESCRIBE`, as a definition, for a statement that alters it.
 fn described(session: &Session, table: &str) -> Result<TableDefinition> {
     describe(session, table).inspect_err(|_| {
-        // A question that is not answered leaves a transaction as it was, a statement does not.
+        // A failed query leaves a transaction as it was, but a failed statement ends it.
         let _ = run(session, "UPDATE no_such_table SET note = NULL");
     })
 }
@@ -146,7 +146,7 @@ fn insert(session: &Session, table: &str, policy: Option<Policy>, rows: &[Cells]
     let columns = columns(session, table)?;
     let rows: Vec<String> = rows.iter().map(|row| tuple(&columns, row)).collect();
     let verb = match policy {
-        // No statement merges by itself.
+        // A statement cannot choose to merge.
         None | Some(Policy::Merge) => "INSERT INTO",
         Some(Policy::Error) => "INSERT OR ABORT INTO",
         Some(Policy::Replace) => "INSERT OR REPLACE INTO",
@@ -191,10 +191,10 @@ fn read(session: &Session, table: &str) -> Result<Answer> {
     rows(session, table).map(|(names, rows)| Answer::Rows(names, rows))
 }
 
-/// The names of columns, and rows of them.
+/// The names of columns, and their rows.
 type NamedRows = (Vec<String>, Vec<Vec<Option<i64>>>);
 
-/// The columns and the rows, sorted, of a table or a rollup.
+/// Returns the columns and the sorted rows of a table or rollup.
 pub(crate) fn rows(session: &Session, table: &str) -> Result<NamedRows> {
     let SqlAnswer::Rows(rows) = execute(session, &format!("SELECT * FROM {table}"))? else {
         return Err(Error::internal("SELECT shows nothing"));

@@ -1,4 +1,4 @@
-//! The real thing: processes with engines over one store, whose calls fail as a history says.
+//! A world: real processes with engines on one store, whose calls fail as a history says.
 
 use crate::action::{Action, Step, Trouble, TroubleKind};
 use crate::compare::{Seen, see};
@@ -44,7 +44,7 @@ impl World {
         Ok(world)
     }
 
-    /// A process that begins.
+    /// Starts a process.
     fn open(&self, number: usize) -> Result<Process> {
         let faults = Faults::new(Fails::Before);
         let engine = engine(Arc::new(FaultyStore::new(self.rows.open()?, &faults)), &self.environment)?;
@@ -83,7 +83,7 @@ impl World {
         faults.disarm();
         let outcome = match caught {
             Ok(outcome) => outcome,
-            // Also if it happened on another thread of the process.
+            // Also if the panic happened in another thread of the process.
             Err(_) if has_crashed => Err(Error::new(ErrorKind::Unavailable, "the process is gone")),
             Err(payload) => {
                 let text = payload.downcast_ref::<String>().map(String::as_str);
@@ -152,7 +152,7 @@ impl World {
         see(&self.lock(process).engine.snapshot()?)
     }
 
-    /// The same with what rollups answer, where sessions speak SQL.
+    /// The same, including the answers of rollups if sessions use SQL.
     pub(crate) fn see_all(&self, process: usize) -> Result<Seen> {
         let process = self.lock(process);
         see_all(&process.engine, self.setting.language)
@@ -195,7 +195,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Panics with which processes end are part of a history: they are not printed.
+/// Panics that end processes are part of a history, so they are not printed.
 pub(crate) fn keep_crashes_quiet() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {

@@ -9,7 +9,7 @@ use atsdb_prom::promql::parse;
 use atsdb_prom::remote::{WriteVersion, decode_read, decode_write, decompress};
 use atsdb_prom::{RawSeries, SeriesSource};
 
-/// No body of these targets becomes longer.
+/// The maximum length of a body after decompression.
 const PLAIN_BYTES_MAX: usize = 1 << 20;
 
 pub(super) fn all() -> Vec<Target> {

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// Creates an empty store.
 pub(crate) type MakeStore = Box<dyn Fn() -> Result<Engine> + Send + Sync>;
 
-/// The places outside of the store.
+/// The stores and archive outside of the world's store.
 pub(crate) struct Places {
     make: MakeStore,
     copies: Engine,

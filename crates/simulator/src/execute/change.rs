@@ -1,4 +1,4 @@
-//! Rows that are deleted or changed by the calls of the engine.
+//! Deletes and changes rows by calls of the engine.
 
 use crate::compare::resident_rows;
 use crate::outcome::Answer;

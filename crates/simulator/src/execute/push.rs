@@ -6,7 +6,7 @@ use crate::subject::Cells;
 use atsdb_core::{Error, Result, TableDefinition};
 use atsdb_engine::{Appender, ColumnSpec, Engine, Record, RowReader, RowWriter};
 
-/// A row as a record of a definition.
+/// A row, written as a record of a definition.
 struct Pushed<'a>(&'a TableDefinition, &'a Cells);
 
 impl Record for Pushed<'_> {
@@ -38,7 +38,7 @@ pub(crate) fn push(
     together: bool,
     rows: &[Cells],
 ) -> Result<Answer> {
-    // The names of a batch's columns are right for one definition.
+    // A batch has the column names of one definition only.
     let is_present = || -> Result<bool> {
         let tables = engine.tables()?;
         Ok(tables.iter().any(|table| table.id == appender.table().id && table.definition == *definition))

@@ -1,4 +1,4 @@
-//! Tables and rollups, as everybody sees them who looks at one moment.
+//! The tables and rollups that are visible at one moment.
 
 use super::rollup::RollupModel;
 use super::table::{Row, TableModel, number};
@@ -8,20 +8,20 @@ use crate::subject::Rows;
 use atsdb_core::{ConflictPolicy, TableDefinition};
 use std::collections::BTreeMap;
 
-/// All tables and rollups. Of a table in memory it has the rows that are saved, or those that one process has.
+/// All tables and rollups. For a table in memory it holds the saved rows, or those of one process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Database {
     pub(crate) tables: Vec<TableModel>,
     pub(crate) rollups: Vec<RollupModel>,
 }
 
-/// The fate of rows.
+/// A change of existing rows.
 pub(crate) enum Change {
     Delete,
     Note(Option<i64>),
 }
 
-/// Why rows are not appended.
+/// The rows are refused.
 pub(crate) struct NotAppended;
 
 impl Database {
@@ -76,7 +76,7 @@ impl Database {
         self.by_uid(rollup.source).map(|source| rollup.answer(source))
     }
 
-    /// Rollups may be closed now: one, or all.
+    /// From now on this rollup, or all of them, may have been closed.
     pub(crate) fn note_closable(&mut self, name: Option<&str>, now_ms: i64) {
         for rollup in self.rollups.iter_mut().filter(|rollup| name.is_none_or(|name| rollup.name == name)) {
             if let Some(source) = self.tables.iter().find(|table| table.uid == rollup.source) {
@@ -85,12 +85,12 @@ impl Database {
         }
     }
 
-    /// The time before which expired rows of a table may be dropped.
+    /// The time before which expired rows of a table may have been dropped.
     pub(crate) fn gone_before(&self, table: u64) -> i64 {
         self.rollups_of(table).map(RollupModel::lets_go_before).min().unwrap_or(i64::MAX)
     }
 
-    /// Appends rows one after the other; all, or none with an error.
+    /// Appends rows one after the other. Either all are appended, or none with an error.
     pub(crate) fn append(
         &mut self,
         uid: u64,
@@ -138,7 +138,7 @@ impl Database {
         Ok(())
     }
 
-    /// Appends a row, or sets the note of the one that has its key. The table must have one.
+    /// Appends a row, or sets the note of the row with the same key. The table must have a key.
     pub(crate) fn upsert(&mut self, uid: u64, cells: &BTreeMap<u16, Option<i64>>) -> Result<(), NotAppended> {
         let table = self.by_uid_mut(uid).ok_or(NotAppended)?;
         let unique = table.definition.unique.first().ok_or(NotAppended)?.clone();
@@ -157,7 +157,7 @@ impl Database {
         Ok(())
     }
 
-    /// Changes rows of a table; `None` if there is no such table.
+    /// Changes rows of a table. Returns `None` if there is no such table.
     pub(crate) fn change_rows(&mut self, name: &str, meant: Rows, change: &Change) -> Option<u64> {
         let table = self.table_mut(name)?;
         let note = table.definition.columns.iter().find(|column| kind(column) == Kind::Note)?.id.0;
@@ -166,7 +166,7 @@ impl Database {
         match change {
             Change::Delete => table.rows.retain(|row| !ids.contains(&row.id)),
             Change::Note(value) => {
-                // A row that was changed is another row.
+                // A changed row counts as another row.
                 for row in table.rows.iter_mut().filter(|row| ids.contains(&row.id)) {
                     row.id = number();
                     row.cells.insert(note, *value);
@@ -180,7 +180,7 @@ impl Database {
         Some(table.uid)
     }
 
-    /// Expired rows may be dropped.
+    /// From now on expired rows may have been dropped.
     pub(crate) fn expire(&mut self, now_ms: i64) {
         for table in &mut self.tables {
             let (Some(retention), Some(time)) = (table.definition.retention, table.definition.time) else { continue };
@@ -191,7 +191,7 @@ impl Database {
         }
     }
 
-    /// Chunks may have been replaced by others of the same rows.
+    /// From now on chunks may have been replaced by others with the same rows.
     pub(crate) fn note_rewritten(&mut self) {
         self.tables.iter_mut().for_each(|table| table.rewritten += 1);
     }
@@ -221,7 +221,7 @@ impl Database {
         format!("{definitions:?}{rollups:?}{}", self.shown())
     }
 
-    /// How often each table was changed: what decides whether a transaction that has looked earlier is in conflict.
+    /// How often each table was changed, which decides whether a transaction that has read earlier is in conflict.
     pub(crate) fn counters(&self) -> String {
         let counters = self.tables.iter().map(|table| (table.uid, table.added, table.rewritten, table.defined));
         format!("{:?}", counters.collect::<Vec<_>>())

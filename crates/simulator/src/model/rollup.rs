@@ -65,7 +65,7 @@ impl RollupModel {
         rows
     }
 
-    /// It may be closed now, up to what its source keeps.
+    /// From now on it may have been closed, up to the time before which its source drops rows.
     pub(crate) fn note_closable(&mut self, source: &TableModel, now_ms: i64) {
         let definition = &source.definition;
         let (Some(retention), Some(time)) = (definition.retention, definition.time) else { return };
@@ -73,7 +73,7 @@ impl RollupModel {
         self.closable = Some((boundary, self.answer(source)));
     }
 
-    /// Whether it can be closed as it was found to be; if so it is.
+    /// Returns whether it may be closed up to the time that was read, and closes it if so.
     pub(crate) fn settle(&mut self, closed_before: Option<i64>) -> bool {
         let closable = self.closable.take();
         if closed_before == self.closed_before {
@@ -110,7 +110,7 @@ impl RollupModel {
     }
 }
 
-/// The value of a row in a column that no table is without.
+/// Returns a row's value in a column that every table has.
 fn cell(source: &TableModel, row: &Row, wanted: Kind) -> Option<i64> {
     let column = source.definition.columns.iter().find(|column| kind(column) == wanted)?;
     row.cells.get(&column.id.0).copied().flatten()

@@ -23,7 +23,7 @@ pub(crate) fn cells_of(definition: &TableDefinition, rows: &[Cells]) -> Vec<BTre
     rows.iter().map(cells).collect()
 }
 
-/// Does a statement; `None` if it is refused, `Some(false)` if it means nothing.
+/// Executes a statement. Returns `None` if it is refused, and `Some(false)` if it has no effect.
 pub(crate) fn change(database: &mut Database, action: &Action, touched: &mut BTreeSet<u64>) -> Option<bool> {
     match action {
         Action::Append { table, policy, rows, .. } => {
@@ -86,7 +86,7 @@ pub(crate) fn change(database: &mut Database, action: &Action, touched: &mut BTr
     Some(true)
 }
 
-/// The name of the column of notes.
+/// The name of the notes' column.
 fn note_of(definition: &TableDefinition) -> Option<&str> {
     definition.columns.iter().find(|column| kind(column) == Kind::Note).map(|column| column.name.as_str())
 }

@@ -29,7 +29,7 @@ pub(crate) struct TableModel {
     pub(crate) defined: u64,
 }
 
-/// The number of another row or table: one that no other has in any state.
+/// Returns a number for a row or table that no other one has in any state.
 pub(crate) fn number() -> u64 {
     thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
     LAST.with(|last| {
@@ -39,17 +39,17 @@ pub(crate) fn number() -> u64 {
 }
 
 impl TableModel {
-    /// One without rows.
+    /// A table without rows.
     pub(crate) fn new(definition: TableDefinition) -> Self {
         Self { uid: number(), definition, rows: Vec::new(), added: 0, rewritten: 0, defined: 0 }
     }
 
-    /// Whether its rows are in the memory of the processes.
+    /// Whether its rows are in the memory of processes.
     pub(crate) fn is_in_memory(&self) -> bool {
         self.definition.is_in_memory()
     }
 
-    /// Whether nothing has been done to it since it was that.
+    /// Whether it has not been changed since it was in this state.
     pub(crate) fn is_as(&self, before: &Self) -> bool {
         (self.added, self.rewritten, self.defined) == (before.added, before.rewritten, before.defined)
     }
@@ -59,7 +59,7 @@ impl TableModel {
         self.defined += 1;
     }
 
-    /// Whether a row has NULL where none may be.
+    /// Whether a row has NULL in a column that does not allow it.
     pub(crate) fn refuses(&self, cells: &BTreeMap<u16, Option<i64>>) -> bool {
         let is_null = |column: &Column| !column.nullable && cells.get(&column.id.0).copied().flatten().is_none();
         self.definition.columns.iter().any(is_null)
@@ -77,7 +77,8 @@ impl TableModel {
         self.definition.columns.iter().map(value).collect()
     }
 
-    /// Whether the rows read match this table. It also decides which expired rows are gone: those before `gone_before`.
+    /// Returns whether the rows read match this table. It also decides which expired rows have been dropped: those
+    /// before `gone_before`.
     pub(crate) fn agrees(&mut self, seen: &SeenTable, gone_before: i64) -> bool {
         is_same(&self.definition, &seen.definition) && self.has_rows(&seen.rows, gone_before)
     }
@@ -86,7 +87,7 @@ impl TableModel {
         self.definition.columns.iter().map(|column| &column.name).eq(names)
     }
 
-    /// Whether these are its rows.
+    /// Returns whether these are its rows.
     pub(crate) fn has_rows(&mut self, rows: &[Vec<Option<i64>>], gone_before: i64) -> bool {
         let time = self.definition.columns.iter().position(|column| kind(column) == Kind::Time);
         let may_be_gone = |row: &Row, values: &[Option<i64>]| {
@@ -117,7 +118,7 @@ impl TableModel {
         true
     }
 
-    /// Whether two rows have a key in common.
+    /// Returns whether two rows have the same key.
     pub(crate) fn has_duplicates(&self) -> bool {
         self.definition.unique.iter().any(|unique| {
             let mut keys: Vec<_> = self.rows.iter().filter_map(|row| self.key(row, unique)).collect();

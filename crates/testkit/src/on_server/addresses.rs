@@ -1,4 +1,4 @@
-//! The addresses of a URL, and the servers that answer there.
+//! Tests with several addresses in a URL, and servers that change behind an address.
 
 use super::proxy::{AtCommit, Proxy};
 use super::subject::{Subject, append, count};

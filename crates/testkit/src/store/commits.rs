@@ -81,7 +81,7 @@ pub(super) fn a_batch_sent_twice_counts_once(store: &dyn Store) {
         assert_eq!(send(name, 10 + seed as u64).unwrap(), CommitOutcome::Committed, "{name:?}");
     }
     assert_eq!(visible(store, table).len(), 5);
-    // A duplicate is one even if it could not be done any more.
+    // It is a duplicate even if it could no longer be committed.
     let gone = Change { remove: vec![(table, ChunkId(9_999))], ..Change::default() };
     assert_eq!(commit(store, named("batch", gone)).unwrap(), CommitOutcome::Duplicate);
 }

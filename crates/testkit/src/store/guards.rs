@@ -65,7 +65,7 @@ pub(super) fn what_is_taken_away_or_amended_breaks_no_guard(store: &dyn Store) {
     commit(store, amending(vec![amendment(old[1].id, &chunk, &amended(&chunk, 0, 50))])).unwrap();
     commit(store, redefining(vec![renaming(table, "t", "u")])).unwrap();
     commit(store, guarded(table, known, Change::default())).unwrap();
-    // The number of a removed chunk is never reused, so an older number is as good.
+    // The number of a removed chunk is never reused, so an older number is equivalent.
     commit(store, guarded(table, old[1].id, Change::default())).unwrap();
 }
 

@@ -50,7 +50,7 @@ pub(super) fn a_lease_that_ends_later_than_any_can_has_run_out(store: &dyn Store
         assert!(store.acquire_lease("copy", "b", NOW_MS, 10_000).unwrap(), "{days}");
         assert!(!store.acquire_lease("copy", "c", NOW_MS, 10_000).unwrap());
     }
-    // Clocks that are a little apart leave each other their leases.
+    // A small difference between clocks does not end a lease.
     store.release_lease("copy", "b").unwrap();
     assert!(store.acquire_lease("copy", "ahead", NOW_MS + LEASE_MS_MAX / 2, 10_000).unwrap());
     assert!(!store.acquire_lease("copy", "b", NOW_MS, 10_000).unwrap());

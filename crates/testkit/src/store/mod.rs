@@ -27,7 +27,7 @@ pub type OpenStore<'a> = &'a dyn Fn() -> Box<dyn Store>;
 pub struct Case {
     /// The promise.
     pub name: &'static str,
-    /// Panics where an empty store does not keep it.
+    /// Panics if an empty store does not keep the promise.
     pub run: fn(&dyn Store),
 }
 

@@ -92,7 +92,7 @@ pub(super) fn a_snapshot_of_a_stage_does_not_change(store: &dyn Store) {
     assert_shows(&*held, table, &chunks(table, 0..3));
     assert_shows(&*held, own, &chunks(own, 10..11));
     assert_eq!(held.tables().unwrap().len(), 1);
-    // Nothing of it is visible.
+    // No part of the stage is visible.
     assert!(visible(store, table).is_empty() && visible(store, own).is_empty());
 }
 
