@@ -52,10 +52,10 @@ pub fn alone(test: &str, work: impl FnOnce()) {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(ALONE, "1").stderr(Stdio::inherit());
     let output = command.output().expect("this program can be run");
-    let told = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     // If no test has this name, the process runs no test and succeeds.
-    let has_passed = output.status.success() && told.contains("1 passed");
-    assert!(has_passed, "{test} in a process of its own: {told}");
+    let has_passed = output.status.success() && printed.contains("1 passed");
+    assert!(has_passed, "{test} in a process of its own: {printed}");
 }
 
 fn mount(arguments: &[&str], path: &Path) -> bool {

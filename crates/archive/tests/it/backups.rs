@@ -100,7 +100,7 @@ fn many_chunks_come_back_in_their_order() {
 }
 
 #[test]
-fn only_so_many_backups_are_kept_and_nothing_that_nobody_needs() {
+fn only_the_given_number_of_backups_and_their_objects_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("backups");
     let (source, other, archive) = (memory(), memory(), archive_in(&path));
@@ -132,7 +132,7 @@ fn only_so_many_backups_are_kept_and_nothing_that_nobody_needs() {
 }
 
 #[test]
-fn what_is_damaged_or_missing_is_named_and_written_anew() {
+fn damaged_and_missing_files_are_named_and_missing_ones_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("backups");
     let (source, archive) = (memory(), archive_in(&path));
@@ -174,7 +174,7 @@ fn what_is_damaged_or_missing_is_named_and_written_anew() {
 }
 
 #[test]
-fn one_backup_at_a_time_is_written_and_readers_go_on() {
+fn one_backup_at_a_time_is_written_and_readers_are_not_blocked() {
     let folder = tempfile::tempdir().unwrap();
     let (source, archive) = (memory(), archive_in(folder.path()));
     fill(&source);
@@ -188,7 +188,7 @@ fn one_backup_at_a_time_is_written_and_readers_go_on() {
 }
 
 #[test]
-fn a_folder_of_other_things_becomes_no_archive() {
+fn a_folder_of_other_files_does_not_become_an_archive() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("letter.txt"), "dear").unwrap();
     let (source, archive) = (memory(), archive_in(folder.path()));
@@ -199,7 +199,7 @@ fn a_folder_of_other_things_becomes_no_archive() {
 }
 
 #[test]
-fn a_backup_comes_back_into_its_own_store_only_when_told() {
+fn a_backup_is_restored_into_its_own_store_only_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let (source, archive) = (memory(), archive_in(folder.path()));
     let table = fill(&source);

@@ -74,7 +74,7 @@ fn run(server: &Moto, test: &str) {
 fn a_bucket_holds_backups_as_a_directory_does() {
     let Some(server) = Moto::start() else { return };
     run(&server, "bucket::backups_in_a_bucket");
-    run(&server, "bucket::what_is_wrong_with_a_bucket_is_told");
+    run(&server, "bucket::problems_with_a_bucket_are_reported");
     let left = server.request("GET /bucket?list-type=2&prefix=air");
     assert!(left.contains("air/backups/") && left.contains("air/chunks/"), "{left}");
     run(&server, "bucket::a_writer_that_lost_its_lock_writes_and_deletes_nothing_more");
@@ -136,7 +136,7 @@ fn a_writer_that_lost_its_lock_writes_and_deletes_nothing_more() {
 }
 
 #[test]
-fn what_is_wrong_with_a_bucket_is_told() {
+fn problems_with_a_bucket_are_reported() {
     if as_other_process().is_none() {
         return;
     }

@@ -53,7 +53,7 @@ fn a_copy_is_written_to_like_any_store() {
 }
 
 #[test]
-fn the_hash_tells_rows_but_not_how_they_lie() {
+fn the_hash_depends_on_rows_and_not_on_their_layout() {
     let (one, other) = (memory(), memory());
     let table = fill(&one);
     fill(&other);

@@ -118,7 +118,7 @@ fn a_damaged_list_keeps_chunks_from_being_deleted_and_nothing_else() {
 
 /// A backup reads the dictionaries that it does not write, because every chunk needs them: damage to one is repaired.
 #[test]
-fn a_damaged_dictionary_is_written_anew_by_the_next_backup() {
+fn a_damaged_dictionary_is_written_again_by_the_next_backup() {
     let folder = tempfile::tempdir().unwrap();
     let source = memory();
     let (archive, made) = archive_of(folder.path(), &source, 1);
@@ -169,7 +169,7 @@ fn every_flipped_bit_and_every_other_name_is_found() {
 
 /// An index with fewer entries than its table hides chunks, although every page is right.
 #[test]
-fn a_store_whose_structures_are_damaged_is_not_backed_up_without_a_word() {
+fn a_store_whose_structures_are_damaged_is_not_silently_backed_up() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
@@ -229,7 +229,7 @@ fn lose_index_entries(path: &Path) {
 }
 
 #[test]
-fn what_a_snapshot_refuses_is_damage_and_verify_names_it() {
+fn damage_that_a_snapshot_refuses_is_found_by_verify() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();

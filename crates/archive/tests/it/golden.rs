@@ -28,7 +28,7 @@ fn a_backup_of_format_2_is_restored() {
 
 /// Writes the files if `ATSDB_WRITE_GOLDEN=1` is set. A new format gets a new folder.
 #[test]
-fn golden_files_are_written_when_told() {
+fn golden_files_are_written_on_request() {
     if std::env::var_os("ATSDB_WRITE_GOLDEN").is_none() {
         return;
     }

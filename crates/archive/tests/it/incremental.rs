@@ -39,7 +39,7 @@ fn nothing_moves_twice() {
 }
 
 #[test]
-fn what_was_sealed_rewritten_or_deleted_is_replaced() {
+fn sealed_rewritten_and_deleted_chunks_are_replaced() {
     each_kind(|source, target| {
         let table = fill(source);
         copy(source, target).unwrap();

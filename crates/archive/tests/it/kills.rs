@@ -48,7 +48,7 @@ fn kill_in_the_middle(test: &str, folder: &Path) {
 }
 
 #[test]
-fn a_killed_copy_shows_nothing_and_is_gone_on_with() {
+fn a_killed_copy_shows_nothing_and_is_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path());
     kill_in_the_middle("kills::a_copy_until_killed", folder.path());
@@ -98,7 +98,7 @@ fn a_killed_update_of_a_copy_leaves_the_cut_before() {
 }
 
 #[test]
-fn a_killed_backup_is_none_and_its_objects_are_used() {
+fn a_killed_backup_is_not_listed_and_its_objects_are_used() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path());
     kill_in_the_middle("kills::a_backup_until_killed", folder.path());
@@ -119,7 +119,7 @@ fn a_backup_until_killed() {
 }
 
 #[test]
-fn a_killed_restore_shows_nothing_and_is_gone_on_with() {
+fn a_killed_restore_shows_nothing_and_is_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path());
     let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
@@ -143,7 +143,7 @@ fn a_restore_until_killed() {
 }
 
 #[test]
-fn what_an_error_ends_is_gone_on_with() {
+fn a_copy_that_ended_with_an_error_is_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path());
     let target = engine(sqlite(&folder.path().join("target.db")).store().clone());

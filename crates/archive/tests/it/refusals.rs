@@ -33,7 +33,7 @@ fn a_store_is_not_copied_to_itself() {
 }
 
 #[test]
-fn a_target_with_tables_of_its_own_is_left_alone_unless_told() {
+fn a_target_with_tables_of_its_own_is_left_alone_unless_allowed() {
     let (source, target) = (memory(), memory());
     fill(&source);
     target.create_table(&readings("own")).unwrap();
@@ -45,7 +45,7 @@ fn a_target_with_tables_of_its_own_is_left_alone_unless_told() {
 }
 
 #[test]
-fn a_table_of_the_same_name_stays_unless_told() {
+fn a_table_of_the_same_name_stays_unless_overwriting() {
     let (source, target) = (memory(), memory());
     fill(&source);
     let other = TableDefinition::new("READINGS").with_column("x", atsdb_core::ColumnType::Bool, None);
@@ -58,7 +58,7 @@ fn a_table_of_the_same_name_stays_unless_told() {
 }
 
 #[test]
-fn what_was_changed_in_the_copy_is_not_lost_unless_told() {
+fn changes_in_the_copy_are_kept_unless_overwriting() {
     type Change = fn(&Engine);
     let changes: [Change; 3] = [
         |target| append(target, &target.table("readings").unwrap(), &rows(3, 5)),
@@ -81,7 +81,7 @@ fn what_was_changed_in_the_copy_is_not_lost_unless_told() {
 }
 
 #[test]
-fn a_dictionary_that_somebody_else_wrote_to_is_not_mixed_up() {
+fn a_dictionary_with_other_strings_is_not_mixed_up() {
     let (source, target) = (memory(), memory());
     let table = fill(&source);
     copy(&source, &target).unwrap();

@@ -50,7 +50,7 @@ fn sources(engine: &Engine) -> (Table, TableDefinition) {
 }
 
 #[test]
-fn what_is_stale_in_the_source_is_stale_in_the_copy_and_nothing_else() {
+fn exactly_the_stale_times_of_the_source_are_stale_in_the_copy() {
     let (source, target) = (memory(), memory());
     let table = fill(&source);
     // The same table has different numbers in the two stores.
@@ -82,7 +82,7 @@ fn what_is_stale_in_the_source_is_stale_in_the_copy_and_nothing_else() {
 }
 
 #[test]
-fn a_copied_rollup_goes_on_by_itself() {
+fn a_copied_rollup_is_refreshed_independently() {
     let (source, target) = (memory(), memory());
     let table = fill(&source);
     add_rollup(&source, &table);

@@ -62,7 +62,7 @@ fn the_backup_just_made_is_the_newest_whatever_the_clock_says() {
 }
 
 #[test]
-fn of_several_stores_nothing_is_restored_that_was_not_meant() {
+fn with_several_stores_a_restore_must_name_one() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::open(folder.path().to_str().unwrap()).unwrap();
     let (first, second) = (memory(), memory());

@@ -135,7 +135,7 @@ fn a_creator_until_killed() {
 }
 
 #[test]
-fn what_killed_imports_had_staged_is_given_back_a_day_later_and_not_before() {
+fn chunks_staged_by_killed_imports_are_reclaimed_a_day_later_and_not_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     create_tables(&open(&path));

@@ -165,7 +165,7 @@ fn options_are_null_and_come_back_as_none() {
 }
 
 #[test]
-fn renamed_fields_are_columns_of_that_name_and_skipped_ones_are_none() {
+fn renamed_fields_are_columns_of_that_name_and_skipped_ones_are_not_columns() {
     let db = store();
     let table = db.table::<Renamed>("renamed").unwrap();
     let names: Vec<&str> = table.table().definition.columns.iter().map(|column| column.name.as_str()).collect();
@@ -294,7 +294,7 @@ fn a_flush_with_an_id_counts_once_and_the_appender_goes_on() {
 }
 
 #[test]
-fn what_was_not_flushed_is_gone_and_a_refused_row_leaves_the_others() {
+fn rows_not_flushed_are_lost_and_a_refused_row_leaves_the_others() {
     let db = store();
     let table =
         db.table_with::<Station>("t", &TableOptions { slice: SliceWidth::Month, ..Default::default() }).unwrap();

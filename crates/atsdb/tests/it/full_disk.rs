@@ -6,7 +6,7 @@ use crate::support::open;
 use atsdb::{CommitOutcome, Database, Error, ErrorKind};
 use atsdb_testkit::disk::{SmallDisk, alone};
 
-fn assert_tells_full(error: &Error) {
+fn assert_reports_full(error: &Error) {
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     let text = error.to_string();
     assert!(text.contains("disk full") && text.contains("a.db"), "{text}");
@@ -23,7 +23,7 @@ fn fill(db: &Database, failures: usize) -> (Vec<u64>, Vec<u64>) {
                 acknowledged.push(number);
             }
             Err(error) => {
-                assert_tells_full(&error);
+                assert_reports_full(&error);
                 refused.push(number);
                 if refused.len() == failures {
                     break;
@@ -39,8 +39,8 @@ fn assert_holds(db: &Database, numbers: &[u64]) {
 }
 
 #[test]
-fn a_full_disk_is_told_what_was_acknowledged_stays_and_with_room_it_goes_on() {
-    alone("full_disk::a_full_disk_is_told_what_was_acknowledged_stays_and_with_room_it_goes_on", || {
+fn a_full_disk_is_reported_loses_nothing_acknowledged_and_work_resumes_with_room() {
+    alone("full_disk::a_full_disk_is_reported_loses_nothing_acknowledged_and_work_resumes_with_room", || {
         let folder = tempfile::tempdir().unwrap();
         let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 8 << 20) else { return };
         let path = disk.path().join("a.db");
@@ -83,7 +83,7 @@ fn a_batch_larger_than_the_disk_stores_nothing_and_its_room_is_given_back() {
         let holds =
             |db: &Database, count| assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Import, 0..count);
         for _ in 0..3 {
-            assert_tells_full(&send(&db, Shape::Import, 3).unwrap_err());
+            assert_reports_full(&send(&db, Shape::Import, 3).unwrap_err());
             holds(&db, 3);
         }
         assert_sound(&db);

@@ -183,7 +183,7 @@ fn assert_types(db: &Database) {
 }
 
 #[test]
-fn all_types_of_a_store_of_format_1_are_read_and_it_goes_on() {
+fn all_types_of_a_store_of_format_1_are_read_and_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = golden(folder.path(), "types.db", write_types);
     let db = open_quiet(&path).unwrap();

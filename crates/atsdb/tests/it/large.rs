@@ -54,9 +54,9 @@ fn number(db: &Database, query: &str) -> i64 {
 /// Prints how long the work took. No test depends on it.
 #[allow(clippy::print_stderr, reason = "for who looks at it")]
 fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     let done = work();
-    eprintln!("{what}: {:.2?}", begun.elapsed());
+    eprintln!("{what}: {:.2?}", started.elapsed());
     done
 }
 

@@ -1,7 +1,7 @@
 //! Stores on servers, read through the local caches: every answer must be the store's own, while other processes change
 //! the store and after the cache's files are damaged.
 
-use crate::support::{Told, rows};
+use crate::support::{Warnings, rows};
 use atsdb::{Database, OpenOptions, PageCacheFolder, PageCacheStats};
 use atsdb_testkit::sample::Random;
 use atsdb_testkit::server::{self, Kind, TestServer};
@@ -105,7 +105,7 @@ struct Changer {
 impl Changer {
     fn start(url: &str, seed: u64) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["page_cache::changes_when_told", "--exact", "--nocapture", "--test-threads=1"]);
+        command.args(["page_cache::changes_on_request", "--exact", "--nocapture", "--test-threads=1"]);
         command.env("ATSDB_TEST_URL", url).env("ATSDB_TEST_SEED", seed.to_string());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let answers = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -129,7 +129,7 @@ impl Drop for Changer {
 /// The work of that process. Does nothing when it runs as an ordinary test.
 #[test]
 #[allow(clippy::print_stdout, reason = "its answers")]
-fn changes_when_told() {
+fn changes_on_request() {
     let (Ok(url), Ok(seed)) = (std::env::var("ATSDB_TEST_URL"), std::env::var("ATSDB_TEST_SEED")) else { return };
     let db = uncached(&url);
     let mut random = Random::new(seed.parse().unwrap());
@@ -316,7 +316,7 @@ fn a_store_that_was_restored_shows_no_page_of_before() {
 }
 
 #[test]
-fn the_cache_is_where_the_url_or_the_program_says_and_a_bad_one_is_told() {
+fn the_cache_is_where_the_url_or_the_program_says_and_a_bad_one_is_reported() {
     let Some(server) = server::shared(Kind::Postgres) else { return };
     let (url, folder) = (server.database(), tempfile::tempdir().unwrap());
     let at = |name: &str| folder.path().join(name);
@@ -332,9 +332,9 @@ fn the_cache_is_where_the_url_or_the_program_says_and_a_bad_one_is_told() {
         assert!(OpenOptions::new().open(&format!("{url}?{bad}")).is_err(), "{bad}");
     }
     std::fs::write(at("file"), "").unwrap();
-    let told = Told::default();
-    let db = options(PageCacheFolder::At(at("file"))).on_warning(told.keep()).open(&url).unwrap();
+    let warnings = Warnings::default();
+    let db = options(PageCacheFolder::At(at("file"))).on_warning(warnings.keep()).open(&url).unwrap();
     create(&db);
-    assert_eq!(told.all().len(), 1, "{:?}", told.all());
+    assert_eq!(warnings.all().len(), 1, "{:?}", warnings.all());
     assert!(OpenOptions::new().open("memory:").unwrap().engine().page_cache().is_none());
 }

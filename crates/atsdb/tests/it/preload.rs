@@ -126,7 +126,7 @@ fn the_bound_holds_and_the_latest_are_held() {
 }
 
 #[test]
-fn it_is_declared_shown_and_changed() {
+fn preload_is_declared_shown_and_changed() {
     let db = atsdb::open("memory:").unwrap();
     create(&db);
     let shown = || {

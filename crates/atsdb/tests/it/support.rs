@@ -67,12 +67,12 @@ impl Acknowledged {
 
 /// The warnings of a store.
 #[derive(Clone, Default)]
-pub(crate) struct Told(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
+pub(crate) struct Warnings(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
 
-impl Told {
+impl Warnings {
     pub(crate) fn keep(&self) -> impl Fn(&str) + Send + Sync + 'static {
-        let told = std::sync::Arc::clone(&self.0);
-        move |text| told.lock().unwrap().push(text.to_owned())
+        let texts = std::sync::Arc::clone(&self.0);
+        move |text| texts.lock().unwrap().push(text.to_owned())
     }
 
     pub(crate) fn all(&self) -> Vec<String> {

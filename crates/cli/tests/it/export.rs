@@ -18,7 +18,7 @@ fn the_ending_chooses_the_format_and_every_file_comes_back() {
 }
 
 #[test]
-fn stdout_is_csv_where_nothing_is_said() {
+fn stdout_is_csv_by_default() {
     let case = Case::new().with_store();
     let text = case.run(&["export", "a.db", "readings"]).well().text();
     assert_eq!((text.lines().count(), text.lines().next()), (4, Some("time,sensor,value,count,good")));

@@ -9,7 +9,7 @@ fn shown(format: &str) -> String {
 }
 
 #[test]
-fn csv_tells_null_from_empty_text_and_quotes_what_it_must() {
+fn csv_distinguishes_null_from_empty_text_and_quotes_where_needed() {
     let expected = "\
 time,sensor,value,count,good
 2024-03-01T00:00:00Z,a,0.1,9223372036854775807,true
@@ -52,7 +52,7 @@ fn table_aligns_and_is_the_default_in_a_pipe() {
 }
 
 #[test]
-fn a_plan_stands_in_a_table_line_by_line() {
+fn a_plan_is_a_table_of_lines() {
     let text = Case::new().run(&["sql", "memory:", "EXPLAIN SELECT 1 AS a"]).well().text();
     assert!(!text.contains("\\n") && text.lines().count() > 4, "{text}");
 }

@@ -68,7 +68,7 @@ fn a_long_query_stops_with_130() {
 }
 
 #[test]
-fn a_signal_that_was_to_be_passed_over_is_and_others_end_it() {
+fn ignored_signals_stay_ignored_and_others_end_the_program() {
     for (ignored, listened, ends_it) in
         [("HUP", INT | TERM, "-TERM"), ("INT", HUP | TERM, "-HUP"), ("HUP,INT", TERM, "-TERM")]
     {

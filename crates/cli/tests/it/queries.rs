@@ -73,7 +73,7 @@ fn files_are_tables_of_a_query() {
 }
 
 #[test]
-fn what_is_no_format_is_refused() {
+fn unknown_formats_are_refused() {
     let case = Case::new();
     case.run(&["sql", "SELECT 1", "-o", "x.xlsx"]).failed(1, &["x.xlsx", "spreadsheets open .csv"]);
     assert!(case.names().is_empty());

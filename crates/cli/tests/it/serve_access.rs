@@ -55,7 +55,7 @@ impl Drop for Served {
 }
 
 #[test]
-fn users_that_the_program_changes_are_followed() {
+fn changes_to_users_take_effect_in_a_running_server() {
     let case = Case::new();
     case.run(&["user", "add", "air.db", "anna", "--role", "read", "--no-password"]).well();
     let token = case.run(&["user", "token", "air.db", "anna"]).well().text();
@@ -116,7 +116,7 @@ fn sighup_swaps_the_certificate() {
 }
 
 #[test]
-fn other_machines_are_let_in_with_users_and_tls_alone() {
+fn other_machines_need_users_and_tls() {
     let case = Case::new();
     if !certificate(&case, "first.crt") {
         return;

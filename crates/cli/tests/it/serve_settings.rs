@@ -74,7 +74,7 @@ impl Drop for Served {
 const SLOW: &str = "SELECT count(*) FROM generate_series(1, 3000000) AS g(i) WHERE i % 7 = 3 AND 'hush' <> 'x'";
 
 #[test]
-fn a_flag_goes_before_the_environment_and_that_before_the_file() {
+fn flags_override_the_environment_which_overrides_the_file() {
     let case = Case::new();
     case.write("air.toml", "# of the tests\nurl = \"file.db\"\nlog-level = 'info'\nlog = \"json\" # lines\n");
     let config = ["--config", "air.toml"];
@@ -114,7 +114,7 @@ fn a_wrong_setting_is_named() {
 }
 
 #[test]
-fn the_log_tells_what_happened_and_no_secret() {
+fn the_log_says_what_happened_and_no_secret() {
     let case = Case::new();
     let mut add = case.command(&["user", "add", "air.db", "anna", "--role", "admin"]);
     assert!(add.env("ATSDB_USER_PASSWORD", "hush").stdin(Stdio::null()).status().unwrap().success());

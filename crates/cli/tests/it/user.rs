@@ -48,7 +48,7 @@ fn a_backup_has_the_users() {
 }
 
 #[test]
-fn what_cannot_be_is_named() {
+fn impossible_requests_are_named() {
     let case = Case::new();
     case.run(&["user", "list", "air.db"]).failed(2, &["air.db"]);
     case.run(&["user", "drop", "air.db", "anna"]).failed(2, &["air.db"]);

@@ -282,7 +282,7 @@ fn a_row_may_come_between_any_two_calls() {
 }
 
 #[test]
-fn what_was_begun_before_the_key_is_not_stored_unchecked() {
+fn batches_begun_before_the_key_are_not_stored_unchecked() {
     let (_folder, engines) = engines();
     for engine in engines {
         let other = support::engine(Arc::clone(engine.store()), atsdb_engine::SystemEnvironment);

@@ -306,7 +306,7 @@ fn a_string_written_through_an_older_definition_is_that_string() {
 }
 
 #[test]
-fn an_older_definition_is_no_way_to_read() {
+fn an_older_definition_cannot_be_used_to_read() {
     let (_folder, engines) = engines();
     for engine in engines {
         let stale = engine.create_table(&readings()).unwrap();
@@ -317,7 +317,7 @@ fn an_older_definition_is_no_way_to_read() {
 }
 
 #[test]
-fn a_transaction_does_not_redefine_what_somebody_else_redefined() {
+fn a_transaction_does_not_redefine_a_table_that_was_redefined_meanwhile() {
     let (_folder, engines) = engines();
     for engine in engines {
         let stale = engine.create_table(&readings()).unwrap();

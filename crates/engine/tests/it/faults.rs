@@ -392,7 +392,7 @@ fn an_appender_whose_dictionary_was_full_once_goes_on_with_strings_that_are_ther
 
 /// Rows that were accepted before a failed append are not stored with later rows.
 #[test]
-fn after_rows_were_lost_an_appender_takes_none_until_a_flush_has_said_so() {
+fn after_rows_were_lost_an_appender_refuses_rows_until_a_flush_reports_it() {
     let (engine, faults) = faulty(Fails::Before);
     let table = engine.create_table(&readings()).unwrap();
     let mut appender = engine.appender(&table);
@@ -407,7 +407,7 @@ fn after_rows_were_lost_an_appender_takes_none_until_a_flush_has_said_so() {
 }
 
 #[test]
-fn verify_calls_nothing_damaged_that_could_not_be_looked_at_whichever_call_fails() {
+fn verify_reports_no_damage_where_reading_failed_whichever_call_fails() {
     with_each_call_failing(|engine, faults, label| {
         {
             let _pause = faults.pause();

@@ -153,11 +153,11 @@ proptest! {
     fn groups_are_those_of_a_model(parts in vec(rows(), 1..5), has_bounds: bool) {
         let all: Vec<Row> = parts.concat();
         let bounds = |column| has_bounds.then(|| bounds_of(&all, column));
-        let none = Groups::new(&schema(), &keys(), &measures(), bounds).unwrap();
-        let mut merged = none.clone();
+        let without_rows = Groups::new(&schema(), &keys(), &measures(), bounds).unwrap();
+        let mut merged = without_rows.clone();
         for part in &parts {
             // The values of a sliced array do not begin where its buffers do.
-            let mut groups = none.clone();
+            let mut groups = without_rows.clone();
             let whole = batch(part);
             for start in (0..part.len()).step_by(100) {
                 groups.add(&whole.slice(start, 100.min(part.len() - start))).unwrap();
@@ -223,7 +223,7 @@ fn without_keys_all_rows_are_one_group_even_if_there_are_none() {
 }
 
 #[test]
-fn what_is_not_grouped_by_integers_is_not_taken() {
+fn keys_that_are_not_integers_are_refused() {
     let value = GroupKey::Values { column: 5 };
     assert!(Groups::new(&schema(), &[value], &[], |_| None).is_none());
     let nullable = GroupKey::Bucket { column: 3, bucket_of: Arc::new(hour_of) };

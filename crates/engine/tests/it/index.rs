@@ -101,7 +101,7 @@ fn a_single_time_is_asked_for_too() {
 }
 
 #[test]
-fn an_index_is_built_over_what_is_there_and_gone_with_its_definition() {
+fn an_index_is_built_over_existing_rows_and_dropped_with_its_definition() {
     let (_folder, engines) = engines();
     for engine in engines {
         let mut table = engine.create_table(&readings()).unwrap();
@@ -216,7 +216,7 @@ fn a_damaged_filter_is_an_error_and_never_a_wrong_answer() {
 }
 
 #[test]
-fn a_damaged_chunk_is_told_and_the_others_are_built() {
+fn a_damaged_chunk_is_reported_and_the_others_are_built() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");
     let build = engine(sqlite(&path), SystemEnvironment);

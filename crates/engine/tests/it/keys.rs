@@ -195,7 +195,7 @@ fn an_index_of_keys_knows_those_of_chunks_to_their_bounds_and_its_own() {
 }
 
 #[test]
-fn who_has_the_keys_of_new_rows_is_found_in_every_chunk() {
+fn rows_that_have_the_keys_of_new_rows_are_found_in_every_chunk() {
     let (_folder, engines) = engines();
     for engine in engines {
         let table = engine.create_table(&keyed(&[&["sensor", "time"]])).unwrap();
@@ -216,7 +216,7 @@ fn who_has_the_keys_of_new_rows_is_found_in_every_chunk() {
 }
 
 #[test]
-fn of_many_that_insert_the_same_keys_exactly_one_wins_each() {
+fn of_many_inserts_of_the_same_keys_exactly_one_wins_each() {
     const KEYS: i64 = 40;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");

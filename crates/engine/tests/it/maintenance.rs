@@ -42,7 +42,7 @@ fn is_sealed_within(engine: &Engine, seconds: u64) -> bool {
 }
 
 #[test]
-fn what_an_open_transaction_may_replace_is_not_sealed_by_itself() {
+fn chunks_that_an_open_transaction_may_replace_are_not_sealed_in_the_background() {
     let folder = tempfile::tempdir().unwrap();
     let options = EngineOptions { maintenance: true, ..Default::default() };
     let engine = Engine::new(sqlite(&folder.path().join("t.db")), options).unwrap();
@@ -140,7 +140,7 @@ fn one_late_row_does_not_rewrite_a_large_slice() {
 }
 
 #[test]
-fn a_dropped_table_and_a_given_up_batch_leave_the_file_as_small_as_before() {
+fn a_dropped_table_and_an_abandoned_batch_leave_the_file_as_small_as_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");
     let engine = engine(sqlite(&path), SystemEnvironment);

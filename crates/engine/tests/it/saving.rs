@@ -48,8 +48,8 @@ fn delete(engine: &Engine, table: &Table, ids: std::ops::Range<i32>) {
     let state = batch.snapshot().unwrap().resident(table).unwrap();
     let keys: ArrayRef = Arc::new(Int32Array::from_iter_values(ids));
     let found = state.find(0, &RowKeys::new(&[keys]).unwrap());
-    let gone: Vec<(u32, u32)> = found.parts.iter().copied().zip(found.rows.iter().copied()).collect();
-    batch.change_resident(table, &state, gone, Vec::new()).unwrap();
+    let removed: Vec<(u32, u32)> = found.parts.iter().copied().zip(found.rows.iter().copied()).collect();
+    batch.change_resident(table, &state, removed, Vec::new()).unwrap();
     batch.commit().unwrap();
 }
 
@@ -300,7 +300,7 @@ fn rows_that_two_processes_save_at_once_are_those_of_one() {
 }
 
 #[test]
-fn a_table_that_goes_takes_its_saved_rows_along() {
+fn a_dropped_table_takes_its_saved_rows_along() {
     let folder = tempfile::tempdir().unwrap();
     let store = sqlite(&folder.path().join("t.db"));
     let first = engine(store, SystemEnvironment);
@@ -333,7 +333,7 @@ fn rows_of_another_store_can_be_saved_in_one() {
 }
 
 #[test]
-fn who_has_the_keys_of_new_rows_is_found_in_every_part() {
+fn rows_that_have_the_keys_of_new_rows_are_found_in_every_part() {
     let engine = engine(Arc::new(MemoryStore::new([7; 16])), SystemEnvironment);
     let table = engine.create_table(&things()).unwrap();
     append(&engine, &table, 0..1_000);

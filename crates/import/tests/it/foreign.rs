@@ -26,7 +26,7 @@ fn foreign_formats_are_refused_with_what_to_do() {
         let error = imported(name, content).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         assert!(error.to_string().contains(name) && error.to_string().contains(wanted), "{error}");
-        assert!(error.hint().is_some_and(|told| told.contains(hint)), "{error:?}");
+        assert!(error.hint().is_some_and(|shown| shown.contains(hint)), "{error:?}");
     }
     let asked = Options { format: Some(Format::Csv), ..Options::default() };
     let columns = run(vec![text("w.csv", "a b=c\nd e=f\n")], &asked, None).unwrap().columns();

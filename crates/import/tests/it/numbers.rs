@@ -46,7 +46,7 @@ fn a_telephone_number_keeps_its_plus() {
 }
 
 #[test]
-fn digits_that_a_double_does_not_keep_are_told() {
+fn digits_that_a_double_does_not_keep_are_reported() {
     let imported = csv("a,b\n0.1234567890123456789,0.1\n2.5,0.12345678901234567\n1.0000000000000000001,0.5\n");
     let notes = imported.report.notes.join("\n");
     assert!(notes.contains("column a: 2 values of more than 17 digits rounded to DOUBLE"), "{notes}");

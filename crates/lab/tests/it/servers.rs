@@ -86,7 +86,7 @@ fn a_killed_lab_leaves_no_server_and_no_files() {
 }
 
 #[test]
-fn a_server_stops_when_it_is_let_go_of_and_a_dead_one_is_started_anew() {
+fn a_server_stops_when_dropped_and_a_dead_one_is_restarted() {
     for kind in STARTED_BY_THE_LAB {
         let folder = folder();
         let mut servers = servers(folder.path(), &ServerUrls::default(), false);
@@ -146,7 +146,7 @@ fn execute(address: &ServerAddress, database: &str, statement: &str) {
 }
 
 #[test]
-fn a_database_that_is_not_empty_is_refused_unless_told() {
+fn a_database_that_is_not_empty_is_refused_unless_overwriting() {
     for (kind, always) in [(ServerKind::Mariadb, "mysql"), (ServerKind::Postgres, "postgres")] {
         let folder = folder();
         let mut own = servers(folder.path(), &ServerUrls::default(), false);
@@ -168,7 +168,7 @@ fn a_database_that_is_not_empty_is_refused_unless_told() {
         let refused = servers(folder.path(), &urls, false).address(kind).expect_err("a left one").to_string();
         assert!(refused.contains("mine_lab_1_narrow already"), "{refused}");
         execute(&server, "mine", "CREATE TABLE dear (i INT)");
-        servers(folder.path(), &urls, true).address(kind).expect("told to");
+        servers(folder.path(), &urls, true).address(kind).expect("overwriting is allowed");
         execute(&server, "mine", "INSERT INTO dear VALUES (1)");
         execute(&server, always, "CREATE DATABASE mine_lab_1_narrow");
 

@@ -30,7 +30,7 @@ fn encryption_that_a_socket_does_not_have_is_refused_where_it_is_asked_for() {
 /// Many long strings are sent in several statements. If one does not fit into a statement, the error names the setting
 /// to change.
 #[test]
-fn a_string_that_the_server_does_not_take_is_told_with_the_setting() {
+fn a_string_that_the_server_refuses_is_reported_with_the_setting() {
     const STRING_BYTES: usize = 300_000;
     let Some(server) = TestServer::start_with(Kind::Mariadb, &["--max-allowed-packet=1M"]) else { return };
     let store = open(&server.database()).unwrap();
@@ -70,7 +70,7 @@ fn a_server_that_is_read_only_is_not_written_while_there_is_another() {
 
 /// With a binary log, that log decides after a crash what was committed.
 #[test]
-fn a_binary_log_that_is_not_written_through_is_told() {
+fn a_binary_log_that_is_not_synced_is_reported() {
     const LOGGED: [&str; 2] = ["--log-bin=log", "--innodb-flush-log-at-trx-commit=1"];
     for (sync_binlog, survives) in [("0", Durability::Normal), ("1", Durability::Full)] {
         let sync = format!("--sync-binlog={sync_binlog}");

@@ -12,7 +12,7 @@ const BYTES_MAX: u64 = 64 << 20;
 fn pages_come_back_after_a_restart_and_holes_do_not() {
     let folder = tempfile::tempdir().unwrap();
     let places = places(&[20, 5_000, 70_000, 300]);
-    let (cache, told) = open(folder.path(), BYTES_MAX);
+    let (cache, warnings) = open(folder.path(), BYTES_MAX);
     assert_eq!(found(&cache, 1, &places), [false; 4]);
     keep(&cache, 1, &[places[0], places[2]]);
     drop(cache);
@@ -24,7 +24,7 @@ fn pages_come_back_after_a_restart_and_holes_do_not() {
     let stats = cache.stats();
     assert_eq!((stats.hits, stats.misses, stats.damaged, stats.bytes_max), (5, 3, 0, BYTES_MAX));
     assert!(stats.bytes >= 75_020 && stats.bytes < 100_000, "{stats:?}");
-    assert_eq!(told.all(), [""; 0]);
+    assert_eq!(warnings.all(), [""; 0]);
     // The four pages that were read before the restart were misses.
     assert_eq!((stats.hits_ever, stats.misses_ever), (5, 7));
     std::fs::write(cache.store_folder().join("counts"), [0xff; 200]).unwrap();

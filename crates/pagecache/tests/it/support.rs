@@ -9,25 +9,25 @@ pub(crate) const URL: &str = "postgresql://me@host/air";
 pub(crate) const UID: [u8; 16] = [7; 16];
 
 #[derive(Clone, Default)]
-pub(crate) struct Told(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Warnings(Arc<Mutex<Vec<String>>>);
 
-impl Told {
+impl Warnings {
     pub(crate) fn all(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
-pub(crate) fn try_open(folder: &Path, bytes_max: u64, uid: [u8; 16]) -> (Option<PageCache>, Told) {
-    let told = Told::default();
-    let keep = Arc::clone(&told.0);
+pub(crate) fn try_open(folder: &Path, bytes_max: u64, uid: [u8; 16]) -> (Option<PageCache>, Warnings) {
+    let warnings = Warnings::default();
+    let keep = Arc::clone(&warnings.0);
     let on_warning = Arc::new(move |text: &str| keep.lock().unwrap().push(text.to_owned()));
     let options = PageCacheOptions { folder: folder.to_owned(), bytes_max, on_warning };
-    (PageCache::open(&options, URL, uid), told)
+    (PageCache::open(&options, URL, uid), warnings)
 }
 
-pub(crate) fn open(folder: &Path, bytes_max: u64) -> (PageCache, Told) {
-    let (cache, told) = try_open(folder, bytes_max, UID);
-    (cache.unwrap(), told)
+pub(crate) fn open(folder: &Path, bytes_max: u64) -> (PageCache, Warnings) {
+    let (cache, warnings) = try_open(folder, bytes_max, UID);
+    (cache.unwrap(), warnings)
 }
 
 pub(crate) fn file(number: u64) -> PageFile {

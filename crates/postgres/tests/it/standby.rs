@@ -42,15 +42,15 @@ fn a_standby_that_is_named_first_is_neither_written_nor_read_while_there_is_a_pr
     {
         std::thread::sleep(Duration::from_millis(20));
     }
-    let is_told = |url: &str| {
-        let (send, told) = mpsc::channel();
+    let has_notice = |url: &str| {
+        let (send, notices) = mpsc::channel();
         let send = Mutex::new(send);
         let on_notice = OnNotice(Arc::new(move |text: &str| drop(send.lock().unwrap().send(text.to_owned()))));
         let options = ServerOptions { read_only: true, on_notice: Some(on_notice), ..ServerOptions::default() };
         drop((PostgresStore::open(url, None, &options).unwrap(), options));
-        told.iter().any(|text| text.contains("is a standby"))
+        notices.iter().any(|text| text.contains("is a standby"))
     };
-    assert!(is_told(&at_standby) && !is_told(&url));
+    assert!(has_notice(&at_standby) && !has_notice(&url));
     let error = open(&at_standby).expect_err("it takes no writes");
     assert_eq!(error.kind(), ErrorKind::ReadOnly, "{error}");
     assert!(error.to_string().contains("standby") && error.hint().unwrap().contains("primary"), "{error:?}");

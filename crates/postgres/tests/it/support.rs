@@ -27,10 +27,10 @@ fn open_as(url: &str, read_only: bool) -> Result<Box<dyn Store>> {
 }
 
 fn open_with(url: &str, limits: Limits) -> Result<Box<dyn Store>> {
-    let on_notice = limits.told.map(|told| {
-        let told = Mutex::new(told);
+    let on_notice = limits.notices.map(|notices| {
+        let notices = Mutex::new(notices);
         // The receiver may have been dropped.
-        OnNotice(Arc::new(move |text: &str| drop(told.lock().unwrap().send(text.to_owned()))))
+        OnNotice(Arc::new(move |text: &str| drop(notices.lock().unwrap().send(text.to_owned()))))
     });
     let (busy_timeout, answer_timeout) = (limits.busy, limits.answer);
     let options = ServerOptions { busy_timeout, answer_timeout, on_notice, ..ServerOptions::default() };

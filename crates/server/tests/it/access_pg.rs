@@ -162,7 +162,7 @@ fn answer(served: &Served, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn who_does_not_exist_looks_as_who_does() {
+fn unknown_users_look_like_existing_ones() {
     let served = served();
     let salt = |user: &str| {
         let found = answer(&served, &[startup(user), initial("SCRAM-SHA-256", b"n,,n=,r=abc")].concat());

@@ -66,7 +66,7 @@ fn a_small_body_that_grows_large_is_refused() {
 }
 
 #[test]
-fn who_finds_no_room_is_told_to_retry() {
+fn clients_without_room_are_asked_to_retry() {
     let server = server_with(IngestOptions { bytes_in_flight_max: 32 << 10, ..small() });
     // Ten clients use up all of the room: they have sent much and do not finish.
     let held: Vec<_> = (0..10)

@@ -86,8 +86,8 @@ impl Database {
     }
 
     /// The time before which expired rows of a table may have been dropped.
-    pub(crate) fn gone_before(&self, table: u64) -> i64 {
-        self.rollups_of(table).map(RollupModel::lets_go_before).min().unwrap_or(i64::MAX)
+    pub(crate) fn dropped_before(&self, table: u64) -> i64 {
+        self.rollups_of(table).map(RollupModel::allows_drop_before).min().unwrap_or(i64::MAX)
     }
 
     /// Appends rows one after the other. Either all are appended, or none with an error.
@@ -103,7 +103,7 @@ impl Database {
         }
         let mut new = table.clone();
         for cells in rows {
-            let mut row = Row { id: number(), cells: cells.clone(), may_be_gone: false };
+            let mut row = Row { id: number(), cells: cells.clone(), may_be_dropped: false };
             let unique = new.definition.unique.clone();
             let is_there = |other: &Row| {
                 unique.iter().any(|unique| {
@@ -142,7 +142,7 @@ impl Database {
     pub(crate) fn upsert(&mut self, uid: u64, cells: &BTreeMap<u16, Option<i64>>) -> Result<(), NotAppended> {
         let table = self.by_uid_mut(uid).ok_or(NotAppended)?;
         let unique = table.definition.unique.first().ok_or(NotAppended)?.clone();
-        let row = Row { id: number(), cells: cells.clone(), may_be_gone: false };
+        let row = Row { id: number(), cells: cells.clone(), may_be_dropped: false };
         let key = table.key(&row, &unique);
         let holder =
             key.and_then(|key| table.rows.iter().position(|other| table.key(other, &unique).as_ref() == Some(&key)));
@@ -187,7 +187,7 @@ impl Database {
             let cutoff = retention.cutoff(now_ms, time.unit);
             let has_expired =
                 |row: &Row| row.cells.get(&time.column.0).copied().flatten().is_some_and(|at| at < cutoff);
-            table.rows.iter_mut().filter(|row| has_expired(row)).for_each(|row| row.may_be_gone = true);
+            table.rows.iter_mut().filter(|row| has_expired(row)).for_each(|row| row.may_be_dropped = true);
         }
     }
 
@@ -208,7 +208,7 @@ impl Database {
                 return false;
             }
         }
-        let limits: Vec<i64> = self.tables.iter().map(|table| self.gone_before(table.uid)).collect();
+        let limits: Vec<i64> = self.tables.iter().map(|table| self.dropped_before(table.uid)).collect();
         let mut tables = self.tables.iter_mut().zip(limits);
         tables
             .all(|(table, limit)| seen.tables.get(&table.definition.name).is_some_and(|seen| table.agrees(seen, limit)))
@@ -231,7 +231,7 @@ impl Database {
         let mut lines = Vec::new();
         for table in &self.tables {
             let columns: Vec<&str> = table.definition.columns.iter().map(|column| column.name.as_str()).collect();
-            let mut rows: Vec<_> = table.rows.iter().map(|row| (table.values(row), row.may_be_gone)).collect();
+            let mut rows: Vec<_> = table.rows.iter().map(|row| (table.values(row), row.may_be_dropped)).collect();
             rows.sort();
             let rows = rows.iter().map(|(row, may)| format!("\n    {row:?}{}", if *may { " may be gone" } else { "" }));
             let rows: String = rows.collect();

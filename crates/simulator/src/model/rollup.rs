@@ -89,7 +89,7 @@ impl RollupModel {
     }
 
     /// The time before which rows of the source may be dropped.
-    pub(crate) fn lets_go_before(&self) -> i64 {
+    pub(crate) fn allows_drop_before(&self) -> i64 {
         self.closed_before.unwrap_or(i64::MIN)
     }
 

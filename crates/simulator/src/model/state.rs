@@ -304,12 +304,12 @@ impl Model {
         match (action, answer) {
             (Action::Read { session, table }, Some(Answer::Table(seen))) => {
                 let mut view = self.view(*session);
-                let limit = view.table(table_name(*table)).map_or(i64::MAX, |table| view.gone_before(table.uid));
+                let limit = view.table(table_name(*table)).map_or(i64::MAX, |table| view.dropped_before(table.uid));
                 view.table_mut(table_name(*table)).is_some_and(|table| table.agrees(seen, limit))
             }
             (Action::Read { session, table }, Some(Answer::Rows(names, rows))) => {
                 let mut view = self.view(*session);
-                let limit = view.table(table_name(*table)).map_or(i64::MAX, |table| view.gone_before(table.uid));
+                let limit = view.table(table_name(*table)).map_or(i64::MAX, |table| view.dropped_before(table.uid));
                 let table = view.table_mut(table_name(*table));
                 table.is_some_and(|table| table.has_names(names) && table.has_rows(rows, limit))
             }

@@ -12,7 +12,7 @@ pub(crate) struct Row {
     pub(crate) id: u64,
     pub(crate) cells: BTreeMap<u16, Option<i64>>,
     /// Whether it has expired, and may have been dropped.
-    pub(crate) may_be_gone: bool,
+    pub(crate) may_be_dropped: bool,
 }
 
 /// A table.
@@ -78,9 +78,9 @@ impl TableModel {
     }
 
     /// Returns whether the rows read match this table. It also decides which expired rows have been dropped: those
-    /// before `gone_before`.
-    pub(crate) fn agrees(&mut self, seen: &SeenTable, gone_before: i64) -> bool {
-        is_same(&self.definition, &seen.definition) && self.has_rows(&seen.rows, gone_before)
+    /// before `dropped_before`.
+    pub(crate) fn agrees(&mut self, seen: &SeenTable, dropped_before: i64) -> bool {
+        is_same(&self.definition, &seen.definition) && self.has_rows(&seen.rows, dropped_before)
     }
 
     pub(crate) fn has_names(&self, names: &[String]) -> bool {
@@ -88,23 +88,23 @@ impl TableModel {
     }
 
     /// Returns whether these are its rows.
-    pub(crate) fn has_rows(&mut self, rows: &[Vec<Option<i64>>], gone_before: i64) -> bool {
+    pub(crate) fn has_rows(&mut self, rows: &[Vec<Option<i64>>], dropped_before: i64) -> bool {
         let time = self.definition.columns.iter().position(|column| kind(column) == Kind::Time);
-        let may_be_gone = |row: &Row, values: &[Option<i64>]| {
-            row.may_be_gone && time.is_some_and(|time| values[time] < Some(gone_before))
+        let may_be_dropped = |row: &Row, values: &[Option<i64>]| {
+            row.may_be_dropped && time.is_some_and(|time| values[time] < Some(dropped_before))
         };
         let shown = |row: &Row| {
             let values = self.values(row);
-            (values.clone(), may_be_gone(row, &values), row.id)
+            (values.clone(), may_be_dropped(row, &values), row.id)
         };
         let mut own: Vec<(Vec<Option<i64>>, bool, u64)> = self.rows.iter().map(shown).collect();
         // Among equal rows, those that must exist come first.
         own.sort();
         let (mut found, mut gone) = (rows.iter().peekable(), Vec::new());
-        for (values, may_be_gone, id) in &own {
+        for (values, may_be_dropped, id) in &own {
             if found.peek() == Some(&values) {
                 found.next();
-            } else if *may_be_gone {
+            } else if *may_be_dropped {
                 gone.push(*id);
             } else {
                 return false;
@@ -114,7 +114,7 @@ impl TableModel {
             return false;
         }
         self.rows.retain(|row| !gone.contains(&row.id));
-        self.rows.iter_mut().for_each(|row| row.may_be_gone = false);
+        self.rows.iter_mut().for_each(|row| row.may_be_dropped = false);
         true
     }
 

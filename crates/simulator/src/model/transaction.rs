@@ -130,7 +130,7 @@ impl Transaction {
             next.looked = Some(looked);
         }
         let Some(looked) = &mut next.looked else { return Vec::new() };
-        may_conflict |= is_sql && looked.has_rows_on_their_way(database);
+        may_conflict |= is_sql && looked.has_rows_to_be_refused(database);
         let mut ends = match action {
             Action::Mark { mark, .. } => {
                 next.marks.push((*mark, Vec::new(), Some(looked.clone())));
@@ -146,7 +146,7 @@ impl Transaction {
             _ => {
                 // A table that the transaction created can be altered only while it is empty and was created after all
                 // savepoints.
-                may_conflict |= looked.is_own_table(action) || looked.needs_what_is_gone(action, database);
+                may_conflict |= looked.is_own_table(action) || looked.needs_dropped_dictionaries(action, database);
                 let additions = looked.additions.clone();
                 looked.note_additions(action);
                 match change(&mut looked.view, action, &mut looked.touched) {
@@ -248,7 +248,7 @@ impl Looked {
 
     /// Returns whether a later statement may report that inserted rows are refused, because others have dropped or
     /// changed their table.
-    fn has_rows_on_their_way(&self, present: &Database) -> bool {
+    fn has_rows_to_be_refused(&self, present: &Database) -> bool {
         self.view.tables.iter().any(|table| {
             let Some(base) = self.base.by_uid(table.uid) else { return false };
             let has_changed = present.by_uid(table.uid).is_none_or(|now| now.defined != base.defined);
@@ -258,7 +258,7 @@ impl Looked {
 
     /// Returns whether an action needs the dictionaries of a table that another session has dropped, for the
     /// transaction's own rows.
-    fn needs_what_is_gone(&self, action: &Action, present: &Database) -> bool {
+    fn needs_dropped_dictionaries(&self, action: &Action, present: &Database) -> bool {
         if let Action::ReadRollup { rollup, .. } = action {
             let rollup = self.view.rollup(rollup_name(*rollup));
             return rollup.is_some_and(|rollup| present.by_uid(rollup.source).is_none());

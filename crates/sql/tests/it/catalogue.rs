@@ -35,7 +35,7 @@ fn readings() -> TableDefinition {
 }
 
 #[test]
-fn keys_indexes_and_defaults_are_told() {
+fn keys_indexes_and_defaults_are_listed() {
     let (session, _directory) = session("sqlite");
     session.engine().create_table(&readings()).unwrap();
     assert_eq!(

@@ -70,7 +70,7 @@ fn every_row_that_is_meant_changes_and_no_other() {
 }
 
 #[test]
-fn a_transaction_sees_its_changes_and_takes_them_back() {
+fn a_transaction_sees_its_changes_and_rolls_them_back() {
     for store in STORES {
         let (session, _directory) = session(store);
         fill(&session);
@@ -140,7 +140,7 @@ fn done_or_declared(session: &Session, sql: &str) {
 }
 
 #[test]
-fn of_two_transactions_that_change_the_same_rows_one_is_given_back() {
+fn of_two_transactions_that_change_the_same_rows_one_has_a_conflict() {
     for store in STORES {
         let (one, _directory) = session(store);
         let two = Session::new(one.engine().clone(), SessionOptions::default()).unwrap();

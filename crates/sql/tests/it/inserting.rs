@@ -182,7 +182,7 @@ fn a_statement_that_is_refused_leaves_nothing_of_itself() {
 }
 
 #[test]
-fn the_string_that_is_one_too_many_is_told_of_its_statement() {
+fn the_string_that_is_one_too_many_is_reported_by_its_statement() {
     let (session, _directory) = session("memory");
     run(&session, "CREATE TABLE t (tag TEXT, n INT) WITH (map = 'tag:u8')").unwrap();
     run(&session, "INSERT INTO t VALUES ('tag 0', 0), ('tag 1', 1)").unwrap();

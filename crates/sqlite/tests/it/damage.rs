@@ -48,7 +48,7 @@ fn verify_names_what_contradicts() {
 }
 
 #[test]
-fn a_missing_page_is_told_by_its_chunk_and_column_and_stays_local() {
+fn a_missing_page_is_reported_with_its_chunk_and_column_and_stays_local() {
     let scratch = Scratch::new();
     let path = sample(&scratch);
     rusqlite::Connection::open(&path).unwrap().execute("DELETE FROM atsdb_page WHERE id = (2 << 16) | 1", []).unwrap();
@@ -99,7 +99,7 @@ fn bytes_overwritten_anywhere_never_panic() {
 }
 
 #[test]
-fn a_cut_file_is_told() {
+fn a_truncated_file_is_reported() {
     let scratch = Scratch::new();
     let path = sample(&scratch);
     let bytes = std::fs::read(&path).unwrap();

@@ -51,7 +51,7 @@ const KINDS: [(&str, i32, u64); 15] = [
 ];
 
 #[test]
-fn a_call_that_fails_is_told_and_nothing_is_lost() {
+fn a_failing_call_is_reported_and_nothing_is_lost() {
     let faults = std::env::var("ATSDB_TEST_FAULTS").map_or(FAULTS, |faults| faults.parse().unwrap());
     let scratch = scratch();
     let Some(recorder) = Recorder::build(scratch.path()) else { return };
@@ -115,7 +115,7 @@ fn a_store_is_opened_until_it_opens() {
     let store = loop {
         match SqliteStore::open(&path, &SqliteOptions::default()) {
             Ok(store) => break store,
-            Err(error) => require_told(&error, &mut tries),
+            Err(error) => require_reported(&error, &mut tries),
         }
     };
     let mode =
@@ -126,7 +126,7 @@ fn a_store_is_opened_until_it_opens() {
 
 /// The next process that opens the store does not know of the failed sync, and appends to the same files.
 #[test]
-fn what_a_failed_sync_did_not_make_durable_is_so_before_anything_is_acknowledged() {
+fn data_of_a_failed_sync_is_made_durable_before_anything_is_acknowledged() {
     let scratch = scratch();
     let Some(recorder) = Recorder::build(scratch.path()) else { return };
     for (layout, first) in (0..LAYOUTS.len()).flat_map(|layout| (1..20).map(move |first| (layout, first))) {
@@ -166,7 +166,7 @@ fn chunks_are_added_and_after_an_error_the_store_is_reopened() {
     let mut tries = 0;
     let mut until_done = |work: &mut dyn FnMut(&mut Subject) -> Result<()>| {
         while let Err(error) = work(&mut subject) {
-            require_told(&error, &mut tries);
+            require_reported(&error, &mut tries);
             subject.store = None;
         }
     };
@@ -198,7 +198,7 @@ fn a_writer_that_meets_faults() {
     for (position, action) in actions.iter().enumerate() {
         let mut tries = 0;
         while let Err(error) = subject.perform(action) {
-            require_told(&error, &mut tries);
+            require_reported(&error, &mut tries);
             if subject.store.is_some() {
                 assert!(finds(&subject, &states[position]), "{action:?}: {error:?}");
             }
@@ -221,13 +221,13 @@ fn finds(subject: &Subject, state: &State) -> bool {
     loop {
         match try_is_at(store, state) {
             Ok(is_at) => return is_at,
-            Err(error) => require_told(&error, &mut tries),
+            Err(error) => require_reported(&error, &mut tries),
         }
     }
 }
 
 /// Panics unless the error says that a system call failed, or if this happened too often.
-fn require_told(error: &Error, tries: &mut usize) {
+fn require_reported(error: &Error, tries: &mut usize) {
     let fault = std::env::var("ATSDB_DISK_FAIL").unwrap_or_default();
     // If a file cannot be opened for writing, SQLite opens it for reading. If reading fails with EIO, SQLite reports
     // damage.

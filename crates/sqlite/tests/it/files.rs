@@ -13,7 +13,7 @@ fn refusal(path: &Path, options: &SqliteOptions) -> (ErrorKind, String) {
 }
 
 #[test]
-fn what_is_no_store_is_refused_and_left_alone() {
+fn files_that_are_not_stores_are_refused_and_left_alone() {
     let scratch = Scratch::new();
     let foreign = scratch.path("foreign.db");
     rusqlite::Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
@@ -181,7 +181,7 @@ fn a_reader_does_not_keep_reclaiming_from_its_end() {
 
 /// The rows are checked by the tests of crate `atsdb`; this test verifies the catalogue.
 #[test]
-fn golden_stores_are_well() {
+fn golden_stores_are_undamaged() {
     for name in ["types.db", "batches.db"] {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/format1").join(name);
         let scratch = Scratch::new();
@@ -212,7 +212,7 @@ fn a_new_store_is_its_owners_alone_with_its_log() {
 
 /// Files next to a store that was removed, or lost in a power cut, do not become part of a new store at the same path.
 #[test]
-fn a_new_store_takes_nothing_from_the_log_or_journal_of_one_that_is_gone() {
+fn a_new_store_takes_nothing_from_the_log_or_journal_of_a_removed_one() {
     let scratch = Scratch::new();
     let (path, log, journal) = (scratch.path("a"), scratch.path("a-wal"), scratch.path("a-journal"));
     let store = scratch.open("a");

@@ -152,8 +152,8 @@ fn on_a_full_disk_a_table_is_dropped_or_emptied_and_its_room_comes_back() {
 }
 
 #[test]
-fn what_failed_on_a_full_disk_leaves_no_log_behind() {
-    alone("full_disk::what_failed_on_a_full_disk_leaves_no_log_behind", || {
+fn failed_changes_on_a_full_disk_leave_no_log_behind() {
+    alone("full_disk::failed_changes_on_a_full_disk_leave_no_log_behind", || {
         for layout in &LAYOUTS[..3] {
             let scratch = Scratch::new();
             let Some(disk) = SmallDisk::mount(&scratch.path("disk"), 16 << 20) else { return };

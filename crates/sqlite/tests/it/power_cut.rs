@@ -115,7 +115,7 @@ fn nothing_is_written_to_a_file_that_was_removed() {
 }
 
 #[test]
-fn a_file_of_the_right_length_without_a_head_goes_by_itself() {
+fn a_file_of_the_right_length_without_a_head_is_removed() {
     let scratch = Scratch::new();
     let path = scratch.path("a");
     let table = with_a_stray(&path);

@@ -76,8 +76,8 @@ fn of_two_processes_that_append_under_guards_one_wins_each_round() {
         won[winner as usize] += 1;
     }
     for (number, won) in won.into_iter().enumerate() {
-        let told = std::fs::read_to_string(scratch.path(&format!("a.db.{number}"))).unwrap();
-        assert_eq!(told, won.to_string());
+        let noted = std::fs::read_to_string(scratch.path(&format!("a.db.{number}"))).unwrap();
+        assert_eq!(noted, won.to_string());
     }
     assert_eq!(store.verify().unwrap(), []);
 }
@@ -145,7 +145,7 @@ fn two_stores_of_one_process_share_a_file() {
 }
 
 #[test]
-fn numbers_grow_whoever_commits_and_whatever_fails() {
+fn numbers_grow_across_stores_and_failed_commits() {
     let scratch = Scratch::new();
     let stores = [scratch.open_as("a.db", Durability::Off), scratch.open_as("a.db", Durability::Off)];
     let table = create(&stores[0], "t");
@@ -203,7 +203,7 @@ fn numbers_of_a_change_that_failed_are_not_kept() {
 }
 
 #[test]
-fn a_writer_that_waits_too_long_is_told_that_the_store_is_busy() {
+fn a_writer_that_waits_too_long_gets_a_busy_error() {
     let scratch = Scratch::new();
     let store = scratch.open("a.db");
     create(&store, "t");

@@ -121,7 +121,7 @@ pub(crate) struct Recorded<'a> {
 
 impl Recorded<'_> {
     /// Makes this many images, at moments chosen by the seed, and checks each.
-    pub(crate) fn cut_power(&self, images: u64, image: &Path, told: &str) {
+    pub(crate) fn cut_power(&self, images: u64, image: &Path, case: &str) {
         let actions = history(self.seed, self.steps);
         let states = states(&actions);
         let mut random = Random::new(self.seed);
@@ -157,7 +157,7 @@ impl Recorded<'_> {
             let (layout, seed) = (self.layout, self.seed);
             assert!(
                 is_whole,
-                "{told} layout {layout}, seed {seed}, event {at}, {loss:?}, after step {acknowledged}, before {:?}",
+                "{case} layout {layout}, seed {seed}, event {at}, {loss:?}, after step {acknowledged}, before {:?}",
                 actions.get(acknowledged)
             );
             fs::remove_dir_all(image).unwrap();

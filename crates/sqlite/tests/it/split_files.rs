@@ -30,7 +30,7 @@ fn change(path: &Path, work: impl FnOnce(&mut Vec<u8>)) {
 }
 
 /// Checks that the second chunk cannot be read, that verify says why, and that the other chunks are readable.
-fn is_told(path: &Path, table: TableId, why: &str) {
+fn assert_reported(path: &Path, table: TableId, why: &str) {
     let store = reopen(path);
     let snapshot = store.snapshot().unwrap();
     let entries = visible(&store, table);
@@ -53,7 +53,7 @@ fn is_told(path: &Path, table: TableId, why: &str) {
 }
 
 #[test]
-fn damage_is_told_by_its_place_and_stays_local() {
+fn damage_is_reported_with_its_place_and_stays_local() {
     let scratch = Scratch::new();
     let (other, _) = sample(&scratch, "other");
     type Damage<'a> = (&'a str, Box<dyn Fn(&Path) + 'a>);
@@ -72,7 +72,7 @@ fn damage_is_told_by_its_place_and_stays_local() {
     for (position, (why, damage)) in damages.iter().enumerate() {
         let (path, table) = sample(&scratch, &format!("store {position}"));
         damage(&path.join("pages/2.pages"));
-        is_told(&path, table, why);
+        assert_reported(&path, table, why);
     }
 }
 
@@ -99,7 +99,7 @@ fn bytes_overwritten_anywhere_in_a_head_never_panic() {
 }
 
 #[test]
-fn a_file_that_is_not_the_stores_is_told_and_left_alone() {
+fn a_file_that_is_not_the_stores_is_reported_and_left_alone() {
     let scratch = Scratch::new();
     let (other, _) = sample(&scratch, "other");
     let (path, _) = sample(&scratch, "a");

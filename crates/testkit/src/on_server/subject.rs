@@ -26,12 +26,12 @@ pub struct Limits {
     /// For an answer, beyond that.
     pub answer: Duration,
     /// Receives the messages about a server that is waited for while the store is opened.
-    pub told: Option<Sender<String>>,
+    pub notices: Option<Sender<String>>,
 }
 
 impl Limits {
     pub(super) fn seconds(busy: u64, answer: u64) -> Self {
-        Self { busy: Duration::from_secs(busy), answer: Duration::from_secs(answer), told: None }
+        Self { busy: Duration::from_secs(busy), answer: Duration::from_secs(answer), notices: None }
     }
 }
 

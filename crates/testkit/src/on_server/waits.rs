@@ -13,10 +13,10 @@ pub fn a_server_that_starts_again_is_waited_for_while_a_store_is_opened(subject:
     let url = server.database();
     let table = subject.opened(&url).create_table(&series_table("t"), None).unwrap().id;
     server.kill();
-    let (told, waits) = mpsc::channel();
+    let (notices, waits) = mpsc::channel();
     std::thread::scope(|scope| {
         let opening = scope.spawn(|| {
-            let store = (subject.open_with)(&url, Limits { told: Some(told), ..Limits::seconds(60, 60) })?;
+            let store = (subject.open_with)(&url, Limits { notices: Some(notices), ..Limits::seconds(60, 60) })?;
             append(&*store, Plan::new(1).chunk(table)).map(|()| count(&*store, table))
         });
         let why = waits.recv().expect("it says that it waits");

@@ -110,7 +110,7 @@ fn templates() -> Result<PathBuf> {
 
 /// The size of a folder's files.
 pub(super) fn bytes_in(folder: &Path) -> Result<u64> {
-    let told = Command::new("du").args(["-s", "-B1"]).arg(folder).output()?;
-    let told = String::from_utf8_lossy(&told.stdout);
-    told.split_whitespace().next().and_then(|bytes| bytes.parse().ok()).ok_or_else(|| Error::other(told.clone()))
+    let printed = Command::new("du").args(["-s", "-B1"]).arg(folder).output()?;
+    let printed = String::from_utf8_lossy(&printed.stdout);
+    printed.split_whitespace().next().and_then(|bytes| bytes.parse().ok()).ok_or_else(|| Error::other(printed.clone()))
 }

@@ -5,7 +5,7 @@ use crate::sample::Plan;
 use atsdb_core::limits::BATCH_ID_RETENTION_MS;
 use atsdb_core::{Change, ChunkId, CommitOutcome, ErrorKind, Store, TableId};
 
-pub(super) fn what_is_committed_comes_back_as_it_was(store: &dyn Store) {
+pub(super) fn committed_chunks_are_read_back_unchanged(store: &dyn Store) {
     let table = create(store, "t");
     let chunks: Vec<_> = [0, 1, 479, 480, 4_000, 4_096, 65_536, 1_000_000]
         .into_iter()

@@ -41,7 +41,7 @@ macro_rules! cases {
 pub fn cases() -> Vec<Case> {
     cases! {
         tables:
-            a_new_store_is_empty_and_well,
+            a_new_store_is_empty_and_undamaged,
             a_created_table_is_listed_as_defined,
             a_name_is_taken_in_any_case,
             a_definition_that_cannot_be_is_refused,
@@ -65,10 +65,10 @@ pub fn cases() -> Vec<Case> {
             staged_chunks_appear_together_at_commit,
             a_staged_chunk_is_numbered_by_its_commit,
             an_abandoned_stage_leaves_nothing,
-            abandoning_what_is_not_there_is_passed_over,
+            abandoning_a_missing_stage_does_nothing,
             numbers_of_stages_are_not_used_again,
-            a_stage_that_is_gone_takes_nothing,
-            an_idle_stage_is_given_up_and_a_touched_one_is_not,
+            a_missing_stage_accepts_no_chunks,
+            an_idle_stage_is_abandoned_and_a_touched_one_is_not,
             a_clock_that_is_ahead_takes_no_stage_that_is_written_to,
             staging_for_a_table_that_is_not_there_writes_nothing,
             committing_a_stage_for_a_dropped_table_is_not_found,
@@ -78,13 +78,13 @@ pub fn cases() -> Vec<Case> {
             a_stage_is_read_before_its_commit,
             staged_chunks_are_listed_like_visible_ones,
             a_snapshot_of_a_stage_does_not_change,
-            a_stage_that_is_gone_is_not_found,
-            what_is_taken_out_does_not_appear,
-            taking_out_what_is_not_there_takes_none,
-            a_table_is_taken_out_with_its_chunks,
-            what_is_taken_out_is_given_back;
+            a_missing_stage_is_not_found,
+            chunks_removed_from_a_stage_do_not_appear,
+            removing_missing_chunks_from_a_stage_removes_none,
+            a_table_is_removed_from_a_stage_with_its_chunks,
+            chunks_removed_from_a_stage_are_reclaimed;
         commits:
-            what_is_committed_comes_back_as_it_was,
+            committed_chunks_are_read_back_unchanged,
             a_change_over_many_tables_is_all_or_nothing,
             a_change_that_fails_leaves_the_others,
             a_missing_chunk_is_a_conflict_and_nothing_is_done,
@@ -159,8 +159,8 @@ pub fn cases() -> Vec<Case> {
             a_lease_that_ends_later_than_any_can_has_run_out;
         reclaim:
             nothing_to_reclaim_ends_at_once,
-            what_is_removed_is_given_back_in_steps,
-            what_is_visible_is_left_alone,
+            removed_chunks_are_reclaimed_in_steps,
+            visible_chunks_are_not_reclaimed,
             sizes_tell_what_tables_hold,
             sizes_leave_out_what_waits_to_be_reclaimed;
         concurrency:

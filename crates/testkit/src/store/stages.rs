@@ -48,7 +48,7 @@ pub(super) fn an_abandoned_stage_leaves_nothing(store: &dyn Store) {
     assert!(size_after.total < size_before.total + 100_000, "{size_before:?} {size_after:?}");
 }
 
-pub(super) fn abandoning_what_is_not_there_is_passed_over(store: &dyn Store) {
+pub(super) fn abandoning_a_missing_stage_does_nothing(store: &dyn Store) {
     store.abandon_stage(StageId(99)).unwrap();
     let table = create(store, "t");
     let stage = store.open_stage(NOW_MS).unwrap();
@@ -68,7 +68,7 @@ pub(super) fn numbers_of_stages_are_not_used_again(store: &dyn Store) {
     assert!(first < second && second < third);
 }
 
-pub(super) fn a_stage_that_is_gone_takes_nothing(store: &dyn Store) {
+pub(super) fn a_missing_stage_accepts_no_chunks(store: &dyn Store) {
     let table = create(store, "t");
     let stage = store.open_stage(NOW_MS).unwrap();
     commit(store, publishing(stage)).unwrap();
@@ -79,7 +79,7 @@ pub(super) fn a_stage_that_is_gone_takes_nothing(store: &dyn Store) {
     assert!(visible(store, table).is_empty());
 }
 
-pub(super) fn an_idle_stage_is_given_up_and_a_touched_one_is_not(store: &dyn Store) {
+pub(super) fn an_idle_stage_is_abandoned_and_a_touched_one_is_not(store: &dyn Store) {
     let table = create(store, "t");
     let (idle, touched) = (store.open_stage(NOW_MS).unwrap(), store.open_stage(NOW_MS).unwrap());
     store.create_table(&series_table("idle"), Some(idle)).unwrap();

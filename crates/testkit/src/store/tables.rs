@@ -4,7 +4,7 @@ use super::helpers::*;
 use crate::sample::{Plan, series_table, wide_table};
 use atsdb_core::{ColumnId, CommitOutcome, ErrorKind, Retention, StageId, Store, TableDefinition, TableId};
 
-pub(super) fn a_new_store_is_empty_and_well(store: &dyn Store) {
+pub(super) fn a_new_store_is_empty_and_undamaged(store: &dyn Store) {
     assert!(tables(store).is_empty());
     assert_eq!(store.verify().unwrap(), []);
     assert!(store.size().unwrap().tables.is_empty());

@@ -186,7 +186,7 @@ fn paths_are_found_in_braces_and_in_code() {
 }
 
 #[test]
-fn a_cycle_over_three_modules_is_found_and_a_shared_import_is_none() {
+fn a_cycle_over_three_modules_is_found_and_a_shared_import_is_not_one() {
     let of = |pairs: &[(&str, &[&str])]| -> Imports {
         let name = |name: &str| vec![name.to_owned()];
         pairs.iter().map(|(from, to)| (name(from), to.iter().map(|to| name(to)).collect())).collect()

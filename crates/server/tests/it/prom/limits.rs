@@ -50,7 +50,7 @@ fn what_is_too_large_is_refused_at_every_size() {
 }
 
 #[test]
-fn who_finds_no_room_or_is_slow_is_told_to_retry() {
+fn clients_without_room_and_slow_ones_are_asked_to_retry() {
     let served = Served::with(IngestOptions { bytes_in_flight_max: 32 << 10, ..small() });
     let held: Vec<_> = (0..10)
         .map(|_| {

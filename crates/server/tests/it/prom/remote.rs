@@ -108,7 +108,7 @@ fn series_that_can_never_be_stored_are_left_out_and_reported() {
 }
 
 #[test]
-fn a_request_that_is_none_is_a_4xx_and_stores_nothing() {
+fn an_invalid_request_is_a_4xx_and_stores_nothing() {
     let served = Served::start();
     assert_eq!(served.write(b"no snappy").status, 400);
     assert_eq!(served.write(&Message(vec![0x0a, 0x7f]).snappy()).status, 400);
