@@ -40,7 +40,7 @@ fn line_protocol_is_read_or_refused() {
 }
 
 #[test]
-fn what_prometheus_sends_is_read_or_refused() {
+fn prometheus_requests_are_read_or_refused() {
     check(&["remote-write", "otlp", "snappy", "remote-read", "promql", "series-text"]);
 }
 

@@ -97,7 +97,7 @@ fn a_line_without_a_timestamp_has_the_present() {
 }
 
 #[test]
-fn a_line_that_cannot_be_read_is_refused_alone() {
+fn a_line_that_cannot_be_read_is_refused_and_others_are_not() {
     let cases = [
         ("m", "missing fields"),
         ("m 12", "invalid field format"),

@@ -26,9 +26,9 @@ pub struct Trouble {
 /// A fault at a call of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TroubleKind {
-    /// It fails, and nothing of it is done.
+    /// It fails without taking effect.
     Fails,
-    /// It is done, and its answer is lost.
+    /// It takes effect, and its answer is lost.
     AnswerLost,
     /// The process ends before it.
     CrashBefore,
@@ -43,9 +43,9 @@ pub enum TroubleKind {
 pub enum Action {
     /// Rows are appended, in the session's transaction or by themselves.
     Append {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// To which table.
+        /// The table.
         table: usize,
         /// The conflict policy, unless the table's applies.
         policy: Option<Policy>,
@@ -63,7 +63,7 @@ pub enum Action {
     },
     /// Rows are added to an appender.
     Push {
-        /// By which session.
+        /// The session.
         session: usize,
         /// Whether they are added as a batch instead of one by one.
         together: bool,
@@ -72,212 +72,212 @@ pub enum Action {
     },
     /// Rows that were pushed become visible.
     Flush {
-        /// Of which session.
+        /// The session.
         session: usize,
     },
     /// A transaction begins.
     Begin {
-        /// In which session.
+        /// The session.
         session: usize,
     },
     /// The transaction commits.
     Commit {
-        /// In which session.
+        /// The session.
         session: usize,
     },
     /// A transaction is rolled back.
     Rollback {
-        /// In which session.
+        /// The session.
         session: usize,
     },
     /// A savepoint is set.
     Mark {
-        /// In which session.
+        /// The session.
         session: usize,
         /// Its name.
         mark: u8,
     },
     /// Everything since a savepoint is undone.
     ReturnTo {
-        /// In which session.
+        /// The session.
         session: usize,
         /// Its name.
         mark: u8,
     },
     /// A savepoint is forgotten.
     ReleaseMark {
-        /// In which session.
+        /// The session.
         session: usize,
         /// Its name.
         mark: u8,
     },
     /// Rows are deleted.
     Delete {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// In which table.
+        /// The table.
         table: usize,
-        /// Which ones.
+        /// The selected rows.
         rows: Rows,
     },
     /// A row is appended, or the note of the row with the same key is set. Only in SQL.
     Upsert {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// In which table.
+        /// The table.
         table: usize,
         /// The row.
         row: Cells,
     },
     /// The note of rows is set.
     Update {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// In which table.
+        /// The table.
         table: usize,
-        /// Which ones.
+        /// The selected rows.
         rows: Rows,
-        /// To what.
+        /// The new note.
         note: Option<i64>,
     },
     /// All rows of a table are removed.
     Truncate {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// In which table.
+        /// The table.
         table: usize,
     },
     /// A table is read, as the session sees it.
     Read {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// Which one.
+        /// The table.
         table: usize,
     },
     /// A table is created.
     Create {
-        /// By which session.
+        /// The session.
         session: usize,
         /// Its name.
         table: usize,
-        /// Of what kind.
+        /// The kind of table.
         shape: Shape,
         /// The conflict policy.
         policy: Policy,
     },
     /// A table is dropped.
     Drop {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// Which one.
+        /// The table.
         table: usize,
         /// Whether its rollups are dropped with it. Only possible in SQL.
         cascade: bool,
     },
     /// A table's definition changes.
     Alter {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// Of which table.
+        /// The table.
         table: usize,
-        /// How.
+        /// The alteration.
         alteration: Alteration,
     },
     /// An index over the counts is declared and built, or dropped if it exists.
     Index {
-        /// By which process.
+        /// The process.
         process: usize,
-        /// Of which table.
+        /// The table.
         table: usize,
     },
     /// Everything is sealed.
     Seal {
-        /// By which process.
+        /// The process.
         process: usize,
     },
     /// The work of the background thread.
     Look {
-        /// In which process.
+        /// The process.
         process: usize,
     },
     /// Expired slices are dropped.
     Retain {
-        /// By which process.
+        /// The process.
         process: usize,
     },
     /// A snapshot is taken, and held until another one replaces it.
     Hold {
-        /// By which process.
+        /// The process.
         process: usize,
     },
     /// Everything is copied to a separate store.
     Copy {
-        /// By which process.
+        /// The process.
         process: usize,
     },
     /// A rollup is created. Only in SQL.
     CreateRollup {
-        /// By which session.
+        /// The session.
         session: usize,
         /// Its name.
         rollup: usize,
-        /// Of which table.
+        /// The table.
         table: usize,
         /// The query of the rollup.
         summary: Summary,
     },
     /// A rollup is dropped.
     DropRollup {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// Which one.
+        /// The rollup.
         rollup: usize,
     },
     /// The stale buckets of a rollup are computed.
     Refresh {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// Of which rollup.
+        /// The rollup.
         rollup: usize,
     },
     /// A rollup is read, as the session sees it.
     ReadRollup {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// Which one.
+        /// The rollup.
         rollup: usize,
     },
     /// The rows that a process has of tables in memory are saved.
     Checkpoint {
-        /// By which session: in a transaction it is refused.
+        /// The session. In a transaction it is refused.
         session: usize,
-        /// Of which table, or of all.
+        /// The table; `None` means all tables.
         table: Option<usize>,
     },
     /// Everything is backed up to the archive that all processes share.
     Backup {
-        /// By which process.
+        /// The process.
         process: usize,
         /// The number of backups to keep, if old ones are deleted.
         keep: Option<usize>,
     },
     /// A backup is restored to a separate store.
     Restore {
-        /// By which process.
+        /// The process.
         process: usize,
-        /// Which one.
+        /// The backup.
         which: WhichBackup,
         /// Whether the store is empty, instead of having the contents of the last restore.
         afresh: bool,
     },
     /// Time passes.
     Tick {
-        /// How many hours.
+        /// The number of hours.
         hours: i64,
     },
     /// A process crashes and restarts.
     Crash {
-        /// Which one.
+        /// The process.
         process: usize,
     },
 }

@@ -45,7 +45,7 @@ fn a_target_with_tables_of_its_own_is_left_alone_unless_allowed() {
 }
 
 #[test]
-fn a_table_of_the_same_name_stays_unless_overwriting() {
+fn a_table_of_the_same_name_is_kept_unless_overwriting() {
     let (source, target) = (memory(), memory());
     fill(&source);
     let other = TableDefinition::new("READINGS").with_column("x", atsdb_core::ColumnType::Bool, None);

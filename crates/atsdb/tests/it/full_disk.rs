@@ -70,8 +70,8 @@ fn a_full_disk_is_reported_loses_nothing_acknowledged_and_work_resumes_with_room
 }
 
 #[test]
-fn a_batch_larger_than_the_disk_stores_nothing_and_its_room_is_given_back() {
-    alone("full_disk::a_batch_larger_than_the_disk_stores_nothing_and_its_room_is_given_back", || {
+fn a_batch_larger_than_the_disk_stores_nothing_and_frees_its_space() {
+    alone("full_disk::a_batch_larger_than_the_disk_stores_nothing_and_frees_its_space", || {
         let folder = tempfile::tempdir().unwrap();
         let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 16 << 20) else { return };
         let path = disk.path().join("a.db");

@@ -175,7 +175,7 @@ fn readers_follow_another_process_on_mariadb() {
 }
 
 #[test]
-fn what_was_read_once_does_not_cross_the_network_again() {
+fn pages_that_were_read_once_are_not_requested_again() {
     for server in KINDS.into_iter().filter_map(server::shared) {
         let (url, folder) = (server.database(), tempfile::tempdir().unwrap());
         let truth = uncached(&url);

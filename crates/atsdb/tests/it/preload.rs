@@ -48,7 +48,7 @@ fn count(db: &Database, question: &str) -> i64 {
 }
 
 #[test]
-fn what_is_appended_and_sealed_is_held() {
+fn appended_and_sealed_rows_are_preloaded() {
     let folder = tempfile::tempdir().unwrap();
     let db = open(&folder.path().join("a.db"), 64 << 20);
     create(&db);

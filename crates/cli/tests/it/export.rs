@@ -38,7 +38,7 @@ fn a_file_is_there_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_cannot_be_written_is_refused() {
+fn impossible_exports_are_refused() {
     let case = Case::new().with_store();
     case.run(&["export", "a.db", "readings", "-o", "x.xls"]).failed(1, &["x.xls", "--format"]);
     case.run(&["export", "a.db", "reading", "-o", "x.csv"])

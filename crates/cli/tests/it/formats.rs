@@ -58,7 +58,7 @@ fn a_plan_is_a_table_of_lines() {
 }
 
 #[test]
-fn what_is_exported_comes_back_the_same() {
+fn exported_rows_are_imported_unchanged() {
     let case = Case::new().with_store();
     let rows = case.query("a.db", QUERY);
     let schema = case.run(&["schema", "a.db"]).well().text();

@@ -45,7 +45,7 @@ fn a_bad_value_leaves_nothing_and_is_named_with_its_place() {
 }
 
 #[test]
-fn what_is_copied_into_a_file_comes_back_from_it() {
+fn rows_copied_into_a_file_can_be_copied_back() {
     let case = Case::new();
     let script = format!(
         "{TABLE}

@@ -73,7 +73,7 @@ fn a_connection_that_asks_nothing_does_not_hold_the_end_up() {
 }
 
 #[test]
-fn what_cannot_be_served_is_named() {
+fn errors_name_what_cannot_be_served() {
     let case = Case::new();
     let served = Served::start(&case, &[]);
     case.run(&["serve", "other.db", "--pg", "127.0.0.1:0", "--http", &served.http])

@@ -86,7 +86,7 @@ fn wide_rows_are_expanded_and_long_results_are_cut_with_a_note() {
 }
 
 #[test]
-fn what_is_typed_has_colours_where_they_are_wanted() {
+fn input_is_coloured_if_wanted() {
     let case = Case::new().with_store();
     let steps = [("atsdb> ", "SELECT 7 AS seven;\r"), ("(1 row)", "exit\r")];
     let Some(shown) = session(&case, 100, &[("NO_COLOR", "")], &steps) else { return };

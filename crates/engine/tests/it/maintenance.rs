@@ -108,7 +108,7 @@ fn slices_that_have_expired_are_dropped_whole_and_the_file_shrinks() {
 }
 
 #[test]
-fn many_small_chunks_are_merged_and_their_space_given_back() {
+fn many_small_chunks_are_merged_and_their_space_reclaimed() {
     let folder = tempfile::tempdir().unwrap();
     let engine = engine(sqlite(&folder.path().join("t.db")), SystemEnvironment);
     let table = engine.create_table(&readings()).unwrap();

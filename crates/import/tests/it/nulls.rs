@@ -47,7 +47,7 @@ fn a_word_among_texts_that_seldom_repeat_is_null() {
 }
 
 #[test]
-fn what_a_beginning_shows_is_revised_by_the_rest() {
+fn types_inferred_from_the_first_rows_are_revised_by_later_ones() {
     // The number that is NA comes long after the rows that are sampled first.
     let text = rows(700_000, country, |row| if row == 699_999 { "NA" } else { "1" });
     assert!(text.len() > 6 << 20);

@@ -5,7 +5,7 @@ use atsdb_core::{ColumnType, TableDefinition};
 use atsdb_import::{Format, Options};
 
 #[test]
-fn what_is_beyond_a_double_stays_text() {
+fn numbers_beyond_a_double_stay_text() {
     for number in ["1e400", "-1e400", "1e-400"] {
         let imported = csv(format!("a,b\n1.5,1\n{number},2\n"));
         assert_eq!(
@@ -21,7 +21,7 @@ fn what_is_beyond_a_double_stays_text() {
 }
 
 #[test]
-fn what_is_beyond_a_column_that_is_there_is_refused() {
+fn numbers_beyond_the_range_of_an_existing_column_are_refused() {
     for (column_type, number, name) in [
         (ColumnType::Float64, "1e400", "DOUBLE"),
         (ColumnType::Float64, "1e-400", "DOUBLE"),

@@ -57,7 +57,7 @@ fn series_is_answered_as_by_the_others() {
 }
 
 #[test]
-fn what_commits_survive_is_what_tables_are_set_to() {
+fn durability_is_that_of_the_tables_settings() {
     let Some(clickhouse) = clickhouse() else { return };
     let folder = folder();
     for (durability, tier, fsync) in [(Durability::Full, Tier::Full, 1), (Durability::Normal, Tier::Off, 0)] {

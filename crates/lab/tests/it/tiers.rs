@@ -42,7 +42,7 @@ fn said(session: &mut dyn Session, kind: ServerKind, name: &str) -> String {
 }
 
 #[test]
-fn what_is_printed_of_a_server_is_what_it_runs_with() {
+fn printed_settings_are_those_of_the_server() {
     let names = ["mariadb:innodb", "mariadb:rocksdb", "postgres", "atsdb:mariadb", "atsdb:postgres"];
     for (durability, tier) in TIERS {
         let tuning = if durability == Durability::Normal { Tuning::Defaults } else { Tuning::Tuned };

@@ -35,7 +35,7 @@ fn the_bound_is_of_all_stores_together() {
 }
 
 #[test]
-fn the_least_recently_used_goes_first() {
+fn the_least_recently_used_is_evicted_first() {
     let folder = tempfile::tempdir().unwrap();
     let places = places(&[40_000]);
     let (cache, _) = open(folder.path(), BYTES_MAX);

@@ -243,7 +243,7 @@ fn changes_of_users_are_followed() {
 }
 
 #[test]
-fn guessing_is_slow_and_locks_nobody_out() {
+fn guessing_is_slow_and_does_not_lock_users_out() {
     let served = served();
     let token = users(&served).add_token("boss", "t").unwrap();
     served.server.reloader().reload().unwrap();

@@ -43,7 +43,7 @@ fn every_file_is_sent_as_what_it_is() {
 }
 
 #[test]
-fn the_page_may_load_its_own_files_alone() {
+fn the_page_loads_only_its_own_files() {
     let server = server();
     let page = server.get("/");
     let policy = page.header("content-security-policy").unwrap();

@@ -89,7 +89,7 @@ fn a_statement_of_each_protocol_is_listed_and_cancelled_alone() {
 }
 
 #[test]
-fn what_does_not_run_cannot_be_cancelled() {
+fn only_running_statements_can_be_cancelled() {
     let server = server();
     for path in ["/api/statements/1", "/api/statements/none", "/api/statements/99999999999999999999999"] {
         let reply = server.send("DELETE", path, &[], "");

@@ -92,7 +92,7 @@ fn a_transaction_sees_its_changes_and_rolls_them_back() {
 }
 
 #[test]
-fn what_does_not_fit_or_is_stopped_changes_nothing() {
+fn statements_that_do_not_fit_or_are_stopped_change_nothing() {
     let (session, _directory) = session("memory");
     fill(&session);
     let before = totals(&session);

@@ -106,7 +106,7 @@ fn a_definition_changed_by_another_process_is_seen_at_once() {
 }
 
 #[test]
-fn a_transaction_sees_its_own_definitions_and_rows_alone() {
+fn only_a_transaction_sees_its_own_definitions_and_rows() {
     let (first, _directory) = session("sqlite");
     let second = first.sharing();
     filled(&first);
@@ -134,7 +134,7 @@ fn a_transaction_sees_its_own_definitions_and_rows_alone() {
 }
 
 #[test]
-fn what_differs_each_time_is_not_kept() {
+fn plans_of_volatile_queries_are_not_kept() {
     let (session, _directory) = session("memory");
     filled(&session);
     for sql in ["SELECT now()", "SELECT random()", "SELECT now(), n FROM t WHERE n = 1"] {

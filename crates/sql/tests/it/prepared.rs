@@ -50,7 +50,7 @@ fn filled() -> (Session, tempfile::TempDir) {
 }
 
 #[test]
-fn types_come_from_what_stands_beside_a_parameter() {
+fn a_parameter_gets_its_type_from_its_place() {
     let (session, _directory) = filled();
     for (sql, types, columns) in [
         ("SELECT n, sensor AS s FROM t WHERE time >= $1 AND sensor = $2", "time text", Some("n int32, s text")),
@@ -153,7 +153,7 @@ fn rows_change_by_prepared_statements() {
 }
 
 #[test]
-fn what_is_wrong_with_a_parameter_names_it_and_its_type() {
+fn errors_of_a_parameter_name_it_and_its_type() {
     let (session, _directory) = filled();
     let prepare = |sql: &str| session.prepare(sql, &[]);
     let by_n = prepare("SELECT x FROM t WHERE n = $1").unwrap();

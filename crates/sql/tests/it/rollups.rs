@@ -248,7 +248,7 @@ fn a_bucket_that_has_not_ended_stays_stale_when_its_rows_go_and_another_is_compu
 }
 
 #[test]
-fn nothing_is_read_of_the_table_when_nothing_is_stale_and_little_when_little_is() {
+fn only_stale_rows_of_the_table_are_read() {
     let two = two("memory", false);
     let session = &two.sessions[0];
     rows(session, TABLE);

@@ -67,7 +67,7 @@ fn stopped_queries_that_hold_all_threads_do_not_keep_the_next_one_waiting() {
 }
 
 #[test]
-fn a_query_beyond_its_memory_ends_alone() {
+fn a_query_beyond_its_memory_affects_no_other() {
     let (first, _directory) = session("memory");
     let (second, third) = (first.sharing(), first.sharing());
     let reading = third.statements("SELECT value FROM generate_series(1, 3000000)").next().unwrap().unwrap();

@@ -196,7 +196,7 @@ fn golden_stores_are_undamaged() {
 }
 
 #[test]
-fn a_new_store_is_its_owners_alone_with_its_log() {
+fn only_the_owner_can_access_a_new_store_and_its_log() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new();
     let store = scratch.open("a.db");

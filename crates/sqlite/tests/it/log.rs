@@ -41,7 +41,7 @@ fn the_log_starts_over_under_readers_that_overlap() {
 }
 
 #[test]
-fn the_log_goes_when_the_last_user_does() {
+fn the_log_is_removed_with_its_last_user() {
     let scratch = Scratch::new();
     let store = scratch.open("a.db");
     create(&store, "t");

@@ -77,7 +77,7 @@ fn with_a_stray(path: &Path) -> TableId {
 }
 
 #[test]
-fn a_stray_that_somebody_holds_is_not_removed() {
+fn a_stray_that_another_process_holds_is_not_removed() {
     let scratch = Scratch::new();
     let path = scratch.path("a");
     let table = with_a_stray(&path);

@@ -43,7 +43,7 @@ fn a_power_cut_at_any_moment_leaves_a_store_of_shards_whole() {
 }
 
 #[test]
-fn a_power_cut_takes_the_last_changes_alone_where_commits_do_not_wait_for_the_disk() {
+fn a_power_cut_takes_only_the_last_changes_where_commits_do_not_wait_for_the_disk() {
     for layout in 0..LAYOUTS.len() {
         cut_power_of_some(layout, Durability::Normal);
     }

@@ -93,7 +93,7 @@ fn a_directory_is_recognised_and_another_layout_refused() {
 }
 
 #[test]
-fn files_are_for_their_owner_alone() {
+fn only_the_owner_can_access_files() {
     let scratch = Scratch::new();
     let store = by_slice(&scratch);
     let table = create(&store, "t");
@@ -151,7 +151,7 @@ fn a_refused_change_leaves_no_pages() {
 }
 
 #[test]
-fn what_is_left_of_a_file_of_garbage_is_moved_and_the_file_goes() {
+fn the_rest_of_a_file_of_garbage_is_moved_and_the_file_removed() {
     let scratch = Scratch::new();
     let path = scratch.path("a");
     let store = open(&path, LAYOUTS[2], Durability::Full);

@@ -1,11 +1,11 @@
-//! Stores that cannot be opened, and stores that may not be written.
+//! Stores that cannot be opened, and stores that must not be written.
 
 use super::subject::{Limits, NOW_MS, Subject};
 use crate::sample::{Plan, series_table};
 use crate::server::{self, Kind, PASSWORD, USER};
 use atsdb_core::{Change, ErrorKind, Result, Store, TimeRange};
 
-/// The kind and the message of the error, which must not contain a password.
+/// Returns the kind and the text of the error, which must not contain a password.
 #[track_caller]
 fn refused(subject: Subject, url: &str) -> (ErrorKind, String) {
     refusal((subject.open)(url))
@@ -40,7 +40,7 @@ pub fn a_failed_open_is_reported_without_the_password(subject: Subject) {
     assert!(text.contains("create"), "{text}");
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let start = url.rfind(':').unwrap() + 1;
-    // An unavailable server may come back.
+    // A server that does not answer may come back.
     let error = (subject.open_with)(&format!("{}{free}/{database}", &url[..start]), Limits::seconds(1, 60));
     let (kind, text) = refusal(error);
     assert!(kind == ErrorKind::Unavailable && text.contains("check that the server runs"), "{text}");
@@ -48,12 +48,12 @@ pub fn a_failed_open_is_reported_without_the_password(subject: Subject) {
     assert!(kind == ErrorKind::Unavailable && text.contains("sslmode=disable"), "{text}");
     let (kind, _) = refused(subject, &format!("{url}?sslmode=perhaps"));
     assert_eq!(kind, ErrorKind::Usage);
-    // Nothing was made by looking.
+    // The failed attempts have created nothing.
     let error = (subject.open_for_reading)(&url).expect_err("there is no store yet");
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
 }
 
-/// A user who may only read reads; every write is refused as such.
+/// A user with read permission can read, and every write is refused as read-only.
 pub fn every_write_of_a_user_without_rights_is_refused(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let url = server.database();

@@ -29,7 +29,7 @@ pub use processes::{
 };
 pub use subject::{Limits, Subject};
 pub use waits::{
-    a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long, a_server_that_falls_silent_is_given_up,
+    a_call_to_a_silent_server_ends, a_client_that_vanishes_in_a_transaction_does_not_block_others_for_long,
     a_server_that_starts_again_is_waited_for_while_a_store_is_opened,
 };
 pub use wire::a_column_is_read_without_the_others;
@@ -43,7 +43,7 @@ pub fn the_contract_of_stores_holds(subject: Subject) {
     store_conformance(&|| subject.opened(&server.database()));
 }
 
-/// Makes the tests of all promises of a store on a server, in the module of this path.
+/// Generates the tests of all promises of a store on a server, for the module with this path.
 #[macro_export]
 macro_rules! on_server_tests {
     ($module:literal, $subject:expr) => {
@@ -63,8 +63,8 @@ macro_rules! on_server_tests {
             a_column_is_read_without_the_others,
             a_row_that_was_changed_is_reported,
             a_server_that_starts_again_is_waited_for_while_a_store_is_opened,
-            a_server_that_falls_silent_is_given_up,
-            a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long,
+            a_call_to_a_silent_server_ends,
+            a_client_that_vanishes_in_a_transaction_does_not_block_others_for_long,
         }
 
         #[test]

@@ -117,7 +117,7 @@ pub(super) fn an_amendment_that_contradicts_itself_is_refused(store: &dyn Store)
     commit(store, amending(vec![good])).unwrap();
 }
 
-pub(super) fn what_is_added_counts_and_goes_with_its_chunk(store: &dyn Store) {
+pub(super) fn added_pages_count_and_are_removed_with_their_chunk(store: &dyn Store) {
     let (chunk, id) = sample(store);
     let before = store.size().unwrap();
     let more = amended(&chunk, 0, 500_000);

@@ -165,7 +165,7 @@ pub(super) fn a_dropped_table_takes_no_chunks(store: &dyn Store) {
     assert!(visible(store, table).is_empty());
 }
 
-pub(super) fn nothing_may_be_committed(store: &dyn Store) {
+pub(super) fn an_empty_change_can_be_committed(store: &dyn Store) {
     assert!(store.commit(&[], NOW_MS).unwrap().is_empty());
     assert_eq!(commit(store, Change::default()).unwrap(), CommitOutcome::Committed);
     assert_eq!(commit(store, named("empty", Change::default())).unwrap(), CommitOutcome::Committed);

@@ -167,7 +167,7 @@ pub(super) fn names_are_exchanged_in_one_change(store: &dyn Store) {
     assert_kind(store.create_table(&series_table("b"), None), ErrorKind::Exists);
 }
 
-pub(super) fn a_staged_table_stands_in_no_names_way(store: &dyn Store) {
+pub(super) fn a_staged_table_does_not_occupy_its_name(store: &dyn Store) {
     let table = create(store, "t");
     let stage = store.open_stage(NOW_MS).unwrap();
     let staged = store.create_table(&series_table("s"), Some(stage)).unwrap().id;

@@ -19,7 +19,7 @@ pub(super) fn a_lease_is_extended_by_its_holder(store: &dyn Store) {
     assert!(store.acquire_lease("seal", "b", NOW_MS + 1_500, 1_000).unwrap());
 }
 
-pub(super) fn a_lease_is_given_back_only_by_its_holder(store: &dyn Store) {
+pub(super) fn a_lease_is_released_only_by_its_holder(store: &dyn Store) {
     store.release_lease("seal", "a").unwrap();
     assert!(store.acquire_lease("seal", "a", NOW_MS, 1_000).unwrap());
     store.release_lease("seal", "b").unwrap();

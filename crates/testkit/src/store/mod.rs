@@ -50,7 +50,7 @@ pub fn cases() -> Vec<Case> {
             a_dropped_table_leaves_its_name_but_not_its_number,
             a_staged_table_appears_with_its_commit,
             a_staged_table_whose_name_was_taken_is_refused_whole,
-            a_staged_table_goes_with_its_stage,
+            a_staged_table_is_removed_with_its_stage,
             names_may_hold_anything_printable;
         mapping:
             indices_count_up_in_the_order_given,
@@ -97,13 +97,13 @@ pub fn cases() -> Vec<Case> {
             later_commits_have_higher_numbers,
             numbers_of_chunks_are_not_used_again,
             a_dropped_table_takes_no_chunks,
-            nothing_may_be_committed,
+            an_empty_change_can_be_committed,
             a_chunk_that_contradicts_itself_is_refused;
         guards:
             a_guard_holds_while_nothing_newer_is_there,
-            what_the_change_itself_adds_does_not_count,
-            what_another_adds_breaks_a_guard,
-            what_is_taken_away_or_amended_breaks_no_guard,
+            chunks_of_the_change_itself_do_not_break_its_guard,
+            chunks_of_another_writer_break_a_guard,
+            removed_and_amended_chunks_break_no_guard,
             a_guard_is_of_one_table_and_of_what_is_visible,
             a_guard_is_of_a_table_that_is_there,
             every_guard_of_a_change_must_hold,
@@ -121,7 +121,7 @@ pub fn cases() -> Vec<Case> {
             a_later_change_of_a_commit_finds_the_tables_of_an_earlier_one,
             a_name_that_another_table_has_is_not_given,
             names_are_exchanged_in_one_change,
-            a_staged_table_stands_in_no_names_way,
+            a_staged_table_does_not_occupy_its_name,
             a_definition_that_cannot_be_is_not_given,
             only_visible_tables_are_redefined_or_dropped,
             a_change_drops_a_table_with_all_it_has,
@@ -134,7 +134,7 @@ pub fn cases() -> Vec<Case> {
             a_chunk_is_amended_step_by_step_in_one_change,
             only_a_visible_chunk_of_the_table_is_amended,
             an_amendment_that_contradicts_itself_is_refused,
-            what_is_added_counts_and_goes_with_its_chunk;
+            added_pages_count_and_are_removed_with_their_chunk;
         whole:
             a_change_of_all_parts_is_done_whole,
             a_part_that_fails_undoes_all_others,
@@ -149,11 +149,11 @@ pub fn cases() -> Vec<Case> {
             a_missing_page_is_corrupt,
             a_thousand_columns_and_an_empty_page_are_kept,
             an_unknown_table_has_no_chunks_and_no_strings,
-            many_snapshots_hold_and_writers_go_on;
+            many_snapshots_do_not_block_writers;
         leases:
             a_lease_is_held_by_one_until_it_runs_out,
             a_lease_is_extended_by_its_holder,
-            a_lease_is_given_back_only_by_its_holder,
+            a_lease_is_released_only_by_its_holder,
             leases_of_other_names_are_free,
             a_lease_for_ever_is_one_of_the_longest_time,
             a_lease_that_ends_later_than_any_can_has_run_out;

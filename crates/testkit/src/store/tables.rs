@@ -101,7 +101,7 @@ pub(super) fn a_staged_table_whose_name_was_taken_is_refused_whole(store: &dyn S
     assert_holds(store, staged, &[Plan::new(1).chunk(staged)]);
 }
 
-pub(super) fn a_staged_table_goes_with_its_stage(store: &dyn Store) {
+pub(super) fn a_staged_table_is_removed_with_its_stage(store: &dyn Store) {
     let stage = store.open_stage(NOW_MS).unwrap();
     let staged = store.create_table(&series_table("t"), Some(stage)).unwrap().id;
     store.abandon_stage(stage).unwrap();

@@ -93,7 +93,7 @@ fn series_and_labels_are_those_of_the_range() {
 }
 
 #[test]
-fn what_grafana_asks_first_is_answered() {
+fn the_first_requests_of_grafana_are_answered() {
     let served = Served::start();
     assert_eq!(json_of(&served.get("/api/v1/status/buildinfo"))["data"]["version"], "3.0.0");
     assert_eq!(json_of(&served.get("/api/v1/metadata"))["data"], json!({}));

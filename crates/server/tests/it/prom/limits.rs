@@ -30,7 +30,7 @@ fn still_stores(served: &Served) {
 }
 
 #[test]
-fn what_is_too_large_is_refused_at_every_size() {
+fn requests_beyond_any_limit_are_refused() {
     let served = Served::with(small());
     assert_eq!(served.write(&[0; 65 << 10]).status, 413, "as it is sent");
     let zeros = Message(vec![0; 4 << 20]).snappy();

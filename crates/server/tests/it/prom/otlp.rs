@@ -84,7 +84,7 @@ fn points_get_the_names_and_labels_that_prometheus_gives_them() {
 }
 
 #[test]
-fn what_is_not_stored_is_reported() {
+fn metrics_that_are_not_stored_are_reported() {
     let served = Served::start();
     let points: Vec<Value> = (0..3).map(|_| point("1", &json!({ "asInt": "1" }))).collect();
     let delta = json!({ "name": "d", "sum": { "aggregationTemporality": 1, "dataPoints": points } });

@@ -29,7 +29,7 @@ const EXCLUSIONS: [Exclusion; 2] = [
 ];
 
 #[test]
-fn what_is_excluded_differs() {
+fn every_exclusion_differs() {
     let Some(mut postgres) = oracle::oracle(Dialect::Postgres) else { return };
     let here = Atsdb::new(LAYOUTS[0]).unwrap();
     for sql in ["CREATE TABLE four (x INT)", "INSERT INTO four VALUES (1), (2), (3), (4)"] {
