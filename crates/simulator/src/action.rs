@@ -3,7 +3,7 @@
 //! action is refused, by the model too. So any step can be left out, and the rest is still a valid history.
 
 use crate::setting::PROCESSES;
-use crate::subject::{Alteration, Cells, Policy, Rows, Shape, Summary, WhichBackup};
+use crate::subject::{Alteration, Cells, Policy, RowSelection, Shape, Summary, WhichBackup};
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub enum Action {
         /// The table.
         table: usize,
         /// The selected rows.
-        rows: Rows,
+        rows: RowSelection,
     },
     /// A row is appended, or the note of the row with the same key is set. Only in SQL.
     Upsert {
@@ -136,7 +136,7 @@ pub enum Action {
         /// The table.
         table: usize,
         /// The selected rows.
-        rows: Rows,
+        rows: RowSelection,
         /// The new note.
         note: Option<i64>,
     },

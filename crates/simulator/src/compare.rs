@@ -1,6 +1,6 @@
 //! Reads the store as a process sees it, each table in several ways that must agree with each other.
 
-use crate::shape::{Kind, kind, rows_of};
+use crate::shape::{ColumnKind, kind, rows_of};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{Error, Result, Table, TableDefinition, TimeRange, Value};
 use atsdb_engine::{Comparison, Predicate, ReadSnapshot, ScanRequest};
@@ -27,13 +27,13 @@ pub(crate) struct SeenRollup {
 
 /// All tables and rollups, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct SeenDatabase {
     pub(crate) tables: BTreeMap<String, SeenTable>,
     pub(crate) rollups: BTreeMap<String, SeenRollup>,
 }
 
 /// Reads everything in a snapshot. Rollups are only listed, because querying them requires SQL.
-pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<Seen> {
+pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<SeenDatabase> {
     let (mut tables, mut rollups) = (BTreeMap::new(), BTreeMap::new());
     for table in snapshot.tables() {
         let name = table.definition.name.clone();
@@ -45,7 +45,7 @@ pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<Seen> {
             }
         }
     }
-    Ok(Seen { tables, rollups })
+    Ok(SeenDatabase { tables, rollups })
 }
 
 /// The position of a row of a table in memory, as part and number, and its cells.
@@ -90,15 +90,15 @@ pub(crate) fn see_table(snapshot: &ReadSnapshot, table: &Table) -> Result<SeenTa
     for (position, column) in definition.columns.iter().enumerate() {
         let Some(value) = middle[position] else { continue };
         let (range, predicates) = match kind(column) {
-            Kind::Time => (TimeRange { start: Some(value), end: None }, Vec::new()),
-            Kind::Count => (TimeRange::ALL, vec![Predicate::new(position, Comparison::Equal, Value::Int(value))]),
-            Kind::Sensor => {
+            ColumnKind::Time => (TimeRange { start: Some(value), end: None }, Vec::new()),
+            ColumnKind::Count => (TimeRange::ALL, vec![Predicate::new(position, Comparison::Equal, Value::Int(value))]),
+            ColumnKind::Sensor => {
                 let text = Value::Text(crate::shape::text(value));
                 (TimeRange::ALL, vec![Predicate::new(position, Comparison::Equal, text)])
             }
             _ => continue,
         };
-        let is_time = kind(column) == Kind::Time;
+        let is_time = kind(column) == ColumnKind::Time;
         let request = ScanRequest { range, predicates, use_cache: true, ..ScanRequest::all(table) };
         let meant = |row: &&Vec<Option<i64>>| match is_time {
             true => row[position] >= Some(value),

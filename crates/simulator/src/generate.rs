@@ -2,7 +2,7 @@
 
 use crate::action::{Action, Step, Trouble, TroubleKind};
 use crate::setting::{Language, PROCESSES, SESSIONS};
-use crate::subject::{Alteration, Cells, Policy, ROLLUP_NAMES, Rows, Shape, Summary, TABLE_NAMES, WhichBackup};
+use crate::subject::{Alteration, Cells, Policy, ROLLUP_NAMES, RowSelection, Shape, Summary, TABLE_NAMES, WhichBackup};
 use atsdb_testkit::sample::Random;
 
 /// The maximum number of steps of a history, after those that create its tables.
@@ -106,13 +106,13 @@ impl Generator {
         (0..count).map(|_| self.cells()).collect()
     }
 
-    fn meant(&mut self) -> Rows {
+    fn meant(&mut self) -> RowSelection {
         match self.below(6) {
-            0 => Rows::All,
-            1 => Rows::Before(60 + self.below(8) as i64),
-            2 => Rows::Sensor(self.below(4) as i64),
-            3 => Rows::NoNote,
-            _ => Rows::Count(self.below(8) as i64),
+            0 => RowSelection::All,
+            1 => RowSelection::Before(60 + self.below(8) as i64),
+            2 => RowSelection::Sensor(self.below(4) as i64),
+            3 => RowSelection::NoNote,
+            _ => RowSelection::Count(self.below(8) as i64),
         }
     }
 

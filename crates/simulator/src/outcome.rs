@@ -1,6 +1,6 @@
 //! The results of actions.
 
-use crate::compare::{Seen, SeenTable};
+use crate::compare::{SeenDatabase, SeenTable};
 use atsdb_core::{Error, Result};
 use atsdb_testkit::faulty::Fails;
 
@@ -17,7 +17,7 @@ pub(crate) enum Answer {
     /// A table was read.
     Table(Box<SeenTable>),
     /// All tables were read.
-    Tables(Seen),
+    Tables(SeenDatabase),
 }
 
 /// The outcome of one action.

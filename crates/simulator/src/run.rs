@@ -1,7 +1,7 @@
 //! Runs a history together with its model.
 
 use crate::action::{Action, Step, TroubleKind};
-use crate::compare::Seen;
+use crate::compare::SeenDatabase;
 use crate::model::Model;
 use crate::outcome::Observed;
 use crate::setting::{PROCESSES, Setting};
@@ -69,7 +69,7 @@ impl Run {
         self.compare_with(process, seen)
     }
 
-    fn compare_with(&mut self, process: usize, seen: atsdb_core::Result<Seen>) -> Result<(), String> {
+    fn compare_with(&mut self, process: usize, seen: atsdb_core::Result<SeenDatabase>) -> Result<(), String> {
         let seen = seen.map_err(|error| format!("process {process} cannot read: {error}"))?;
         let shown: Vec<String> = self.models.iter().map(Model::shown).collect();
         self.models.retain_mut(|model| model.agrees(process, &seen));

@@ -2,8 +2,8 @@
 
 use crate::action::Action;
 use crate::outcome::Answer;
-use crate::shape::{Kind, altered, definition, kind_of_name, rows_of, seconds, text, value_of};
-use crate::subject::{Alteration, Cells, Policy, Rows, Summary, rollup_name, table_name};
+use crate::shape::{ColumnKind, altered, definition, kind_of_name, rows_of, seconds, text, value_of};
+use crate::subject::{Alteration, Cells, Policy, RowSelection, Summary, rollup_name, table_name};
 use arrow::array::AsArray;
 use arrow::datatypes::DataType;
 use atsdb_core::time::format_time;
@@ -110,7 +110,7 @@ fn describe(session: &Session, table: &str) -> Result<TableDefinition> {
 fn with_column(definition: TableDefinition, name: &str, notes: &str) -> Result<TableDefinition> {
     let widths = [MapWidth::U8, MapWidth::U16, MapWidth::U32];
     let map = widths.into_iter().find(|width| notes.contains(&format!("mapped ({width})")));
-    if kind_of_name(name) != Kind::Time {
+    if kind_of_name(name) != ColumnKind::Time {
         let mut definition = definition.with_column(name, ColumnType::Text, map);
         if notes.split(", ").any(|note| note == "unique") {
             definition.unique.extend(definition.columns.last().map(|column| Unique::new(vec![column.id])));
@@ -127,12 +127,12 @@ fn with_column(definition: TableDefinition, name: &str, notes: &str) -> Result<T
     Ok(definition)
 }
 
-fn literal(kind: Kind, value: Option<i64>) -> String {
+fn literal(kind: ColumnKind, value: Option<i64>) -> String {
     match (kind, value) {
         (_, None) => "NULL".into(),
-        (Kind::Time, Some(seconds)) => format!("'{}'", format_time(seconds, TimeUnit::Second)),
-        (Kind::Sensor | Kind::Note, Some(number)) => format!("'{}'", text(number)),
-        (Kind::Count | Kind::Extra, Some(number)) => number.to_string(),
+        (ColumnKind::Time, Some(seconds)) => format!("'{}'", format_time(seconds, TimeUnit::Second)),
+        (ColumnKind::Sensor | ColumnKind::Note, Some(number)) => format!("'{}'", text(number)),
+        (ColumnKind::Count | ColumnKind::Extra, Some(number)) => number.to_string(),
     }
 }
 
@@ -157,7 +157,7 @@ fn insert(session: &Session, table: &str, policy: Option<Policy>, rows: &[Cells]
 
 fn upsert(session: &Session, table: &str, row: &Cells) -> Result<Answer> {
     let columns = columns(session, table)?;
-    let Some(note) = columns.iter().find(|column| kind_of_name(column) == Kind::Note) else {
+    let Some(note) = columns.iter().find(|column| kind_of_name(column) == ColumnKind::Note) else {
         return Ok(Answer::Nothing);
     };
     let key = if columns.iter().any(|column| column == "time") { "sensor, time" } else { "count" };
@@ -170,20 +170,21 @@ fn upsert(session: &Session, table: &str, row: &Cells) -> Result<Answer> {
     )
 }
 
-fn change(session: &Session, verb: &str, table: &str, rows: Rows, note: Option<Option<i64>>) -> Result<Answer> {
+fn change(session: &Session, verb: &str, table: &str, rows: RowSelection, note: Option<Option<i64>>) -> Result<Answer> {
     let columns = columns(session, table)?;
-    let note_column = columns.iter().find(|column| kind_of_name(column) == Kind::Note).cloned().unwrap_or_default();
+    let note_column =
+        columns.iter().find(|column| kind_of_name(column) == ColumnKind::Note).cloned().unwrap_or_default();
     let condition = match rows {
-        Rows::All => String::new(),
-        Rows::Before(time) if columns.iter().any(|column| column == "time") => {
-            format!(" WHERE time < {}", literal(Kind::Time, Some(seconds(time))))
+        RowSelection::All => String::new(),
+        RowSelection::Before(time) if columns.iter().any(|column| column == "time") => {
+            format!(" WHERE time < {}", literal(ColumnKind::Time, Some(seconds(time))))
         }
-        Rows::Before(count) => format!(" WHERE count < {count}"),
-        Rows::Sensor(sensor) => format!(" WHERE sensor = {}", literal(Kind::Sensor, Some(sensor))),
-        Rows::Count(count) => format!(" WHERE count = {count}"),
-        Rows::NoNote => format!(" WHERE {note_column} IS NULL"),
+        RowSelection::Before(count) => format!(" WHERE count < {count}"),
+        RowSelection::Sensor(sensor) => format!(" WHERE sensor = {}", literal(ColumnKind::Sensor, Some(sensor))),
+        RowSelection::Count(count) => format!(" WHERE count = {count}"),
+        RowSelection::NoNote => format!(" WHERE {note_column} IS NULL"),
     };
-    let set = note.map(|note| format!(" SET {note_column} = {}", literal(Kind::Note, note))).unwrap_or_default();
+    let set = note.map(|note| format!(" SET {note_column} = {}", literal(ColumnKind::Note, note))).unwrap_or_default();
     run(session, &format!("{verb} {table}{set}{condition}"))
 }
 
@@ -252,5 +253,9 @@ fn alter(session: &Session, table: &str, alteration: Alteration) -> Result<Answe
 }
 
 fn note(definition: &TableDefinition) -> &str {
-    definition.columns.iter().find(|column| kind_of_name(&column.name) == Kind::Note).map_or("", |column| &column.name)
+    definition
+        .columns
+        .iter()
+        .find(|column| kind_of_name(&column.name) == ColumnKind::Note)
+        .map_or("", |column| &column.name)
 }

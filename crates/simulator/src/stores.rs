@@ -17,7 +17,7 @@ use tempfile::TempDir;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The store of a world.
-pub(crate) enum Rows {
+pub(crate) enum WorldStore {
     Memory(Arc<MemoryStore>),
     File(TempDir),
     Split(TempDir),
@@ -48,7 +48,7 @@ fn server_of(kind: StoreKind) -> Option<&'static TestServer> {
     }
 }
 
-impl Rows {
+impl WorldStore {
     pub(crate) fn new(kind: StoreKind) -> Result<Self> {
         match kind {
             StoreKind::Memory => Ok(Self::Memory(Arc::new(MemoryStore::new([7; 16])))),

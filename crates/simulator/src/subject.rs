@@ -35,7 +35,7 @@ pub struct Cells {
 
 /// Selects rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
+pub enum RowSelection {
     /// All rows.
     All,
     /// Rows before this time. In a plain table, rows with a smaller count.

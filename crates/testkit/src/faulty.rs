@@ -21,11 +21,11 @@ pub enum Fails {
 }
 
 /// An action before or after a call.
-struct Act(Box<dyn FnOnce() + Send>);
+struct Action(Box<dyn FnOnce() + Send>);
 
-impl fmt::Debug for Act {
+impl fmt::Debug for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Act")
+        f.write_str("Action")
     }
 }
 
@@ -40,7 +40,7 @@ pub struct Faults {
     /// Whether the store has become unreachable.
     is_severed: AtomicBool,
     /// The action that replaces a failure, before or after the call.
-    act: Mutex<Option<Act>>,
+    act: Mutex<Option<Action>>,
     /// How often each method was called.
     calls: Mutex<BTreeMap<&'static str, u64>>,
     /// A chunk whose pages cannot be read, and the number of attempts.
@@ -58,7 +58,7 @@ impl Faults {
 
     /// Runs an action before the call with this number, counted from 0. Then the call is made as usual.
     pub fn intervene(&self, number: i64, act: impl FnOnce() + Send + 'static) {
-        *lock(&self.act) = Some(Act(Box::new(act)));
+        *lock(&self.act) = Some(Action(Box::new(act)));
         self.arm(number);
     }
 
@@ -142,7 +142,7 @@ impl Faults {
             return work();
         }
         let (act, fails) = (lock(&self.act).take(), *lock(&self.fails));
-        if let Some(Act(act)) = act {
+        if let Some(Action(act)) = act {
             if fails == Fails::Before {
                 act();
                 return work();

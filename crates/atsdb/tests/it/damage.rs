@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 
-type Rows = BTreeMap<String, RecordBatch>;
+type TableRows = BTreeMap<String, RecordBatch>;
 
 const FLIPS: usize = 600;
 
 /// A closed store with fresh and sealed chunks, and its rows.
-fn sample(path: &Path) -> (Vec<u8>, Rows) {
+fn sample(path: &Path) -> (Vec<u8>, TableRows) {
     let db = open_quiet(path).unwrap();
     create_tables(&db);
     for number in 0..12 {
@@ -43,7 +43,7 @@ enum Fate {
     Unlisted,
 }
 
-fn fate(path: &Path, bytes: &[u8], right: &Rows) -> Fate {
+fn fate(path: &Path, bytes: &[u8], right: &TableRows) -> Fate {
     ["-wal", "-shm"].iter().for_each(|ending| drop(std::fs::remove_file(beside(path, ending))));
     std::fs::write(path, bytes).unwrap();
     let db = match open_quiet(path) {
@@ -82,7 +82,7 @@ fn reported(error: &Error) -> Fate {
 }
 
 /// Fails unless every row is one of the right ones, without duplicates.
-fn assert_part(rows: &Rows, right: &Rows) {
+fn assert_part(rows: &TableRows, right: &TableRows) {
     for (name, rows) in rows {
         let right = right.get(name).unwrap_or_else(|| panic!("a table {name} that never was"));
         assert_eq!(rows.schema(), right.schema());

@@ -21,9 +21,9 @@ fn quiet(store: Arc<dyn Store>) -> Engine {
 }
 
 /// Time, status, count, and the column that may be added.
-type Found = (i64, Option<String>, Option<i32>, Option<i32>);
+type ReadRow = (i64, Option<String>, Option<i32>, Option<i32>);
 
-fn rows_of(engine: &Engine) -> Vec<Found> {
+fn rows_of(engine: &Engine) -> Vec<ReadRow> {
     let snapshot = engine.snapshot().unwrap();
     let table = snapshot.table("readings").unwrap();
     let extra = table.definition.columns.iter().position(|column| column.name == "extra");
@@ -119,12 +119,12 @@ impl Record for Pushed {
 }
 
 /// An operation on a table that was looked up before. Returns the rows that were acknowledged.
-type Work = fn(&Engine, &Table) -> Result<Vec<Found>>;
+type Operation = fn(&Engine, &Table) -> Result<Vec<ReadRow>>;
 /// A change by another engine during the operation.
-type Act = fn(&Engine);
+type Intervention = fn(&Engine);
 
 /// The operations. The rows that they add have times from 50 on.
-const WORK: [(&str, Work); 6] = [
+const WORK: [(&str, Operation); 6] = [
     ("append", |engine, table| {
         let mut batch = engine.batch(None);
         batch.append(table, &batch_of(&[row(50, "x", "wide280", 1)]))?;
@@ -162,7 +162,7 @@ const WORK: [(&str, Work); 6] = [
     }),
 ];
 
-const ACTS: [(&str, Act); 4] =
+const ACTS: [(&str, Intervention); 4] =
     [("widen", widen), ("add a column", add_column), ("create a rollup", create_rollup), ("drop", drop_readings)];
 
 #[test]
@@ -182,7 +182,7 @@ fn a_definition_may_change_between_any_two_calls() {
 
 /// Makes the change before the given call of an operation, and checks the outcome. Returns false if there were fewer
 /// calls.
-fn intervene(place: &str, work: Work, act: Act, call: i64) -> bool {
+fn intervene(place: &str, work: Operation, act: Intervention, call: i64) -> bool {
     let inner: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
     let other = quiet(Arc::clone(&inner));
     let faults = Faults::new(Fails::Before);
@@ -232,7 +232,7 @@ fn intervene(place: &str, work: Work, act: Act, call: i64) -> bool {
     expected.extend(of_others.iter().cloned());
     expected.sort();
     // A truncation may come before or after the change: the rows of the change are all there, or all removed.
-    let without: Vec<Found> = expected.iter().filter(|row| !of_others.contains(row)).cloned().collect();
+    let without: Vec<ReadRow> = expected.iter().filter(|row| !of_others.contains(row)).cloned().collect();
     assert!(found == expected || (is_truncated && found == without), "{place}: {found:?}, not {expected:?}");
     let snapshot = other.snapshot().unwrap();
     if let Ok(rollup) = snapshot.table("hourly")
@@ -248,7 +248,7 @@ fn intervene(place: &str, work: Work, act: Act, call: i64) -> bool {
 }
 
 /// Returns the rows that a change adds by itself.
-fn others_rows(act: Act) -> Vec<Found> {
+fn others_rows(act: Intervention) -> Vec<ReadRow> {
     let engine = quiet(Arc::new(MemoryStore::new([8; 16])));
     engine.create_table(&readings()).unwrap();
     act(&engine);

@@ -314,9 +314,9 @@ fn a_row_that_is_refused_leaves_nothing_in_any_column() {
 }
 
 /// Writes too few values or too many, or panics.
-struct Odd(u8);
+struct BadRecord(u8);
 
-impl Record for Odd {
+impl Record for BadRecord {
     fn columns() -> Vec<ColumnSpec> {
         Vec::new()
     }
@@ -342,7 +342,7 @@ fn a_record_that_writes_another_row_than_the_tables_is_refused_by_itself() {
     let mut appender = engine.appender(&table);
     let rows: Vec<Row> = (0..6).map(|n| row(n, &format!("s{n}"), "ok", n as i32)).collect();
     for (n, row) in rows.iter().enumerate() {
-        let odd = Odd((n % 3) as u8);
+        let odd = BadRecord((n % 3) as u8);
         let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| appender.push(99, &odd)));
         assert_eq!(tried.is_err(), n % 3 == 2, "record {n}");
         assert!(!tried.is_ok_and(|pushed| pushed.is_ok()), "record {n}");
@@ -367,8 +367,8 @@ fn an_appender_whose_dictionary_was_full_once_goes_on_with_strings_that_are_ther
     assert_eq!(append(1_000, "one too many").unwrap_err().kind(), ErrorKind::Limit);
     append(1_001, "s1").unwrap();
     let mut appender = engine.appender(&table);
-    struct Of(&'static str);
-    impl Record for Of {
+    struct WithStatus(&'static str);
+    impl Record for WithStatus {
         fn columns() -> Vec<ColumnSpec> {
             Vec::new()
         }
@@ -383,9 +383,9 @@ fn an_appender_whose_dictionary_was_full_once_goes_on_with_strings_that_are_ther
             unreachable!("the tests read columns")
         }
     }
-    appender.push(2_000, &Of("one too many")).unwrap();
+    appender.push(2_000, &WithStatus("one too many")).unwrap();
     assert_eq!(appender.flush().unwrap_err().kind(), ErrorKind::Limit);
-    appender.push(2_001, &Of("s2")).unwrap();
+    appender.push(2_001, &WithStatus("s2")).unwrap();
     appender.flush().unwrap();
     assert_eq!(read_all(&engine, &table).unwrap().len(), 258);
 }

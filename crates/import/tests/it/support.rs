@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 /// A sink that keeps all rows.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct KeptRows {
     pub(crate) begins: usize,
     pub(crate) definition: Option<TableDefinition>,
     pub(crate) batches: Vec<RecordBatch>,
 }
 
-impl Sink for Kept {
+impl Sink for KeptRows {
     fn begin(&mut self, definition: &TableDefinition) -> Result<()> {
         self.begins += 1;
         self.definition = Some(definition.clone());
@@ -82,7 +82,7 @@ impl Imported {
 }
 
 pub(crate) fn run(inputs: Vec<Input>, options: &Options, existing: Option<&TableDefinition>) -> Result<Imported> {
-    let mut kept = Kept::default();
+    let mut kept = KeptRows::default();
     let report = import("t", inputs, options, existing, &mut kept, &|_| {})?;
     assert_eq!(kept.definition.as_ref(), Some(&report.definition));
     assert_eq!(kept.batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>(), report.row_count);

@@ -54,7 +54,7 @@ enum Difference {
 }
 
 /// A connection, and the names by which object numbers are compared.
-struct Asked {
+struct CatalogueClient {
     client: Client,
     names: BTreeMap<String, String>,
 }
@@ -66,7 +66,7 @@ struct Answer {
     rows: Vec<Vec<Option<String>>>,
 }
 
-impl Asked {
+impl CatalogueClient {
     fn connect(config: &Config) -> Self {
         let mut client = config.connect(NoTls).unwrap();
         let mut names = BTreeMap::new();
@@ -214,7 +214,7 @@ fn is_ordered(text: &str) -> bool {
 #[test]
 fn statements_of_drivers_are_answered_as_by_postgresql() {
     let Some((theirs, ours, _served)) = both() else { return };
-    let (mut theirs, mut ours) = (Asked::connect(&theirs), Asked::connect(&ours));
+    let (mut theirs, mut ours) = (CatalogueClient::connect(&theirs), CatalogueClient::connect(&ours));
     let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
     let statements = captured();
     assert!(statements.len() > 50, "the file of statements is read: {}", statements.len());

@@ -1,7 +1,7 @@
 //! Adds rows to an appender, together or one by one.
 
 use crate::outcome::Answer;
-use crate::shape::{Kind, batch_of, kind, seconds, text, value};
+use crate::shape::{ColumnKind, batch_of, kind, seconds, text, value};
 use crate::subject::Cells;
 use atsdb_core::{Error, Result, TableDefinition};
 use atsdb_engine::{Appender, ColumnSpec, Engine, Record, RowReader, RowWriter};
@@ -16,11 +16,11 @@ impl Record for Pushed<'_> {
 
     fn write(&self, row: &mut RowWriter<'_>) {
         use atsdb_engine::Field;
-        let columns = self.0.columns.iter().filter(|column| kind(column) != Kind::Time);
+        let columns = self.0.columns.iter().filter(|column| kind(column) != ColumnKind::Time);
         for (position, column) in columns.enumerate() {
             match (value(self.1, column), kind(column)) {
                 (None, _) => row.put_null(position),
-                (Some(number), Kind::Sensor | Kind::Note) => row.put_text(position, &text(number)),
+                (Some(number), ColumnKind::Sensor | ColumnKind::Note) => row.put_text(position, &text(number)),
                 (Some(number), _) => (number as i32).write(row, position),
             }
         }

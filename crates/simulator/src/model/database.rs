@@ -2,9 +2,9 @@
 
 use super::rollup::RollupModel;
 use super::table::{Row, TableModel, number};
-use crate::compare::Seen;
-use crate::shape::{Kind, is_meant, kind};
-use crate::subject::Rows;
+use crate::compare::SeenDatabase;
+use crate::shape::{ColumnKind, is_meant, kind};
+use crate::subject::RowSelection;
 use atsdb_core::{ConflictPolicy, TableDefinition};
 use std::collections::BTreeMap;
 
@@ -149,7 +149,8 @@ impl Database {
         let Some(holder) = holder else {
             return self.append(uid, std::slice::from_ref(cells), ConflictPolicy::Error);
         };
-        let note = table.definition.columns.iter().find(|column| kind(column) == Kind::Note).ok_or(NotAppended)?.id.0;
+        let note =
+            table.definition.columns.iter().find(|column| kind(column) == ColumnKind::Note).ok_or(NotAppended)?.id.0;
         table.rows[holder].id = row.id;
         table.rows[holder].cells.insert(note, cells.get(&note).copied().flatten());
         table.rewritten += 1;
@@ -158,9 +159,9 @@ impl Database {
     }
 
     /// Changes rows of a table. Returns `None` if there is no such table.
-    pub(crate) fn change_rows(&mut self, name: &str, meant: Rows, change: &Change) -> Option<u64> {
+    pub(crate) fn change_rows(&mut self, name: &str, meant: RowSelection, change: &Change) -> Option<u64> {
         let table = self.table_mut(name)?;
-        let note = table.definition.columns.iter().find(|column| kind(column) == Kind::Note)?.id.0;
+        let note = table.definition.columns.iter().find(|column| kind(column) == ColumnKind::Note)?.id.0;
         let is_in = |row: &Row| is_meant(&table.definition, &table.values(row), meant);
         let ids: Vec<u64> = table.rows.iter().filter(|row| is_in(row)).map(|row| row.id).collect();
         match change {
@@ -196,7 +197,7 @@ impl Database {
         self.tables.iter_mut().for_each(|table| table.rewritten += 1);
     }
 
-    pub(crate) fn agrees(&mut self, seen: &Seen) -> bool {
+    pub(crate) fn agrees(&mut self, seen: &SeenDatabase) -> bool {
         if (self.tables.len(), self.rollups.len()) != (seen.tables.len(), seen.rollups.len()) {
             return false;
         }

@@ -6,7 +6,7 @@ use super::pending::Appender;
 use super::table::Row;
 use super::transaction::Transaction;
 use crate::action::Action;
-use crate::compare::Seen;
+use crate::compare::SeenDatabase;
 use crate::outcome::Answer;
 use crate::setting::{Language, PROCESSES};
 use crate::subject::{WhichBackup, rollup_name, table_name};
@@ -22,7 +22,7 @@ struct Resident {
 
 /// The contents of a held snapshot.
 #[derive(Debug, Clone)]
-struct Held {
+struct HeldSnapshot {
     database: Database,
     /// The tables in memory that the process had not used when the snapshot was taken.
     unused: BTreeSet<u64>,
@@ -38,7 +38,7 @@ pub(crate) struct Model {
     residents: BTreeMap<(usize, u64), Resident>,
     pub(super) transactions: BTreeMap<usize, Transaction>,
     pub(super) appenders: BTreeMap<usize, Appender>,
-    held: BTreeMap<usize, Held>,
+    held: BTreeMap<usize, HeldSnapshot>,
     pub(super) batches: BTreeSet<u8>,
     /// Backups by the time they were taken, oldest first.
     backups: Vec<(i64, Database)>,
@@ -172,7 +172,7 @@ impl Model {
 
     /// Takes and holds a snapshot of a process.
     pub(super) fn hold(&mut self, process: usize) {
-        let held = Held { database: self.view_of(process), unused: self.unused_by(process) };
+        let held = HeldSnapshot { database: self.view_of(process), unused: self.unused_by(process) };
         self.held.insert(process, held);
     }
 
@@ -187,7 +187,7 @@ impl Model {
     }
 
     /// Returns whether this is what a process reads. It also decides which expired rows have been dropped.
-    pub(crate) fn agrees(&mut self, process: usize, seen: &Seen) -> bool {
+    pub(crate) fn agrees(&mut self, process: usize, seen: &SeenDatabase) -> bool {
         let mut view = self.view_of(process);
         if !view.agrees(seen) {
             return false;
@@ -198,7 +198,7 @@ impl Model {
     }
 
     /// Returns whether these are the contents of the snapshot that a process holds.
-    pub(crate) fn agrees_held(&mut self, process: usize, seen: Option<&Seen>) -> bool {
+    pub(crate) fn agrees_held(&mut self, process: usize, seen: Option<&SeenDatabase>) -> bool {
         let (Some(held), Some(seen)) = (self.held.get_mut(&process), seen) else {
             return self.held.contains_key(&process) == seen.is_some();
         };
@@ -234,7 +234,7 @@ impl Model {
     /// A text that is the same for indistinguishable states.
     pub(crate) fn signature(&self) -> String {
         let transactions: Vec<String> = self.transactions.values().map(Transaction::signature).collect();
-        let shown = |held: &Held| format!("{}{:?}", held.database.signature(), held.unused);
+        let shown = |held: &HeldSnapshot| format!("{}{:?}", held.database.signature(), held.unused);
         let held: Vec<String> = self.held.values().map(shown).collect();
         let backups: Vec<String> =
             self.backups.iter().map(|(taken, of)| format!("{taken}{}", of.signature())).collect();

@@ -1,7 +1,7 @@
 //! A table as a list of rows.
 
 use crate::compare::SeenTable;
-use crate::shape::{Kind, kind};
+use crate::shape::{ColumnKind, kind};
 use atsdb_core::{Column, TableDefinition, Unique, Value};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -89,7 +89,7 @@ impl TableModel {
 
     /// Returns whether these are its rows.
     pub(crate) fn has_rows(&mut self, rows: &[Vec<Option<i64>>], dropped_before: i64) -> bool {
-        let time = self.definition.columns.iter().position(|column| kind(column) == Kind::Time);
+        let time = self.definition.columns.iter().position(|column| kind(column) == ColumnKind::Time);
         let may_be_dropped = |row: &Row, values: &[Option<i64>]| {
             row.may_be_dropped && time.is_some_and(|time| values[time] < Some(dropped_before))
         };

@@ -16,7 +16,7 @@ type Addition = (Vec<BTreeMap<u16, Option<i64>>>, ConflictPolicy);
 
 /// The changes of a transaction since its first read of the store.
 #[derive(Debug, Clone)]
-struct Looked {
+struct TransactionView {
     /// The store at that time.
     base: Database,
     /// The store with the changes of the transaction.
@@ -35,8 +35,8 @@ struct Looked {
 pub(crate) struct Transaction {
     /// Rows without keys that were added before its first read.
     pending: Vec<Pending>,
-    looked: Option<Looked>,
-    marks: Vec<(u8, Vec<Pending>, Option<Looked>)>,
+    looked: Option<TransactionView>,
+    marks: Vec<(u8, Vec<Pending>, Option<TransactionView>)>,
     has_failed: bool,
 }
 
@@ -75,7 +75,7 @@ impl Transaction {
     }
 
     pub(crate) fn signature(&self) -> String {
-        let shown = |looked: &Looked| {
+        let shown = |looked: &TransactionView| {
             let (base, view) = (&looked.base, &looked.view);
             format!("{}{}{}{:?}", base.signature(), base.counters(), view.signature(), looked.touched)
         };
@@ -194,7 +194,7 @@ impl Transaction {
     }
 
     /// Reads the store for the first time.
-    fn look(&self, database: &Database, unused: &BTreeSet<u64>) -> Option<(Looked, bool)> {
+    fn look(&self, database: &Database, unused: &BTreeSet<u64>) -> Option<(TransactionView, bool)> {
         let (mut may_conflict, mut view) = (false, database.clone());
         let mut additions: BTreeMap<u64, Option<Vec<Addition>>> = BTreeMap::new();
         for pending in &self.pending {
@@ -207,7 +207,7 @@ impl Transaction {
             }
         }
         let (base, touched, unused) = (database.clone(), BTreeSet::new(), unused.clone());
-        Some((Looked { base, view, touched, additions, unused }, may_conflict))
+        Some((TransactionView { base, view, touched, additions, unused }, may_conflict))
     }
 
     /// Returns the store after the commit, and whether the commit may also be refused; `None` if it must be.
@@ -223,7 +223,7 @@ impl Transaction {
     }
 }
 
-impl Looked {
+impl TransactionView {
     /// Records the change that a statement is about to make to a table in memory.
     fn note_additions(&mut self, action: &Action) {
         let Some(table) = action.table().and_then(|table| self.view.table(table_name(table))) else { return };

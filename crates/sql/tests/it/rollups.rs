@@ -29,13 +29,13 @@ impl Environment for Clock {
 }
 
 /// Two sessions with separate engines on one store, like two processes.
-struct Two {
+struct TwoSessions {
     sessions: [Session; 2],
     clock: Arc<Clock>,
     _directory: TempDir,
 }
 
-fn two(kind: &str, maintenance: bool) -> Two {
+fn two(kind: &str, maintenance: bool) -> TwoSessions {
     let directory = tempfile::tempdir().unwrap();
     let memory: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
     let clock = Arc::new(Clock(AtomicI64::new(1_000 * DAY * 1_000)));
@@ -47,7 +47,7 @@ fn two(kind: &str, maintenance: bool) -> Two {
         Session::new(engine, options).unwrap()
     };
     let sessions = [open(), open()];
-    Two { sessions, clock, _directory: directory }
+    TwoSessions { sessions, clock, _directory: directory }
 }
 
 fn sqlite(directory: &Path) -> Arc<dyn Store> {
