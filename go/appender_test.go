@@ -26,7 +26,7 @@ func newSmallLayout(t *testing.T) *layout {
 
 func row(n int) small { return small{time.Unix(int64(n), 0), int64(n)} }
 
-// open makes an appender that is closed at the end, after which nothing of it is left running.
+// open makes an appender that is closed at the end, and checks that none of its goroutines is left.
 func open(t *testing.T, server *fakeServer, options Options, client ClientOptions) *Appender[small] {
 	t.Helper()
 	a, err := NewAppender[small](t.Context(), server.client(client), "r", options)
@@ -212,7 +212,7 @@ func TestARefusedBatchStopsTheAppender(t *testing.T) {
 		if got := a.Stats(); got.FailedRows != 2 || got.StoredRows != 4 || got.Rows != 6 {
 			t.Errorf("%+v", got)
 		}
-		// What failed can be sent again by hand.
+		// A failed batch can be sent again by the caller.
 		done, err := server.client(ClientOptions{}).AppendStream(t.Context(), failed.Table, failed.ID, failed.Stream)
 		if err != nil || done.Rows != 2 || done.Duplicate {
 			t.Error(done, err)
@@ -399,7 +399,7 @@ func TestRowsThatNoBatchCanHave(t *testing.T) {
 	if err := a.Append(t.Context(), blob{time.Unix(1, 0), make([]byte, batchBytesMax)}); err == nil {
 		t.Error("a row of 32 MiB")
 	}
-	// A row may be larger than a batch should be: it is a batch of its own.
+	// A row that exceeds the size of a batch is sent as a batch of its own.
 	for range 2 {
 		if err := a.Append(t.Context(), blob{time.Unix(1, 0), make([]byte, 5000)}); err != nil {
 			t.Error(err)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// sinkhole takes every batch at once.
+// sinkhole accepts every batch immediately.
 type sinkhole struct{ *fakeServer }
 
 func (s sinkhole) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -19,7 +19,7 @@ func (s sinkhole) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer(200, `{"rows": 0, "duplicate": true}`), nil
 }
 
-// BenchmarkAppend measures what collecting and encoding a row costs, without a server.
+// BenchmarkAppend measures the cost of collecting and encoding a row, without a server.
 func BenchmarkAppend(b *testing.B) {
 	type reading struct {
 		Time                                           time.Time

@@ -167,7 +167,7 @@ func TestRetriesEnd(t *testing.T) {
 		if passed := time.Since(begin); passed > time.Hour || passed < 59*time.Minute {
 			t.Error("given up after", passed)
 		}
-		// Waits grow to a quarter of a minute, so an hour has a few hundred attempts.
+		// The wait between attempts grows to 15 seconds, so there are a few hundred attempts in an hour.
 		if count := server.requestCount(); count < 100 || count > 300 {
 			t.Error(count, "attempts")
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// collect sends rows through a collector and an Arrow stream.
+// collect passes rows through a collector and an Arrow stream.
 func collect[T any](t *testing.T, rows ...T) arrow.RecordBatch {
 	t.Helper()
 	found, err := layoutOf(reflect.TypeFor[T](), false)

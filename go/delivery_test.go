@@ -142,7 +142,7 @@ func TestAServerMayBeKilledInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.checkOnce("readings", 30_000)
-	// What a flush has promised outlives the server.
+	// Rows that a flush has acknowledged outlive the server.
 	server.Kill()
 	server.Restart()
 	server.checkOnce("readings", 30_000)
@@ -158,7 +158,7 @@ func TestAServerMayBeKilledInTheMiddle(t *testing.T) {
 func TestABatchThatComesTwiceAtOnceCountsOnce(t *testing.T) {
 	server := serve(t)
 	ctx := soon(t)
-	// Each append goes to the server three times at once, as when a client gives up waiting and comes again.
+	// Each append is sent three times at once, as by a client that gives up waiting and retries.
 	front := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(request.Body)
 		if err != nil {

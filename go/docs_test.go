@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// flat is text without indentation.
+// flat removes indentation.
 func flat(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {

@@ -15,7 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
-// fakeServer answers as a server would, without a network, so that tests can run on synctest's clock.
+// fakeServer answers like a server, but without a network, so that tests can run on synctest's clock.
 type fakeServer struct {
 	t      testing.TB
 	schema *arrow.Schema
@@ -25,7 +25,7 @@ type fakeServer struct {
 	requests   []*http.Request
 	ids        []string
 	rows       map[string]int64
-	// before may answer an append instead of the server, and after instead of its answer. Both are given the number of
+	// before may answer an append instead of the server, and after instead of its answer. Both get the number of
 	// the append, from 0.
 	before, after func(count int, request *http.Request) (*http.Response, error)
 }
@@ -117,7 +117,7 @@ func (s *fakeServer) sql(body string) *http.Response {
 	return answer(200, stream.String())
 }
 
-// batches are the rows of each stored batch, in order.
+// batches returns the rows of each stored batch, in order.
 func (s *fakeServer) batches() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *fakeServer) requestCount() int {
 	return len(s.requests)
 }
 
-// stall lets appends wait until the returned function is called, or their context ends.
+// stall makes appends wait until the returned function is called or their context ends.
 func (s *fakeServer) stall() (release func()) {
 	released := make(chan struct{})
 	s.before = func(_ int, request *http.Request) (*http.Response, error) {

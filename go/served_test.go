@@ -32,7 +32,7 @@ func clientOf(t *testing.T, address string, options ClientOptions) *Client {
 	return client
 }
 
-// connect is a connection of pgx.
+// connect opens a connection of pgx.
 func (s *served) connect() *pgx.Conn {
 	s.t.Helper()
 	connection, err := pgx.Connect(context.Background(), "postgresql://"+s.PG+"/any?sslmode=disable")
@@ -50,7 +50,7 @@ func (s *served) exec(sql string) {
 	}
 }
 
-// ask is the answer to a query with one row and one column.
+// ask returns the answer to a query with one row and one column.
 func ask[V any](s *served, sql string, parameters ...any) V {
 	s.t.Helper()
 	var value V
@@ -71,7 +71,7 @@ func (s *served) checkOnce(table string, count int64) {
 	}
 }
 
-// soon is a context for what must not take long.
+// soon returns a context for work that must not take long.
 func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// allTypes has a field of each type. Its times fit into microseconds, which are what PostgreSQL's protocol can carry.
+// allTypes has a field of each type. Its times are whole microseconds, the precision of PostgreSQL's protocol.
 type allTypes struct {
 	Time     time.Time
 	Bool     bool
@@ -109,7 +109,7 @@ func TestPgxReadsWhatWasAppended(t *testing.T) {
 	}
 }
 
-// inUTC shows the times of a row in UTC: pgx reads them in the zone of the machine.
+// inUTC converts the times of a row to UTC, because pgx reads them in the local time zone.
 func inUTC(row allTypes) allTypes {
 	for _, at := range []*time.Time{&row.Time, &row.Seconds, &row.Millis, &row.Micros, &row.Day, row.TimeP, &row.When.Time} {
 		if at != nil && !at.IsZero() {
@@ -195,7 +195,7 @@ func TestTablesThatExist(t *testing.T) {
 		t.Error("a view was appended to")
 	}
 
-	// Columns in another order, of wider types and of a coarser time.
+	// Columns in another order, with wider types and a coarser time.
 	server.exec(`CREATE TABLE wide (n DOUBLE NOT NULL, sensor TEXT, time TIMESTAMP(0), note TEXT)`)
 	type narrow struct {
 		Time   time.Time

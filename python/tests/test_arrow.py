@@ -131,12 +131,12 @@ def test_reading_a_large_result_needs_little_memory(tmp_path):
         fetched.close()
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     assert (counted, len(first)) == (rows, 1000)
-    # The whole result has 192 MB.
+    # The whole result takes 192 MB.
     assert grown < 100_000_000, f"{grown} bytes"
 
 
 def test_polars_takes_the_buffers_as_they_are(tmp_path):
-    """A column that is read to Polars is not copied on the way: its memory is counted once."""
+    """A column that Polars reads is not copied: its memory is counted once."""
     rows = 4_000_000
     with atsdb.open("memory:") as db:
         db.sql("CREATE TABLE t (a DOUBLE)")

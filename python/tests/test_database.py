@@ -40,7 +40,7 @@ def test_parameters_are_values_and_nothing_else(db):
     db.sql("INSERT INTO t VALUES ($a, $b)", {"a": None, "b": 7})
     db.sql("INSERT INTO t VALUES ($2, $1)", (8, "$1 ? it's"))
     assert db.sql("SELECT a, b FROM t ORDER BY b").fetchall() == [(evil, -5), (None, 7), ("$1 ? it's", 8)]
-    # What stands in texts, names and comments is no parameter.
+    # Question marks in texts, names and comments are not parameters.
     assert db.sql("""SELECT '?''?' AS "a?", ? -- ?\n/* ? /* $1 */ ? */""", (1,)).fetchall() == [("?'?", 1)]
     assert db.sql("SELECT 1-?", (-1,)).fetchall() == [(2,)]
 
@@ -203,5 +203,5 @@ def test_options_reach_the_store(tmp_path):
         atsdb.open("memory:", timeout=-1)
 
 
-#: Takes minutes.
+#: A query that takes minutes.
 SLOW = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 100000) b WHERE a.value % 7 = b.value % 11"

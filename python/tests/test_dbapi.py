@@ -1,4 +1,4 @@
-"""PEP 249 beyond what its compliance test asks."""
+"""PEP 249, beyond its compliance test."""
 
 import pytest
 
@@ -59,9 +59,9 @@ def test_a_block_commits_or_rolls_back(tmp_path):
     [
         ("INSERT INTO t VALUES (?, ?, ?)", [(1, "x", 0.5), (2, None, None)], [(1, "x", 0.5), (2, None, None)]),
         ('insert into "t" (c, a, b) values (?,?,?);', [(0.5, 1, "x")], [(1, "x", 0.5)]),
-        # Its default is none of the values.
+        # Column b gets its default, and c has none.
         ("INSERT INTO t (a) VALUES (?)", [(1,), (2,)], [(1, "none", None), (2, "none", None)]),
-        # SQL converts what an append refuses.
+        # SQL converts values that an append refuses.
         ("INSERT INTO t VALUES (?, ?, ?)", [("1", "x", "0.5")], [(1, "x", 0.5)]),
         ("INSERT INTO t VALUES ($a, $b, 1.5)", [{"a": 1, "b": "x"}], [(1, "x", 1.5)]),
         ("INSERT INTO t VALUES (?, 'a?', ?)", [(1, 2.5)], [(1, "a?", 2.5)]),

@@ -1,4 +1,4 @@
-"""Everything that the documents show."""
+"""The examples of the documentation."""
 
 import doctest
 import importlib
@@ -24,7 +24,7 @@ def test_docstrings_show_what_happens(module):
 
 
 def test_the_page_shows_what_happens(tmp_path, monkeypatch):
-    """The blocks of the page run from top to bottom, in one program."""
+    """Runs the blocks of the page from top to bottom, in one program."""
     for needed in ("pandas", "polars", "pyarrow", "duckdb", "sqlalchemy"):
         pytest.importorskip(needed)
     monkeypatch.chdir(tmp_path)
@@ -51,7 +51,7 @@ def test_the_tour_runs(tmp_path, monkeypatch, capsys):
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             exec(compile("".join(cell["source"]), f"tour.ipynb, {cell['id']}", "exec"), names)
-            # What a cell has printed depends on the machine.
+            # The output of a cell depends on the machine.
             assert cell["outputs"] == [] and cell["execution_count"] is None
     assert "the end of the tour" in capsys.readouterr().out
 
@@ -72,7 +72,7 @@ def test_the_version_is_that_of_the_crates():
 
 def test_types_are_as_the_stubs_say(tmp_path, monkeypatch):
     api = pytest.importorskip("mypy.api")
-    # Apart from the other packages, which mypy would take for a part of this one.
+    # In a folder without the other packages, which mypy would take for parts of this one.
     package = shutil.copytree(pathlib.Path(atsdb.__file__).parent, tmp_path / "atsdb")
     monkeypatch.chdir(tmp_path)
     out, errors, code = api.run(["--strict", "--ignore-missing-imports", "--no-incremental", str(package)])

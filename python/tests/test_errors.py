@@ -1,4 +1,4 @@
-"""Exceptions and the table of error kinds that they are made of."""
+"""Exceptions, and the table of error kinds from which they are made."""
 
 import pathlib
 import pickle

@@ -1,4 +1,4 @@
-"""The dialect of SQLAlchemy."""
+"""The SQLAlchemy dialect."""
 
 import datetime as dt
 import decimal

@@ -1,4 +1,4 @@
-"""Threads, Ctrl-C, and what runs while a statement runs."""
+"""Threads, Ctrl-C, and other work while a statement runs."""
 
 import os
 import signal
@@ -11,16 +11,16 @@ import pytest
 
 import atsdb
 
-# Before Ctrl-C, which would end a long import instead of a query.
+# Imported early: otherwise Ctrl-C could end a long import instead of a query.
 pyarrow = pytest.importorskip("pyarrow")
 
-#: Takes minutes.
+#: A query that takes minutes.
 SLOW = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 100000) b WHERE a.value % 7 = b.value % 11"
 
 
 @pytest.fixture
 def ctrl_c_soon():
-    """Presses Ctrl-C half a second after it is called."""
+    """A function that presses Ctrl-C half a second after it is called."""
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     yield timer.start
     timer.join()

@@ -1,4 +1,4 @@
-"""Every type of SQL, there and back."""
+"""Every type of SQL, written and read back."""
 
 import datetime as dt
 import decimal
@@ -47,7 +47,7 @@ def test_values_come_back_as_they_were(db, sql_type, values):
     for row in rows:
         db.sql("INSERT INTO t VALUES (?, ?)", row)
     assert db.sql("SELECT * FROM t ORDER BY n").fetchall() == rows
-    # What one store exports, another one takes.
+    # Another store accepts what one exports.
     with atsdb.open("memory:") as other:
         other.sql(f"CREATE TABLE t (n INT, v {sql_type}) WITH (time = 'none')")
         assert other.append("t", db.sql("SELECT * FROM t")) == (len(rows), True)
@@ -142,7 +142,7 @@ def test_the_page_of_types_is_right(db):
         db.sql("DROP TABLE t")
 
 
-#: The types of the page "Values that go in".
+#: The types in the section "Values that go in" of the page.
 GIVEN = [
     (None, "TEXT"),
     ("a", "TEXT"),
@@ -168,12 +168,12 @@ def test_a_parameter_has_the_type_of_its_value(db, value, sql_type):
 @pytest.mark.parametrize(
     ("query", "value", "answer"),
     [
-        # What an integer is beside, it stays one; a float stays a float.
+        # An integer parameter is an integer in any expression, and a float is a float.
         ("SELECT 5 / ?", 2, 2),
         ("SELECT 5 / ?", 2.0, 2.5),
         ("SELECT n / ? FROM t", 2.0, 3.5),
         ("SELECT n + ? FROM t", 2**40, 2**40 + 7),
-        # A text has the type of its place.
+        # A text gets the type that its place requires.
         ("SELECT n FROM t WHERE n = ?", "7", 7),
         ("SELECT n FROM t WHERE time = ?", "2024-03-01", 7),
         ("SELECT n FROM t WHERE sensor = ?", "7", 7),

@@ -1,6 +1,6 @@
-"""Measures queries of the extension beside the program and a plain table of SQLite with the same rows:
-python3 sqlite-extension/tests/measure.py FOLDER, with ATSDB and ATSDB_EXTENSION as the tests have them. The folder keeps the data.
-Shown are the smallest times of three runs in milliseconds: processor time of the process, and elapsed time in parentheses."""
+"""Compares queries of the extension with the program and with a plain SQLite table that has the same rows:
+python3 sqlite-extension/tests/measure.py FOLDER, with ATSDB and ATSDB_EXTENSION as in the tests. The data stay in the folder.
+It prints the smallest times of three runs in milliseconds: processor time, and elapsed time in parentheses."""
 
 import os
 import resource
@@ -30,7 +30,7 @@ INSERT INTO readings SELECT CAST(TIMESTAMP '2024-01-01' + INTERVAL '60 milliseco
 
 
 def best(work):
-    """The least processor time and the least elapsed time of three runs."""
+    """Returns the smallest processor time and the smallest elapsed time of three runs."""
     cpu, elapsed = [], []
     for _ in range(3):
         before, begin = usage(), time.perf_counter()

@@ -1,4 +1,4 @@
-"""What the tests share: the program, the extension, stores in several layouts, and hosts that load the extension."""
+"""Shared helpers: the program, the extension, stores in several layouts, and hosts that load the extension."""
 
 import importlib
 import json
@@ -20,14 +20,14 @@ sqlite3 = importlib.import_module(os.environ.get("ATSDB_TEST_SQLITE", "sqlite3")
 SHELL = shutil.which("sqlite3")
 SEED = int(os.environ.get("ATSDB_TEST_SEED", "1"))
 
-#: How often a batch of rows is added, and how many rows it has.
+#: The number of batches, and the number of rows in each.
 BATCHES, BATCH_ROWS = 6, 1500
 
 LAYOUTS = ("fresh", "half_sealed", "sealed", "split")
 
 
 def atsdb(*arguments, check=True, text=None):
-    """Runs the program and returns what it writes."""
+    """Runs the program and returns its output."""
     run = subprocess.run([PROGRAM, *arguments], input=text, capture_output=True, text=True, cwd="/")
     if check and run.returncode != 0:
         raise AssertionError(f"atsdb {' '.join(arguments)[:200]}: {run.stderr}")
@@ -35,7 +35,7 @@ def atsdb(*arguments, check=True, text=None):
 
 
 def ask(store, query):
-    """The rows of a query, by the program."""
+    """Returns the rows of a query, as the program answers it."""
     rows = json.loads(atsdb("sql", store, query, "--format", "json"))
     return [list(row.values()) for row in rows]
 
@@ -50,7 +50,7 @@ def connect(path=":memory:", **options):
 
 
 def attached(store, table="readings", options="", **arguments):
-    """The same with one virtual table."""
+    """The same, with one virtual table."""
     connection = connect(**arguments)
     quoted = store.replace("'", "''")
     connection.execute(f"CREATE VIRTUAL TABLE temp.{table} USING atsdb('{quoted}', '{table}'{options})")
@@ -58,7 +58,7 @@ def attached(store, table="readings", options="", **arguments):
 
 
 def shell(script, *arguments):
-    """Runs a script in the shell sqlite3 after it has loaded the extension."""
+    """Runs a script in the sqlite3 shell with the extension loaded."""
     text = f".load '{EXTENSION}'\n{script}\n"
     return subprocess.run([SHELL, "-batch", *arguments], input=text, capture_output=True, text=True)
 
@@ -86,7 +86,7 @@ def literal(value):
 
 
 def rows_of(batch):
-    """The rows of a batch, made from its number."""
+    """Returns the rows of a batch, which follow from its number."""
     chance = random.Random(SEED * 1000 + batch)
     begin = datetime(2024, 3, 1) + timedelta(hours=8 * batch)
     for number in range(BATCH_ROWS):
@@ -117,7 +117,7 @@ def insert_of(batch):
 
 
 def build(folder, layout):
-    """A store with the rows of all batches."""
+    """Builds a store with the rows of all batches."""
     path = os.path.join(folder, layout + (".d" if layout == "split" else ".db"))
     url = f"sqlite:{path}?split=slice" if layout == "split" else path
     atsdb("sql", url, text=CREATE)
@@ -172,12 +172,12 @@ def stores():
 
 
 def single(value):
-    """A number as 32 bits hold it."""
+    """Rounds a number to 32 bits."""
     return struct.unpack("f", struct.pack("f", value))[0]
 
 
 def alike(column, value):
-    """A value of either side in one form."""
+    """Converts a value of either side to a common form."""
     if value is None:
         return None
     if column in ("time", "seen"):

@@ -1,4 +1,4 @@
-"""The answers are those of the program, in each layout of a store, and the plan reads no more than it must."""
+"""The answers equal the program's for each layout of a store, and plans read no more than needed."""
 
 import os
 import random
@@ -9,7 +9,7 @@ from support import (BATCH_ROWS, BATCHES, EXTENSION, ROOT, SEED, SHELL, Case, al
 
 COLUMNS = ["time", "id", "sensor", "status", "value", "small", "count", "wide", "tiny", "ok", "day", "seen", "note", "raw"]
 
-#: Operands that both sides compare alike, by column.
+#: Operands, by column, that the extension and the program compare in the same way.
 OPERANDS = {
     "time": ["'2024-03-01T12:00:00Z'", "'2024-03-02 00:00:00'", "'2024-03-02 07:30:00.25'", "'2024-03-03'"],
     "id": ["0", "1500", "4321", "-1", "99999"],
@@ -62,7 +62,7 @@ class Answers(Case):
                 f"SELECT count(DISTINCT a.id) AS n FROM readings a JOIN readings b ON b.sensor = a.sensor AND b.id = a.id + 1 "
                 f"WHERE a.id IN (SELECT id FROM readings WHERE {where})",
             ]))
-        # One answer of the program for all layouts; that they do not change its answers is tested elsewhere.
+        # The program is asked once: other tests check that layouts do not change its answers.
         expected = {query: ask(stores()["sealed"], query) for query in queries}
         for layout, store in stores().items():
             connection = attached(store)
@@ -107,7 +107,7 @@ class Answers(Case):
         self.assertIn("sensor IN ?", plan("SELECT value FROM readings WHERE sensor IN ('s1', 's2')"))
         self.assertIn("rowid > ?", plan("SELECT value FROM readings WHERE rowid > 5 ORDER BY rowid"))
         self.assertNotIn("sensor =", plan("SELECT value FROM readings WHERE sensor = 'S1' COLLATE NOCASE"))
-        # The small side of a join leads, and the table of the store is asked for each of its rows.
+        # The small side of a join comes first, and the table of the store is searched for each of its rows.
         connection.execute("CREATE TABLE sensors (name TEXT, place TEXT)")
         connection.executemany("INSERT INTO sensors VALUES (?, 'roof')", [("s1",), ("s2",)])
         connection.execute("ANALYZE")
@@ -168,7 +168,7 @@ class Answers(Case):
         for written in ("'2024-03-02 12:00:00'", "'2024-03-02T14:00:00+02:00'", "datetime('2024-03-02', '+12 hours')",
                         "strftime('%Y-%m-%dT%H:%M:%fZ', 1709380800, 'unixepoch')"):
             self.assertEqual(count(f"time >= {written}"), wanted, written)
-            # Not pushed down: SQLite compares by itself.
+            # Not pushed down: SQLite does the comparison.
             self.assertEqual(count(f"CASE WHEN time >= {written} THEN 1 ELSE 0 END"), wanted, written)
             self.assertEqual(count(f"time >= {written} OR id < 0"), wanted, written)
         self.assertEqual(count("time >= '2024-03' AND time < '2024-04'"), BATCHES * BATCH_ROWS)

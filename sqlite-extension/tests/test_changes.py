@@ -1,4 +1,4 @@
-"""What happens while others write, seal, alter and drop, and when the host begins, ends and interrupts."""
+"""Reading while other processes write, seal, alter and drop; transactions and interrupts of the host."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ class Transactions(Case):
             self.assertEqual(count(), before)
             self.assertEqual(connection.execute("SELECT sum(rows) FROM atsdb_tables(?)", [store]).fetchone()[0], before)
             connection.execute(end)
-            # The next one begins at once, without a statement in between.
+            # The next transaction begins at once, without a statement in between.
             connection.execute("BEGIN")
             self.assertEqual(count(), before + 1)
             connection.execute(end)
@@ -114,7 +114,7 @@ class Others(Case):
         while writer.poll() is None or checks < 5:
             connection.execute("BEGIN")
             count = connection.execute(COUNT).fetchone()[0]
-            # Batches have 100 rows and come in order: all of one is there, or nothing.
+            # Batches have 100 rows and are committed in order: each is visible completely or not at all.
             batches = connection.execute("SELECT batch, count(*) FROM readings GROUP BY batch ORDER BY batch").fetchall()
             self.assertEqual(batches, [(batch, 100) for batch in range(count // 100)])
             times = connection.execute("SELECT time FROM readings WHERE sensor IN ('s1', 's7') ORDER BY time").fetchall()
@@ -135,7 +135,7 @@ class Others(Case):
         host.execute("BEGIN")
         chunks = host.execute("SELECT count(*) FROM main.atsdb_chunk").fetchone()
         for _ in range(3):
-            # Each opens and closes the file in this process, which must not release the lock of the first.
+            # Each connection opens and closes the file in this process, which must not release the first one's lock.
             attached(store).execute(COUNT).fetchone()
             atsdb("sql", store, ONE_ROW)
             atsdb("recompress", store)
@@ -234,7 +234,7 @@ class Interrupts(Case):
         self.assertEqual(connection.execute(COUNT).fetchone()[0], ROWS)
 
     def test_an_interrupt_ends_a_scan_that_finds_no_rows(self):
-        # Each chunk is read and has no row, so that SQLite itself has nothing to do between them.
+        # Each chunk is read and gives no row, so SQLite itself has no occasion to notice the interrupt.
         store = self.store("fresh")
         connection = attached(store)
         asked = []

@@ -1,4 +1,4 @@
-"""What cannot be read is an error with its reason. Damage is never an answer, and never ends the host."""
+"""Anything unreadable is an error with a reason. Damage never leads to a wrong answer, and never ends the host."""
 
 import os
 import random

@@ -56,7 +56,7 @@ class Memory(Case):
     def test_a_large_table_is_read_in_bounded_memory_in_the_order_of_time_too(self):
         store = self.path("large.db")
         rows = 3_000_000
-        # One slice, so that all chunks overlap; the last third has one time.
+        # One slice, so that all chunks overlap. The rows of the last third have the same time.
         atsdb("sql", store, f"""CREATE TABLE large (time TIMESTAMP(3), sensor TEXT, a BIGINT, b DOUBLE)
             WITH (map = 'sensor:u32', key = 'sensor', slice = 'year');
             INSERT INTO large SELECT CAST(TIMESTAMP '2024-01-01' + INTERVAL '1 second' * least((n * 7919) % {rows}, {rows} * 2 / 3) AS TIMESTAMP(3)),
@@ -87,8 +87,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 
 
 class Documents(Case):
-    """Runs the commands of the page: every fence marked `sh`, from top to bottom in one folder. What they write is compared
-    with a fence marked `text` that follows; one marked `output` has times or sizes in it, and is only shown.
+    """Runs the commands of the page: every fence marked `sh`, from top to bottom in one folder. If a fence
+    marked `text` follows, it is compared with the output; one marked `output` has times or sizes in it and is not compared.
     ATSDB_DOCUMENTS_WRITE=1 rewrites both."""
 
     @unittest.skipUnless(SHELL, "sqlite3 is not installed")
@@ -97,7 +97,7 @@ class Documents(Case):
             rest = page.read()
         os.symlink(os.path.join(ROOT, "examples"), self.path("examples"))
         shutil.copy(EXTENSION + ".so", self.path("atsdb.so"))
-        # The program, and the Python that can load extensions, before all others.
+        # In front of all others: the program, and a Python that can load extensions.
         os.mkdir(self.path("bin"))
         os.symlink(PROGRAM, self.path("bin/atsdb"))
         os.symlink(sys.executable, self.path("bin/python3"))

@@ -157,7 +157,7 @@ def test_many_rows_stay_within_bounded_memory(path):
         reader = pyarrow.RecordBatchReader.from_batches(batch.schema, batches())
         assert cursor.adbc_ingest("t", reader, mode="append") == 10_000_000
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        # More than a gigabyte goes through.
+        # More than a gigabyte in total.
         assert grown < 500_000, f"{grown} kB"
         cursor.execute("SELECT count(y), sum(x) FROM t")
         assert cursor.fetchone() == (10_100_000, 101 * sum(range(100_000)))

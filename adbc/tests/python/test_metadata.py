@@ -1,4 +1,4 @@
-"""What a connection says about the store, options, and errors."""
+"""A connection's description of the store, options, and errors."""
 
 import pytest
 from conftest import connect

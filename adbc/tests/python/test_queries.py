@@ -60,7 +60,7 @@ def test_several_statements_answer_with_the_last_one(connection):
 def test_parameters_have_types(readings):
     at = dt.datetime(2024, 3, 1, 12, 0, 20, tzinfo=UTC)
     assert rows(readings, "SELECT count FROM readings WHERE time = ?", (at,)) == [(3,)]
-    # Finer than the column: no row has this time, and the value is not cut.
+    # A higher precision than the column: no row has this time, and the value is not truncated.
     finer = dt.datetime(2024, 3, 1, 12, 0, 20, 1, tzinfo=UTC)
     assert rows(readings, "SELECT count FROM readings WHERE time = ?", (finer,)) == []
     assert rows(readings, "SELECT count(*) FROM readings WHERE time < ?", (finer,)) == [(3,)]
@@ -120,7 +120,7 @@ def test_changes_say_how_many_rows(connection):
 
 def test_a_long_result_is_streamed(path):
     with connect(path, **{"atsdb.memory_bytes": "64 MiB"}) as connection, connection.cursor() as cursor:
-        # 8 GB, if somebody held them all.
+        # All rows together take 8 GB.
         cursor.execute("SELECT value FROM generate_series(1, 1000000000) AS series(value)")
         reader = cursor.fetch_record_batch()
         first = reader.read_next_batch()

@@ -112,7 +112,7 @@ def test_read_only_may_be_switched(readings, path):
 
 
 def cancelled(connection, work, cancel):
-    """Cancels work of another thread once it has begun: how long it took, and its error."""
+    """Runs work and cancels it from another thread. Returns how long it took, and its error."""
     thread = threading.Timer(0.5, cancel)
     thread.start()
     begun = time.monotonic()

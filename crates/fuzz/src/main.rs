@@ -1,4 +1,4 @@
-//! `make fuzz TARGET=... SECONDS=...`: one target, or all, for as long as one likes.
+//! `make fuzz TARGET=... SECONDS=...`: runs one target, or all, for as long as wanted.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
 use atsdb_fuzz::{Limit, fuzz, targets};

@@ -1,15 +1,15 @@
-//! Mutations: of single bits, of what looks like a length, of whole parts, and of text.
+//! Mutations: of single bits, possible lengths, whole parts, and text.
 
 use atsdb_testkit::sample::Random;
 
-/// No input grows beyond this.
+/// The maximum length of an input.
 const BYTES_MAX: usize = 256 << 10;
 
-/// Lengths, counts and offsets that programs forget.
+/// Lengths, counts and offsets that are often handled wrongly.
 const NUMBERS: [u64; 12] =
     [0, 1, 0x7f, 0x80, 0xffff, 1 << 20, i32::MAX as u64, u32::MAX as u64, 1 << 40, 1 << 62, i64::MAX as u64, u64::MAX];
 
-/// Parts of texts that mean something to one parser or another.
+/// Pieces of text that have a meaning in some parser.
 const WORDS: [&str; 28] = [
     "\"",
     "'",
@@ -99,7 +99,7 @@ fn once(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
     }
 }
 
-/// Overwrites what may be a length, of 2, 4 or 8 bytes.
+/// Overwrites 2, 4 or 8 bytes that may be a length.
 fn length(bytes: &mut [u8], at: usize, random: &mut Random) {
     let number = match random.below(3) {
         0 => bytes.len() as u64 + random.below(3),

@@ -17,16 +17,16 @@ pub enum Limit {
     Time(Duration),
 }
 
-/// An input that was neither read nor refused.
+/// An input that caused a panic.
 #[derive(Debug)]
 pub struct Failure {
     /// The target.
     pub target: &'static str,
     /// The seed of the run.
     pub seed: u64,
-    /// Which input of it.
+    /// The number of the input in the run.
     pub number: u64,
-    /// Where the input was saved.
+    /// The file to which the input was saved.
     pub path: PathBuf,
     /// The message of the panic.
     pub message: String,
@@ -50,7 +50,7 @@ pub fn fuzz(target: &Target, seed: u64, limit: Limit, folder: &Path) -> Result<u
     }
     let mut number = 0;
     while !is_over(number) {
-        // Each input depends on its number alone, so it can be repeated without those before.
+        // Each input depends on its number alone, so it can be repeated without the earlier ones.
         let mut random = Random::new(seed.wrapping_mul(1 << 32).wrapping_add(number));
         let mut input = mutated(&corpus, &mut random);
         if random.below(4) > 0 {

@@ -1,4 +1,4 @@
-//! Every target reads or refuses a number of inputs that follow from one seed.
+//! Every target reads or refuses a number of inputs, which depend on a seed.
 
 use atsdb_fuzz::{Limit, fuzz, targets};
 use std::path::Path;
@@ -40,7 +40,7 @@ fn line_protocol_is_read_or_refused() {
 }
 
 #[test]
-fn what_prometheus_sends_is_read_or_refused() {
+fn prometheus_requests_are_read_or_refused() {
     check(&["remote-write", "otlp", "snappy", "remote-read", "promql", "series-text"]);
 }
 

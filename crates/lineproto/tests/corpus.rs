@@ -1,7 +1,7 @@
-//! The corpus by which InfluxData tests readers of line protocol: 6,615 requests, each with its lines or an error.
+//! The corpus with which InfluxData tests readers of line protocol: 6,615 requests, each with its lines or an error.
 //!
-//! It is found by `ATSDB_LINE_CORPUS`, the path of `corpus.json` of the Go module
-//! `github.com/influxdata/line-protocol-corpus`. Without it the test skips.
+//! The variable `ATSDB_LINE_CORPUS` names the file `corpus.json` of the Go module
+//! `github.com/influxdata/line-protocol-corpus`. Without it the test is skipped.
 
 #![expect(clippy::print_stderr, reason = "the test says what it skips and finds")]
 
@@ -11,10 +11,10 @@ use atsdb_lineproto::{LineOptions, LineParser, Precision};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Cells of a line: `tag`, `field` or `time`, the name in small letters, and the value.
+/// The cells of a line: `tag`, `field` or `time`, the name in lower case, and the value.
 type Cells = BTreeSet<(String, String)>;
 
-/// How many requests may be read otherwise, for the reasons that [`differs_on_purpose`] does not see.
+/// The number of requests that may be read differently, without those that [`differs_on_purpose`] recognises.
 const OTHERWISE_MAX: usize = 5;
 
 #[test]
@@ -47,8 +47,8 @@ fn the_corpus_is_read_as_its_authors_read_it() {
     assert!(otherwise.len() <= OTHERWISE_MAX, "{}", otherwise.join("\n"));
 }
 
-/// Where atsdb means something else: names that differ in case alone or belong to a tag and a field, the name `time`,
-/// and names with control characters.
+/// Returns whether atsdb reads a request differently on purpose: names that differ in case alone or belong to both a
+/// tag and a field, the name `time`, and names with control characters.
 fn differs_on_purpose(body: &[u8], expected: Option<&Vec<Cells>>) -> bool {
     let Some(lines) = expected else { return false };
     let text = String::from_utf8_lossy(body).to_lowercase();
@@ -120,7 +120,7 @@ fn float(value: &Value) -> String {
     format!("{value:?}")
 }
 
-/// What is read; `None` if a line is refused.
+/// Returns the lines that are read, or `None` if a line is refused.
 fn read(body: &[u8], input: &Value) -> Option<Vec<Cells>> {
     let precision = Precision::parse(input["precision"].as_str().unwrap().trim_start_matches('1')).unwrap();
     let now_ns = input["defaultTime"].as_i64().unwrap();

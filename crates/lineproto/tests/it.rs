@@ -1,4 +1,4 @@
-//! Lines and the rows that they become.
+//! Parsing lines into rows.
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{Float64Type, Int64Type, TimestampNanosecondType, UInt64Type};
@@ -26,7 +26,7 @@ fn parse_with(
     (blocks, parser.errors().to_vec())
 }
 
-/// The rows of a batch, each as `column=value` in the batch's order, NULLs left out.
+/// Returns the rows of a batch, each as `column=value` in the batch's order, without NULLs.
 fn shown(rows: &RecordBatch) -> Vec<String> {
     let schema = rows.schema();
     let row = |row: usize| {
@@ -97,7 +97,7 @@ fn a_line_without_a_timestamp_has_the_present() {
 }
 
 #[test]
-fn a_line_that_cannot_be_read_is_refused_alone() {
+fn a_line_that_cannot_be_read_is_refused_and_others_are_not() {
     let cases = [
         ("m", "missing fields"),
         ("m 12", "invalid field format"),
@@ -210,7 +210,7 @@ fn columns_that_rows_lack_count_against_the_size_of_a_block() {
     assert_eq!((row_count, parser.refused_lines()), (20_000, 0));
 }
 
-/// A line as its parts.
+/// A generated line.
 #[derive(Debug, Clone)]
 struct Line {
     measurement: String,
@@ -229,12 +229,12 @@ enum Field {
 }
 
 fn any_name(prefix: &'static str) -> impl Strategy<Value = String> {
-    // Backslashes before separators and at the end cannot be written.
+    // Backslashes before separators and at the end have no escape.
     "[a-c ,=é\"#]{1,3}".prop_map(move |name| format!("{prefix}{name}"))
 }
 
 fn any_line() -> impl Strategy<Value = Line> {
-    // A field's first letter is its type, so that no two lines are in conflict.
+    // The first letter of a field's name stands for its type, so that lines never conflict.
     let field = prop_oneof![
         (any_name("f"), any::<f64>().prop_filter("finite", |value| value.is_finite()).prop_map(Field::Float)),
         (any_name("i"), any::<i64>().prop_map(Field::Int)),

@@ -3,14 +3,14 @@
 //! action is refused, by the model too. So any step can be left out, and the rest is still a valid history.
 
 use crate::setting::PROCESSES;
-use crate::subject::{Alteration, Cells, Policy, Rows, Shape, Summary, WhichBackup};
+use crate::subject::{Alteration, Cells, Policy, RowSelection, Shape, Summary, WhichBackup};
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The action.
     pub action: Action,
-    /// A fault during the action, if there is one.
+    /// A fault during the action, if any.
     pub trouble: Option<Trouble>,
 }
 
@@ -26,9 +26,9 @@ pub struct Trouble {
 /// A fault at a call of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TroubleKind {
-    /// It fails, and nothing of it is done.
+    /// It fails without taking effect.
     Fails,
-    /// It is done, and its answer is lost.
+    /// It takes effect, and its answer is lost.
     AnswerLost,
     /// The process ends before it.
     CrashBefore,
@@ -43,9 +43,9 @@ pub enum TroubleKind {
 pub enum Action {
     /// Rows are appended, in the session's transaction or by themselves.
     Append {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// To which table.
+        /// The table.
         table: usize,
         /// The conflict policy, unless the table's applies.
         policy: Option<Policy>,
@@ -63,7 +63,7 @@ pub enum Action {
     },
     /// Rows are added to an appender.
     Push {
-        /// By which session.
+        /// The session.
         session: usize,
         /// Whether they are added as a batch instead of one by one.
         together: bool,
@@ -72,218 +72,218 @@ pub enum Action {
     },
     /// Rows that were pushed become visible.
     Flush {
-        /// Of which session.
+        /// The session.
         session: usize,
     },
     /// A transaction begins.
     Begin {
-        /// In which session.
+        /// The session.
         session: usize,
     },
     /// The transaction commits.
     Commit {
-        /// In which session.
+        /// The session.
         session: usize,
     },
-    /// It ends, and nothing of it stays.
+    /// A transaction is rolled back.
     Rollback {
-        /// In which session.
+        /// The session.
         session: usize,
     },
     /// A savepoint is set.
     Mark {
-        /// In which session.
+        /// The session.
         session: usize,
         /// Its name.
         mark: u8,
     },
     /// Everything since a savepoint is undone.
     ReturnTo {
-        /// In which session.
+        /// The session.
         session: usize,
         /// Its name.
         mark: u8,
     },
     /// A savepoint is forgotten.
     ReleaseMark {
-        /// In which session.
+        /// The session.
         session: usize,
         /// Its name.
         mark: u8,
     },
     /// Rows are deleted.
     Delete {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// In which table.
+        /// The table.
         table: usize,
-        /// Which ones.
-        rows: Rows,
+        /// The selected rows.
+        rows: RowSelection,
     },
-    /// A row is appended, or the note of the row is set that has its key. By SQL alone.
+    /// A row is appended, or the note of the row with the same key is set. Only in SQL.
     Upsert {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// In which table.
+        /// The table.
         table: usize,
         /// The row.
         row: Cells,
     },
     /// The note of rows is set.
     Update {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// In which table.
+        /// The table.
         table: usize,
-        /// Which ones.
-        rows: Rows,
-        /// To what.
+        /// The selected rows.
+        rows: RowSelection,
+        /// The new note.
         note: Option<i64>,
     },
     /// All rows of a table are removed.
     Truncate {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// In which table.
+        /// The table.
         table: usize,
     },
     /// A table is read, as the session sees it.
     Read {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// Which one.
+        /// The table.
         table: usize,
     },
     /// A table is created.
     Create {
-        /// By which session.
+        /// The session.
         session: usize,
         /// Its name.
         table: usize,
-        /// Of what kind.
+        /// The kind of table.
         shape: Shape,
         /// The conflict policy.
         policy: Policy,
     },
     /// A table is dropped.
     Drop {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// Which one.
+        /// The table.
         table: usize,
         /// Whether its rollups are dropped with it. Only possible in SQL.
         cascade: bool,
     },
     /// A table's definition changes.
     Alter {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// Of which table.
+        /// The table.
         table: usize,
-        /// How.
+        /// The alteration.
         alteration: Alteration,
     },
     /// An index over the counts is declared and built, or dropped if it exists.
     Index {
-        /// By which process.
+        /// The process.
         process: usize,
-        /// Of which table.
+        /// The table.
         table: usize,
     },
     /// Everything is sealed.
     Seal {
-        /// By which process.
+        /// The process.
         process: usize,
     },
     /// The work of the background thread.
     Look {
-        /// In which process.
+        /// The process.
         process: usize,
     },
     /// Expired slices are dropped.
     Retain {
-        /// By which process.
+        /// The process.
         process: usize,
     },
     /// A snapshot is taken, and held until another one replaces it.
     Hold {
-        /// By which process.
+        /// The process.
         process: usize,
     },
     /// Everything is copied to a separate store.
     Copy {
-        /// By which process.
+        /// The process.
         process: usize,
     },
-    /// A rollup is created. Rollups are SQL's alone.
+    /// A rollup is created. Only in SQL.
     CreateRollup {
-        /// By which session.
+        /// The session.
         session: usize,
         /// Its name.
         rollup: usize,
-        /// Of which table.
+        /// The table.
         table: usize,
         /// The query of the rollup.
         summary: Summary,
     },
     /// A rollup is dropped.
     DropRollup {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// Which one.
+        /// The rollup.
         rollup: usize,
     },
     /// The stale buckets of a rollup are computed.
     Refresh {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// Of which rollup.
+        /// The rollup.
         rollup: usize,
     },
     /// A rollup is read, as the session sees it.
     ReadRollup {
-        /// By which session.
+        /// The session.
         session: usize,
-        /// Which one.
+        /// The rollup.
         rollup: usize,
     },
     /// The rows that a process has of tables in memory are saved.
     Checkpoint {
-        /// By which session: in a transaction it is refused.
+        /// The session. In a transaction it is refused.
         session: usize,
-        /// Of which table, or of all.
+        /// The table; `None` means all tables.
         table: Option<usize>,
     },
     /// Everything is backed up to the archive that all processes share.
     Backup {
-        /// By which process.
+        /// The process.
         process: usize,
         /// The number of backups to keep, if old ones are deleted.
         keep: Option<usize>,
     },
     /// A backup is restored to a separate store.
     Restore {
-        /// By which process.
+        /// The process.
         process: usize,
-        /// Which one.
+        /// The backup.
         which: WhichBackup,
         /// Whether the store is empty, instead of having the contents of the last restore.
         afresh: bool,
     },
     /// Time passes.
     Tick {
-        /// How many hours.
+        /// The number of hours.
         hours: i64,
     },
     /// A process crashes and restarts.
     Crash {
-        /// Which one.
+        /// The process.
         process: usize,
     },
 }
 
 impl Action {
-    /// The session whose transaction it belongs to, if there is one.
+    /// The session whose transaction the action belongs to, if any.
     pub(crate) fn session(&self) -> Option<usize> {
         match self {
             Self::Append { session, .. }
@@ -315,7 +315,7 @@ impl Action {
         }
     }
 
-    /// The table that it is about, of those that a session may change.
+    /// The table that it concerns, if sessions may change it.
     pub(crate) fn table(&self) -> Option<usize> {
         match self {
             Self::Append { table, .. }
@@ -331,7 +331,7 @@ impl Action {
         }
     }
 
-    /// Which kind of action it is: histories leave some kinds out.
+    /// The number of its kind. Histories leave out some kinds.
     pub(crate) fn family(&self) -> u32 {
         match self {
             Self::Append { .. } => 0,
@@ -359,7 +359,7 @@ impl Action {
         }
     }
 
-    /// Whether some of it may be done although the rest is not.
+    /// Whether a part of it may take effect although the rest does not.
     pub(crate) fn has_several_commits(&self) -> bool {
         matches!(self, Self::Index { .. } | Self::CreateRollup { .. })
     }

@@ -1,6 +1,6 @@
 //! Reads the store as a process sees it, each table in several ways that must agree with each other.
 
-use crate::shape::{Kind, kind, rows_of};
+use crate::shape::{ColumnKind, kind, rows_of};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{Error, Result, Table, TableDefinition, TimeRange, Value};
 use atsdb_engine::{Comparison, Predicate, ReadSnapshot, ScanRequest};
@@ -14,26 +14,26 @@ pub(crate) struct SeenTable {
     pub(crate) rows: Vec<Vec<Option<i64>>>,
 }
 
-/// A rollup as it was found.
+/// A rollup, as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenRollup {
-    /// The table that it summarises, by its name.
+    /// The name of the table that it summarises.
     pub(crate) table: String,
-    /// Before which time its buckets are closed.
+    /// The time before which its buckets are closed.
     pub(crate) closed_before: Option<i64>,
     /// The answer of a rollup, if it was queried.
     pub(crate) rows: Option<Vec<Vec<Option<i64>>>>,
 }
 
-/// Everything, by name.
+/// All tables and rollups, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct SeenDatabase {
     pub(crate) tables: BTreeMap<String, SeenTable>,
     pub(crate) rollups: BTreeMap<String, SeenRollup>,
 }
 
-/// Everything in a snapshot. Rollups are only listed, because querying them requires SQL.
-pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<Seen> {
+/// Reads everything in a snapshot. Rollups are only listed, because querying them requires SQL.
+pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<SeenDatabase> {
     let (mut tables, mut rollups) = (BTreeMap::new(), BTreeMap::new());
     for table in snapshot.tables() {
         let name = table.definition.name.clone();
@@ -45,13 +45,13 @@ pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<Seen> {
             }
         }
     }
-    Ok(Seen { tables, rollups })
+    Ok(SeenDatabase { tables, rollups })
 }
 
-/// Where a row of a table in memory is, as part and number, and its cells.
+/// The position of a row of a table in memory, as part and number, and its cells.
 type LocatedRow = ((u32, u32), Vec<Option<i64>>);
 
-/// The rows that a process has of a table in memory, with part and number of each.
+/// Returns the rows that a process has of a table in memory, with the position of each.
 pub(crate) fn resident_rows(snapshot: &ReadSnapshot, table: &Table) -> Result<Vec<LocatedRow>> {
     let state = snapshot.resident(table)?;
     let positions: Vec<usize> = (0..table.definition.columns.len()).collect();
@@ -67,7 +67,7 @@ pub(crate) fn resident_rows(snapshot: &ReadSnapshot, table: &Table) -> Result<Ve
     }
 }
 
-/// A table in a snapshot. Ranges, predicates and counts must agree with the result of reading all rows.
+/// Reads a table in a snapshot. Ranges, predicates and counts must agree with the result of reading all rows.
 pub(crate) fn see_table(snapshot: &ReadSnapshot, table: &Table) -> Result<SeenTable> {
     let definition = &table.definition;
     if definition.is_in_memory() {
@@ -90,15 +90,15 @@ pub(crate) fn see_table(snapshot: &ReadSnapshot, table: &Table) -> Result<SeenTa
     for (position, column) in definition.columns.iter().enumerate() {
         let Some(value) = middle[position] else { continue };
         let (range, predicates) = match kind(column) {
-            Kind::Time => (TimeRange { start: Some(value), end: None }, Vec::new()),
-            Kind::Count => (TimeRange::ALL, vec![Predicate::new(position, Comparison::Equal, Value::Int(value))]),
-            Kind::Sensor => {
+            ColumnKind::Time => (TimeRange { start: Some(value), end: None }, Vec::new()),
+            ColumnKind::Count => (TimeRange::ALL, vec![Predicate::new(position, Comparison::Equal, Value::Int(value))]),
+            ColumnKind::Sensor => {
                 let text = Value::Text(crate::shape::text(value));
                 (TimeRange::ALL, vec![Predicate::new(position, Comparison::Equal, text)])
             }
             _ => continue,
         };
-        let is_time = kind(column) == Kind::Time;
+        let is_time = kind(column) == ColumnKind::Time;
         let request = ScanRequest { range, predicates, use_cache: true, ..ScanRequest::all(table) };
         let meant = |row: &&Vec<Option<i64>>| match is_time {
             true => row[position] >= Some(value),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// One for all processes of a world.
+/// An environment that all processes of a world share.
 pub(crate) struct SimulatedEnvironment {
     now_ms: AtomicI64,
     waited_ms: AtomicU64,

@@ -2,12 +2,12 @@
 
 use crate::action::{Action, Step, Trouble, TroubleKind};
 use crate::setting::{Language, PROCESSES, SESSIONS};
-use crate::subject::{Alteration, Cells, Policy, ROLLUP_NAMES, Rows, Shape, Summary, TABLE_NAMES, WhichBackup};
+use crate::subject::{Alteration, Cells, Policy, ROLLUP_NAMES, RowSelection, Shape, Summary, TABLE_NAMES, WhichBackup};
 use atsdb_testkit::sample::Random;
 
 /// The maximum number of steps of a history, after those that create its tables.
 const STEPS_MAX: u64 = 30;
-/// Sessions of this number and above have no transactions: they act while others stall.
+/// Sessions from this number on have no transactions: they act while others stall.
 const VISITORS: usize = 6;
 
 /// The main theme of a history.
@@ -19,7 +19,7 @@ enum Theme {
     Backups,
 }
 
-/// The history of a seed.
+/// Returns the history of a seed.
 pub fn history(seed: u64, language: Language) -> Vec<Step> {
     let mut generator =
         Generator { random: Random::new(seed), batches: Vec::new(), families: 1, theme: Theme::Anything, language };
@@ -33,7 +33,7 @@ pub fn history(seed: u64, language: Language) -> Vec<Step> {
         (3, _) => Theme::Backups,
         _ => Theme::Anything,
     };
-    // Few tables, so that those who work meet.
+    // Few tables, so that sessions often work on the same one.
     let tables = 1 + generator.below(2) as usize;
     let mut steps: Vec<Step> =
         (0..tables).map(|table| Step { action: generator.create(table), trouble: None }).collect();
@@ -54,7 +54,7 @@ struct Generator {
     random: Random,
     /// Batches with ids, which may be sent again.
     batches: Vec<Action>,
-    /// Which kinds of actions there are.
+    /// The kinds of actions that the history contains.
     families: u32,
     theme: Theme,
     language: Language,
@@ -70,7 +70,7 @@ impl Generator {
     }
 
     fn session(&mut self) -> usize {
-        // Those that share a process have the same rows of tables in memory.
+        // Sessions in the same process share the rows of tables in memory.
         if self.theme == Theme::Residents && self.below(3) > 0 {
             return self.one_of(&[0, PROCESSES]);
         }
@@ -81,7 +81,7 @@ impl Generator {
         self.below(PROCESSES as u64) as usize
     }
 
-    /// Mostly one of the first two.
+    /// Returns a table, mostly one of the first two.
     fn table(&mut self) -> usize {
         match self.below(8) {
             0 => self.below(TABLE_NAMES.len() as u64) as usize,
@@ -92,7 +92,7 @@ impl Generator {
     fn cells(&mut self) -> Cells {
         let number = |random: &mut Random, end: u64| (random.below(6) > 0).then(|| random.below(end) as i64);
         let random = &mut self.random;
-        // A sensor that is NULL is refused by tables with keys.
+        // Tables with keys refuse a sensor that is NULL.
         let sensor = (random.below(40) > 0).then(|| random.below(4) as i64);
         let time = match random.below(4) {
             0 => random.below(96) as i64,
@@ -106,13 +106,13 @@ impl Generator {
         (0..count).map(|_| self.cells()).collect()
     }
 
-    fn meant(&mut self) -> Rows {
+    fn meant(&mut self) -> RowSelection {
         match self.below(6) {
-            0 => Rows::All,
-            1 => Rows::Before(60 + self.below(8) as i64),
-            2 => Rows::Sensor(self.below(4) as i64),
-            3 => Rows::NoNote,
-            _ => Rows::Count(self.below(8) as i64),
+            0 => RowSelection::All,
+            1 => RowSelection::Before(60 + self.below(8) as i64),
+            2 => RowSelection::Sensor(self.below(4) as i64),
+            3 => RowSelection::NoNote,
+            _ => RowSelection::Count(self.below(8) as i64),
         }
     }
 
@@ -167,7 +167,7 @@ impl Generator {
         append
     }
 
-    /// The actions of any session, in a transaction or outside.
+    /// Returns an action of a session, which may be part of a transaction.
     fn statement(&mut self, session: usize) -> Action {
         let table = self.table();
         match self.below(26) {
@@ -207,7 +207,7 @@ impl Generator {
         Action::CreateRollup { session, rollup, table, summary }
     }
 
-    /// The main theme of the history.
+    /// Returns an action of the history's main theme.
     fn themed(&mut self) -> Action {
         let (session, process) = (self.session(), self.process());
         match self.theme {
@@ -233,7 +233,7 @@ impl Generator {
             2..=5 => Action::Refresh { session, rollup },
             6 | 7 => Action::Look { process: session % PROCESSES },
             8 => Action::Retain { process: session % PROCESSES },
-            // So long that rows expire while there are rollups of them.
+            // Long enough for rows to expire while they have rollups.
             9 | 10 => Action::Tick { hours: 6 + self.below(30) as i64 },
             _ => Action::ReadRollup { session, rollup },
         }
@@ -296,7 +296,7 @@ impl Generator {
         Trouble { call, kind }
     }
 
-    /// The actions of a process while another one stalls.
+    /// Returns the action of a process while another one stalls.
     fn visit(&mut self, process: usize) -> Action {
         match self.below(10) {
             0 if self.theme != Theme::Anything => self.visit_themed(process),

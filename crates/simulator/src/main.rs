@@ -1,4 +1,4 @@
-//! `make simulate SECONDS=...`: as many histories as one likes.
+//! `make simulate SECONDS=...`: runs as many histories as wanted.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
 use atsdb_simulator::{Limit, Setting, are_there, simulate};

@@ -1,13 +1,13 @@
-//! Cuts a history that fails down to the steps that it needs.
+//! Reduces a failing history to the steps that it needs.
 
 use crate::action::{Action, Step};
 use crate::run::run_history;
 use crate::setting::Setting;
 
-/// How often a shorter history is tried.
+/// The most shorter histories that are tried.
 const ATTEMPTS_MAX: usize = 2_000;
 
-/// A history without the steps, troubles and rows that are not needed for the same failure, and how it fails.
+/// Removes steps, faults and rows that are not needed for the same failure. Returns the rest, and its failure.
 pub fn minimised(setting: Setting, steps: Vec<Step>, message: String) -> (Vec<Step>, String) {
     let (mut steps, mut message, mut attempts) = (steps, message, 0);
     let wanted = kind_of(&message);
@@ -60,7 +60,7 @@ fn kind_of(message: &str) -> String {
     words.join(" ").chars().filter(|character| !character.is_ascii_digit()).collect()
 }
 
-/// A step with less in it.
+/// Returns simpler forms of a step.
 fn simpler(step: &Step) -> Vec<Step> {
     let mut simpler = Vec::new();
     if step.trouble.is_some() {

@@ -1,7 +1,7 @@
-//! Runs a history beside its model.
+//! Runs a history together with its model.
 
 use crate::action::{Action, Step, TroubleKind};
-use crate::compare::Seen;
+use crate::compare::SeenDatabase;
 use crate::model::Model;
 use crate::outcome::Observed;
 use crate::setting::{PROCESSES, Setting};
@@ -20,7 +20,7 @@ pub fn run_history(setting: Setting, steps: &[Step]) -> Result<(), String> {
     run.end().map_err(|problem| format!("at the end: {problem}"))
 }
 
-/// A history on its way.
+/// A running history.
 struct Run {
     world: World,
     /// The states that are possible.
@@ -63,13 +63,13 @@ impl Run {
         self.compare_with(process, seen)
     }
 
-    /// The same, and checks that rollups answer what their queries compute.
+    /// The same, including the answers of rollups.
     fn compare_all(&mut self, process: usize) -> Result<(), String> {
         let seen = self.world.see_all(process);
         self.compare_with(process, seen)
     }
 
-    fn compare_with(&mut self, process: usize, seen: atsdb_core::Result<Seen>) -> Result<(), String> {
+    fn compare_with(&mut self, process: usize, seen: atsdb_core::Result<SeenDatabase>) -> Result<(), String> {
         let seen = seen.map_err(|error| format!("process {process} cannot read: {error}"))?;
         let shown: Vec<String> = self.models.iter().map(Model::shown).collect();
         self.models.retain_mut(|model| model.agrees(process, &seen));
@@ -93,7 +93,7 @@ impl Run {
         }
     }
 
-    /// Everything is read by everybody, sealed, and read again by processes that have just begun.
+    /// In the end all processes read everything, it is sealed, and all processes restart and read it again.
     fn end(&mut self) -> Result<(), String> {
         (0..PROCESSES).try_for_each(|process| self.compare(process).and_then(|()| self.compare_held(process)))?;
         self.compare_all(0)?;
@@ -107,7 +107,7 @@ impl Run {
     }
 }
 
-/// The states after a step. An action of another process in the middle of it counts as before or after it.
+/// Returns the states after a step. An action of another process during the step counts as before or after it.
 fn after(model: &Model, step: &Step, own: &Observed, visitor: Option<&(Action, Observed)>) -> Vec<Model> {
     let Some((action, nested)) = visitor else { return model.after(&step.action, own, false) };
     let before = model.after(action, nested, false).into_iter();

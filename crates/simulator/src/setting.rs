@@ -1,13 +1,13 @@
-//! Where a history happens, and what its sessions speak.
+//! The setting of a history: the kind of store, and the language of its sessions.
 
 use std::fmt;
 
-/// How many processes share the store.
+/// The number of processes that share the store.
 pub const PROCESSES: usize = 3;
-/// Sessions that transactions are made in; session `n` is in process `n % PROCESSES`.
+/// The number of sessions that have transactions. Session `n` is in process `n % PROCESSES`.
 pub const SESSIONS: usize = 4;
 
-/// What sessions speak.
+/// The language of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// The calls of the engine.
@@ -31,17 +31,17 @@ pub enum StoreKind {
     Mariadb,
 }
 
-/// Where a history happens.
+/// The setting of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
     /// The kind of store.
     pub store: StoreKind,
-    /// What sessions speak.
+    /// The language of sessions.
     pub language: Language,
 }
 
 impl Setting {
-    /// All of them.
+    /// All settings.
     pub fn all() -> Vec<Self> {
         let stores = [StoreKind::Memory, StoreKind::Sqlite, StoreKind::Split, StoreKind::Postgres, StoreKind::Mariadb];
         let of = |language| stores.map(|store| Self { store, language });

@@ -1,6 +1,6 @@
-//! Definitions as histories make them, and rows in them: the same functions serve the model and the world.
+//! The definitions of tables in histories, and their rows. The model and the world use the same functions.
 
-use crate::subject::{Alteration, Cells, Policy, Rows, Shape, table_name};
+use crate::subject::{Alteration, Cells, Policy, RowSelection, Shape, table_name};
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, StringArray, TimestampSecondArray};
 use arrow::datatypes::{DataType, Int32Type, Int64Type};
 use atsdb_core::{
@@ -16,7 +16,7 @@ const STEP: i64 = 1_800;
 
 /// The contents of a column, which the first letter of its name determines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnKind {
     Time,
     Sensor,
     Note,
@@ -24,32 +24,32 @@ pub(crate) enum Kind {
     Extra,
 }
 
-pub(crate) fn kind(column: &Column) -> Kind {
+pub(crate) fn kind(column: &Column) -> ColumnKind {
     kind_of_name(&column.name)
 }
 
-pub(crate) fn kind_of_name(name: &str) -> Kind {
+pub(crate) fn kind_of_name(name: &str) -> ColumnKind {
     match name.as_bytes().first() {
-        Some(b't') => Kind::Time,
-        Some(b's') => Kind::Sensor,
-        Some(b'n') => Kind::Note,
-        Some(b'c') => Kind::Count,
-        _ => Kind::Extra,
+        Some(b't') => ColumnKind::Time,
+        Some(b's') => ColumnKind::Sensor,
+        Some(b'n') => ColumnKind::Note,
+        Some(b'c') => ColumnKind::Count,
+        _ => ColumnKind::Extra,
     }
 }
 
-/// A row's value in a column. Of a time it is its seconds.
+/// Returns a row's value in a column; for a time, in seconds.
 pub(crate) fn value(cells: &Cells, column: &Column) -> Option<i64> {
     value_of(cells, kind(column))
 }
 
-pub(crate) fn value_of(cells: &Cells, kind: Kind) -> Option<i64> {
+pub(crate) fn value_of(cells: &Cells, kind: ColumnKind) -> Option<i64> {
     match kind {
-        Kind::Time => Some(seconds(cells.time)),
-        Kind::Sensor => cells.sensor,
-        Kind::Note => cells.note,
-        Kind::Count => cells.count,
-        Kind::Extra => cells.extra,
+        ColumnKind::Time => Some(seconds(cells.time)),
+        ColumnKind::Sensor => cells.sensor,
+        ColumnKind::Note => cells.note,
+        ColumnKind::Count => cells.count,
+        ColumnKind::Extra => cells.extra,
     }
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn policy_of(policy: Policy) -> ConflictPolicy {
     }
 }
 
-/// The definition of a new table.
+/// Returns the definition of a new table.
 pub(crate) fn definition(table: usize, shape: Shape, policy: Policy) -> TableDefinition {
     let mut definition = TableDefinition::new(table_name(table));
     let is_in_memory = matches!(shape, Shape::Resident | Shape::ResidentCounted);
@@ -108,7 +108,7 @@ pub(crate) fn definition(table: usize, shape: Shape, policy: Policy) -> TableDef
     definition
 }
 
-/// The definition after an alteration; `None` where it means nothing.
+/// Returns the definition after an alteration, or `None` if it has no effect.
 pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<TableDefinition> {
     let mut to = from.clone();
     match alteration {
@@ -121,19 +121,19 @@ pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<
             to.columns.last_mut()?.missing = missing.map(Value::Int);
         }
         Alteration::DropColumn => {
-            let last = from.columns.last().filter(|column| kind(column) == Kind::Extra)?;
+            let last = from.columns.last().filter(|column| kind(column) == ColumnKind::Extra)?;
             if from.indexes.iter().any(|index| index.columns.contains(&last.id)) {
                 return None;
             }
             to.columns.pop();
         }
         Alteration::RenameNote => {
-            let note = to.columns.iter_mut().find(|column| kind(column) == Kind::Note)?;
+            let note = to.columns.iter_mut().find(|column| kind(column) == ColumnKind::Note)?;
             note.name = if note.name == "note" { "named".into() } else { "note".into() };
         }
         Alteration::Rename(name) => to.name = table_name(name).into(),
         Alteration::Widen => {
-            let sensor = to.columns.iter_mut().find(|column| kind(column) == Kind::Sensor)?;
+            let sensor = to.columns.iter_mut().find(|column| kind(column) == ColumnKind::Sensor)?;
             sensor.map = match sensor.map? {
                 MapWidth::U8 => Some(MapWidth::U16),
                 _ => Some(MapWidth::U32),
@@ -147,13 +147,13 @@ pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<
             to.time?;
             to.retention = (days > 0).then_some(Retention { count: days, unit: SliceWidth::Day });
         }
-        // Rows that may have expired would leave open whether there are two of one key. Those in memory, whose sensors
-        // are not mapped, differ between processes.
+        // If rows may have expired, it is unknown whether two rows have the same key. Rows in memory, whose sensors are
+        // not mapped, differ between processes.
         Alteration::Key if from.time.is_some() || from.columns.iter().all(|column| column.map.is_none()) => {
             return None;
         }
         Alteration::Key if from.unique.is_empty() => {
-            let count = to.columns.iter().find(|column| kind(column) == Kind::Count)?.id;
+            let count = to.columns.iter().find(|column| kind(column) == ColumnKind::Count)?.id;
             to.unique = vec![Unique::new(vec![count])];
         }
         Alteration::Key => (to.unique, to.on_conflict) = (Vec::new(), ConflictPolicy::Error),
@@ -161,12 +161,13 @@ pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<
     (to != *from).then_some(to)
 }
 
-/// The definition with an index over the counts, or without it if it exists.
+/// Returns the definition with an index over the counts, or without it if it exists.
 pub(crate) fn indexed(from: &TableDefinition) -> TableDefinition {
     let mut to = from.clone();
     match to.indexes.is_empty() {
         true => {
-            let count = to.columns.iter().find(|column| kind(column) == Kind::Count).expect("each table counts").id;
+            let count =
+                to.columns.iter().find(|column| kind(column) == ColumnKind::Count).expect("each table counts").id;
             to.add_index(None, vec![count]);
         }
         false => to.indexes.clear(),
@@ -174,23 +175,25 @@ pub(crate) fn indexed(from: &TableDefinition) -> TableDefinition {
     to
 }
 
-/// Collects the values of one column.
+/// Returns an array of a column's values.
 pub(crate) fn array(column: &Column, values: &[Option<i64>]) -> ArrayRef {
     match kind(column) {
-        Kind::Time => Arc::new(TimestampSecondArray::from(values.to_vec()).with_timezone("UTC")),
-        Kind::Sensor | Kind::Note => Arc::new(values.iter().map(|value| value.map(text)).collect::<StringArray>()),
-        Kind::Count | Kind::Extra => {
+        ColumnKind::Time => Arc::new(TimestampSecondArray::from(values.to_vec()).with_timezone("UTC")),
+        ColumnKind::Sensor | ColumnKind::Note => {
+            Arc::new(values.iter().map(|value| value.map(text)).collect::<StringArray>())
+        }
+        ColumnKind::Count | ColumnKind::Extra => {
             Arc::new(values.iter().map(|value| value.map(|value| value as i32)).collect::<Int32Array>())
         }
     }
 }
 
-/// A number as text: long enough to differ from the number.
+/// Returns a number as text that differs from the number itself.
 pub(crate) fn text(number: i64) -> String {
     format!("n{number}")
 }
 
-/// Rows as a batch of a table.
+/// Returns rows as a batch of a table.
 pub(crate) fn batch_of(definition: &TableDefinition, rows: &[Cells]) -> RecordBatch {
     let columns = definition.columns.iter().map(|column| {
         let values: Vec<Option<i64>> = rows.iter().map(|row| value(row, column)).collect();
@@ -199,7 +202,7 @@ pub(crate) fn batch_of(definition: &TableDefinition, rows: &[Cells]) -> RecordBa
     RecordBatch::try_from_iter_with_nullable(columns).expect("columns of one length")
 }
 
-/// Values that were read, by row.
+/// Returns values that were read, row by row.
 pub(crate) fn rows_of(columns: &[ArrayRef]) -> Vec<Vec<Option<i64>>> {
     let row_count = columns.first().map_or(0, |column| column.len());
     let columns: Vec<Vec<Option<i64>>> = columns.iter().map(numbers).collect();
@@ -217,7 +220,7 @@ fn numbers(array: &ArrayRef) -> Vec<Option<i64>> {
         _ => {
             let cast = arrow::compute::cast(array, &DataType::Utf8).expect("text");
             let cast = cast.as_string::<i32>();
-            // A text that was not generated here has no number, and equals no other.
+            // A text that this module did not generate has no number, and equals no other.
             let number =
                 |row: usize| cast.value(row).strip_prefix('n').and_then(|rest| rest.parse().ok()).unwrap_or(-1);
             (0..cast.len()).map(|row| cast.is_valid(row).then(|| number(row))).collect()
@@ -225,18 +228,20 @@ fn numbers(array: &ArrayRef) -> Vec<Option<i64>> {
     }
 }
 
-/// Whether a row is one of those.
-pub(crate) fn is_meant(definition: &TableDefinition, row: &[Option<i64>], rows: Rows) -> bool {
-    let cell = |wanted: Kind| {
+/// Returns whether a row is selected.
+pub(crate) fn is_meant(definition: &TableDefinition, row: &[Option<i64>], rows: RowSelection) -> bool {
+    let cell = |wanted: ColumnKind| {
         let position = definition.columns.iter().position(|column| kind(column) == wanted);
         position.and_then(|position| row[position])
     };
     match rows {
-        Rows::All => true,
-        Rows::Before(time) if definition.time.is_some() => cell(Kind::Time).is_some_and(|cell| cell < seconds(time)),
-        Rows::Before(count) => cell(Kind::Count).is_some_and(|cell| cell < count),
-        Rows::Sensor(sensor) => cell(Kind::Sensor) == Some(sensor),
-        Rows::Count(count) => cell(Kind::Count) == Some(count),
-        Rows::NoNote => cell(Kind::Note).is_none(),
+        RowSelection::All => true,
+        RowSelection::Before(time) if definition.time.is_some() => {
+            cell(ColumnKind::Time).is_some_and(|cell| cell < seconds(time))
+        }
+        RowSelection::Before(count) => cell(ColumnKind::Count).is_some_and(|cell| cell < count),
+        RowSelection::Sensor(sensor) => cell(ColumnKind::Sensor) == Some(sensor),
+        RowSelection::Count(count) => cell(ColumnKind::Count) == Some(count),
+        RowSelection::NoNote => cell(ColumnKind::Note).is_none(),
     }
 }

@@ -1,9 +1,9 @@
-//! Statements as a program does them that uses SQL.
+//! Executes actions as a program does that uses SQL.
 
 use crate::action::Action;
 use crate::outcome::Answer;
-use crate::shape::{Kind, altered, definition, kind_of_name, rows_of, seconds, text, value_of};
-use crate::subject::{Alteration, Cells, Policy, Rows, Summary, rollup_name, table_name};
+use crate::shape::{ColumnKind, altered, definition, kind_of_name, rows_of, seconds, text, value_of};
+use crate::subject::{Alteration, Cells, Policy, RowSelection, Summary, rollup_name, table_name};
 use arrow::array::AsArray;
 use arrow::datatypes::DataType;
 use atsdb_core::time::format_time;
@@ -22,7 +22,7 @@ pub(crate) fn session(engine: &Engine) -> Result<Session> {
 pub(crate) fn perform(session: &Session, action: &Action) -> Option<Result<Answer>> {
     let is_open = session.in_transaction();
     let done = match action {
-        // Batches have names outside of SQL alone.
+        // In SQL, batches have no names.
         Action::Append { batch: Some(_), .. } if !is_open => return None,
         Action::Append { table, policy, rows, .. } => insert(session, table_name(*table), *policy, rows),
         Action::Upsert { table, row, .. } => upsert(session, table_name(*table), row),
@@ -75,7 +75,7 @@ fn execute(session: &Session, text: &str) -> Result<SqlAnswer> {
     session.execute(&statement, &[])
 }
 
-/// The names of a table's columns, for a statement that changes it: without them that statement fails.
+/// Returns the names of a table's columns, for a statement that changes it. If this fails, so must the statement.
 fn columns(session: &Session, table: &str) -> Result<Vec<String>> {
     Ok(described(session, table)?.columns.into_iter().map(|column| column.name).collect())
 }
@@ -83,7 +83,7 @@ fn columns(session: &Session, table: &str) -> Result<Vec<String>> {
 /// The columns of a table from `DESCRIBE`, as a definition, for a statement that alters it.
 fn described(session: &Session, table: &str) -> Result<TableDefinition> {
     describe(session, table).inspect_err(|_| {
-        // A question that is not answered leaves a transaction as it was, a statement does not.
+        // A failed query leaves a transaction as it was, but a failed statement ends it.
         let _ = run(session, "UPDATE no_such_table SET note = NULL");
     })
 }
@@ -110,7 +110,7 @@ fn describe(session: &Session, table: &str) -> Result<TableDefinition> {
 fn with_column(definition: TableDefinition, name: &str, notes: &str) -> Result<TableDefinition> {
     let widths = [MapWidth::U8, MapWidth::U16, MapWidth::U32];
     let map = widths.into_iter().find(|width| notes.contains(&format!("mapped ({width})")));
-    if kind_of_name(name) != Kind::Time {
+    if kind_of_name(name) != ColumnKind::Time {
         let mut definition = definition.with_column(name, ColumnType::Text, map);
         if notes.split(", ").any(|note| note == "unique") {
             definition.unique.extend(definition.columns.last().map(|column| Unique::new(vec![column.id])));
@@ -127,12 +127,12 @@ fn with_column(definition: TableDefinition, name: &str, notes: &str) -> Result<T
     Ok(definition)
 }
 
-fn literal(kind: Kind, value: Option<i64>) -> String {
+fn literal(kind: ColumnKind, value: Option<i64>) -> String {
     match (kind, value) {
         (_, None) => "NULL".into(),
-        (Kind::Time, Some(seconds)) => format!("'{}'", format_time(seconds, TimeUnit::Second)),
-        (Kind::Sensor | Kind::Note, Some(number)) => format!("'{}'", text(number)),
-        (Kind::Count | Kind::Extra, Some(number)) => number.to_string(),
+        (ColumnKind::Time, Some(seconds)) => format!("'{}'", format_time(seconds, TimeUnit::Second)),
+        (ColumnKind::Sensor | ColumnKind::Note, Some(number)) => format!("'{}'", text(number)),
+        (ColumnKind::Count | ColumnKind::Extra, Some(number)) => number.to_string(),
     }
 }
 
@@ -146,7 +146,7 @@ fn insert(session: &Session, table: &str, policy: Option<Policy>, rows: &[Cells]
     let columns = columns(session, table)?;
     let rows: Vec<String> = rows.iter().map(|row| tuple(&columns, row)).collect();
     let verb = match policy {
-        // No statement merges by itself.
+        // A statement cannot choose to merge.
         None | Some(Policy::Merge) => "INSERT INTO",
         Some(Policy::Error) => "INSERT OR ABORT INTO",
         Some(Policy::Replace) => "INSERT OR REPLACE INTO",
@@ -157,7 +157,7 @@ fn insert(session: &Session, table: &str, policy: Option<Policy>, rows: &[Cells]
 
 fn upsert(session: &Session, table: &str, row: &Cells) -> Result<Answer> {
     let columns = columns(session, table)?;
-    let Some(note) = columns.iter().find(|column| kind_of_name(column) == Kind::Note) else {
+    let Some(note) = columns.iter().find(|column| kind_of_name(column) == ColumnKind::Note) else {
         return Ok(Answer::Nothing);
     };
     let key = if columns.iter().any(|column| column == "time") { "sensor, time" } else { "count" };
@@ -170,20 +170,21 @@ fn upsert(session: &Session, table: &str, row: &Cells) -> Result<Answer> {
     )
 }
 
-fn change(session: &Session, verb: &str, table: &str, rows: Rows, note: Option<Option<i64>>) -> Result<Answer> {
+fn change(session: &Session, verb: &str, table: &str, rows: RowSelection, note: Option<Option<i64>>) -> Result<Answer> {
     let columns = columns(session, table)?;
-    let note_column = columns.iter().find(|column| kind_of_name(column) == Kind::Note).cloned().unwrap_or_default();
+    let note_column =
+        columns.iter().find(|column| kind_of_name(column) == ColumnKind::Note).cloned().unwrap_or_default();
     let condition = match rows {
-        Rows::All => String::new(),
-        Rows::Before(time) if columns.iter().any(|column| column == "time") => {
-            format!(" WHERE time < {}", literal(Kind::Time, Some(seconds(time))))
+        RowSelection::All => String::new(),
+        RowSelection::Before(time) if columns.iter().any(|column| column == "time") => {
+            format!(" WHERE time < {}", literal(ColumnKind::Time, Some(seconds(time))))
         }
-        Rows::Before(count) => format!(" WHERE count < {count}"),
-        Rows::Sensor(sensor) => format!(" WHERE sensor = {}", literal(Kind::Sensor, Some(sensor))),
-        Rows::Count(count) => format!(" WHERE count = {count}"),
-        Rows::NoNote => format!(" WHERE {note_column} IS NULL"),
+        RowSelection::Before(count) => format!(" WHERE count < {count}"),
+        RowSelection::Sensor(sensor) => format!(" WHERE sensor = {}", literal(ColumnKind::Sensor, Some(sensor))),
+        RowSelection::Count(count) => format!(" WHERE count = {count}"),
+        RowSelection::NoNote => format!(" WHERE {note_column} IS NULL"),
     };
-    let set = note.map(|note| format!(" SET {note_column} = {}", literal(Kind::Note, note))).unwrap_or_default();
+    let set = note.map(|note| format!(" SET {note_column} = {}", literal(ColumnKind::Note, note))).unwrap_or_default();
     run(session, &format!("{verb} {table}{set}{condition}"))
 }
 
@@ -191,10 +192,10 @@ fn read(session: &Session, table: &str) -> Result<Answer> {
     rows(session, table).map(|(names, rows)| Answer::Rows(names, rows))
 }
 
-/// The names of columns, and rows of them.
+/// The names of columns, and their rows.
 type NamedRows = (Vec<String>, Vec<Vec<Option<i64>>>);
 
-/// The columns and the rows, sorted, of a table or a rollup.
+/// Returns the columns and the sorted rows of a table or rollup.
 pub(crate) fn rows(session: &Session, table: &str) -> Result<NamedRows> {
     let SqlAnswer::Rows(rows) = execute(session, &format!("SELECT * FROM {table}"))? else {
         return Err(Error::internal("SELECT shows nothing"));
@@ -252,5 +253,9 @@ fn alter(session: &Session, table: &str, alteration: Alteration) -> Result<Answe
 }
 
 fn note(definition: &TableDefinition) -> &str {
-    definition.columns.iter().find(|column| kind_of_name(&column.name) == Kind::Note).map_or("", |column| &column.name)
+    definition
+        .columns
+        .iter()
+        .find(|column| kind_of_name(&column.name) == ColumnKind::Note)
+        .map_or("", |column| &column.name)
 }

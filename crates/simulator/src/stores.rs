@@ -1,4 +1,4 @@
-//! The store of a world, which each process opens, or which processes share.
+//! The store of a world, which each process opens, or which the processes share.
 
 use crate::setting::StoreKind;
 use atsdb_core::{Durability, Error, ErrorKind, Result, Store};
@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// How long a process waits for another.
+/// The longest time that a process waits for another.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The store.
-pub(crate) enum Rows {
+/// The store of a world.
+pub(crate) enum WorldStore {
     Memory(Arc<MemoryStore>),
     File(TempDir),
     Split(TempDir),
@@ -31,7 +31,7 @@ pub(crate) struct Database {
     url: String,
 }
 
-/// Whether stores of a kind can be made here: the programs of servers may not be installed.
+/// Whether stores of a kind can be created here: the programs of a server may not be installed.
 pub fn are_there(kind: StoreKind) -> bool {
     match kind {
         StoreKind::Memory | StoreKind::Sqlite | StoreKind::Split => true,
@@ -39,7 +39,7 @@ pub fn are_there(kind: StoreKind) -> bool {
     }
 }
 
-/// The server of a kind of store; `None` where it needs none, or where its programs are not installed.
+/// Returns the server of a kind of store; `None` if it needs none, or if its programs are not installed.
 fn server_of(kind: StoreKind) -> Option<&'static TestServer> {
     match kind {
         StoreKind::Postgres => shared(Kind::Postgres),
@@ -48,7 +48,7 @@ fn server_of(kind: StoreKind) -> Option<&'static TestServer> {
     }
 }
 
-impl Rows {
+impl WorldStore {
     pub(crate) fn new(kind: StoreKind) -> Result<Self> {
         match kind {
             StoreKind::Memory => Ok(Self::Memory(Arc::new(MemoryStore::new([7; 16])))),
@@ -62,7 +62,7 @@ impl Rows {
         }
     }
 
-    /// The store as another process opens it.
+    /// Opens the store for another process.
     pub(crate) fn open(&self) -> Result<Arc<dyn Store>> {
         Ok(match self {
             Self::Memory(store) => Arc::clone(store) as Arc<dyn Store>,
@@ -99,7 +99,7 @@ fn options() -> SqliteOptions {
     SqliteOptions { durability: Durability::Off, create: true, read_only: false, busy_timeout: BUSY_TIMEOUT }
 }
 
-/// A folder in memory, where there is one.
+/// A temporary folder in memory, if the system has one.
 pub(crate) fn temporary_folder() -> Result<TempDir> {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };

@@ -1,8 +1,8 @@
-//! The objects of actions: tables, their rows, changes of tables, rollups.
+//! The objects of actions: tables, their rows, alterations, rollups.
 
 /// The names of tables.
 pub const TABLE_NAMES: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
-/// Names that rollups have.
+/// The names of rollups.
 pub const ROLLUP_NAMES: [&str; 2] = ["hourly", "daily"];
 
 /// An hour, in milliseconds.
@@ -23,9 +23,9 @@ pub(crate) fn rollup_name(rollup: usize) -> &'static str {
 pub struct Cells {
     /// Half hours since the beginning.
     pub time: i64,
-    /// Which sensor: a mapped column.
+    /// The number of the sensor, in a mapped column.
     pub sensor: Option<i64>,
-    /// Which note: text.
+    /// The number of the note, in a text column.
     pub note: Option<i64>,
     /// A number.
     pub count: Option<i64>,
@@ -35,16 +35,16 @@ pub struct Cells {
 
 /// Selects rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
-    /// All.
+pub enum RowSelection {
+    /// All rows.
     All,
-    /// Those before a time; in a plain table, those of smaller counts.
+    /// Rows before this time. In a plain table, rows with a smaller count.
     Before(i64),
-    /// Those of a sensor.
+    /// Rows of this sensor.
     Sensor(i64),
-    /// Those of a count.
+    /// Rows with this count.
     Count(i64),
-    /// Those whose note is NULL.
+    /// Rows whose note is NULL.
     NoNote,
 }
 
@@ -70,13 +70,13 @@ pub enum Shape {
 /// The conflict policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// They are refused.
+    /// New rows are refused.
     Error,
-    /// They replace the others.
+    /// New rows replace the others.
     Replace,
-    /// New rows are left out.
+    /// New rows are skipped.
     Keep,
-    /// The others get their values that are not NULL. Only a table has this policy, not a statement.
+    /// The other rows get the values of the new ones that are not NULL. Only a table has this policy, not a statement.
     Merge,
 }
 
@@ -87,7 +87,7 @@ pub enum Alteration {
     AddColumn(Option<i64>),
     /// Drops the last added column.
     DropColumn,
-    /// The notes' column gets another name, or its old one.
+    /// The notes' column gets another name, or its first one again.
     RenameNote,
     /// The table gets another name.
     Rename(usize),
@@ -97,7 +97,7 @@ pub enum Alteration {
     Slice,
     /// Rows are kept for this many days; 0 means for ever.
     Retain(u32),
-    /// The counts become a key, or are none any more.
+    /// The counts become a key, or are no longer one.
     Key,
 }
 
@@ -113,12 +113,12 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// How wide a bucket is, in seconds.
+    /// The width of a bucket in seconds.
     pub(crate) fn width(self) -> i64 {
         if self.daily { 86_400 } else { 3_600 }
     }
 
-    /// Where the bucket of a time begins, in seconds.
+    /// The beginning of the bucket of a time, in seconds.
     pub(crate) fn bucket(self, seconds: i64) -> i64 {
         seconds.div_euclid(self.width()) * self.width()
     }
@@ -134,7 +134,7 @@ pub enum WhichBackup {
 }
 
 impl WhichBackup {
-    /// The last moment at which it may have been taken, in milliseconds.
+    /// The latest time at which it may have been made, in milliseconds.
     pub(crate) fn until_ms(self, now_ms: i64) -> i64 {
         match self {
             Self::Newest => i64::MAX,

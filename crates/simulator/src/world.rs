@@ -1,14 +1,14 @@
-//! The real thing: processes with engines over one store, whose calls fail as a history says.
+//! A world: real processes with engines on one store, whose calls fail as a history says.
 
 use crate::action::{Action, Step, Trouble, TroubleKind};
-use crate::compare::{Seen, see};
+use crate::compare::{SeenDatabase, see};
 use crate::environment::SimulatedEnvironment;
 use crate::execute::archive::{Places, see_all};
 use crate::execute::{Process, perform};
 use crate::outcome::{Answer, Observed};
 use crate::setting::{Language, PROCESSES, Setting};
 use crate::shape::BEGINNING;
-use crate::stores::Rows;
+use crate::stores::WorldStore;
 use atsdb_core::{Error, ErrorKind, Result, Store};
 use atsdb_engine::{Engine, EngineOptions, Environment};
 use atsdb_memory::MemoryStore;
@@ -26,17 +26,17 @@ pub(crate) struct World {
     /// The targets of copies and backups.
     places: Arc<Places>,
     /// Dropped last, because processes have it open.
-    rows: Rows,
+    store: WorldStore,
 }
 
 impl World {
     pub(crate) fn new(setting: Setting) -> Result<Self> {
         let environment = Arc::new(SimulatedEnvironment::new((BEGINNING + 36 * 3_600) * 1_000));
-        let rows = Rows::new(setting.store)?;
+        let store = WorldStore::new(setting.store)?;
         let of_places = Arc::clone(&environment);
         let make = move || engine(Arc::new(MemoryStore::new(of_places.random()?)), &of_places);
         let places = Arc::new(Places::new(Box::new(make))?);
-        let mut world = Self { setting, environment, processes: Vec::new(), places, rows };
+        let mut world = Self { setting, environment, processes: Vec::new(), places, store };
         for number in 0..PROCESSES {
             let process = world.open(number)?;
             world.processes.push(Arc::new(Mutex::new(process)));
@@ -44,10 +44,10 @@ impl World {
         Ok(world)
     }
 
-    /// A process that begins.
+    /// Starts a process.
     fn open(&self, number: usize) -> Result<Process> {
         let faults = Faults::new(Fails::Before);
-        let engine = engine(Arc::new(FaultyStore::new(self.rows.open()?, &faults)), &self.environment)?;
+        let engine = engine(Arc::new(FaultyStore::new(self.store.open()?, &faults)), &self.environment)?;
         Ok(Process::new(number, engine, faults, Arc::clone(&self.places), self.setting.language))
     }
 
@@ -83,7 +83,7 @@ impl World {
         faults.disarm();
         let outcome = match caught {
             Ok(outcome) => outcome,
-            // Also if it happened on another thread of the process.
+            // Also if the panic happened in another thread of the process.
             Err(_) if has_crashed => Err(Error::new(ErrorKind::Unavailable, "the process is gone")),
             Err(payload) => {
                 let text = payload.downcast_ref::<String>().map(String::as_str);
@@ -148,18 +148,18 @@ impl World {
     }
 
     /// The state that a process reads now.
-    pub(crate) fn see(&self, process: usize) -> Result<Seen> {
+    pub(crate) fn see(&self, process: usize) -> Result<SeenDatabase> {
         see(&self.lock(process).engine.snapshot()?)
     }
 
-    /// The same with what rollups answer, where sessions speak SQL.
-    pub(crate) fn see_all(&self, process: usize) -> Result<Seen> {
+    /// The same, including the answers of rollups if sessions use SQL.
+    pub(crate) fn see_all(&self, process: usize) -> Result<SeenDatabase> {
         let process = self.lock(process);
         see_all(&process.engine, self.setting.language)
     }
 
     /// The contents of the snapshot that a process holds, if it holds one.
-    pub(crate) fn see_held(&self, process: usize) -> Result<Option<Seen>> {
+    pub(crate) fn see_held(&self, process: usize) -> Result<Option<SeenDatabase>> {
         self.lock(process).held.as_ref().map(see).transpose()
     }
 
@@ -195,7 +195,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Panics with which processes end are part of a history: they are not printed.
+/// Panics that end processes are part of a history, so they are not printed.
 pub(crate) fn keep_crashes_quiet() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {

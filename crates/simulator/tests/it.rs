@@ -1,9 +1,9 @@
-//! So many histories from one seed, each as promised. `make simulate` runs more.
+//! Runs a number of histories from one seed, all of which must keep the promises. `make simulate` runs more.
 
 use atsdb_simulator::{Language, Limit, Setting, StoreKind, are_there, generate, run_history, simulate};
 
 fn run(store: StoreKind, language: Language, count: u64) {
-    // A seed's histories are those of the seeds that follow: other seeds' are others.
+    // The histories of different seeds do not overlap.
     let seed = atsdb_testkit::seed() << 32;
     let ran =
         simulate(Setting { store, language }, seed, Limit::Count(count)).unwrap_or_else(|failure| panic!("{failure}"));

@@ -1,4 +1,4 @@
-//! The driver: starts the workers, kills some, measures, and judges at the end.
+//! The driver: starts the workers, kills some of them, measures, and checks the results.
 
 use crate::sample::{self, Sample};
 use crate::store::{self, Clock};
@@ -15,11 +15,11 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Between two samples.
+/// The time between two samples, in seconds.
 const SAMPLE_SECONDS: u64 = 5;
 /// The maximum number of seconds between two kills.
 const KILL_SECONDS_MAX: u64 = 12;
-/// How long workers may take to end.
+/// The longest time that workers may take to end.
 const END: Duration = Duration::from_secs(120);
 /// The operations whose durations are shown.
 const TIMED: [&str; 9] = ["append", "change", "transfer", "query", "check", "keep", "backup", "copy", "import"];
@@ -82,7 +82,7 @@ fn soak(folder: &Path, seconds: u64, seed: u64) -> Result<Vec<String>, Box<dyn s
     Ok(wrong)
 }
 
-/// Compares and draws again what an earlier run measured.
+/// Compares and draws the samples of an earlier run again.
 pub(crate) fn compare(folder: &Path) -> ExitCode {
     let samples = fs::read_to_string(folder.join("soak.csv")).map(|text| sample::from_csv(&text));
     match samples.and_then(|samples| report(folder, &samples)) {
@@ -174,7 +174,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Workers end by themselves only when something is wrong.
+    /// Restarts workers that have ended, which they only do if something is wrong.
     fn start_ended_again(&mut self) -> std::io::Result<()> {
         for position in (0..self.workers.len()).rev() {
             if let Some(status) = self.workers[position].child.try_wait()? {
@@ -216,7 +216,7 @@ impl Driver {
             sample.put_times(what, self.take(what).unwrap_or_default());
         }
         sample.put("conflicts", self.take("conflict").unwrap_or_default().len() as f64);
-        // Readers count now and then.
+        // Readers count rows only now and then.
         let known = before.and_then(|before| before.0.get("rows")).copied();
         let rows = self.take("rows").and_then(|rows| rows.last().map(|rows| *rows as f64));
         sample.put("rows", rows.or(known).unwrap_or(f64::NAN));

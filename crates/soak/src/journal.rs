@@ -1,4 +1,4 @@
-//! A journal of a worker's attempts and of the store's acknowledgements, in a separate file beside the store.
+//! A journal of a worker's attempts and of the store's acknowledgements, in a file next to the store.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -13,7 +13,7 @@ pub(crate) enum JournalEntry {
     Done(u64),
 }
 
-/// A worker's journal, to be continued.
+/// A worker's journal, opened to add entries.
 pub(crate) struct Journal(File);
 
 impl Journal {
@@ -21,7 +21,7 @@ impl Journal {
         Ok(Self(OpenOptions::new().create(true).append(true).open(path(folder, worker))?))
     }
 
-    /// One write each: a kill leaves the whole line or nothing.
+    /// Writes an entry with a single call: after a kill the whole line is there or nothing.
     pub(crate) fn note(&mut self, entry: &JournalEntry) -> std::io::Result<()> {
         let line = match entry {
             JournalEntry::Try(number, what) => format!("try {number} {what}\n"),

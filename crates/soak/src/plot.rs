@@ -1,4 +1,4 @@
-//! The plot: one panel below the other, each with its own scale, as SVG.
+//! The plot: panels below each other, each with its own scale, as SVG.
 
 use crate::sample::Sample;
 use std::fmt::Write;
@@ -24,8 +24,8 @@ const PANELS: [(&str, &str); 7] = [
 /// The maximum number of points of a line.
 const POINTS_MAX: usize = 240;
 
-/// Draws samples; `seconds` is how far they are apart. Of more samples than a line has points, the highest ones are
-/// drawn.
+/// Draws samples. `seconds` is the time between two of them. If there are more samples than points in a line, the
+/// highest ones are drawn.
 pub(crate) fn svg(samples: &[Sample], seconds: f64, title: &str) -> String {
     let together = samples.len().div_ceil(POINTS_MAX).max(1);
     let samples: Vec<Sample> = samples.chunks(together).map(highest).collect();
@@ -44,7 +44,7 @@ pub(crate) fn svg(samples: &[Sample], seconds: f64, title: &str) -> String {
     page + "</svg>\n"
 }
 
-/// The highest of each figure.
+/// Returns the highest value of each figure.
 fn highest(samples: &[Sample]) -> Sample {
     let mut highest = Sample::default();
     for (name, value) in samples.iter().flat_map(|sample| &sample.0) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// A figure of each kind, at one moment. All samples of a run have the same names.
+/// The figures of one moment, by name. All samples of a run have the same names.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sample(pub(crate) BTreeMap<String, f64>);
 
@@ -13,7 +13,7 @@ impl Sample {
         self.0.insert(name.into(), value);
     }
 
-    /// MiB of memory and open files of a process. Nothing if the system does not report them.
+    /// Adds a process's memory in MiB and its number of open files, if the system reports them.
     pub(crate) fn put_process(&mut self, worker: &str, id: u32) {
         let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -23,7 +23,7 @@ impl Sample {
         self.put(format!("files {worker}"), files as f64);
     }
 
-    /// Adds the sizes in MiB of the store, its log, all other files beside it, and its copies.
+    /// Adds the sizes in MiB of the store, its log, all other files next to it, and its copies.
     pub(crate) fn put_folder(&mut self, folder: &Path) {
         let mib =
             |name: &str| fs::metadata(folder.join(name)).map_or(0, |found| found.len()) as f64 / f64::from(1 << 20);
@@ -41,8 +41,8 @@ impl Sample {
         self.put("disk others", others.map(|name| mib(&name)).sum());
     }
 
-    /// The median and the 99th percentile of the times of an operation, in milliseconds, and how many there were. None
-    /// of them is no figure.
+    /// Adds the median and the 99th percentile of the times of an operation, in milliseconds, and their number. Without
+    /// any times, no figure is added.
     pub(crate) fn put_times(&mut self, what: &str, mut micros: Vec<u64>) {
         micros.sort_unstable();
         let at = |share: usize| micros.get((micros.len() * share / 100).min(micros.len().saturating_sub(1)));
@@ -52,7 +52,7 @@ impl Sample {
         self.put(format!("count {what}"), micros.len() as f64);
     }
 
-    /// How busy the machine is.
+    /// Adds the load of the machine.
     pub(crate) fn put_load(&mut self) {
         let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let load = text.split(' ').next().and_then(|word| word.parse().ok());
@@ -69,7 +69,7 @@ fn bytes_below(folder: &Path) -> u64 {
     entries.map(bytes).sum()
 }
 
-/// Samples as CSV: their names, then a line each.
+/// Returns samples as CSV: their names, then a line for each.
 pub(crate) fn to_csv(samples: &[Sample]) -> String {
     let Some(first) = samples.first() else { return String::new() };
     let names: Vec<&str> = first.0.keys().map(String::as_str).collect();

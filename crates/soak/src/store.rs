@@ -18,7 +18,7 @@ const QUERY_BYTES: usize = 256 << 20;
 
 /// How long readings are kept, in milliseconds of the store's clock.
 pub(crate) const RETENTION_MS: i64 = 6 * 3_600_000;
-/// Accounts, and what each begins with: transfers leave the sum.
+/// The number of accounts and their initial balance. Transfers do not change the sum.
 pub(crate) const ACCOUNTS: i64 = 1_000;
 pub(crate) const BALANCE: i64 = 1_000;
 
@@ -77,7 +77,7 @@ pub(crate) fn create_tables(session: &Session) -> Result<()> {
     query(session, TABLES).map(drop)
 }
 
-/// Runs statements; the rows of the last one.
+/// Runs statements and returns the rows of the last one.
 pub(crate) fn query(session: &Session, text: &str) -> Result<Vec<RecordBatch>> {
     let mut rows = Vec::new();
     for statement in session.statements(text) {
@@ -89,7 +89,7 @@ pub(crate) fn query(session: &Session, text: &str) -> Result<Vec<RecordBatch>> {
     Ok(rows)
 }
 
-/// The whole numbers of a query's columns, row by row; NULL is 0.
+/// Returns the integers in a query's answer, row by row, with 0 for NULL.
 pub(crate) fn numbers(session: &Session, text: &str) -> Result<Vec<Vec<i64>>> {
     let mut all = Vec::new();
     for batch in query(session, text)? {

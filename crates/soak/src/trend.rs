@@ -4,13 +4,13 @@
 use crate::sample::Sample;
 use crate::workers::is_killed;
 
-/// How much the last third may grow: by a factor, plus some units.
+/// The growth that is allowed in the last third: by a factor, plus some units.
 struct AllowedGrowth {
     factor: f64,
     units: f64,
 }
 
-/// The growth that a figure is allowed, by the first word of its name. Figures without a limit are only drawn.
+/// Returns the allowed growth of a figure, by the first word of its name. Figures without a limit are only drawn.
 fn allowed(name: &str) -> Option<AllowedGrowth> {
     let (kind, of) = name.split_once(' ').unwrap_or((name, ""));
     let (factor, units) = match kind {
@@ -28,7 +28,7 @@ fn allowed(name: &str) -> Option<AllowedGrowth> {
     Some(AllowedGrowth { factor, units })
 }
 
-/// A figure's medians.
+/// The medians of a figure.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Trend {
     pub(crate) name: String,
@@ -37,7 +37,7 @@ pub(crate) struct Trend {
     pub(crate) is_flat: bool,
 }
 
-/// The trends of the figures that must be flat.
+/// Returns the trends of the figures that must be flat.
 pub(crate) fn trends(samples: &[Sample]) -> Vec<Trend> {
     let third = samples.len() / 3;
     let names = samples.first().into_iter().flat_map(|sample| sample.0.keys());
@@ -50,7 +50,7 @@ pub(crate) fn trends(samples: &[Sample]) -> Vec<Trend> {
     names.filter_map(trend).collect()
 }
 
-/// The middle one of those that are numbers.
+/// Returns the median of the values that are numbers.
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
     values.sort_by(f64::total_cmp);

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// A disk of some bytes at a folder, which is made if need be. None, and a word on stderr, where mounting is not
-    /// permitted.
+    /// Mounts a disk of this size at a folder, which is created if need be. `None`, with a message on stderr, if
+    /// mounting is not permitted.
     pub fn mount(path: &Path, byte_count: u64) -> Option<Self> {
         std::fs::create_dir_all(path).expect("a folder can be made");
         if mount(&["-t", "tmpfs", "-o", &format!("size={byte_count}"), "tmpfs"], path) {
@@ -19,7 +19,7 @@ impl SmallDisk {
         None
     }
 
-    /// Where it is.
+    /// The folder where it is mounted.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -29,7 +29,7 @@ impl SmallDisk {
         assert!(mount(&["-o", &format!("remount,size={byte_count}")], &self.0), "the disk cannot be resized");
     }
 
-    /// Forbids writing. False where that is not permitted.
+    /// Forbids writing. Returns false if that is not permitted.
     pub fn make_read_only(&self) -> bool {
         mount(&["-o", "remount,ro"], &self.0)
     }
@@ -41,9 +41,9 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Runs the work of a test in a separate process, where no other test starts programs. A child that another thread has
-/// just started has all files of its parent open until it executes a program, and a removed file that is open still
-/// takes space: disks would be full, or not, by chance.
+/// Runs the work of a test in a separate process, where no other test starts programs. A child process that another
+/// thread has just started keeps all files of its parent open until it executes its program, and a removed file takes
+/// up space as long as it is open: whether a disk is full would depend on chance.
 pub fn alone(test: &str, work: impl FnOnce()) {
     const ALONE: &str = "ATSDB_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {
@@ -52,10 +52,10 @@ pub fn alone(test: &str, work: impl FnOnce()) {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(ALONE, "1").stderr(Stdio::inherit());
     let output = command.output().expect("this program can be run");
-    let told = String::from_utf8_lossy(&output.stdout);
-    // A test of another name would be none, and pass.
-    let has_passed = output.status.success() && told.contains("1 passed");
-    assert!(has_passed, "{test} in a process of its own: {told}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    // If no test has this name, the process runs no test and succeeds.
+    let has_passed = output.status.success() && printed.contains("1 passed");
+    assert!(has_passed, "{test} in a process of its own: {printed}");
 }
 
 fn mount(arguments: &[&str], path: &Path) -> bool {

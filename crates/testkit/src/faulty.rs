@@ -1,5 +1,5 @@
 //! A store in which one chosen call fails, or another process acts before one chosen call. Its calls are counted. The
-//! code above it must lose nothing that was acknowledged, and keep no half of anything that was not.
+//! code above it must lose nothing that was acknowledged, and must not store part of anything that was not.
 
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
@@ -16,16 +16,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub enum Fails {
     /// Before it did anything.
     Before,
-    /// After it was done, as when the word of it is lost on its way.
+    /// After it took effect, as if its answer were lost.
     After,
 }
 
 /// An action before or after a call.
-struct Act(Box<dyn FnOnce() + Send>);
+struct Action(Box<dyn FnOnce() + Send>);
 
-impl fmt::Debug for Act {
+impl fmt::Debug for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Act")
+        f.write_str("Action")
     }
 }
 
@@ -33,14 +33,14 @@ impl fmt::Debug for Act {
 #[derive(Debug)]
 pub struct Faults {
     fails: Mutex<Fails>,
-    /// Calls until the one that fails; below 0, none does.
+    /// The number of calls before the one that fails. If negative, no call fails.
     left: AtomicI64,
     failed: Mutex<Option<&'static str>>,
     is_armed: AtomicBool,
-    /// Whether the store can be reached no more.
+    /// Whether the store has become unreachable.
     is_severed: AtomicBool,
     /// The action that replaces a failure, before or after the call.
-    act: Mutex<Option<Act>>,
+    act: Mutex<Option<Action>>,
     /// How often each method was called.
     calls: Mutex<BTreeMap<&'static str, u64>>,
     /// A chunk whose pages cannot be read, and the number of attempts.
@@ -48,7 +48,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// None fails before [`arm`](Self::arm).
+    /// No call fails before [`arm`](Self::arm).
     pub fn new(fails: Fails) -> Arc<Self> {
         let (left, failed, is_armed) = (AtomicI64::new(-1), Mutex::new(None), AtomicBool::new(false));
         let (act, calls, unreadable) = (Mutex::default(), Mutex::default(), Mutex::default());
@@ -58,7 +58,7 @@ impl Faults {
 
     /// Runs an action before the call with this number, counted from 0. Then the call is made as usual.
     pub fn intervene(&self, number: i64, act: impl FnOnce() + Send + 'static) {
-        *lock(&self.act) = Some(Act(Box::new(act)));
+        *lock(&self.act) = Some(Action(Box::new(act)));
         self.arm(number);
     }
 
@@ -86,23 +86,23 @@ impl Faults {
         self.is_severed.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the store can be reached no more.
+    /// Whether the store has become unreachable.
     pub fn is_severed(&self) -> bool {
         self.is_severed.load(Ordering::SeqCst)
     }
 
-    /// From now on the call of this number fails, counted from 0.
+    /// From now on the call with this number, counted from 0, fails.
     pub fn arm(&self, number: i64) {
         self.left.store(number, Ordering::SeqCst);
         self.is_armed.store(true, Ordering::SeqCst);
     }
 
-    /// The calls in between neither count nor fail.
+    /// Until the returned value is dropped, calls are not counted and do not fail.
     pub fn pause(&self) -> Pause<'_> {
         Pause { faults: self, was_armed: self.is_armed.swap(false, Ordering::SeqCst) }
     }
 
-    /// Which method failed, if one did.
+    /// The method whose call failed, if one did.
     pub fn failed(&self) -> Option<&'static str> {
         *lock(&self.failed)
     }
@@ -112,12 +112,12 @@ impl Faults {
         lock(&self.calls).get(method).copied().unwrap_or(0)
     }
 
-    /// From now on the pages of this chunk cannot be read, for a reason that is no damage.
+    /// From now on the pages of this chunk cannot be read, for a reason other than damage.
     pub fn make_unreadable(&self, chunk: ChunkId) {
         *lock(&self.unreadable) = Some((chunk, 0));
     }
 
-    /// How often the chunk that cannot be read was to be.
+    /// How often the unreadable chunk was to be read.
     pub fn unreadable_reads(&self) -> u64 {
         lock(&self.unreadable).map_or(0, |(_, reads)| reads)
     }
@@ -142,7 +142,7 @@ impl Faults {
             return work();
         }
         let (act, fails) = (lock(&self.act).take(), *lock(&self.fails));
-        if let Some(Act(act)) = act {
+        if let Some(Action(act)) = act {
             if fails == Fails::Before {
                 act();
                 return work();
@@ -175,7 +175,7 @@ impl Drop for Pause<'_> {
     }
 }
 
-/// The store.
+/// A store whose calls can fail.
 #[derive(Debug)]
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
@@ -183,7 +183,7 @@ pub struct FaultyStore {
 }
 
 impl FaultyStore {
-    /// One over another.
+    /// Wraps a store.
     pub fn new(inner: Arc<dyn Store>, faults: &Arc<Faults>) -> Self {
         Self { inner, faults: Arc::clone(faults) }
     }

@@ -10,7 +10,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The pages below a folder, hidden folders and what was built left out.
+/// Collects the pages below a folder, without hidden folders and build output.
 fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -31,7 +31,7 @@ fn all_pages() -> Vec<(PathBuf, String)> {
     found.into_iter().map(|page| (page.clone(), prose(&fs::read_to_string(page).unwrap()))).collect()
 }
 
-/// The lines of a page outside of fences.
+/// Returns the lines of a page outside of fences.
 fn prose(text: &str) -> String {
     let mut is_fenced = false;
     let lines = text.lines().filter(|line| {
@@ -42,14 +42,14 @@ fn prose(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The targets of the links and pictures of a page.
+/// Returns the targets of a page's links and pictures.
 fn links(text: &str) -> Vec<&str> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
     targets.filter(|target| !target.is_empty() && !target.contains("://") && !target.contains(' ')).collect()
 }
 
-/// The anchors that git hosts and mdBook give the headings of a page: lower case, blanks as dashes, other signs
-/// dropped.
+/// Returns the anchors that git hosts and mdBook give the headings of a page: lower case, dashes for blanks, no other
+/// signs.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for heading in text.lines().filter(|line| line.starts_with('#')) {

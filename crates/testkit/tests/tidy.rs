@@ -1,4 +1,4 @@
-//! Tidiness as a test: the documents name files that exist, nothing is left open, files and lines stay readable.
+//! Tidiness as a test: documents name files that exist, no work is left open, and files and lines stay short.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn the_code_map_names_files_that_are_there() {
 
 #[test]
 fn nothing_is_left_open_in_the_code() {
-    // Written apart, so that this file does not hold them.
+    // Written in two parts, so that this file does not contain them.
     let marks = [["TO", "DO"], ["FIX", "ME"], ["todo", "!("], ["unimpl", "emented!("], ["#[ig", "nore"]]
         .map(|mark| mark.concat());
     for (path, text) in all(".rs") {
@@ -61,7 +61,8 @@ fn files_keep_to_one_subject() {
     }
 }
 
-/// The widest comment, as `max_width` in rustfmt.toml is the widest code: rustfmt leaves comments as they are.
+/// The maximum width of comments, equal to `max_width` of code in rustfmt.toml, because rustfmt leaves comments as they
+/// are.
 const COMMENT_WIDTH: usize = 120;
 
 #[test]
@@ -73,7 +74,7 @@ fn comments_are_no_wider_than_code() {
             continue;
         }
         for (line, content) in text.lines().enumerate() {
-            // A row of a table cannot be broken.
+            // A row of a table cannot be wrapped.
             let comment = content.trim_start().strip_prefix("//").map(|rest| rest.trim_start_matches(['/', '!', ' ']));
             if comment.is_some_and(|comment| !comment.starts_with('|')) && content.chars().count() > COMMENT_WIDTH {
                 wide.push(format!("{}:{}", path.display(), line + 1));

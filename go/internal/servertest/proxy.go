@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// LossyProxy forwards connections to a server and cuts them. The nth answer, and the nth piece of a request, is cut as
-// a function says.
+// LossyProxy forwards connections to a server and cuts them. A function decides
+// whether the nth answer, and the nth piece of a request, is cut.
 type LossyProxy struct {
 	listener  net.Listener
 	to        string
@@ -19,19 +19,19 @@ type LossyProxy struct {
 	cutPiece  func(n int) bool
 }
 
-// Cut is what becomes of an answer.
+// Cut is the fate of an answer.
 type Cut int
 
 const (
-	// Forward leaves it as it is.
+	// Forward forwards the answer unchanged.
 	Forward Cut = iota
-	// CutBefore drops an answer, which the server has sent when its commit was done.
+	// CutBefore drops an answer that the server sent after its commit.
 	CutBefore
 	// CutWithin forwards the first bytes of an answer.
 	CutWithin
 )
 
-// NewLossyProxy is a proxy for a server at HOST:PORT. It cuts nothing before Cut is called.
+// NewLossyProxy starts a proxy for a server at HOST:PORT. It cuts nothing before Cut is called.
 func NewLossyProxy(t *testing.T, to string) *LossyProxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -105,17 +105,17 @@ func (p *LossyProxy) copy(to, from net.Conn, treat func([]byte) (piece []byte, i
 	}
 }
 
-// Address is where the proxy listens, HOST:PORT.
+// Address returns the proxy's address, HOST:PORT.
 func (p *LossyProxy) Address() string { return p.listener.Addr().String() }
 
-// Cut begins to cut connections.
+// Cut starts cutting connections.
 func (p *LossyProxy) Cut(answer func(n int) Cut, piece func(n int) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answers, p.pieces, p.cutAnswer, p.cutPiece = 0, 0, answer, piece
 }
 
-// CutCount is how many connections were cut.
+// CutCount returns the number of connections that were cut.
 func (p *LossyProxy) CutCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package servertest starts a real server for tests, kills it, and stands between it and its clients.
+// Package servertest starts and kills a real server for tests, and can disturb its connections.
 package servertest
 
 import (
@@ -22,7 +22,7 @@ type Server struct {
 	command *exec.Cmd
 }
 
-// Start starts a server, which ends with the test. Without the program, whose path is in ATSDB, the test is skipped.
+// Start starts a server that ends with the test. The path of the program is in ATSDB; without it, the test is skipped.
 func Start(t *testing.T) *Server {
 	t.Helper()
 	program := os.Getenv("ATSDB")
@@ -62,7 +62,7 @@ func (s *Server) Restart() {
 	s.t.Fatalf("the server has not begun: %s", messages)
 }
 
-// Kill ends the server as kill -9 does.
+// Kill ends the server like kill -9.
 func (s *Server) Kill() {
 	_ = s.command.Process.Kill()
 	_ = s.command.Wait()

@@ -49,7 +49,7 @@ fn backups_share_what_they_have_in_common() {
     assert_eq!((second.chunks_written, second.chunks), (1, first.chunks + 1));
     assert!(second.bytes_written * 3 < second.bytes, "{second:?}");
     assert!(archive.verify().unwrap().findings.is_empty());
-    // Nobody else may read them.
+    // Other users may not read them.
     for file in files(&path) {
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
         assert_eq!(file.parent().unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o700);
@@ -69,7 +69,7 @@ fn backups_share_what_they_have_in_common() {
     let target = memory();
     let (backup, _) = restore(&archive, &BackupSelector::At(listed[1].taken_ms - 1), &target).unwrap();
     assert_eq!(backup.id, first.id);
-    // From one to the other only the difference moves.
+    // Restoring from one backup to the next transfers only the difference.
     let report = restore(&archive, &BackupSelector::Latest, &target).unwrap().1;
     assert_eq!((report.chunks, report.chunks_kept), (1, first.chunks));
     assert_same(&source, &target);
@@ -78,7 +78,7 @@ fn backups_share_what_they_have_in_common() {
     assert!(restore(&archive, &BackupSelector::Id("x".to_owned()), &memory()).is_err());
 }
 
-/// Of rows with equal times the later ones come last; that is the order of chunks.
+/// If rows have equal times, the later ones come last: that is the order of chunks.
 #[test]
 fn many_chunks_come_back_in_their_order() {
     let folder = tempfile::tempdir().unwrap();
@@ -100,7 +100,7 @@ fn many_chunks_come_back_in_their_order() {
 }
 
 #[test]
-fn only_so_many_backups_are_kept_and_nothing_that_nobody_needs() {
+fn only_the_given_number_of_backups_and_their_objects_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("backups");
     let (source, other, archive) = (memory(), memory(), archive_in(&path));
@@ -115,7 +115,7 @@ fn only_so_many_backups_are_kept_and_nothing_that_nobody_needs() {
         states.push((report.id, hashes(&source)));
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
-    // Two of this source, and the other's.
+    // Two backups of this source, and one of the other.
     assert_eq!(archive.backups().unwrap().whole.len(), 3);
     for (id, state) in &states[4..] {
         let target = memory();
@@ -124,7 +124,7 @@ fn only_so_many_backups_are_kept_and_nothing_that_nobody_needs() {
     }
     let checked = archive.verify().unwrap();
     assert!(checked.findings.is_empty());
-    // All that lies there is needed, but for the mark and the lock.
+    // Apart from the marker file and the lock, every file belongs to a backup.
     assert_eq!(files(&path).len() as u64, checked.objects + 2);
     let report = back_up(&source, &archive, Some(1)).unwrap();
     assert!(report.backups_deleted == 2 && report.objects_deleted > 0, "{report:?}");
@@ -132,7 +132,7 @@ fn only_so_many_backups_are_kept_and_nothing_that_nobody_needs() {
 }
 
 #[test]
-fn what_is_damaged_or_missing_is_named_and_written_anew() {
+fn damaged_and_missing_files_are_named_and_missing_ones_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("backups");
     let (source, archive) = (memory(), archive_in(&path));
@@ -162,7 +162,7 @@ fn what_is_damaged_or_missing_is_named_and_written_anew() {
                 let findings = archive.verify().unwrap().findings;
                 assert!(findings.iter().any(|finding| finding.place == name), "{name}: {findings:?}");
             }
-            // What is missing or too short is written again.
+            // A file that is missing or too short is written again.
             if !is_manifest && damaged.is_none_or(|damaged| damaged.len() < bytes.len()) {
                 back_up(&source, &archive, None).unwrap();
                 assert!(archive.verify().unwrap().findings.is_empty());
@@ -174,7 +174,7 @@ fn what_is_damaged_or_missing_is_named_and_written_anew() {
 }
 
 #[test]
-fn one_backup_at_a_time_is_written_and_readers_go_on() {
+fn one_backup_at_a_time_is_written_and_readers_are_not_blocked() {
     let folder = tempfile::tempdir().unwrap();
     let (source, archive) = (memory(), archive_in(folder.path()));
     fill(&source);
@@ -188,7 +188,7 @@ fn one_backup_at_a_time_is_written_and_readers_go_on() {
 }
 
 #[test]
-fn a_folder_of_other_things_becomes_no_archive() {
+fn a_folder_of_other_files_does_not_become_an_archive() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("letter.txt"), "dear").unwrap();
     let (source, archive) = (memory(), archive_in(folder.path()));
@@ -199,7 +199,7 @@ fn a_folder_of_other_things_becomes_no_archive() {
 }
 
 #[test]
-fn a_backup_comes_back_into_its_own_store_only_when_told() {
+fn a_backup_is_restored_into_its_own_store_only_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let (source, archive) = (memory(), archive_in(folder.path()));
     let table = fill(&source);

@@ -1,4 +1,4 @@
-//! Backups in a bucket: against moto's server, where it is installed.
+//! Backups in a bucket, on moto's server if it is installed.
 
 use crate::backups::{back_up, restore};
 use crate::support::{append, as_other_process, assert_same, everything, fill, memory, other_process, rows};
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The server, ended when dropped.
+/// The server, stopped when dropped.
 struct Moto {
     child: Child,
     port: u16,
@@ -74,7 +74,7 @@ fn run(server: &Moto, test: &str) {
 fn a_bucket_holds_backups_as_a_directory_does() {
     let Some(server) = Moto::start() else { return };
     run(&server, "bucket::backups_in_a_bucket");
-    run(&server, "bucket::what_is_wrong_with_a_bucket_is_told");
+    run(&server, "bucket::problems_with_a_bucket_are_reported");
     let left = server.request("GET /bucket?list-type=2&prefix=air");
     assert!(left.contains("air/backups/") && left.contains("air/chunks/"), "{left}");
     run(&server, "bucket::a_writer_that_lost_its_lock_writes_and_deletes_nothing_more");
@@ -103,7 +103,8 @@ fn backups_in_a_bucket() {
     assert_same(&source, &target);
 }
 
-/// Another writer takes the lock over while one works, which finds out before its manifest, and leaves the lock alone.
+/// Another writer takes over the lock during a backup. The backup notices it before writing its manifest, and leaves
+/// the lock alone.
 #[test]
 fn a_writer_that_lost_its_lock_writes_and_deletes_nothing_more() {
     if as_other_process().is_none() {
@@ -129,13 +130,13 @@ fn a_writer_that_lost_its_lock_writes_and_deletes_nothing_more() {
     let lock = request(port, "GET /bucket/shared/lock", "");
     assert!(lock.contains("another writes a backup, 0"), "{lock}");
     assert!(archive.verify().unwrap().findings.is_empty());
-    // The other one is gone: its lock is taken over, and what was written is used.
+    // The other writer no longer exists: its lock is taken over, and the objects that were written are used.
     let report = back_up(&source, &archive, Some(1)).unwrap();
     assert_eq!((report.chunks_written, report.backups_deleted), (0, 1));
 }
 
 #[test]
-fn what_is_wrong_with_a_bucket_is_told() {
+fn problems_with_a_bucket_are_reported() {
     if as_other_process().is_none() {
         return;
     }

@@ -26,7 +26,7 @@ fn a_store_moved_from_one_kind_to_the_next_and_back_is_the_same() {
         let report = copy(&source, &target).unwrap_or_else(|error| panic!("to {name}: {error}"));
         assert_eq!((report.tables, report.chunks_kept, report.chunks_removed), (4, 0, 0), "{name}");
         assert_same(&source, &target);
-        // The bytes are the same, names of chunks included.
+        // The bytes are the same, including the chunk uids.
         assert_eq!(descriptors(&source, "readings"), descriptors(&target, "readings"), "{name}");
         source = target;
     }
@@ -44,7 +44,7 @@ fn a_copy_is_written_to_like_any_store() {
         crate::support::append(engine, &table, &crate::support::rows(9, 100));
         engine.recompress(None).unwrap();
     }
-    // The dictionary gave both the same indices.
+    // Both dictionaries gave the strings the same indices.
     assert_eq!(hashes(&source), hashes(&target));
     assert_eq!(
         source.snapshot().unwrap().mapping(&table, &table.definition.columns[1]).unwrap(),
@@ -53,7 +53,7 @@ fn a_copy_is_written_to_like_any_store() {
 }
 
 #[test]
-fn the_hash_tells_rows_but_not_how_they_lie() {
+fn the_hash_depends_on_rows_and_not_on_their_layout() {
     let (one, other) = (memory(), memory());
     let table = fill(&one);
     fill(&other);
@@ -89,7 +89,7 @@ fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
     let target = sqlite(&path);
     assert_eq!(target.table("live").unwrap().definition.memory, Some(InMemory::default()));
     assert_eq!(hashes(&target), hashes(&source));
-    // The next copy has the rows of its moment, and a backup too.
+    // The next copy contains the new rows, and so does a backup.
     append(&source, &table, &rows(-7..0));
     drop(target);
     let target = sqlite(&path);
@@ -101,11 +101,11 @@ fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
     let target = memory();
     crate::backups::restore(&archive, &atsdb_archive::BackupSelector::Latest, &target).unwrap();
     assert_eq!(hashes(&target), hashes(&source));
-    // What was never used in a process is copied from its chunks.
+    // A table that the process has not used is copied from its chunks.
     let third = memory();
     assert_eq!(copy(&sqlite(&path), &third).unwrap().rows, 200_007);
     assert_eq!(hashes(&third), hashes(&source));
-    // Rows that a process holds are not exchanged under it.
+    // Rows in memory are not replaced while a process holds them.
     append(&source, &table, &rows(-9..-7));
     let error = copy(&source, &target).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exists, "{error}");

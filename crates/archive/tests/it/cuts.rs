@@ -1,4 +1,4 @@
-//! Copies and backups that are made while others write are of one moment.
+//! Copies and backups that are made while others write show a single moment.
 
 use crate::backups::{back_up, restore};
 use crate::support::{copy, memory, sqlite};
@@ -27,7 +27,7 @@ fn rows(columns: [Vec<i64>; 3]) -> RecordBatch {
     RecordBatch::try_from_iter(names.into_iter().zip(columns.map(array))).unwrap()
 }
 
-/// A batch of one writer: what it books to one table it takes from the other.
+/// Sends one batch of a writer, which takes from the second table the sum that it books to the first.
 fn send(engine: &Engine, tables: &(Table, Table), writer: i64, number: i64) {
     let amounts = vec![number, number * 7 + 1, -3];
     let times: Vec<i64> = (0..3).map(|row| number * 1_000 + row).collect();
@@ -50,7 +50,7 @@ fn amounts(engine: &Engine, table: &str) -> Vec<(i64, i64)> {
     found
 }
 
-/// The books balance for every writer, and a writer's batches are there without a hole.
+/// Checks that the books balance for every writer, and that no batch is missing between others.
 #[track_caller]
 fn assert_is_a_cut(engine: &Engine) -> usize {
     let (first, second) = (amounts(engine, "first"), amounts(engine, "second"));
@@ -82,7 +82,7 @@ fn two_hundred_copies_and_backups_beside_four_writers_are_each_of_one_moment() {
             scope.spawn(move || {
                 let mut number = 0;
                 while !is_over.load(Ordering::SeqCst) {
-                    // Not so fast that the store grows large.
+                    // Slow enough that the store stays small.
                     if number < (cuts.load(Ordering::SeqCst) as i64 + 1) * 4 {
                         send(source, tables, writer, number);
                         number += 1;
@@ -99,7 +99,7 @@ fn two_hundred_copies_and_backups_beside_four_writers_are_each_of_one_moment() {
                 std::thread::sleep(std::time::Duration::from_millis(20));
             }
         });
-        // The writers end also when an assertion fails.
+        // Ends the writers also when an assertion fails.
         struct End<'a>(&'a AtomicBool);
         impl Drop for End<'_> {
             fn drop(&mut self) {

@@ -1,4 +1,4 @@
-//! Damage in an archive, and in what is backed up: it costs what is damaged and nothing else, and it is found.
+//! Damage in an archive, or in the store that is backed up: it affects only the damaged part, and it is found.
 
 use crate::backups::{back_up, files, restore};
 use crate::support::{append, everything, fill, hashes, memory, readings, rows, sqlite};
@@ -7,7 +7,7 @@ use atsdb_core::{ColumnType, ErrorKind, TableDefinition};
 use atsdb_engine::{ContentHash, CopyOptions, Engine};
 use std::path::{Path, PathBuf};
 
-/// An archive of some backups: their ids and what each holds.
+/// An archive with several backups. Returns their ids, and the content hashes of each.
 fn archive_of(folder: &Path, source: &Engine, count: i64) -> (Archive, Vec<(String, Vec<ContentHash>)>) {
     let archive = Archive::open(folder.to_str().unwrap()).unwrap();
     let table = fill(source);
@@ -26,7 +26,7 @@ fn manifest_of(folder: &Path, id: &str) -> PathBuf {
     all.into_iter().find(|file| file.to_str().unwrap().contains(id)).unwrap()
 }
 
-/// Flips a bit in the middle of a file and gives what it had.
+/// Flips a bit in the middle of a file and returns the bytes before.
 fn damage(file: &Path) -> Vec<u8> {
     let before = std::fs::read(file).unwrap();
     let mut bytes = before.clone();
@@ -59,7 +59,7 @@ fn a_damaged_manifest_costs_its_own_backup_and_no_other() {
     assert_restores(&archive, &BackupSelector::Latest, &made[2].1);
     assert_restores(&archive, &BackupSelector::Id(made[0].0.clone()), &made[0].1);
     assert_restores(&archive, &BackupSelector::At(times[0]), &made[0].1);
-    // The one that is meant is damaged: an older one does not take its place without a word.
+    // If the selected backup is damaged, no older one is silently used instead.
     for which in [BackupSelector::Id(made[1].0.clone()), BackupSelector::At(times[1])] {
         let error = restore(&archive, &which, &memory()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
@@ -71,12 +71,13 @@ fn a_damaged_manifest_costs_its_own_backup_and_no_other() {
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert!(second.ends_with(&findings[0].place), "{findings:?}");
 
-    // Backing up goes on. What the damaged one needs stays while it may be wanted back.
+    // Further backups are made. Objects of the damaged backup are kept in case it is repaired.
     let report = back_up(&source, &archive, Some(3)).unwrap();
     assert_eq!((report.findings.len(), report.backups_deleted, report.objects_deleted), (1, 0, 0));
     std::fs::write(&second, &before).unwrap();
     assert_restores(&archive, &BackupSelector::Id(made[1].0.clone()), &made[1].1);
-    // It goes when it would if it were whole, and with it what nobody else needs.
+    // It is deleted at the time at which it would be deleted if it were whole, with all objects that no other backup
+    // needs.
     damage(&second);
     source.recompress(None).unwrap();
     let report = back_up(&source, &archive, Some(2)).unwrap();
@@ -93,7 +94,7 @@ fn a_damaged_list_keeps_chunks_from_being_deleted_and_nothing_else() {
     let (archive, made) = archive_of(folder.path(), &source, 2);
     let first = std::fs::read_to_string(manifest_of(folder.path(), &made[0].0)).unwrap();
     let second = std::fs::read_to_string(manifest_of(folder.path(), &made[1].0)).unwrap();
-    // One that only the first backup needs.
+    // A list that only the first backup needs.
     let mut lists = files(&folder.path().join("lists")).into_iter().filter(|list| {
         let name = list.file_name().unwrap().to_str().unwrap();
         first.contains(name) && !second.contains(name)
@@ -109,15 +110,15 @@ fn a_damaged_list_keeps_chunks_from_being_deleted_and_nothing_else() {
     assert_restores(&archive, &BackupSelector::Id(made[1].0.clone()), &made[1].1);
     std::fs::write(&list, before).unwrap();
     assert_restores(&archive, &BackupSelector::Id(made[0].0.clone()), &made[0].1);
-    // Two backups on, nobody needs it.
+    // After two more backups, no backup needs the list.
     damage(&list);
     back_up(&source, &archive, Some(1)).unwrap();
     assert!(archive.verify().unwrap().findings.is_empty());
 }
 
-/// What every chunk needs, a dictionary, is read where it is not written, so that damage to it does not last.
+/// A backup reads the dictionaries that it does not write, because every chunk needs them: damage to one is repaired.
 #[test]
-fn a_damaged_dictionary_is_written_anew_by_the_next_backup() {
+fn a_damaged_dictionary_is_written_again_by_the_next_backup() {
     let folder = tempfile::tempdir().unwrap();
     let source = memory();
     let (archive, made) = archive_of(folder.path(), &source, 1);
@@ -155,7 +156,7 @@ fn every_flipped_bit_and_every_other_name_is_found() {
             let mut renamed = name.as_bytes().to_vec();
             renamed[place] ^= 1;
             let renamed = file.with_file_name(String::from_utf8(renamed).unwrap());
-            // A slash is no letter of a name.
+            // Flipping a bit can make a slash, which would change the folder.
             if renamed.parent() == file.parent() {
                 std::fs::rename(&file, &renamed).unwrap();
                 assert!(!archive.verify().unwrap().findings.is_empty(), "{renamed:?}");
@@ -166,9 +167,9 @@ fn every_flipped_bit_and_every_other_name_is_found() {
     assert!(archive.verify().unwrap().findings.is_empty());
 }
 
-/// An index that has fewer entries than its table lists fewer chunks than there are, and no page is wrong.
+/// An index with fewer entries than its table hides chunks, although every page is right.
 #[test]
-fn a_store_whose_structures_are_damaged_is_not_backed_up_without_a_word() {
+fn a_store_whose_structures_are_damaged_is_not_silently_backed_up() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
@@ -188,17 +189,17 @@ fn a_store_whose_structures_are_damaged_is_not_backed_up_without_a_word() {
         let copied = target.copy_from(&source.cut(&everything()).unwrap(), &options);
         match options.verify {
             true => assert_eq!(copied.unwrap_err().kind(), ErrorKind::Corrupt),
-            // Told not to look, it saves what is there.
+            // Without verification, it copies what it can read.
             false => drop(copied.unwrap()),
         }
     }
     let error = back_up(&source, &archive, Some(1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
     assert!(error.hint().unwrap().contains("--no-verify"), "{error:?}");
-    // The backup before stays.
+    // The previous backup is kept.
     assert_restores(&archive, &BackupSelector::Latest, &whole);
 
-    // Chunks that an index hides are missed whatever the options.
+    // Chunks that an index hides are noticed with every option.
     drop(source);
     lose_index_entries(&path);
     let source = sqlite(&path);
@@ -207,20 +208,20 @@ fn a_store_whose_structures_are_damaged_is_not_backed_up_without_a_word() {
     assert_restores(&archive, &BackupSelector::Latest, &whole);
 }
 
-/// Makes the numbers of tables be given again: no row is hidden by it.
+/// Makes the store assign the numbers of tables again. This hides no row.
 fn misnumber(path: &Path) {
     let connection = rusqlite::Connection::open(path).unwrap();
     connection.execute("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'atsdb_table'", []).unwrap();
 }
 
-/// Leaves an index of the chunks without some of their entries.
+/// Removes some entries from an index of the chunks.
 fn lose_index_entries(path: &Path) {
     let connection = rusqlite::Connection::open(path).unwrap();
     connection.pragma_update(None, "writable_schema", true).unwrap();
     let sql: String = connection
         .query_row("SELECT sql FROM sqlite_schema WHERE name = 'atsdb_chunk_slice'", [], |row| row.get(0))
         .unwrap();
-    // While the index is partial its entries are fewer; then its declaration is what it was.
+    // A partial index has fewer entries. Afterwards its declaration is set back.
     connection.execute_batch("DROP INDEX atsdb_chunk_slice").unwrap();
     let (head, condition) = sql.split_once(" WHERE ").map_or((sql.as_str(), "1"), |(head, tail)| (head, tail));
     connection.execute_batch(&format!("{head} WHERE ({condition}) AND id % 2 = 0")).unwrap();
@@ -228,7 +229,7 @@ fn lose_index_entries(path: &Path) {
 }
 
 #[test]
-fn what_a_snapshot_refuses_is_damage_and_verify_names_it() {
+fn damage_that_a_snapshot_refuses_is_found_by_verify() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();

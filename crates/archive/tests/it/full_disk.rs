@@ -1,4 +1,4 @@
-//! A disk that is full: a clear error, nothing half there, and going on once there is room.
+//! A full disk gives a clear error and leaves nothing incomplete. Once there is room, the work is resumed.
 
 use crate::backups::{back_up, restore};
 use crate::support::{append, assert_same, copy, hashes, memory, readings, rows, sqlite};
@@ -17,8 +17,8 @@ fn source() -> Engine {
 }
 
 #[test]
-fn a_backup_to_a_full_disk_fails_and_goes_on_later() {
-    alone("full_disk::a_backup_to_a_full_disk_fails_and_goes_on_later", || {
+fn a_backup_to_a_full_disk_fails_and_succeeds_later() {
+    alone("full_disk::a_backup_to_a_full_disk_fails_and_succeeds_later", || {
         let folder = tempfile::tempdir().unwrap();
         let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 4 << 20) else { return };
         let (source, archive) = (source(), Archive::open(disk.path().join("backups").to_str().unwrap()).unwrap());
@@ -36,8 +36,8 @@ fn a_backup_to_a_full_disk_fails_and_goes_on_later() {
 }
 
 #[test]
-fn a_copy_to_a_full_disk_fails_and_goes_on_later() {
-    alone("full_disk::a_copy_to_a_full_disk_fails_and_goes_on_later", || {
+fn a_copy_to_a_full_disk_fails_and_succeeds_later() {
+    alone("full_disk::a_copy_to_a_full_disk_fails_and_succeeds_later", || {
         let folder = tempfile::tempdir().unwrap();
         let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 4 << 20) else { return };
         let (source, target) = (source(), sqlite(&disk.path().join("target.db")));

@@ -1,4 +1,4 @@
-//! A backup that a released format wrote is read by every later version. The files are written once and never again.
+//! A backup in an earlier format is read by every later version. Its files are written once and never again.
 
 use crate::backups::restore;
 use crate::support::{hashes, memory};
@@ -26,9 +26,9 @@ fn a_backup_of_format_2_is_restored() {
     assert_eq!(found, expected);
 }
 
-/// Writes them, when told: `ATSDB_WRITE_GOLDEN=1`, for a new format in a new folder.
+/// Writes the files if `ATSDB_WRITE_GOLDEN=1` is set. A new format gets a new folder.
 #[test]
-fn golden_files_are_written_when_told() {
+fn golden_files_are_written_on_request() {
     if std::env::var_os("ATSDB_WRITE_GOLDEN").is_none() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Bytes that somebody else made: an error, never a panic, never a file outside of the archive.
+//! Bytes from an attacker give an error, never a panic, and never a file outside of the archive.
 
 use crate::backups::{back_up, files, restore};
 use crate::support::{fill, memory};
@@ -10,7 +10,7 @@ fn hash(bytes: &[u8]) -> String {
     format!("{:016x}", twox_hash::XxHash3_64::oneshot(bytes))
 }
 
-/// Puts a manifest in the place of the one that is there, under its id and with the hash that its bytes ask for.
+/// Replaces the manifest by other bytes, under the same id and with the hash of the new bytes.
 fn replace_manifest(folder: &Path, bytes: &[u8]) {
     let old = files(&folder.join("backups")).remove(0);
     let name = old.file_name().unwrap().to_str().unwrap();
@@ -73,7 +73,7 @@ fn a_manifest_reads_nothing_outside_of_the_archive() {
     assert_eq!(error.kind(), atsdb_core::ErrorKind::NewerFormat, "{error}");
 }
 
-/// Counts that no backup of this program has, although every hash is right.
+/// Counts that no backup of this program has, under a right hash.
 #[test]
 fn verify_finds_the_counts_that_restore_refuses() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Copying again: only what is new moves, and what is gone goes.
+//! Repeated copies: only new data is transferred, and data that the source no longer has is removed.
 
 use crate::support::{append, assert_same, copy, fill, memory, on_server, rows, sqlite};
 use atsdb_core::{Column, ColumnType, Redefinition, Table, TableDefinition};
@@ -39,7 +39,7 @@ fn nothing_moves_twice() {
 }
 
 #[test]
-fn what_was_sealed_rewritten_or_deleted_is_replaced() {
+fn sealed_rewritten_and_deleted_chunks_are_replaced() {
     each_kind(|source, target| {
         let table = fill(source);
         copy(source, target).unwrap();
@@ -73,7 +73,7 @@ fn tables_that_were_altered_renamed_created_or_dropped_follow() {
             definition.columns.push(Column::new(id, "more", ColumnType::Int64));
         });
         source.drop_table(&source.table("sensors").unwrap()).unwrap();
-        // Another table under the name of one that is gone.
+        // Another table with the name of a dropped one.
         source.create_table(&TableDefinition::new("SENSORS").with_column("x", ColumnType::Bool, None)).unwrap();
         let report = copy(source, target).unwrap();
         assert_eq!((report.chunks, report.tables_dropped), (0, 1));
@@ -89,7 +89,7 @@ fn filters_of_a_new_index_are_added_to_the_chunks_that_are_there() {
         to.indexes.clear();
         redefine(source, &table, |definition| definition.indexes.clear());
         let table = Table { id: table.id, version: table.version.next(), definition: to };
-        // Chunks that come now have no filter.
+        // Chunks that are added now have no filter.
         append(source, &table, &rows(8, 90));
         copy(source, target).unwrap();
         redefine(source, &table, |definition| {

@@ -1,4 +1,5 @@
-//! Copies, backups and restores that are killed in the middle: nothing half is shown, and what was done is used.
+//! Copies, backups and restores that are killed while they run: nothing incomplete becomes visible, and finished work
+//! is used.
 
 use crate::backups::restore;
 use crate::support::{
@@ -11,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A store of some megabytes, in many chunks.
+/// A store of several megabytes, with many chunks.
 fn source(folder: &Path) -> Engine {
     let source = sqlite(&folder.join("source.db"));
     if source.tables().unwrap().is_empty() {
@@ -23,7 +24,7 @@ fn source(folder: &Path) -> Engine {
     source
 }
 
-/// Says in a file that some of the work is done, then goes on very slowly.
+/// Creates a file once some of the work is done, then waits until it is killed.
 fn slow(folder: &Path) -> ProgressCallback {
     let folder = folder.to_owned();
     Arc::new(move |progress| {
@@ -47,20 +48,20 @@ fn kill_in_the_middle(test: &str, folder: &Path) {
 }
 
 #[test]
-fn a_killed_copy_shows_nothing_and_is_gone_on_with() {
+fn a_killed_copy_shows_nothing_and_is_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path());
     kill_in_the_middle("kills::a_copy_until_killed", folder.path());
     let target = sqlite(&folder.path().join("target.db"));
     assert!(target.tables().unwrap().is_empty());
-    // The source moves on meanwhile: some of what was moved is no longer needed.
+    // The source changes meanwhile, so some of the transferred chunks are no longer needed.
     source.recompress(None).unwrap();
     append(&source, &source.table("readings").unwrap(), &rows(3, 10));
     copy(&source, &target).unwrap();
     assert_same(&source, &target);
     assert!(target.store().stages().unwrap().is_empty());
 
-    // And where it does not, all of it is used.
+    // If the source does not change, all of them are used.
     let folder = tempfile::tempdir().unwrap();
     let source = self::source(folder.path());
     kill_in_the_middle("kills::a_copy_until_killed", folder.path());
@@ -97,7 +98,7 @@ fn a_killed_update_of_a_copy_leaves_the_cut_before() {
 }
 
 #[test]
-fn a_killed_backup_is_none_and_its_objects_are_used() {
+fn a_killed_backup_is_not_listed_and_its_objects_are_used() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path());
     kill_in_the_middle("kills::a_backup_until_killed", folder.path());
@@ -118,7 +119,7 @@ fn a_backup_until_killed() {
 }
 
 #[test]
-fn a_killed_restore_shows_nothing_and_is_gone_on_with() {
+fn a_killed_restore_shows_nothing_and_is_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path());
     let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
@@ -142,7 +143,7 @@ fn a_restore_until_killed() {
 }
 
 #[test]
-fn what_an_error_ends_is_gone_on_with() {
+fn a_copy_that_ended_with_an_error_is_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path());
     let target = engine(sqlite(&folder.path().join("target.db")).store().clone());
@@ -158,7 +159,7 @@ fn what_an_error_ends_is_gone_on_with() {
     assert_same(&source, &target);
 }
 
-/// What a stage has is not made durable before its commit: a power cut may take pages that the catalogue knows.
+/// The data of a stage is not made durable before its commit: a power cut may lose pages that the catalogue lists.
 #[test]
 fn staged_pages_that_are_lost_are_moved_again() {
     for verify in [false, true] {
@@ -173,7 +174,7 @@ fn staged_pages_that_are_lost_are_moved_again() {
         split(&path).copy_from(&source.cut(&everything()).unwrap(), &options).unwrap_err();
         let pages = crate::backups::files(&path.join("pages"));
         assert!(pages.len() >= 4, "{pages:?}");
-        // Of some files the length was written, and the bytes were not.
+        // Of some files, the length was written and the bytes were not.
         for file in &pages[..2] {
             let length = std::fs::metadata(file).unwrap().len() as usize;
             std::fs::write(file, vec![0; length]).unwrap();

@@ -1,5 +1,5 @@
-//! Copying between stores of all kinds, and backups: what is copied is the same, of one moment, and there whole or not
-//! at all.
+//! Copying between all kinds of stores, and backups: a copy equals its source at one moment, and is complete or
+//! invisible.
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 

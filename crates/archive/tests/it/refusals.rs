@@ -1,4 +1,4 @@
-//! What is refused, with what to do; and what one may say instead.
+//! Refused copies: the error says what to do, and the options that it names work.
 
 use crate::support::{append, assert_same, copy, copy_with, fill, memory, readings, rows};
 use atsdb_core::{ColumnId, ErrorKind, TableDefinition};
@@ -33,7 +33,7 @@ fn a_store_is_not_copied_to_itself() {
 }
 
 #[test]
-fn a_target_with_tables_of_its_own_is_left_alone_unless_told() {
+fn a_target_with_tables_of_its_own_is_left_alone_unless_allowed() {
     let (source, target) = (memory(), memory());
     fill(&source);
     target.create_table(&readings("own")).unwrap();
@@ -45,7 +45,7 @@ fn a_target_with_tables_of_its_own_is_left_alone_unless_told() {
 }
 
 #[test]
-fn a_table_of_the_same_name_stays_unless_told() {
+fn a_table_of_the_same_name_is_kept_unless_overwriting() {
     let (source, target) = (memory(), memory());
     fill(&source);
     let other = TableDefinition::new("READINGS").with_column("x", atsdb_core::ColumnType::Bool, None);
@@ -58,7 +58,7 @@ fn a_table_of_the_same_name_stays_unless_told() {
 }
 
 #[test]
-fn what_was_changed_in_the_copy_is_not_lost_unless_told() {
+fn changes_in_the_copy_are_kept_unless_overwriting() {
     type Change = fn(&Engine);
     let changes: [Change; 3] = [
         |target| append(target, &target.table("readings").unwrap(), &rows(3, 5)),
@@ -81,12 +81,12 @@ fn what_was_changed_in_the_copy_is_not_lost_unless_told() {
 }
 
 #[test]
-fn a_dictionary_that_somebody_else_wrote_to_is_not_mixed_up() {
+fn a_dictionary_with_other_strings_is_not_mixed_up() {
     let (source, target) = (memory(), memory());
     let table = fill(&source);
     copy(&source, &target).unwrap();
     let there = target.table("readings").unwrap();
-    // The strings of a batch that was never committed.
+    // Strings of a batch that was never committed.
     target.store().map_values(there.id, ColumnId(1), 1 << 20, &[b"stray"]).unwrap();
     copy(&source, &target).unwrap();
     append(&source, &table, &rows(30, 40));
@@ -140,7 +140,7 @@ fn a_range_of_times_has_exactly_the_rows_between() {
     assert_eq!(count(&target, None, None), count(&source, Some(from), Some(to)));
     assert!(count(&target, None, None) > 0);
     assert!(target.verify(None).unwrap().findings.is_empty());
-    // Cut as it was, only the ends move again.
+    // If the range is the same, only the chunks at its ends are transferred again.
     let again = copy_with(&source, &target, &of(&[], Some(from), Some(to))).unwrap();
     assert!(again.chunks_kept > 0 && again.chunks < report.chunks, "{again:?}");
     refused(&source, &target, &of(&[], Some(from), None), ErrorKind::Exists, "a copy of other times");
@@ -182,7 +182,7 @@ fn damage_in_the_source_is_named_and_nothing_is_shown() {
     assert!(target.tables().unwrap().is_empty());
 }
 
-/// A backup that lacks rows must not end well.
+/// A backup without some of the rows must not succeed.
 #[test]
 fn a_source_that_lost_a_chunk_is_not_copied_without_it() {
     for damage in [

@@ -1,4 +1,4 @@
-//! A copied rollup has the same rows, and knows of the same times that they are stale.
+//! A copied rollup has the same rows and the same stale times.
 
 use crate::support::{DAY, append, assert_same, copy, copy_with, fill, memory, rows};
 use atsdb_core::{ChunkId, ErrorKind, Rollup, RollupState, Table, TableDefinition};
@@ -20,7 +20,7 @@ fn add_rollup(engine: &Engine, source: &Table) -> Table {
     engine.table("hourly").unwrap()
 }
 
-/// Puts rows for all that is stale.
+/// Adds rows for all stale times.
 fn refresh(engine: &Engine) {
     let mut batch = engine.batch(None);
     let snapshot = batch.snapshot().unwrap();
@@ -50,10 +50,10 @@ fn sources(engine: &Engine) -> (Table, TableDefinition) {
 }
 
 #[test]
-fn what_is_stale_in_the_source_is_stale_in_the_copy_and_nothing_else() {
+fn exactly_the_stale_times_of_the_source_are_stale_in_the_copy() {
     let (source, target) = (memory(), memory());
     let table = fill(&source);
-    // Numbers of tables differ between the two.
+    // The same table has different numbers in the two stores.
     target.create_table(&crate::support::readings("own")).unwrap();
     add_rollup(&source, &table);
     let options = CopyOptions { allow_non_empty: true, ..CopyOptions::default() };
@@ -68,7 +68,7 @@ fn what_is_stale_in_the_source_is_stale_in_the_copy_and_nothing_else() {
     assert_eq!(stale(&source), [(2 * DAY, 2 * DAY + 8)]);
     assert_eq!(stale(&target), stale(&source));
 
-    // News that were sealed, and rows that went, are told by the log.
+    // The change log also lists new rows that were sealed, and rows that were removed.
     source.recompress(None).unwrap();
     let mut batch = source.batch(None);
     let snapshot = source.snapshot().unwrap();
@@ -82,7 +82,7 @@ fn what_is_stale_in_the_source_is_stale_in_the_copy_and_nothing_else() {
 }
 
 #[test]
-fn a_copied_rollup_goes_on_by_itself() {
+fn a_copied_rollup_is_refreshed_independently() {
     let (source, target) = (memory(), memory());
     let table = fill(&source);
     add_rollup(&source, &table);

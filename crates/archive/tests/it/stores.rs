@@ -1,4 +1,5 @@
-//! Archives of several stores, and clocks that jump: which backup is the newest, which is meant, and which goes.
+//! Archives of several stores, and clocks that jump: which backup is the newest, which one is selected, and which is
+//! deleted.
 
 use crate::backups::{back_up, restore};
 use crate::support::{append, fill, hashes, memory, rows};
@@ -52,7 +53,7 @@ fn the_backup_just_made_is_the_newest_whatever_the_clock_says() {
     assert_eq!(restore(&archive, &BackupSelector::Latest, &target).unwrap().0.id, second.id);
     assert_eq!(hashes(&target), before);
 
-    // A clock that stands still makes no two backups one.
+    // If the clock stands still, two backups still get different ids.
     append(&source, &table, &rows(10, 30));
     let third = back_up(&source, &archive, Some(2)).unwrap();
     let ids: Vec<String> = archive.backups().unwrap().whole.into_iter().map(|backup| backup.id).collect();
@@ -61,7 +62,7 @@ fn the_backup_just_made_is_the_newest_whatever_the_clock_says() {
 }
 
 #[test]
-fn of_several_stores_nothing_is_restored_that_was_not_meant() {
+fn with_several_stores_a_restore_must_name_one() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::open(folder.path().to_str().unwrap()).unwrap();
     let (first, second) = (memory(), memory());
@@ -85,14 +86,14 @@ fn of_several_stores_nothing_is_restored_that_was_not_meant() {
     let target = memory();
     restore(&archive, &BackupSelector::Id(of_second.clone()), &target).unwrap();
     assert_eq!(hashes(&target), hashes(&second));
-    // Both are stores in memory, which have one URL: it says nothing.
+    // Both stores are in memory and have the same URL, which does not select one.
     let error = archive.backup(&BackupSelector::Latest.of(first.store().url())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     let error = archive.backup(&BackupSelector::Latest.of("sqlite:/elsewhere.db")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     assert!(error.hint().unwrap().contains(&first_number), "{error:?}");
 
-    // A store of which only a damaged backup is left is one of them.
+    // A store counts as one of several even if its only backup is damaged.
     for file in crate::backups::files(&folder.path().join("backups")) {
         if file.to_str().unwrap().contains(&of_second) {
             std::fs::write(file, "damaged").unwrap();

@@ -1,4 +1,4 @@
-//! What the tests have in common: stores of every kind, tables of many kinds of columns, comparisons.
+//! Shared helpers: stores of every kind, tables with many kinds of columns, and comparisons.
 
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use atsdb_core::{
@@ -36,13 +36,13 @@ pub(crate) fn sqlite(path: &Path) -> Engine {
     engine(Arc::new(SqliteStore::open(path, &options).unwrap()))
 }
 
-/// A store of many files.
+/// A store that is split into many files.
 pub(crate) fn split(path: &Path) -> Engine {
     let options = SqliteOptions { durability: Durability::Off, ..SqliteOptions::default() };
     engine(Arc::new(SqliteStore::open_split(path, &options, SplitLayout::parse("split=slice").unwrap()).unwrap()))
 }
 
-/// An empty store on a server of that kind, if it is installed.
+/// An empty store on a server of that kind, if one is installed.
 pub(crate) fn on_server(kind: Kind) -> Option<Engine> {
     let url = server::shared(kind)?.database();
     let options = ServerOptions { durability: Durability::Off, ..ServerOptions::default() };
@@ -80,7 +80,7 @@ pub(crate) fn readings(name: &str) -> TableDefinition {
     definition
 }
 
-/// Rows of a day, of values that do not compress.
+/// Rows of one day whose values do not compress.
 pub(crate) fn rows(day: i64, count: usize) -> RecordBatch {
     let mut random = Random::new(day as u64 + 1);
     let mut pick = |most: u64| random.below(most);
@@ -105,7 +105,7 @@ pub(crate) fn append(engine: &Engine, table: &Table, rows: &RecordBatch) {
     batch.commit().unwrap();
 }
 
-/// Tables of every kind: sealed, half sealed, fresh, without time, empty, a view.
+/// Creates tables of every kind: sealed, half sealed, fresh, without time, empty, and a view.
 pub(crate) fn fill(engine: &Engine) -> Table {
     let table = engine.create_table(&readings("Readings")).unwrap();
     for day in 0..4 {
@@ -128,7 +128,8 @@ pub(crate) fn hashes(engine: &Engine) -> Vec<ContentHash> {
     engine.content_hashes(None).unwrap()
 }
 
-/// Definitions without what is one store's, and how many chunks of each kind every table has.
+/// Returns each table's definition, without the fields that differ between stores, and its numbers of sealed and fresh
+/// chunks.
 pub(crate) fn shape(engine: &Engine) -> Vec<(TableDefinition, usize, usize)> {
     let snapshot = engine.snapshot().unwrap();
     let of_table = |table: &Table| {
@@ -154,7 +155,7 @@ pub(crate) fn assert_same(source: &Engine, target: &Engine) {
     assert!(report.findings.is_empty(), "{:?}", report.findings);
 }
 
-/// The descriptors of a table's chunks.
+/// Returns the descriptors of a table's chunks, sorted.
 pub(crate) fn descriptors(engine: &Engine, table: &str) -> Vec<Vec<u8>> {
     let snapshot = engine.store().snapshot().unwrap();
     let table = engine.table(table).unwrap();
@@ -164,7 +165,7 @@ pub(crate) fn descriptors(engine: &Engine, table: &str) -> Vec<Vec<u8>> {
     all
 }
 
-/// Another process that runs one test of this program, which finds the folder in the environment.
+/// Returns a command that runs one test of this program, with the folder in the environment.
 pub(crate) fn other_process(test: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env("ATSDB_TEST_FOLDER", folder);
@@ -172,7 +173,7 @@ pub(crate) fn other_process(test: &str, folder: &Path) -> Command {
     command
 }
 
-/// In such a process: the folder.
+/// Returns the folder, if this is such a process.
 pub(crate) fn as_other_process() -> Option<PathBuf> {
     std::env::var_os("ATSDB_TEST_FOLDER").map(PathBuf::from)
 }

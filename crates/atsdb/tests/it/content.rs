@@ -1,5 +1,5 @@
-//! Batches whose rows follow from their number, so that whoever reads a store can tell which batches are in it,
-//! whether each is whole, and whether every value is right.
+//! Batches whose rows follow from their number: a reader can tell which batches a store has, whether each is complete,
+//! and whether every value is right.
 
 use arrow::array::{ArrayRef, AsArray, BinaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow::compute::{SortColumn, cast, concat_batches, lexsort_to_indices, take_record_batch};
@@ -12,19 +12,19 @@ use atsdb_testkit::sample::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a batch looks like.
+/// The contents of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Rows of two tables and two slices.
     Small,
-    /// The same and 60,000 bytes that cannot be made smaller.
+    /// The same, plus 60,000 bytes that do not compress.
     Bulky,
-    /// The same and, in turn: nothing, a table of its own with more rows than a chunk takes, or more bytes than a
-    /// batch keeps in memory. The latter two are written ahead into a stage.
+    /// The same, plus one of these in turn: nothing, a table of its own with more rows than a chunk takes, or more
+    /// bytes than a batch keeps in memory. The latter two are written ahead into a stage.
     Import,
 }
 
-/// The rows of one table in one batch.
+/// The rows of a batch for one table.
 pub(crate) struct Part {
     pub(crate) table: String,
     pub(crate) creates: bool,
@@ -50,7 +50,7 @@ pub(crate) fn own_table(number: u64) -> TableDefinition {
     with_time(definition(&format!("file_{number}")).with_column("device", ColumnType::Text, Some(MapWidth::U16)))
 }
 
-/// Creates the tables that all batches share.
+/// Creates the tables that all batches write to.
 pub(crate) fn create_tables(db: &Database) {
     let readings = definition("readings")
         .with_column("sensor", ColumnType::Text, Some(MapWidth::U32))
@@ -67,7 +67,7 @@ pub(crate) fn create_tables(db: &Database) {
     }
 }
 
-/// The batch of a number.
+/// Returns the parts of a batch.
 pub(crate) fn parts(shape: Shape, number: u64) -> Vec<Part> {
     let mut parts = vec![
         part(
@@ -123,7 +123,7 @@ pub(crate) fn parts(shape: Shape, number: u64) -> Vec<Part> {
     parts
 }
 
-/// Some strings are everybody's, some are new with each batch.
+/// Some strings are common to all batches, some are new in each.
 fn sensor(number: u64, row: usize) -> String {
     match row % 4 {
         0 => format!("sensor of {number}"),
@@ -178,7 +178,7 @@ fn part(
     Part { table: table.into(), creates: false, rows: RecordBatch::try_from_iter(all).unwrap() }
 }
 
-/// Sends the batch of a number, under its own id.
+/// Sends a batch under its own id.
 pub(crate) fn send(db: &Database, shape: Shape, number: u64) -> Result<CommitOutcome> {
     send_as(db, shape, number, &format!("batch {number}"))
 }
@@ -187,7 +187,7 @@ pub(crate) fn send_as(db: &Database, shape: Shape, number: u64, id: &str) -> Res
     let snapshot = db.snapshot()?;
     let mut batch = db.batch(Some(BatchId::new(id)?));
     for part in parts(shape, number) {
-        // The one that was created by the first sending of this batch serves the second.
+        // If the first attempt created the table, the second attempt uses it.
         let known = snapshot.table(&part.table);
         let table = match known {
             Err(_) if part.creates => batch.create_table(&own_table(number))?,
@@ -199,7 +199,7 @@ pub(crate) fn send_as(db: &Database, shape: Shape, number: u64, id: &str) -> Res
     batch.commit()
 }
 
-/// All rows of all tables, mapped strings as strings, ordered by batch and position.
+/// All rows of all tables, ordered by batch and position. Mapped strings are returned as strings.
 pub(crate) fn read(snapshot: &ReadSnapshot) -> Result<BTreeMap<String, RecordBatch>> {
     snapshot.tables().iter().map(|table| Ok((table.definition.name.clone(), read_table(snapshot, table)?))).collect()
 }
@@ -230,7 +230,7 @@ fn read_table(snapshot: &ReadSnapshot, table: &atsdb::Table) -> Result<RecordBat
     Ok(take_record_batch(&rows, &order).unwrap())
 }
 
-/// The numbers of the batches that have readings; every batch has.
+/// The numbers of all batches, taken from the readings, of which every batch has some.
 pub(crate) fn numbers(rows: &BTreeMap<String, RecordBatch>) -> Vec<u64> {
     let mut numbers: Vec<u64> =
         rows["readings"].column(1).as_primitive::<Int64Type>().values().iter().map(|number| *number as u64).collect();
@@ -238,7 +238,8 @@ pub(crate) fn numbers(rows: &BTreeMap<String, RecordBatch>) -> Vec<u64> {
     numbers
 }
 
-/// Fails unless the rows are those of the batches of these numbers (ascending): each wholly, each once, each value.
+/// Fails unless the rows are exactly those of the batches with these numbers (ascending): each batch complete, each row
+/// once, each value right.
 pub(crate) fn assert_batches(
     rows: &BTreeMap<String, RecordBatch>,
     shape: Shape,

@@ -1,5 +1,5 @@
-//! Writers that are killed in the middle, 200 times. (A power cut is another matter: the system's cache survives a
-//! kill.)
+//! Writers that are killed while they work, 200 times. (A power cut is tested elsewhere: after a kill, the system's
+//! cache survives.)
 
 use crate::content::{Shape, assert_batches, assert_sound, create_tables, numbers, read, send};
 use crate::support::{Acknowledged, as_other_process, assert_no_complaints, beside, open, open_quiet, other_process};
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Kills a writer again and again at random moments; after each time, what it acknowledged is there, and nothing else
-/// but perhaps the batch that it was sending.
+/// Kills a writer again and again at random moments. After each kill, the store must hold what was acknowledged, and at
+/// most the one batch more that was being sent.
 fn kill_writers(task: &str, shape: Shape, store_count: u64, kills_per_store: u32, pause_ms_max: u64) {
     for number in 0..store_count {
         let folder = tempfile::tempdir().unwrap();
@@ -21,7 +21,7 @@ fn kill_writers(task: &str, shape: Shape, store_count: u64, kills_per_store: u32
         for kill in 0..kills_per_store {
             let before = Acknowledged::read(&path).len();
             let mut writer = other_process("crash::a_writer_until_killed", &path, task).spawn().unwrap();
-            // Every other one gets somewhere before its moment comes, however slow the machine is.
+            // Every other writer acknowledges at least one batch before it is killed, even on a slow machine.
             while kill % 2 == 1 && Acknowledged::read(&path).len() == before {
                 assert!(writer.try_wait().unwrap().is_none(), "it ended by itself");
                 std::thread::sleep(Duration::from_millis(1));
@@ -57,7 +57,7 @@ fn check_that_nothing_counts_twice(path: &Path, shape: Shape) {
     }
     assert!(before == read(&db.snapshot().unwrap()).unwrap(), "sending it all again changed something");
     drop(before);
-    // Days later nothing of what the killed ones left is there, and everything else is.
+    // Days later, everything that the killed writers left unfinished is reclaimed, and all else is kept.
     let now_ms = now_ms() + 3 * DAY_MS;
     while db.engine().store().reclaim(8 << 20, now_ms).unwrap().more {}
     assert_sound(&db);
@@ -97,7 +97,7 @@ fn a_writer_until_killed() {
         });
     }
     let mut acknowledged = Acknowledged::open(&path);
-    // The batch that the one before was sending when it was killed is sent again, as a careful client does.
+    // As a careful client does, it first resends the batch that the previous writer was sending when it was killed.
     for number in Acknowledged::read(&path).len() as u64.. {
         send(&db, shape, number).unwrap();
         acknowledged.note(number);
@@ -135,7 +135,7 @@ fn a_creator_until_killed() {
 }
 
 #[test]
-fn what_killed_imports_had_staged_is_given_back_a_day_later_and_not_before() {
+fn chunks_staged_by_killed_imports_are_reclaimed_a_day_later_and_not_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     create_tables(&open(&path));
@@ -154,7 +154,7 @@ fn what_killed_imports_had_staged_is_given_back_a_day_later_and_not_before() {
     assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Import, 0..0);
     assert_sound(&db);
     let store = db.engine().store();
-    // Whoever else imports at this moment keeps what it has staged.
+    // A concurrent import keeps what it has staged.
     while store.reclaim(8 << 20, now_ms()).unwrap().more {}
     let before = file_bytes();
     assert!(before > 3 * (16 << 20), "{before} bytes: nothing was staged");
@@ -163,7 +163,7 @@ fn what_killed_imports_had_staged_is_given_back_a_day_later_and_not_before() {
     }
     assert!(file_bytes() < 200_000, "{} of {before} bytes are left", file_bytes());
     assert_sound(&db);
-    // The name of the table that never came is free.
+    // The name of the table that was never committed is free.
     send(&db, Shape::Import, 1).unwrap();
 }
 

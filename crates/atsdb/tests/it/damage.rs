@@ -1,4 +1,5 @@
-//! Damaged files, and files that are no stores: an error, or the right rows; never others, never a panic.
+//! Damaged files, and files that are not stores: reading gives an error or the right rows, never wrong rows, never a
+//! panic.
 
 use crate::content::{Shape, assert_batches, create_tables, read, send};
 use crate::support::{beside, open_quiet};
@@ -10,12 +11,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 
-type Rows = BTreeMap<String, RecordBatch>;
+type TableRows = BTreeMap<String, RecordBatch>;
 
 const FLIPS: usize = 600;
 
 /// A closed store with fresh and sealed chunks, and its rows.
-fn sample(path: &Path) -> (Vec<u8>, Rows) {
+fn sample(path: &Path) -> (Vec<u8>, TableRows) {
     let db = open_quiet(path).unwrap();
     create_tables(&db);
     for number in 0..12 {
@@ -29,33 +30,35 @@ fn sample(path: &Path) -> (Vec<u8>, Rows) {
     (std::fs::read(path).unwrap(), rows)
 }
 
-/// What a store with damage turned out to be.
+/// The effect of damage on a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
-    /// Opening or reading is an error, and if it opens, verify finds the damage.
-    Told,
+    /// Opening or reading fails, and if opening succeeds, verify finds the damage.
+    Reported,
     /// Every row is there; verify finds the damage.
     Found,
-    /// Every row is there: the damage is where nothing is stored.
+    /// Every row is there: the damage is in unused bytes.
     Harmless,
-    /// What is read is right; whole chunks are not listed any more, and verify finds the damage.
+    /// All rows that are read are right, but whole chunks are no longer listed. Verify finds the damage.
     Unlisted,
 }
 
-fn fate(path: &Path, bytes: &[u8], right: &Rows) -> Fate {
+fn fate(path: &Path, bytes: &[u8], right: &TableRows) -> Fate {
     ["-wal", "-shm"].iter().for_each(|ending| drop(std::fs::remove_file(beside(path, ending))));
     std::fs::write(path, bytes).unwrap();
     let db = match open_quiet(path) {
         Ok(db) => db,
-        Err(error) => return told(&error),
+        Err(error) => return reported(&error),
     };
     let rows = db.snapshot().and_then(|snapshot| read(&snapshot));
-    let found =
-        db.engine().verify(None).map_or_else(|error| told(&error) == Fate::Told, |report| !report.findings.is_empty());
+    let found = db
+        .engine()
+        .verify(None)
+        .map_or_else(|error| reported(&error) == Fate::Reported, |report| !report.findings.is_empty());
     match rows {
         Err(error) => {
             assert!(found, "verify does not find what reading does: {error}");
-            told(&error)
+            reported(&error)
         }
         Ok(rows) if rows == *right => {
             if found {
@@ -72,14 +75,14 @@ fn fate(path: &Path, bytes: &[u8], right: &Rows) -> Fate {
     }
 }
 
-fn told(error: &Error) -> Fate {
+fn reported(error: &Error) -> Fate {
     let kinds = [ErrorKind::Corrupt, ErrorKind::NotAStore, ErrorKind::NewerFormat, ErrorKind::NotFound];
     assert!(kinds.contains(&error.kind()), "{:?}: {error}", error.kind());
-    Fate::Told
+    Fate::Reported
 }
 
-/// Fails unless every row is one of the right ones, and none is there twice.
-fn assert_part(rows: &Rows, right: &Rows) {
+/// Fails unless every row is one of the right ones, without duplicates.
+fn assert_part(rows: &TableRows, right: &TableRows) {
     for (name, rows) in rows {
         let right = right.get(name).unwrap_or_else(|| panic!("a table {name} that never was"));
         assert_eq!(rows.schema(), right.schema());
@@ -114,7 +117,7 @@ fn a_bit_flipped_anywhere_in_the_file_gives_an_error_or_the_right_rows() {
         *fates.entry(fate).or_default() += 1;
     }
     let count = |fate| fates.get(&fate).copied().unwrap_or(0);
-    assert!(count(Fate::Told) > flip_count / 3, "{fates:?}");
+    assert!(count(Fate::Reported) > flip_count / 3, "{fates:?}");
     assert!(count(Fate::Unlisted) <= flip_count / 200, "{fates:?}");
 }
 
@@ -129,12 +132,12 @@ fn a_cut_file_gives_an_error_or_the_right_rows() {
     lengths.extend((0..60).map(|step| 4_096 + step * (length - 4_096) / 60 + 7));
     for length in lengths {
         let fate = fate(&path, &bytes[..length], &right);
-        assert!(matches!(fate, Fate::Told | Fate::Found), "cut to {length} bytes: {fate:?}");
+        assert!(matches!(fate, Fate::Reported | Fate::Found), "cut to {length} bytes: {fate:?}");
     }
 }
 
 #[test]
-fn pages_of_the_file_put_in_each_others_place_give_an_error_or_the_right_rows() {
+fn swapped_pages_of_the_file_give_an_error_or_the_right_rows() {
     let folder = tempfile::tempdir().unwrap();
     let (bytes, right) = sample(&folder.path().join("sample.db"));
     let path = folder.path().join("damaged.db");
@@ -159,7 +162,7 @@ fn refusal(path: &Path) -> Error {
 }
 
 #[test]
-fn what_is_no_store_is_refused_and_left_as_it_is() {
+fn files_that_are_not_stores_are_refused_and_left_as_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let random = Random::new(5).bytes(10_000);
@@ -200,7 +203,7 @@ fn a_store_of_a_newer_format_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn a_damaged_page_is_named_and_the_rest_of_the_store_goes_on() {
+fn a_damaged_page_is_named_and_the_rest_of_the_store_works() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let (_, right) = sample(&path);

@@ -96,7 +96,7 @@ fn everything() -> Vec<Everything> {
     vec![least, Everything::default(), most]
 }
 
-/// Appends rows, seals half of them on the way, and gives back what a stream reads, by time.
+/// Appends rows, seals half of them on the way, and returns what a stream reads, ordered by time.
 fn there_and_back<R: Record + Clone + Debug + PartialEq>(db: &Database, table: &TypedTable<R>, rows: &[R]) -> Vec<R> {
     let mut appender = table.appender().unwrap();
     for (time, row) in rows.iter().enumerate() {
@@ -165,7 +165,7 @@ fn options_are_null_and_come_back_as_none() {
 }
 
 #[test]
-fn renamed_fields_are_columns_of_that_name_and_skipped_ones_are_none() {
+fn renamed_fields_are_columns_of_that_name_and_skipped_ones_are_not_columns() {
     let db = store();
     let table = db.table::<Renamed>("renamed").unwrap();
     let names: Vec<&str> = table.table().definition.columns.iter().map(|column| column.name.as_str()).collect();
@@ -266,7 +266,7 @@ fn a_table_that_is_not_the_records_is_refused_with_the_difference() {
     let seconds = TableOptions { unit: TimeUnit::Second, ..TableOptions::default() };
     let text = refusal::<Station>(&db, &seconds);
     assert!(text.contains("timestamp_us stands where the record has time timestamp_s"), "{text}");
-    // The table itself, by any case of its name, and whatever it would be created with.
+    // The table itself is accepted, under any case of its name, also with options that would create it differently.
     db.table_with::<Station>("Stations", &TableOptions { slice: SliceWidth::Year, ..TableOptions::default() }).unwrap();
 }
 
@@ -294,7 +294,7 @@ fn a_flush_with_an_id_counts_once_and_the_appender_goes_on() {
 }
 
 #[test]
-fn what_was_not_flushed_is_gone_and_a_refused_row_leaves_the_others() {
+fn rows_not_flushed_are_lost_and_a_refused_row_leaves_the_others() {
     let db = store();
     let table =
         db.table_with::<Station>("t", &TableOptions { slice: SliceWidth::Month, ..Default::default() }).unwrap();

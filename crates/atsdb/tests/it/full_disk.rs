@@ -1,4 +1,4 @@
-//! Disks that are full. They are small file systems in memory; where mounting is not permitted, these tests say so and
+//! Full disks. They are small file systems in memory; without permission to mount them, these tests print a message and
 //! pass.
 
 use crate::content::{Shape, assert_batches, assert_sound, create_tables, read, send};
@@ -6,13 +6,14 @@ use crate::support::open;
 use atsdb::{CommitOutcome, Database, Error, ErrorKind};
 use atsdb_testkit::disk::{SmallDisk, alone};
 
-fn assert_tells_full(error: &Error) {
+fn assert_reports_full(error: &Error) {
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     let text = error.to_string();
     assert!(text.contains("disk full") && text.contains("a.db"), "{text}");
 }
 
-/// Sends batches until the disk has been full this often. Gives the numbers of the acknowledged and of the others.
+/// Sends batches until this many have failed on the full disk. Returns the numbers of the acknowledged batches and of
+/// the others.
 fn fill(db: &Database, failures: usize) -> (Vec<u64>, Vec<u64>) {
     let (mut acknowledged, mut refused) = (Vec::new(), Vec::new());
     for number in 0.. {
@@ -22,7 +23,7 @@ fn fill(db: &Database, failures: usize) -> (Vec<u64>, Vec<u64>) {
                 acknowledged.push(number);
             }
             Err(error) => {
-                assert_tells_full(&error);
+                assert_reports_full(&error);
                 refused.push(number);
                 if refused.len() == failures {
                     break;
@@ -38,8 +39,8 @@ fn assert_holds(db: &Database, numbers: &[u64]) {
 }
 
 #[test]
-fn a_full_disk_is_told_what_was_acknowledged_stays_and_with_room_it_goes_on() {
-    alone("full_disk::a_full_disk_is_told_what_was_acknowledged_stays_and_with_room_it_goes_on", || {
+fn a_full_disk_is_reported_loses_nothing_acknowledged_and_work_resumes_with_room() {
+    alone("full_disk::a_full_disk_is_reported_loses_nothing_acknowledged_and_work_resumes_with_room", || {
         let folder = tempfile::tempdir().unwrap();
         let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 8 << 20) else { return };
         let path = disk.path().join("a.db");
@@ -69,8 +70,8 @@ fn a_full_disk_is_told_what_was_acknowledged_stays_and_with_room_it_goes_on() {
 }
 
 #[test]
-fn a_batch_larger_than_the_disk_stores_nothing_and_its_room_is_given_back() {
-    alone("full_disk::a_batch_larger_than_the_disk_stores_nothing_and_its_room_is_given_back", || {
+fn a_batch_larger_than_the_disk_stores_nothing_and_frees_its_space() {
+    alone("full_disk::a_batch_larger_than_the_disk_stores_nothing_and_frees_its_space", || {
         let folder = tempfile::tempdir().unwrap();
         let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 16 << 20) else { return };
         let path = disk.path().join("a.db");
@@ -82,7 +83,7 @@ fn a_batch_larger_than_the_disk_stores_nothing_and_its_room_is_given_back() {
         let holds =
             |db: &Database, count| assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Import, 0..count);
         for _ in 0..3 {
-            assert_tells_full(&send(&db, Shape::Import, 3).unwrap_err());
+            assert_reports_full(&send(&db, Shape::Import, 3).unwrap_err());
             holds(&db, 3);
         }
         assert_sound(&db);

@@ -1,7 +1,7 @@
-//! Stores that released formats wrote, read for ever.
+//! Stores written by released formats, which every later version must read.
 //!
-//! `ATSDB_WRITE_GOLDEN=1` writes those that are missing, and never one that is there: a changed format gets a folder of
-//! its own. What they must hold is made here.
+//! `ATSDB_WRITE_GOLDEN=1` writes the missing ones and never overwrites an existing one: a changed format gets a folder
+//! of its own. Their expected contents are generated here.
 
 use crate::content::{Shape, assert_batches, assert_sound, create_tables, read, send};
 use crate::support::open_quiet;
@@ -16,10 +16,10 @@ use atsdb_testkit::sample::Random;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// All golden stores of a format together.
+/// The most bytes that all golden stores of a format may take together.
 const BYTES_MAX: u64 = 300_000;
 
-/// A copy of a golden store, so that what opening does to a file is done to the copy.
+/// Returns a copy of a golden store, so that opening it does not change the original.
 fn golden(folder: &Path, name: &str, make: impl FnOnce(&Database)) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/format1").join(name);
     if std::env::var_os("ATSDB_WRITE_GOLDEN").is_some() && !path.exists() {
@@ -30,7 +30,7 @@ fn golden(folder: &Path, name: &str, make: impl FnOnce(&Database)) -> PathBuf {
     copy
 }
 
-/// A row number, and then a column of each type, of each width of mapped ones, and of each unit of time.
+/// A table with a row number and one column of each type, of each width of mapped columns, and of each unit of time.
 fn definition(name: &str) -> TableDefinition {
     let mut definition = TableDefinition::new(name).with_column("row", ColumnType::Int64, None);
     for column_type in ColumnType::ALL {
@@ -60,13 +60,14 @@ fn tables() -> Vec<TableDefinition> {
         series("mixed", SliceWidth::Year, &[]),
         definition("plain"),
     ];
-    // The stores are older than the count of numbers given: it reads as 0, and columns count on from the last.
+    // These stores are older than the count of assigned column numbers. It reads as 0, and new columns continue after
+    // the last one.
     tables.map(|definition| TableDefinition { columns_given: 0, ..definition }).to_vec()
 }
 
 const ROWS: usize = 150;
 
-/// Rows `first` to `first + ROWS`: extremes, NULLs, runs, noise, text of all kinds.
+/// Rows `first` to `first + ROWS`: extremes, NULLs, runs, noise, and many kinds of text.
 fn rows(definition: &TableDefinition, first: usize) -> RecordBatch {
     let columns = definition.columns.iter().map(|column| {
         let array: ArrayRef = match (column.name.as_str(), column.map) {
@@ -100,7 +101,7 @@ fn texts(first: usize, seed: u16) -> ArrayRef {
     Arc::new((first..first + ROWS).map(text).collect::<StringArray>())
 }
 
-/// Bits of the type's width: extremes, small numbers, noise; every seventh NULL.
+/// Values of the type's width: extremes, small numbers, noise. Every seventh is NULL.
 fn values(column_type: ColumnType, data_type: &DataType, first: usize, seed: u16) -> ArrayRef {
     if matches!(column_type, ColumnType::Text | ColumnType::Binary) {
         return cast(&texts(first, seed), data_type).unwrap();
@@ -182,13 +183,13 @@ fn assert_types(db: &Database) {
 }
 
 #[test]
-fn all_types_of_a_store_of_format_1_are_read_and_it_goes_on() {
+fn all_types_of_a_store_of_format_1_are_read_and_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = golden(folder.path(), "types.db", write_types);
     let db = open_quiet(&path).unwrap();
     assert_sound(&db);
     assert_types(&db);
-    // It is written to, and sealed, as if it were new.
+    // It accepts new rows and is sealed, like a new store.
     for definition in tables().into_iter().filter(|definition| definition.name != "sealed") {
         append(&db, &definition, 2 * ROWS);
     }
@@ -221,7 +222,7 @@ fn batches_of_a_store_of_format_1_are_read_and_remembered() {
                 db.engine().recompress(None).unwrap();
             }
         }
-        // An import that never came to its end.
+        // An import that was never finished.
         let stage = db.engine().store().open_stage(i64::MAX).unwrap();
         db.engine().store().create_table(&definition("staged"), Some(stage)).unwrap();
     };

@@ -1,5 +1,5 @@
-//! Large sizes through the whole: SQL, files, servers, backups. Each works, or is refused on entry. Those that take
-//! gigabytes or minutes run where `ATSDB_TEST_LARGE` is set.
+//! Large sizes through all layers: SQL, files, servers, backups. Each works or is refused on entry. Tests that take
+//! gigabytes or minutes run only if `ATSDB_TEST_LARGE` is set.
 
 use crate::support::rows;
 use atsdb::arrow::array::{
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 const HOUR: i64 = 3_600_000_000;
-/// The first hour of 2000.
+/// The first hour of 2000, in microseconds.
 const BEGIN: i64 = 946_684_800_000_000;
 
 fn is_asked_for() -> bool {
@@ -32,7 +32,7 @@ fn open_url(url: &str) -> Database {
     OpenOptions::new().maintenance(false).page_cache(PageCacheFolder::Off).open(url).unwrap()
 }
 
-/// A file, a split store, and databases on those servers that are installed.
+/// A file, a split store, and a database on each installed server.
 fn places(folder: &Path) -> Vec<String> {
     let file = |ending: &str| format!("{}{ending}", folder.join("a").display());
     let servers = [Kind::Mariadb, Kind::Postgres].into_iter().filter_map(server::shared);
@@ -45,18 +45,18 @@ fn put(db: &Database, table: &str, columns: Vec<(&str, ArrayRef)>) -> atsdb::Res
     batch.commit().map(drop)
 }
 
-/// The only number of an answer.
+/// The only number of the answer.
 fn number(db: &Database, query: &str) -> i64 {
     let number = cast(rows(db, query).column(0), &DataType::Int64).unwrap();
     number.as_primitive::<Int64Type>().value(0)
 }
 
-/// Says how long something took: nothing depends on it.
+/// Prints how long the work took. No test depends on it.
 #[allow(clippy::print_stderr, reason = "for who looks at it")]
 fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     let done = work();
-    eprintln!("{what}: {:.2?}", begun.elapsed());
+    eprintln!("{what}: {:.2?}", started.elapsed());
     done
 }
 
@@ -96,7 +96,7 @@ fn a_million_chunks_are_listed_asked_verified_sealed_and_reclaimed() {
     let db = timed("open", || open(&path));
     assert_eq!(timed("two hours", || number(&db, two_hours)), (EACH * (EACH - 1)) as i64);
     timed("append one row", || db.sql("INSERT INTO t VALUES ('1999-01-01', 1)").unwrap());
-    // What is in the log is not yet in the file.
+    // Rows may still be in the log, not in the file.
     let length = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
     let bytes = || length(&path) + length(&path.with_extension("db-wal"));
     let (before, half) = (bytes(), slices as i64 / 2);
@@ -114,7 +114,7 @@ fn a_million_chunks_are_listed_asked_verified_sealed_and_reclaimed() {
     assert!(db.engine().verify(None).unwrap().findings.is_empty());
 }
 
-/// The most columns there may be, with the longest names: their definition is long, too.
+/// The maximum number of columns, with names of the maximum length, which also makes the definition long.
 #[test]
 fn a_table_of_the_most_columns_works_on_each_store() {
     let folder = tempfile::tempdir().unwrap();
@@ -157,8 +157,8 @@ fn a_table_of_the_most_columns_works_on_each_store() {
     }
 }
 
-/// No limit of a server's packets is met: pages are cut into parts. A string of a dictionary is one, and refused where
-/// the server takes none that long.
+/// No packet limit of a server applies, because pages are cut into parts. A string of a dictionary is not cut: servers
+/// that cannot take one this long refuse it.
 #[test]
 fn values_of_200_mb_are_stored_sealed_backed_up_and_restored_on_each_store() {
     if !is_asked_for() {

@@ -1,5 +1,5 @@
-//! The promises of the whole, from opening a store to reading it back: through crashes, between processes, on full
-//! disks, on damaged files, across formats, and as structs.
+//! The promises of the whole library, from opening a store to reading it back: after crashes, between processes, on
+//! full disks, on damaged files, across formats, and with structs as rows.
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 

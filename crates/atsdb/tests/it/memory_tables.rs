@@ -1,4 +1,5 @@
-//! Tables in memory from a program: structs and Arrow batches into them, and their rows from one process to the next.
+//! Tables in memory, used from a program: appending structs and Arrow batches, and passing the rows on to the next
+//! process.
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use atsdb::{Database, ErrorKind, OpenOptions};
@@ -31,7 +32,7 @@ fn structs_and_batches_go_into_tables_in_memory_and_a_checkpoint_keeps_them() {
         appender.push_plain(&Code { id, name: format!("code {id}") }).unwrap();
     }
     appender.flush().unwrap();
-    // Large batches are made one part, and indexed by all cores.
+    // A large batch becomes one part and is indexed by all cores.
     let batch = |first: i32| {
         let ids: ArrayRef = Arc::new(Int32Array::from_iter_values(first..first + 300_000));
         let names = (first..first + 300_000).map(|id| Some(format!("{id:020}")));
@@ -66,7 +67,7 @@ fn tables_that_do_not_fit_into_the_process_are_refused_when_they_are_used() {
     let error = small.memory_table("codes").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     assert!(error.to_string().contains("table codes is full"), "{error}");
-    // What has to do with other tables, or with the definition alone, goes on.
+    // Statements on other tables, or on the definition alone, still work.
     small.sql("SELECT * FROM kept").unwrap();
     small.sql("SELECT rows FROM atsdb.tables").unwrap();
     small.sql("DROP TABLE codes").unwrap();

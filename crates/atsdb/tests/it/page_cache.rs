@@ -1,7 +1,7 @@
-//! Stores on servers, read through the caches of this machine: never an answer that the store itself would not give,
-//! whoever changes it meanwhile, and whatever becomes of the cache's files.
+//! Stores on servers, read through the local caches: every answer must be the store's own, while other processes change
+//! the store and after the cache's files are damaged.
 
-use crate::support::{Told, rows};
+use crate::support::{Warnings, rows};
 use atsdb::{Database, OpenOptions, PageCacheFolder, PageCacheStats};
 use atsdb_testkit::sample::Random;
 use atsdb_testkit::server::{self, Kind, TestServer};
@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 const KINDS: [Kind; 2] = [Kind::Postgres, Kind::Mariadb];
 
-/// Every question that the tests compare answers of.
+/// The queries whose answers are compared.
 const QUESTIONS: [&str; 5] = [
     "SELECT * FROM pings ORDER BY time, host, value",
     "SELECT host, count(*) AS n, sum(value) AS s, max(time) AS t FROM pings GROUP BY host ORDER BY host",
@@ -24,12 +24,12 @@ fn options(folder: PageCacheFolder) -> OpenOptions {
     OpenOptions::new().maintenance(false).page_cache(folder)
 }
 
-/// Opened so that it reads through all caches.
+/// Opens the store with all caches.
 fn cached(url: &str, folder: &Path) -> Database {
     options(PageCacheFolder::At(folder.to_owned())).open(url).unwrap()
 }
 
-/// Opened so that each page is the server's.
+/// Opens the store without caches: each page comes from the server.
 fn uncached(url: &str) -> Database {
     options(PageCacheFolder::Off).cache_bytes(0).open(url).unwrap()
 }
@@ -46,7 +46,7 @@ fn create(db: &Database) {
     .unwrap();
 }
 
-/// Rows of the last two days, more of them later.
+/// Inserts rows of the last two days, more of them recent.
 fn insert(db: &Database, random: &mut Random, count: u64) {
     let row = |random: &mut Random| {
         let minutes = random.below(60 * 12) * random.below(5);
@@ -57,7 +57,7 @@ fn insert(db: &Database, random: &mut Random, count: u64) {
     db.sql(&format!("INSERT INTO pings (time, host, value, note) VALUES {}", values.join(", "))).unwrap();
 }
 
-/// One change of any kind.
+/// Makes one change of a random kind.
 fn change(db: &Database, random: &mut Random) {
     let value = random.below(40);
     match random.below(14) {
@@ -75,7 +75,7 @@ fn change(db: &Database, random: &mut Random) {
             create(db);
         }
         12 => {
-            // An index more, or one less: chunks are amended.
+            // Creates or drops an index, which amends chunks.
             if db.sql("CREATE INDEX by_value ON pings (value)").is_err() {
                 db.sql("DROP INDEX by_value").unwrap();
             }
@@ -95,7 +95,7 @@ fn assert_same_answers(reader: &Database, truth: &Database, what: &str) {
     }
 }
 
-/// A process that makes a change whenever it gets a line, and answers with one.
+/// Another process, which makes one change per line of input and answers each with a line.
 struct Changer {
     child: Child,
     orders: Option<ChildStdin>,
@@ -105,7 +105,7 @@ struct Changer {
 impl Changer {
     fn start(url: &str, seed: u64) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["page_cache::changes_when_told", "--exact", "--nocapture", "--test-threads=1"]);
+        command.args(["page_cache::changes_on_request", "--exact", "--nocapture", "--test-threads=1"]);
         command.env("ATSDB_TEST_URL", url).env("ATSDB_TEST_SEED", seed.to_string());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let answers = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -126,10 +126,10 @@ impl Drop for Changer {
     }
 }
 
-/// The work of that process; nothing in a process of its own right.
+/// The work of that process. Does nothing when it runs as an ordinary test.
 #[test]
 #[allow(clippy::print_stdout, reason = "its answers")]
-fn changes_when_told() {
+fn changes_on_request() {
     let (Ok(url), Ok(seed)) = (std::env::var("ATSDB_TEST_URL"), std::env::var("ATSDB_TEST_SEED")) else { return };
     let db = uncached(&url);
     let mut random = Random::new(seed.parse().unwrap());
@@ -175,7 +175,7 @@ fn readers_follow_another_process_on_mariadb() {
 }
 
 #[test]
-fn what_was_read_once_does_not_cross_the_network_again() {
+fn pages_that_were_read_once_are_not_requested_again() {
     for server in KINDS.into_iter().filter_map(server::shared) {
         let (url, folder) = (server.database(), tempfile::tempdir().unwrap());
         let truth = uncached(&url);
@@ -188,7 +188,7 @@ fn what_was_read_once_does_not_cross_the_network_again() {
         assert_same_answers(&reader, &truth, "warm");
         let found = stats(&reader);
         assert!(found.hits > 0 && found.misses == 0, "{found:?}");
-        // What verify says is of the store's pages, whatever lies here.
+        // Verify checks the pages of the store, never those of the cache.
         assert_eq!(reader.engine().verify(None).unwrap().findings, []);
         assert_eq!(stats(&reader).hits, found.hits);
     }
@@ -213,7 +213,7 @@ fn damage_in_the_caches_files_changes_no_answer() {
                 let path = file.unwrap().path();
                 let mut bytes = std::fs::read(&path).unwrap();
                 if bytes.is_empty() {
-                    // The reader has just created it, and writes it in the background.
+                    // The reader has just created this file and is still writing it in the background.
                     continue;
                 }
                 let place = random.below(bytes.len() as u64) as usize;
@@ -233,7 +233,7 @@ fn damage_in_the_caches_files_changes_no_answer() {
     }
 }
 
-/// Runs in the server what a restored backup comes to: the store as it was, with its uid and its numbers.
+/// Does on the server what restoring a backup does: the store is as it was, with the same uid and numbers.
 struct Backup<'a> {
     server: &'a TestServer,
     kind: Kind,
@@ -274,7 +274,7 @@ impl<'a> Backup<'a> {
     }
 }
 
-/// After a restore the store gives the same numbers again, to other chunks and indexes.
+/// After a restore, the store assigns the same numbers again, to other chunks and indexes.
 #[test]
 fn a_store_that_was_restored_shows_no_page_of_before() {
     for kind in KINDS {
@@ -292,7 +292,7 @@ fn a_store_that_was_restored_shows_no_page_of_before() {
         let backup = Backup::take(server, kind, &url);
         let history = |first: i64, indexed: &str| {
             let db = cached(&url, folder.path());
-            // The same number of rows, of the same size: what the store says of the chunks differs as little as can be.
+            // The same number of rows, of the same size, so that the chunks differ as little as possible.
             db.sql(&format!(
                 "INSERT INTO pings SELECT now(), 'h1', v, v + 1000 FROM generate_series({first}, {first} + 99) AS g(v)"
             ))
@@ -316,7 +316,7 @@ fn a_store_that_was_restored_shows_no_page_of_before() {
 }
 
 #[test]
-fn the_cache_is_where_the_url_or_the_program_says_and_a_bad_one_is_told() {
+fn the_cache_is_where_the_url_or_the_program_says_and_a_bad_one_is_reported() {
     let Some(server) = server::shared(Kind::Postgres) else { return };
     let (url, folder) = (server.database(), tempfile::tempdir().unwrap());
     let at = |name: &str| folder.path().join(name);
@@ -332,9 +332,9 @@ fn the_cache_is_where_the_url_or_the_program_says_and_a_bad_one_is_told() {
         assert!(OpenOptions::new().open(&format!("{url}?{bad}")).is_err(), "{bad}");
     }
     std::fs::write(at("file"), "").unwrap();
-    let told = Told::default();
-    let db = options(PageCacheFolder::At(at("file"))).on_warning(told.keep()).open(&url).unwrap();
+    let warnings = Warnings::default();
+    let db = options(PageCacheFolder::At(at("file"))).on_warning(warnings.keep()).open(&url).unwrap();
     create(&db);
-    assert_eq!(told.all().len(), 1, "{:?}", told.all());
+    assert_eq!(warnings.all().len(), 1, "{:?}", warnings.all());
     assert!(OpenOptions::new().open("memory:").unwrap().engine().page_cache().is_none());
 }

@@ -1,5 +1,5 @@
-//! Preloading: rows of the last hours are held as they are appended, sealed and loaded; reads of them ask the store for
-//! no page, and answer what it would.
+//! Preloading: recent rows are kept in memory as they are appended, sealed and loaded. Queries of these rows read no
+//! page from the store and give the same answers.
 
 use crate::support::rows;
 use arrow::array::AsArray;
@@ -24,7 +24,7 @@ fn create(db: &Database) {
     .unwrap();
 }
 
-/// Rows of the last hours, 1,000 of each.
+/// Inserts 1,000 rows into each of the last `hours` hours.
 fn insert(db: &Database, hours: u32) {
     for hour in 0..hours {
         db.sql(&format!(
@@ -36,7 +36,7 @@ fn insert(db: &Database, hours: u32) {
     }
 }
 
-/// Columns that a question read from the store.
+/// Returns how many columns the query read from the store.
 fn read_from_store(db: &Database, question: &str) -> u64 {
     let before = db.engine().cache_stats();
     rows(db, question);
@@ -48,7 +48,7 @@ fn count(db: &Database, question: &str) -> i64 {
 }
 
 #[test]
-fn what_is_appended_and_sealed_is_held() {
+fn appended_and_sealed_rows_are_preloaded() {
     let folder = tempfile::tempdir().unwrap();
     let db = open(&folder.path().join("a.db"), 64 << 20);
     create(&db);
@@ -71,7 +71,7 @@ fn the_last_hours_are_loaded_and_older_ones_are_not() {
     assert!(loaded.chunks >= 8 && loaded.chunks < 12 && !loaded.is_cut, "{loaded:?}");
     assert_eq!((loaded.tables, read_from_store(&db, RECENT)), (1, 0));
     assert!(read_from_store(&db, ALL) > 0);
-    // What another has appended and dropped.
+    // Another process appends and drops rows.
     insert(&writer, 3);
     db.preload().unwrap();
     assert_eq!((count(&db, RECENT), read_from_store(&db, RECENT)), (count(&writer, RECENT), 0));
@@ -102,7 +102,7 @@ fn the_thread_loads_by_itself() {
     let before = db.engine().preload_stats().chunks;
     insert(&writer, 4);
     until(&|| db.engine().preload_stats().chunks >= before + 4);
-    // A declaration is noticed by whoever reads.
+    // Every reader notices the declaration.
     writer.sql("ALTER TABLE pings RESET (preload)").unwrap();
     until(&|| {
         rows(&db, ALL);
@@ -126,7 +126,7 @@ fn the_bound_holds_and_the_latest_are_held() {
 }
 
 #[test]
-fn it_is_declared_shown_and_changed() {
+fn preload_is_declared_shown_and_changed() {
     let db = atsdb::open("memory:").unwrap();
     create(&db);
     let shown = || {

@@ -1,4 +1,4 @@
-//! Many processes on one store: writers, one that seals, one that counts.
+//! Several processes on one store: writers, one that seals, one that counts.
 
 use crate::content::{
     EVENTS_PER_BATCH, READINGS_PER_BATCH, Shape, assert_batches, assert_sound, create_tables, read, send, send_as,
@@ -7,9 +7,9 @@ use crate::support::{as_other_process, assert_no_complaints, beside, open, open_
 use atsdb::{ReadSnapshot, ScanRequest};
 use std::path::Path;
 
-/// Batches that each writer sends.
+/// The number of batches that each writer sends.
 const BATCHES: u64 = 120;
-/// Every so many, all writers send one and the same batch besides.
+/// At every tenth batch, all writers also send one common batch.
 const SHARED_EVERY: u64 = 10;
 const SHARED_FIRST: u64 = 50_000_000;
 
@@ -74,7 +74,7 @@ fn one_that_seals() {
     }
 }
 
-/// Counts by the statistics and by reading; both only ever grow, and by whole batches.
+/// Counts rows by the statistics and by reading. Both counts only grow, and by whole batches.
 #[test]
 fn one_that_counts() {
     let Some((path, _)) = as_other_process() else { return };

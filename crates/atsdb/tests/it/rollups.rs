@@ -1,4 +1,5 @@
-//! Processes that change a table and compute its rollup, killed in the middle: what is left is right, and goes on.
+//! Processes that change a table and compute its rollup are killed while they work. Afterwards the rollup is right and
+//! refreshing continues.
 
 use crate::support::{Acknowledged, as_other_process, assert_no_complaints, open, other_process};
 use atsdb::Database;

@@ -1,11 +1,11 @@
-//! What the tests have in common: runs of this program as another process, and what a store warns of.
+//! Shared helpers: runs of this program as another process, and the warnings of a store.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A path beside the store: what is written there does not depend on the store.
+/// Returns a path next to the store, for files that do not belong to it.
 pub(crate) fn beside(store: &Path, ending: &str) -> PathBuf {
     let mut name = store.as_os_str().to_owned();
     name.push(ending);
@@ -21,8 +21,8 @@ pub(crate) fn open_quiet(store: &Path) -> atsdb::Result<atsdb::Database> {
     atsdb::OpenOptions::new().maintenance(false).open(store.to_str().unwrap())
 }
 
-/// Another process that runs one test of this program, which finds the store and the task in the environment.
-/// What it complains about goes beside the store.
+/// Returns a command that runs one test of this program, with the store and the task in the environment. Its stderr
+/// goes to a file next to the store.
 pub(crate) fn other_process(test: &str, store: &Path, task: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
@@ -31,12 +31,12 @@ pub(crate) fn other_process(test: &str, store: &Path, task: &str) -> Command {
     command
 }
 
-/// In such a process: the store's path and the task.
+/// Returns the store's path and the task, if this is such a process.
 pub(crate) fn as_other_process() -> Option<(PathBuf, String)> {
     Some((PathBuf::from(std::env::var_os("ATSDB_TEST_STORE")?), std::env::var("ATSDB_TEST_TASK").ok()?))
 }
 
-/// Fails when another process complained.
+/// Fails if another process wrote to stderr.
 pub(crate) fn assert_no_complaints(store: &Path) {
     let complaints = std::fs::read_to_string(beside(store, ".complaints")).unwrap_or_default();
     assert!(complaints.is_empty(), "{complaints}");
@@ -46,7 +46,7 @@ fn append_to(path: &Path) -> File {
     OpenOptions::new().create(true).append(true).open(path).unwrap()
 }
 
-/// What a writer had acknowledged, kept outside the store.
+/// The numbers of the batches that were acknowledged to a writer, in a file outside the store.
 pub(crate) struct Acknowledged(File);
 
 impl Acknowledged {
@@ -54,7 +54,7 @@ impl Acknowledged {
         Self(append_to(&beside(store, ".acknowledged")))
     }
 
-    /// One write: a kill leaves the whole line or nothing.
+    /// Writes the number with a single call: after a kill the whole line is there or nothing.
     pub(crate) fn note(&mut self, number: u64) {
         self.0.write_all(format!("{number}\n").as_bytes()).unwrap();
     }
@@ -65,14 +65,14 @@ impl Acknowledged {
     }
 }
 
-/// What a store warned of.
+/// The warnings of a store.
 #[derive(Clone, Default)]
-pub(crate) struct Told(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
+pub(crate) struct Warnings(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
 
-impl Told {
+impl Warnings {
     pub(crate) fn keep(&self) -> impl Fn(&str) + Send + Sync + 'static {
-        let told = std::sync::Arc::clone(&self.0);
-        move |text| told.lock().unwrap().push(text.to_owned())
+        let texts = std::sync::Arc::clone(&self.0);
+        move |text| texts.lock().unwrap().push(text.to_owned())
     }
 
     pub(crate) fn all(&self) -> Vec<String> {
@@ -80,7 +80,7 @@ impl Told {
     }
 }
 
-/// The rows that a query answers.
+/// Returns the rows of a query's answer.
 pub(crate) fn rows(db: &atsdb::Database, query: &str) -> atsdb::arrow::array::RecordBatch {
     let atsdb::sql::Answer::Rows(rows) = db.sql(query).unwrap_or_else(|error| panic!("{query}: {error}")) else {
         panic!("{query}: no rows")

@@ -1,4 +1,4 @@
-//! Programs that write to one store at once.
+//! Several programs that write to one store at the same time.
 
 use crate::support::Case;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ fn of_two_programs_that_insert_the_same_key_at_once_one_wins() {
     let case = Case::new();
     case.run(&["sql", "a.db", "CREATE TABLE t (id INT, time TIMESTAMP, who TEXT, PRIMARY KEY (id, time))"]).well();
     for round in 0..12 {
-        // Other keys around it, so that chunks come from both.
+        // Each program also inserts rows of its own, so that chunks come from both.
         let start = |who: &str| {
             let own = if who == "one" { 1_000 } else { 2_000 } + round;
             let sql = format!("INSERT INTO t VALUES ({own}, '2024-01-01', '{who}'), ({round}, '2024-01-01', '{who}')");
@@ -24,7 +24,7 @@ fn of_two_programs_that_insert_the_same_key_at_once_one_wins() {
         assert!(message.contains(&format!("({round}, 2024-01-01")) && message.contains("already exists"), "{message}");
     }
     assert_eq!(case.query("a.db", "SELECT count(*), count(DISTINCT id) FROM t"), "24,24");
-    // Updates of one row by both count both.
+    // If both update the same row, both updates count.
     let bump = "INSERT INTO t VALUES (0, '2024-01-01', '') ON CONFLICT (id, time) DO UPDATE SET who = t.who || '+'";
     let start = || {
         let mut command = case.command(&["sql", "a.db", bump]);

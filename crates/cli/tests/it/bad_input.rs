@@ -1,9 +1,9 @@
-//! What is wrong is named, with the exit code it has.
+//! Errors name what is wrong and have the right exit code.
 
 use crate::support::Case;
 
 #[test]
-fn exit_codes_tell_usage_store_and_sql_apart() {
+fn exit_codes_distinguish_usage_store_and_sql() {
     let case = Case::new().with_store();
     case.run(&["sql", "a.db", "SELECT 1", "--durability", "maybe"]).failed(1, &["maybe", "full, normal or off"]);
     case.run(&["tables", "no.db"]).failed(2, &["no.db"]);
@@ -29,7 +29,7 @@ fn misspelt_flags_and_commands_get_the_nearest() {
 }
 
 #[test]
-fn what_is_no_store_is_left_alone() {
+fn files_that_are_not_stores_are_left_alone() {
     let case = Case::new();
     case.write("notes.txt", "these are notes, and no store at all, however long they may become in the end");
     case.run(&["sql", "notes.txt", "SELECT 1"]).failed(2, &["notes.txt"]);
@@ -70,7 +70,7 @@ fn help_and_version_end_well() {
 }
 
 #[test]
-fn settings_of_the_environment_stand_below_flags_and_are_checked() {
+fn flags_override_the_environment_whose_settings_are_checked() {
     let case = Case::new();
     let run = |variable: &str, value: &str, arguments: &[&str]| {
         let output = case.command(arguments).env(variable, value).output().unwrap();

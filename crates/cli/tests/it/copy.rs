@@ -4,9 +4,9 @@ use crate::support::Case;
 use std::path::PathBuf;
 
 impl crate::support::Run {
-    /// The run, which must have gone well and told on stderr what it did.
+    /// Requires success, and these texts on stderr.
     #[track_caller]
-    fn told(self, parts: &[&str]) -> Self {
+    fn reported(self, parts: &[&str]) -> Self {
         assert_eq!(self.code, 0, "{}", self.stderr);
         for part in parts {
             assert!(self.stderr.contains(part), "{part:?} is not in: {}", self.stderr);
@@ -23,17 +23,17 @@ fn hash(case: &Case, url: &str) -> String {
 #[test]
 fn a_store_is_copied_and_copied_again() {
     let case = Case::new().with_store();
-    case.run(&["copy", "a.db", "b.db"]).told(&["1 table: 2 chunks moved (3 rows"]);
+    case.run(&["copy", "a.db", "b.db"]).reported(&["1 table: 2 chunks moved (3 rows"]);
     assert_eq!(hash(&case, "a.db"), hash(&case, "b.db"));
     case.run(&["sql", "a.db", "INSERT INTO readings (time, sensor) VALUES ('2024-03-05', 'new')"]);
-    case.run(&["copy", "a.db", "b.db", "--no-verify"]).told(&["1 chunk moved (1 row", "2 already there"]);
+    case.run(&["copy", "a.db", "b.db", "--no-verify"]).reported(&["1 chunk moved (1 row", "2 already there"]);
     assert_eq!(hash(&case, "a.db"), hash(&case, "b.db"));
     assert_eq!(case.query("b.db", "SELECT count(*) FROM readings"), "4");
 
     case.run(&["sql", "b.db", "DELETE FROM readings WHERE sensor = 'a'"]);
     case.run(&["copy", "a.db", "b.db"])
         .failed(2, &["table readings of sqlite:", "was changed since", "hint: --overwrite"]);
-    case.run(&["copy", "a.db", "b.db", "--overwrite"]).told(&[]);
+    case.run(&["copy", "a.db", "b.db", "--overwrite"]).reported(&[]);
     assert_eq!(hash(&case, "a.db"), hash(&case, "b.db"));
 }
 
@@ -42,7 +42,7 @@ fn times_and_tables_are_chosen() {
     let case = Case::new().with_store();
     case.run(&["sql", "a.db", "CREATE TABLE more (x INT); INSERT INTO more VALUES (1), (2)"]).well();
     let range = ["--from", "2024-03-01 00:00:01", "--to", "2024-03-02"];
-    case.run(&[&["copy", "a.db", "b.db", "READINGS"], &range[..]].concat()).told(&["1 table"]);
+    case.run(&[&["copy", "a.db", "b.db", "READINGS"], &range[..]].concat()).reported(&["1 table"]);
     assert_eq!(case.query("b.db", "SELECT sensor FROM readings"), "\"b,\"\"c\"");
     assert!(!case.run(&["tables", "b.db"]).well().text().contains("more"));
     case.run(&["copy", "a.db", "b.db"]).failed(2, &["a copy of other times"]);
@@ -55,10 +55,10 @@ fn times_and_tables_are_chosen() {
 #[test]
 fn backups_are_made_listed_checked_and_restored() {
     let case = Case::new().with_store();
-    let first = case.run(&["backup", "a.db", "backups", "--keep", "2"]).told(&["3 rows", "2 of 2 chunks written"]);
+    let first = case.run(&["backup", "a.db", "backups", "--keep", "2"]).reported(&["3 rows", "2 of 2 chunks written"]);
     let before = hash(&case, "a.db");
     case.run(&["sql", "a.db", "DELETE FROM readings WHERE sensor = 'a'"]);
-    let second = case.run(&["backup", "a.db", "backups", "--keep", "2"]).told(&["1 of 2 chunks written"]);
+    let second = case.run(&["backup", "a.db", "backups", "--keep", "2"]).reported(&["1 of 2 chunks written"]);
     let list = case.run(&["backup", "--list", "backups"]).well().text();
     let ids: Vec<&str> = list.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(ids, [first.text().trim(), second.text().trim()]);
@@ -66,9 +66,9 @@ fn backups_are_made_listed_checked_and_restored() {
     assert!(json.contains("\"rows\": 3") && json.contains("\"rows\": 2"), "{json}");
     assert!(case.run(&["verify", "backups"]).well().text().starts_with("no damage: 2 backups"));
 
-    case.run(&["restore", "backups", "b.db"]).told(&["backup ", second.text().trim()]);
+    case.run(&["restore", "backups", "b.db"]).reported(&["backup ", second.text().trim()]);
     assert_eq!(hash(&case, "b.db"), hash(&case, "a.db"));
-    case.run(&["restore", "backups", "c.db", "--backup", ids[0]]).told(&[]);
+    case.run(&["restore", "backups", "c.db", "--backup", ids[0]]).reported(&[]);
     assert_eq!(hash(&case, "c.db"), before);
     case.run(&["backup", "--list", "backup"]).failed(2, &["there is no backup in "]);
     case.run(&["restore", "backups", "a.db"]).failed(2, &["already", "--overwrite"]);
@@ -76,9 +76,9 @@ fn backups_are_made_listed_checked_and_restored() {
         .failed(2, &["no backup of that time", "the oldest is of"]);
     case.run(&["restore", "nowhere/", "d.db"]).failed(2, &["nowhere"]);
     assert!(!case.path("d.db").exists());
-    case.run(&["backup", "a.db", "backups", "--keep", "1"]).told(&["2 old backups"]);
+    case.run(&["backup", "a.db", "backups", "--keep", "1"]).reported(&["2 old backups"]);
 
-    // Folders of chunks that went with their backups may be empty.
+    // Folders of chunks may be empty after their backups were deleted.
     let files = |folder: PathBuf| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let chunk = files(case.path("backups/chunks")).flat_map(files).next().expect("a chunk");
     std::fs::remove_file(&chunk).unwrap();
@@ -90,10 +90,10 @@ fn backups_are_made_listed_checked_and_restored() {
 #[test]
 fn a_damaged_backup_is_listed_and_named_and_the_others_are_restored() {
     let case = Case::new().with_store();
-    let first = case.run(&["backup", "a.db", "backups"]).told(&[]).text();
+    let first = case.run(&["backup", "a.db", "backups"]).reported(&[]).text();
     let before = hash(&case, "a.db");
     case.run(&["sql", "a.db", "DELETE FROM readings WHERE sensor = 'a'"]);
-    let second = case.run(&["backup", "a.db", "backups"]).told(&[]).text();
+    let second = case.run(&["backup", "a.db", "backups"]).reported(&[]).text();
     let (first, second) = (first.trim(), second.trim());
     let mut files = std::fs::read_dir(case.path("backups/backups")).unwrap().map(|file| file.unwrap().path());
     let damaged = files.find(|file| file.to_str().unwrap().contains(second)).unwrap();
@@ -105,15 +105,15 @@ fn a_damaged_backup_is_listed_and_named_and_the_others_are_restored() {
     let json = case.run(&["backup", "--list", "backups", "--format", "json"]).well().text();
     assert!(json.contains("\"damaged\": \"the manifest is damaged") && json.contains("\"rows\": 3"), "{json}");
     case.run(&["verify", "backups"]).failed(2, &["damaged in 1 place"]);
-    // It is what is meant, and no older one takes its place without a word.
+    // The selected backup is damaged, and no older one is silently used instead.
     let hint = format!("--backup {first}");
     case.run(&["restore", "backups", "b.db"]).failed(2, &[second, &hint]);
     case.run(&["restore", "backups", "b.db", "--backup", second]).failed(2, &[second]);
     assert!(!case.path("b.db").exists());
-    case.run(&["restore", "backups", "b.db", "--backup", first]).told(&["warning: backup ", "left out"]);
+    case.run(&["restore", "backups", "b.db", "--backup", first]).reported(&["warning: backup ", "left out"]);
     assert_eq!(hash(&case, "b.db"), before);
-    case.run(&["backup", "a.db", "backups", "--keep", "2"]).told(&["warning: backups/", "is not deleted"]);
-    case.run(&["restore", "backups", "c.db"]).told(&[]);
+    case.run(&["backup", "a.db", "backups", "--keep", "2"]).reported(&["warning: backups/", "is not deleted"]);
+    case.run(&["restore", "backups", "c.db"]).reported(&[]);
     assert_eq!(hash(&case, "c.db"), hash(&case, "a.db"));
 }
 
@@ -121,15 +121,15 @@ fn a_damaged_backup_is_listed_and_named_and_the_others_are_restored() {
 fn of_an_archive_of_several_stores_one_is_named() {
     let case = Case::new().with_store();
     case.run(&["sql", "o.db", "CREATE TABLE other (x INT); INSERT INTO other VALUES (1)"]).well();
-    case.run(&["backup", "o.db", "backups"]).told(&[]);
-    case.run(&["backup", "a.db", "backups"]).told(&[]);
+    case.run(&["backup", "o.db", "backups"]).reported(&[]);
+    case.run(&["backup", "a.db", "backups"]).reported(&[]);
     case.run(&["restore", "backups", "b.db"]).failed(1, &["backups of 2 stores", "--store", "a.db", "o.db"]);
     assert!(!case.path("b.db").exists());
     let list = case.run(&["backup", "--list", "backups"]).well().text();
     let (number, url) = list.lines().next().unwrap().split_once("  of ").unwrap().1.split_once(' ').unwrap();
     assert!(url.ends_with("o.db"), "{list}");
     for (store, target) in [(number, "c.db"), (url, "d.db")] {
-        case.run(&["restore", "backups", target, "--store", store]).told(&[]);
+        case.run(&["restore", "backups", target, "--store", store]).reported(&[]);
         assert_eq!(hash(&case, target), hash(&case, "o.db"));
     }
     case.run(&["restore", "backups", "e.db", "--store", "elsewhere.db"]).failed(2, &["no backup of a store", "o.db"]);
@@ -143,8 +143,8 @@ fn the_shell_saves_and_loads_the_open_store() {
     assert_eq!((loaded.code, loaded.text().as_str()), (0, "n\n3\n"), "{}", loaded.stderr);
     assert_eq!(hash(&case, "a.db"), hash(&case, "b.db"));
     std::fs::create_dir(case.path("backups")).unwrap();
-    case.run_with(&["a.db"], ".backup backups\n").told(&["backup "]);
-    case.run_with(&["c.db"], ".restore backups\n").told(&[]);
+    case.run_with(&["a.db"], ".backup backups\n").reported(&["backup "]);
+    case.run_with(&["c.db"], ".restore backups\n").reported(&[]);
     assert_eq!(hash(&case, "a.db"), hash(&case, "c.db"));
     case.run_with(&["c.db"], ".save\n").failed(1, &[".save needs a URL"]);
 }

@@ -1,6 +1,6 @@
 //! Runs the commands of the README, the tutorial and the how-tos: every fence marked `sh`, from top to bottom in one
-//! folder. The streams are compared with a fence marked `text` that follows; one marked `output` has times and sizes in
-//! it and is only shown. `ATSDB_DOCUMENTS_WRITE=1` rewrites both.
+//! folder. If a fence marked `text` follows, it is compared with the output; one marked `output` has times and sizes in
+//! it and is not compared. `ATSDB_DOCUMENTS_WRITE=1` rewrites both.
 
 use crate::support::Case;
 use std::ffi::OsString;
@@ -34,7 +34,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The page with what its commands answer, and what went wrong.
+/// Returns the page with the real output of its commands, and a list of failures.
 fn run_page(text: &str) -> (String, Vec<String>) {
     let case = Case::new();
     std::os::unix::fs::symlink(Path::new(ROOT).join("examples"), case.path("examples")).expect("a link");
@@ -60,7 +60,7 @@ fn run_page(text: &str) -> (String, Vec<String>) {
     (written + rest, failures)
 }
 
-/// What the commands write on both streams, without the name of the folder and without blanks at ends of lines.
+/// Returns both output streams of the commands, without the name of the folder and without trailing blanks.
 fn run(case: &Case, commands: &str) -> Result<String, String> {
     let program = Path::new(env!("CARGO_BIN_EXE_atsdb")).parent().expect("a folder");
     let mut path = OsString::from(program);

@@ -1,4 +1,4 @@
-//! Export, and back by import.
+//! Export, and import of the exported files.
 
 use crate::support::Case;
 
@@ -18,7 +18,7 @@ fn the_ending_chooses_the_format_and_every_file_comes_back() {
 }
 
 #[test]
-fn stdout_is_csv_where_nothing_is_said() {
+fn stdout_is_csv_by_default() {
     let case = Case::new().with_store();
     let text = case.run(&["export", "a.db", "readings"]).well().text();
     assert_eq!((text.lines().count(), text.lines().next()), (4, Some("time,sensor,value,count,good")));
@@ -38,7 +38,7 @@ fn a_file_is_there_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_cannot_be_written_is_refused() {
+fn impossible_exports_are_refused() {
     let case = Case::new().with_store();
     case.run(&["export", "a.db", "readings", "-o", "x.xls"]).failed(1, &["x.xls", "--format"]);
     case.run(&["export", "a.db", "reading", "-o", "x.csv"])
@@ -77,7 +77,7 @@ fn what_copy_writes_copy_reads() {
         assert_eq!(case.query("a.db", "SELECT * FROM b ORDER BY time"), case.query("a.db", ALL), "{ending}");
         case.run(&["sql", "a.db", "DROP TABLE b"]).well();
     }
-    // As PostgreSQL writes it: tabs, escapes, no header.
+    // PostgreSQL's format: tabs, escapes, no header.
     case.write("p.txt", "2024-03-05 00:00:00\ta\\tb\t\\N\t5\tt\n");
     case.run(&["sql", "a.db", "COPY readings FROM 'p.txt'"]).well();
     assert_eq!(case.query("a.db", "SELECT sensor, value, good FROM readings WHERE count = 5"), "a\tb,,true");

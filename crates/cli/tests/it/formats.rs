@@ -1,4 +1,4 @@
-//! Each format of results, byte for byte where it is text.
+//! Each output format, compared byte for byte if it is text.
 
 use crate::support::Case;
 
@@ -9,7 +9,7 @@ fn shown(format: &str) -> String {
 }
 
 #[test]
-fn csv_tells_null_from_empty_text_and_quotes_what_it_must() {
+fn csv_distinguishes_null_from_empty_text_and_quotes_where_needed() {
     let expected = "\
 time,sensor,value,count,good
 2024-03-01T00:00:00Z,a,0.1,9223372036854775807,true
@@ -52,13 +52,13 @@ fn table_aligns_and_is_the_default_in_a_pipe() {
 }
 
 #[test]
-fn a_plan_stands_in_a_table_line_by_line() {
+fn a_plan_is_a_table_of_lines() {
     let text = Case::new().run(&["sql", "memory:", "EXPLAIN SELECT 1 AS a"]).well().text();
     assert!(!text.contains("\\n") && text.lines().count() > 4, "{text}");
 }
 
 #[test]
-fn what_is_exported_comes_back_the_same() {
+fn exported_rows_are_imported_unchanged() {
     let case = Case::new().with_store();
     let rows = case.query("a.db", QUERY);
     let schema = case.run(&["schema", "a.db"]).well().text();

@@ -1,4 +1,4 @@
-//! Import of small files with quirks; the importer's own cases are its crate's.
+//! Import of small files with quirks. The importer's own cases are tested in its crate.
 
 use crate::support::Case;
 
@@ -31,7 +31,7 @@ fn rows_are_added_to_a_table_that_is_there() {
 }
 
 #[test]
-fn rows_in_memory_survive_nothing_and_that_is_told() {
+fn rows_in_memory_are_lost_at_exit_and_a_note_says_so() {
     let case = Case::new();
     case.write("1.csv", "time,v\n2024-03-01,1\n");
     for arguments in [&["memory:", "t", "1.csv"][..], &["a.db", "t", "1.csv", "--engine", "memory"]] {
@@ -68,7 +68,7 @@ fn a_bad_record_stops_everything_or_is_counted() {
 }
 
 #[test]
-fn flags_that_a_table_that_is_there_does_not_follow_are_told() {
+fn flags_that_an_existing_table_does_not_follow_are_reported() {
     let case = Case::new();
     case.write("w.csv", "time,v,s\n2024-03-01,1,x\n");
     let import = |flags: &[&str]| case.run(&[&["import", "a.db", "t", "w.csv"], flags].concat());
@@ -202,7 +202,7 @@ fn a_key_that_the_statement_shows_is_kept_by_a_second_import() {
 }
 
 #[test]
-fn the_same_files_count_once_unless_asked_for_again() {
+fn the_same_files_count_once_unless_imported_again() {
     let case = Case::new();
     case.write("1.csv", "time,v\n2024-03-01,1\n");
     case.write("2.csv", "time,v\n2024-03-02,2\n");
@@ -210,13 +210,13 @@ fn the_same_files_count_once_unless_asked_for_again() {
     import(&["1.csv"]);
     assert!(import(&["1.csv"]).contains("imported into this table before"));
     assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "1");
-    // Another name, the same content; other files are others.
+    // The same content under another name counts as the same file; other content does not.
     std::fs::copy(case.path("1.csv"), case.path("copy.csv")).unwrap();
     assert!(import(&["copy.csv"]).contains("before"));
     assert!(!import(&["2.csv"]).contains("before"));
     import(&["1.csv", "--again"]);
     assert_eq!(case.query("a.db", "SELECT count(*), sum(v) FROM t"), "3,4");
-    // What is gone may come back, also into a table of the same name.
+    // After the rows were removed, the file can be imported again, also into a new table of the same name.
     case.run(&["sql", "a.db", "TRUNCATE t"]);
     assert!(!import(&["1.csv"]).contains("before"));
     case.run(&["sql", "a.db", "DROP TABLE t"]);
@@ -247,7 +247,7 @@ fn a_dry_run_shows_everything_and_stores_nothing() {
 }
 
 #[test]
-fn rows_that_the_table_keeps_out_are_counted() {
+fn skipped_rows_are_counted() {
     let case = Case::new();
     let table = "CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (on_conflict = 'keep')";
     case.run(&["sql", "a.db", table]);

@@ -1,4 +1,4 @@
-//! Ctrl-C, and readers that go away.
+//! Ctrl-C, and readers that close the pipe.
 
 use crate::support::Case;
 use std::fmt::Write as _;
@@ -14,21 +14,21 @@ fn signal(name: &str, child: &Child) {
     assert!(status.success());
 }
 
-/// What happens at all has happened by then, on the busiest machine.
+/// Long enough for everything that is waited for, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(300);
 
 const HUP: u64 = 1;
 const INT: u64 = 1 << 1;
 const TERM: u64 = 1 << 14;
 
-/// Of the signals, those that a program does this with, as the system tells it: SigCgt, listen; SigIgn, pass over.
+/// Returns which of the three signals are in one of the process's masks: `SigCgt` are handled, `SigIgn` are ignored.
 fn signals(what: &str, child: &Child) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':')).unwrap();
     u64::from_str_radix(mask.trim(), 16).unwrap() & (HUP | INT | TERM)
 }
 
-/// Waits until it listens to these signals.
+/// Waits until the process handles exactly these signals.
 fn listens(child: &Child, wanted: u64) {
     let started = Instant::now();
     while signals("SigCgt", child) != wanted {
@@ -68,7 +68,7 @@ fn a_long_query_stops_with_130() {
 }
 
 #[test]
-fn a_signal_that_was_to_be_passed_over_is_and_others_end_it() {
+fn ignored_signals_stay_ignored_and_others_end_the_program() {
     for (ignored, listened, ends_it) in
         [("HUP", INT | TERM, "-TERM"), ("INT", HUP | TERM, "-HUP"), ("HUP,INT", TERM, "-TERM")]
     {
@@ -86,7 +86,7 @@ fn a_signal_that_was_to_be_passed_over_is_and_others_end_it() {
     }
 }
 
-/// An import of so many rows that a signal ended in its middle; `None` if it was over before.
+/// Interrupts an import of this many rows. Returns `None` if it ended before the signal.
 fn import_interrupted(row_count: u64) -> Option<Case> {
     let case = Case::new();
     let mut text = String::from("time,v,w\n");

@@ -1,4 +1,4 @@
-//! The lab from the command line; its workloads are its own crate's to test.
+//! The lab on the command line. Its workloads are tested in their own crate.
 
 use crate::support::Case;
 use std::process::{Child, Command, Stdio};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn the_lab_lists_what_it_has() {
-    // It may have to tell of what a killed lab left on this machine.
+    // It may also print what a killed lab left on this machine.
     let text = Case::new().run(&["lab", "list"]).text();
     assert!(text.contains("series") && text.contains("sqlite"), "{text}");
 }
@@ -28,7 +28,7 @@ fn a_small_run_compares_and_can_be_shown_again() {
     case.run(&["lab", "run", "seres"]).failed(1, &["seres", "did you mean series?"]);
 }
 
-/// A lab at work in the folder `scratch`.
+/// Starts a lab in the folder `scratch`, and waits until it is loading.
 fn at_work(case: &Case) -> Child {
     let _ = std::fs::create_dir(case.path("scratch"));
     let options = "--contestants sqlite,atsdb --rows 400000 --repeat 1 --durability off --dir scratch -o r.json";

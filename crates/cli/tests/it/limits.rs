@@ -1,4 +1,4 @@
-//! What a statement may not do to the program: each ends with a message and an exit code, never with a signal.
+//! Statements that would exceed limits of the program: each ends with a message and an exit code, never by a signal.
 
 use crate::support::Case;
 

@@ -1,4 +1,4 @@
-//! `LOAD DATA` and `COPY ... FROM`: all of a file, or none of it, and errors that name the place.
+//! `LOAD DATA` and `COPY ... FROM`: the whole file or nothing is stored, and errors name the place.
 
 use crate::support::Case;
 
@@ -45,7 +45,7 @@ fn a_bad_value_leaves_nothing_and_is_named_with_its_place() {
 }
 
 #[test]
-fn what_is_copied_into_a_file_comes_back_from_it() {
+fn rows_copied_into_a_file_can_be_copied_back() {
     let case = Case::new();
     let script = format!(
         "{TABLE}

@@ -1,4 +1,4 @@
-//! The program as a user sees it: the real binary, its streams and its exit codes.
+//! The program as a user sees it: the real binary, its output streams and its exit codes.
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 

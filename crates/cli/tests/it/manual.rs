@@ -1,4 +1,4 @@
-//! Completions, man pages and the reference: all from one declaration.
+//! Completions, man pages and the reference are generated from one declaration.
 
 use crate::support::Case;
 use std::path::Path;

@@ -1,4 +1,4 @@
-"""Runs a program in a terminal: JSON on stdin says what is waited for and typed, the transcript goes to stdout."""
+"""Runs a program in a terminal: JSON on stdin lists the texts to wait for and to type, stdout gets the transcript."""
 
 import fcntl
 import json
@@ -22,7 +22,7 @@ shown = b""
 
 
 def read(seconds):
-    """What comes next; nothing at the end."""
+    """Reads more output. Returns whether there was any."""
     global shown
     if not select.select([terminal], [], [], seconds)[0]:
         return False
@@ -41,7 +41,7 @@ for wanted, typed in spec["steps"]:
             sys.stdout.buffer.write(shown)
             sys.exit(f"{wanted!r} did not come")
     place = found + len(wanted.encode())
-    # What is typed before the prompt may get lost.
+    # Input before the prompt may get lost.
     while not wanted.endswith(PROMPT) and shown.find(PROMPT.encode(), place) < 0:
         if not read(60):
             sys.exit(f"no prompt came after {wanted!r}")

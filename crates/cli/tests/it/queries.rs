@@ -62,7 +62,7 @@ fn files_are_tables_of_a_query() {
     case.run(&["sql", "COPY (SELECT 1 AS n) TO 'n.parquet'"]).well();
     assert_eq!(query("SELECT n FROM read_parquet('n.parquet') UNION ALL SELECT n FROM 'n.parquet'"), "1\n1");
     assert_eq!(query("SELECT extract(year FROM TIMESTAMP '2024-01-01')"), "2024");
-    // With a store, and into one.
+    // With a store, and loading into one.
     assert_eq!(case.query("a.db", "SELECT count(*) FROM readings JOIN 'day.csv' d ON d.sensor = readings.sensor"), "1");
     case.run(&["sql", "a.db", "CREATE TABLE day AS SELECT * FROM 'day.csv'"]).well();
     assert_eq!(case.query("a.db", "SELECT sum(temp) FROM day"), "4.0");
@@ -73,7 +73,7 @@ fn files_are_tables_of_a_query() {
 }
 
 #[test]
-fn what_is_no_format_is_refused() {
+fn unknown_formats_are_refused() {
     let case = Case::new();
     case.run(&["sql", "SELECT 1", "-o", "x.xlsx"]).failed(1, &["x.xlsx", "spreadsheets open .csv"]);
     assert!(case.names().is_empty());

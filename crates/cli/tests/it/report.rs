@@ -1,4 +1,4 @@
-//! The verbs that report, and those that change what is stored.
+//! The commands that report, and those that change stored data.
 
 use crate::support::Case;
 use serde_json::Value;
@@ -117,15 +117,15 @@ fn verify_does_not_take_a_shortage_for_damage() {
     for handles in (6..=40).step_by(2) {
         for place in ["air", "backups"] {
             let run = case.run_with_handles(handles, &["verify", place]);
-            let told = format!("{handles} handles: {}{}", run.text(), run.stderr);
-            assert!(run.code == 0 || run.code == 4, "exit code {}, {told}", run.code);
-            assert!(!told.contains("damaged in"), "{told}");
-            assert_eq!(run.code == 4, run.stderr.contains("hint: "), "{told}");
-            places += u32::from(told.contains("could not be checked") && told.contains("Too many open files"));
+            let output = format!("{handles} handles: {}{}", run.text(), run.stderr);
+            assert!(run.code == 0 || run.code == 4, "exit code {}, {output}", run.code);
+            assert!(!output.contains("damaged in"), "{output}");
+            assert_eq!(run.code == 4, run.stderr.contains("hint: "), "{output}");
+            places += u32::from(output.contains("could not be checked") && output.contains("Too many open files"));
         }
     }
     assert!(places > 3, "only {places} runs met with a page file that they could not open");
-    // Nobody is there to answer: of the store nothing is known.
+    // The server cannot be reached, so nothing is known about the store.
     let run = case.run(&["verify", "postgresql://nobody@127.0.0.1:1/air"]);
     assert_eq!(run.code, 4, "{}", run.stderr);
     assert!(run.stderr.contains("error: no connection to ") && run.stderr.contains("hint: "), "{}", run.stderr);

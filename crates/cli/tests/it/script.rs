@@ -1,4 +1,4 @@
-//! Scripts: files, stdin, parameters, the first error.
+//! Scripts from files and stdin, parameters, and the first error.
 
 use crate::support::Case;
 

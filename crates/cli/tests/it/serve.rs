@@ -1,11 +1,11 @@
-//! `atsdb serve`: addresses, readiness, the end.
+//! `atsdb serve`: addresses, readiness, shutdown.
 
 use crate::support::Case;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-/// A server that is killed if the test leaves it.
+/// A server, killed if it is still running when dropped.
 struct Served {
     child: Child,
     http: String,
@@ -28,7 +28,7 @@ impl Served {
         answer
     }
 
-    /// Asks it to end, and gives the exit code and what it said.
+    /// Asks the server to shut down, and returns the exit code and its output.
     fn end(mut self) -> (Option<i32>, String) {
         let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().unwrap();
         assert!(asked.success());
@@ -73,7 +73,7 @@ fn a_connection_that_asks_nothing_does_not_hold_the_end_up() {
 }
 
 #[test]
-fn what_cannot_be_served_is_named() {
+fn errors_name_what_cannot_be_served() {
     let case = Case::new();
     let served = Served::start(&case, &[]);
     case.run(&["serve", "other.db", "--pg", "127.0.0.1:0", "--http", &served.http])

@@ -1,4 +1,4 @@
-//! `atsdb serve` with users and TLS: what `atsdb user` changes is followed, and SIGHUP swaps the certificate.
+//! `atsdb serve` with users and TLS: changes by `atsdb user` take effect, and SIGHUP reloads the certificate.
 
 #![allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
 
@@ -15,7 +15,7 @@ struct Served {
 impl Served {
     fn start(case: &Case, arguments: &[&str]) -> Self {
         let arguments = [&["serve", "air.db", "--pg", "127.0.0.1:0", "--http", "127.0.0.1:0"], arguments].concat();
-        // As under `nohup`: that it was started with SIGHUP ignored must not keep it from following it.
+        // As with `nohup`: the server must handle SIGHUP even if it was started with SIGHUP ignored.
         let mut command = case.command_ignoring("HUP", &arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -23,7 +23,7 @@ impl Served {
         Self { child, url }
     }
 
-    /// The status of a request; `None` without curl.
+    /// Returns the status of a request, or `None` without curl.
     fn status(&self, case: &Case, arguments: &[&str]) -> Option<String> {
         let mut curl = Command::new("curl");
         curl.args(["-sS", "-o", "/dev/null", "-w", "%{http_code}"]).args(arguments).current_dir(case.path(""));
@@ -55,7 +55,7 @@ impl Drop for Served {
 }
 
 #[test]
-fn users_that_the_program_changes_are_followed() {
+fn changes_to_users_take_effect_in_a_running_server() {
     let case = Case::new();
     case.run(&["user", "add", "air.db", "anna", "--role", "read", "--no-password"]).well();
     let token = case.run(&["user", "token", "air.db", "anna"]).well().text();
@@ -70,11 +70,11 @@ fn users_that_the_program_changes_are_followed() {
     served.hang_up();
     served.follows(&case, &["-u", "anna:secret"], "200");
     case.run(&["user", "drop", "air.db", "anna"]).well();
-    // Nobody is left: this machine is let in again.
+    // Without any user, local connections need no login again.
     served.follows(&case, &[], "200");
 }
 
-/// Makes `air.crt` and `air.key`, and a copy of the certificate; false without openssl.
+/// Creates `air.crt` and `air.key`, and a copy of the certificate. Returns false without openssl.
 fn certificate(case: &Case, copy: &str) -> bool {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-newkey", "ec"])
@@ -108,7 +108,7 @@ fn sighup_swaps_the_certificate() {
     served.hang_up();
     served.follows(&case, &with("second.crt"), "200");
     assert_eq!(served.status(&case, &with("first.crt")).unwrap(), "000");
-    // A certificate that cannot be read changes nothing, and ends nothing.
+    // A certificate that cannot be read changes nothing, and the server keeps running.
     case.write("air.crt", "nonsense");
     served.hang_up();
     std::thread::sleep(Duration::from_millis(500));
@@ -116,7 +116,7 @@ fn sighup_swaps_the_certificate() {
 }
 
 #[test]
-fn other_machines_are_let_in_with_users_and_tls_alone() {
+fn other_machines_need_users_and_tls() {
     let case = Case::new();
     if !certificate(&case, "first.crt") {
         return;

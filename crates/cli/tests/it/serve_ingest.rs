@@ -1,4 +1,4 @@
-//! `atsdb serve`: what it has acknowledged is there after it was killed, and once.
+//! `atsdb serve`: acknowledged lines exist exactly once after the server was killed.
 
 use crate::support::Case;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often the server is killed; more with `ATSDB_KILLS`.
+/// How often the server is killed. `ATSDB_KILLS` sets a larger number.
 const KILLS: u64 = 6;
 const LINES_PER_BATCH: u64 = 40;
 
@@ -28,13 +28,13 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // SIGKILL.
+        // Sends SIGKILL.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Sends a batch, and returns the status; `None` if the connection ended before it.
+/// Sends a batch and returns the status, or `None` if the connection closed before.
 fn send(http: &str, path: &str, headers: &str, body: &str) -> Option<u16> {
     let mut stream = TcpStream::connect(http).ok()?;
     let length = body.len();
@@ -48,8 +48,8 @@ fn send(http: &str, path: &str, headers: &str, body: &str) -> Option<u16> {
     answer.split(' ').nth(1)?.parse().ok()
 }
 
-/// The lines of a batch: into a table without a key, in which a line that is stored twice shows, and into one that the
-/// lines create.
+/// Returns the lines of a batch. They go into a table without a key, where a line that is stored twice shows, and into
+/// one that the lines create.
 fn lines(batch: u64) -> String {
     let line = |number: u64| {
         format!("log batch={batch}i,n={number}i {number}\nmade,host=h{number},batch={batch} n={number}i {batch}\n")
@@ -67,7 +67,7 @@ fn every_acknowledged_line_is_there_once_after_kills_and_resends() {
     for round in 0..kills {
         let served = Served::start(&case);
         let http = served.http.clone();
-        // What was not answered is sent again under the same name.
+        // Unanswered batches are sent again under the same name.
         for batch in unanswered.drain(..) {
             let named = format!("X-Atsdb-Batch: batch {batch}\r\n");
             assert_eq!(send(&http, "/write?db=d", &named, &lines(batch)), Some(204));

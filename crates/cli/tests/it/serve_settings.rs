@@ -1,4 +1,4 @@
-//! `atsdb serve`: its settings, from flags, the environment and a file, and its log.
+//! `atsdb serve`: its settings from flags, the environment and a file, and its log.
 
 #![allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
 
@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server that is killed if the test leaves it.
+/// A server, killed if it is still running when dropped.
 struct Served {
     child: Child,
     pg: String,
@@ -37,7 +37,7 @@ impl Served {
         answer
     }
 
-    /// What psql says to a statement; `None` without psql.
+    /// Returns psql's output for a statement, or `None` without psql.
     fn psql(&self, user: &str, password: &str, statement: &str) -> Option<String> {
         let (host, port) = self.pg.split_once(':').unwrap();
         let mut psql = Command::new("psql");
@@ -53,7 +53,7 @@ impl Served {
         assert!(Command::new("kill").arg(name).arg(self.child.id().to_string()).status().unwrap().success());
     }
 
-    /// Asks it to end, and gives its log.
+    /// Asks the server to shut down and returns its log.
     fn log(mut self) -> String {
         self.signal("-TERM");
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
@@ -70,11 +70,11 @@ impl Drop for Served {
     }
 }
 
-/// A statement that takes some time, and has a secret.
+/// A statement that takes some time and contains a secret.
 const SLOW: &str = "SELECT count(*) FROM generate_series(1, 3000000) AS g(i) WHERE i % 7 = 3 AND 'hush' <> 'x'";
 
 #[test]
-fn a_flag_goes_before_the_environment_and_that_before_the_file() {
+fn flags_override_the_environment_which_overrides_the_file() {
     let case = Case::new();
     case.write("air.toml", "# of the tests\nurl = \"file.db\"\nlog-level = 'info'\nlog = \"json\" # lines\n");
     let config = ["--config", "air.toml"];
@@ -90,7 +90,7 @@ fn a_flag_goes_before_the_environment_and_that_before_the_file() {
     {
         assert_eq!(names.contains(&name.to_owned()), is_there, "{name}: {names:?}");
     }
-    // The file may come from the environment, too; a switch has a value there.
+    // The environment can also name the file; there a switch needs a value.
     let environment = [("ATSDB_CONFIG", "air.toml"), ("ATSDB_READ_ONLY", "true")];
     let served = Served::start(&case, &[], &environment);
     let answer = served.post("/api/sql", "", "CREATE TABLE t (a INT)");
@@ -114,7 +114,7 @@ fn a_wrong_setting_is_named() {
 }
 
 #[test]
-fn the_log_tells_what_happened_and_no_secret() {
+fn the_log_says_what_happened_and_no_secret() {
     let case = Case::new();
     let mut add = case.command(&["user", "add", "air.db", "anna", "--role", "admin"]);
     assert!(add.env("ATSDB_USER_PASSWORD", "hush").stdin(Stdio::null()).status().unwrap().success());

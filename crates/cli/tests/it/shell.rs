@@ -24,7 +24,7 @@ SELECT 'not reached';
 }
 
 #[test]
-fn stats_in_the_shell_tell_how_the_cache_does() {
+fn stats_in_the_shell_include_the_cache() {
     let case = Case::new();
     let input = "\
 CREATE TABLE t (time TIMESTAMP, v INT);

@@ -1,4 +1,4 @@
-//! Runs the program in a folder of its own.
+//! Runs the program in a temporary folder.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// A folder that vanishes, in which the program runs.
+/// A temporary folder in which the program runs.
 pub(crate) struct Case {
     folder: TempDir,
 }
 
-/// What a run of the program gave.
+/// The result of a run of the program.
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,
@@ -33,7 +33,7 @@ impl Run {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// The run, which must have gone well without a word on stderr but for what it did.
+    /// Requires success, with nothing on stderr except reports of what was done.
     #[track_caller]
     pub(crate) fn well(self) -> Self {
         let complaints: Vec<&str> = self.stderr.lines().filter(|line| !is_report(line)).collect();
@@ -41,7 +41,7 @@ impl Run {
         self
     }
 
-    /// The run, which must have failed with this code and said this.
+    /// Requires this exit code and these texts in the error.
     #[track_caller]
     pub(crate) fn failed(self, code: i32, parts: &[&str]) -> Self {
         assert_eq!(self.code, code, "stderr: {}", self.stderr);
@@ -53,7 +53,7 @@ impl Run {
     }
 }
 
-/// Whether a line says what a command did: `INSERT 3`, `3 rows written to x.csv, 90 B`.
+/// Returns whether a line reports what a command did: `INSERT 3`, `3 rows written to x.csv, 90 B`.
 fn is_report(line: &str) -> bool {
     let words = line.trim_end_matches(|last: char| last.is_ascii_digit() || last == ' ');
     let is_verb = !words.is_empty() && words.chars().all(|letter| letter.is_ascii_uppercase() || letter == ' ');
@@ -78,7 +78,7 @@ impl Case {
         std::fs::read_to_string(self.path(name)).expect("a text file")
     }
 
-    /// The names of the files there are.
+    /// The names of all files in the folder, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path()).expect("a folder");
         let mut names: Vec<String> =
@@ -87,14 +87,14 @@ impl Case {
         names
     }
 
-    /// The program, to be started in the folder without the caller's settings.
+    /// A command that runs the program in the folder, without the caller's settings.
     pub(crate) fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
         let mut command = program(self.folder.path());
         command.args(arguments);
         command
     }
 
-    /// The program, which has these signals passed over and no others, whatever whoever runs the tests has.
+    /// The same command with exactly these signals ignored, whatever the test's own process ignores.
     pub(crate) fn command_ignoring<A: AsRef<OsStr>>(&self, signals: &str, arguments: &[A]) -> Command {
         let own = self.command(arguments);
         let mut command = Command::new("env");
@@ -112,7 +112,7 @@ impl Case {
         command
     }
 
-    /// Runs it with so many file handles at most.
+    /// Runs the program with at most this many open files.
     pub(crate) fn run_with_handles<A: AsRef<OsStr>>(&self, count: u32, arguments: &[A]) -> Run {
         let own = self.command(arguments);
         let mut command = Command::new("sh");
@@ -127,33 +127,33 @@ impl Case {
         Run::new(command.stdin(Stdio::null()).output().expect("the program runs"))
     }
 
-    /// Runs it with nothing on stdin.
+    /// Runs the program with nothing on stdin.
     pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Run {
         Run::new(self.command(arguments).stdin(Stdio::null()).output().expect("the program runs"))
     }
 
-    /// Runs it with a text on stdin.
+    /// Runs the program with a text on stdin.
     pub(crate) fn run_with<A: AsRef<OsStr>>(&self, arguments: &[A], input: impl AsRef<[u8]>) -> Run {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let mut stdin = child.stdin.take().expect("a pipe");
         let input = input.as_ref().to_vec();
-        // A program that fails early reads no further.
+        // A program that fails early does not read everything.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let run = Run::new(child.wait_with_output().expect("the program ends"));
         writer.join().expect("the input is written");
         run
     }
 
-    /// What one query gives as CSV, without the header.
+    /// Returns a query's answer as CSV, without the header.
     #[track_caller]
     pub(crate) fn query(&self, url: &str, sql: &str) -> String {
         let text = self.run(&["sql", url, sql, "--format", "csv"]).well().text();
         text.split_once('\n').map(|(_, rows)| rows.trim_end().to_owned()).unwrap_or_default()
     }
 
-    /// A store named `a.db` with a table of a few rows of every sort.
+    /// Creates a store named `a.db` with a table that has a few rows of every sort.
     pub(crate) fn with_store(self) -> Self {
         self.write("setup.sql", SETUP);
         self.run(&["sql", "a.db", "-f", "setup.sql"]).well();

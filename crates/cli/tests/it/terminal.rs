@@ -6,7 +6,8 @@ use crate::support::Case;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// What a terminal of so many columns shows while these texts are waited for and typed; `None` without Python.
+/// Types the given texts in a terminal of this width, each after waiting for a text to appear, and returns all output.
+/// `None` without Python.
 fn session(case: &Case, columns: usize, environment: &[(&str, &str)], steps: &[(&str, &str)]) -> Option<String> {
     if Command::new("python3").arg("--version").output().is_err() {
         eprintln!("skipped: python3, which opens terminals, is missing");
@@ -85,7 +86,7 @@ fn wide_rows_are_expanded_and_long_results_are_cut_with_a_note() {
 }
 
 #[test]
-fn what_is_typed_has_colours_where_they_are_wanted() {
+fn input_is_coloured_if_wanted() {
     let case = Case::new().with_store();
     let steps = [("atsdb> ", "SELECT 7 AS seven;\r"), ("(1 row)", "exit\r")];
     let Some(shown) = session(&case, 100, &[("NO_COLOR", "")], &steps) else { return };

@@ -24,11 +24,11 @@ fn users_come_and_go() {
     case.run(&["user", "drop", "air.db", "anna"]).well();
     let list = case.run(&["user", "list", "air.db"]).well().text();
     assert!(!list.contains("anna") && !list.contains("second") && list.contains("write"), "{list}");
-    // They are no rows that SQL sees, and verify reads them.
+    // Users are not rows that SQL can see, but verify checks them.
     assert!(!case.run(&["tables", "air.db"]).well().text().contains("atsdb_access"));
     case.run(&["sql", "air.db", "SELECT * FROM atsdb_access"]).failed(3, &["no table"]);
     case.run(&["verify", "air.db"]).well();
-    // Nothing of a password or a token is in the file.
+    // The file contains no part of a password or a token.
     let file = std::fs::read(case.path("air.db")).unwrap();
     for secret in ["secret", "other", token.trim_end()] {
         assert!(!file.windows(secret.len()).any(|window| window == secret.as_bytes()), "{secret}");
@@ -48,7 +48,7 @@ fn a_backup_has_the_users() {
 }
 
 #[test]
-fn what_cannot_be_is_named() {
+fn impossible_requests_are_named() {
     let case = Case::new();
     case.run(&["user", "list", "air.db"]).failed(2, &["air.db"]);
     case.run(&["user", "drop", "air.db", "anna"]).failed(2, &["air.db"]);

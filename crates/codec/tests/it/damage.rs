@@ -1,4 +1,4 @@
-//! Damaged pages are errors with their place; hostile ones too, and they cost no memory.
+//! Damaged pages give errors that name their place. So do hostile ones, which do not allocate much memory either.
 
 use crate::samples::{Random, SHAPES, UID, array, column, columns, reseal};
 use atsdb_codec::{Effort, check_page, decode_page, encode_page};
@@ -24,7 +24,7 @@ fn every_truncation_is_an_error() {
         for length in (0..page.len()).filter(|length| *length < 60 || random.below(20) == 0) {
             let error = decode_page(UID, column, ROWS, &page[..length]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Corrupt);
-            // A writer that sealed the shorter page would not be believed either.
+            // A shorter page with a valid checksum must not panic.
             if length >= 20 {
                 let mut shorter = page[..length].to_vec();
                 shorter[8..12].copy_from_slice(&(length as u32 - 20).to_le_bytes());
@@ -129,7 +129,7 @@ fn a_page_of_a_later_format_asks_for_an_upgrade() {
 #[test]
 fn few_bytes_do_not_buy_much_memory() {
     let text = column(ColumnType::Text, None);
-    // No NULLs; a constant of 10,000 bytes, for 131,072 rows: over a gigabyte.
+    // No NULLs, and a constant of 10,000 bytes for 131,072 rows: more than a gigabyte.
     let mut page = b"aP\x01\x01\x0c\0\0\x02".to_vec();
     page.extend_from_slice(&10_001_u32.to_le_bytes());
     page.extend_from_slice(&[0; 8]);

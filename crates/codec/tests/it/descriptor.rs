@@ -1,4 +1,4 @@
-//! Descriptors come back, stay small, and are believed only when whole.
+//! Descriptors are read back as written, are small, and every damage to them is an error.
 
 use crate::samples::{Random, UID};
 use atsdb_codec::{decode_descriptor, encode_descriptor};
@@ -7,7 +7,7 @@ use twox_hash::XxHash3_64;
 
 fn page(column: u16, min: Option<Bound>, max: Option<Bound>) -> PageDescriptor {
     let sum = match min {
-        // Of times it does not fit 64 bits.
+        // The sum of such times exceeds 64 bits.
         Some(Bound::Int(low)) => Some(Sum::Int(i128::from(low) * 131_072)),
         Some(Bound::Float(low)) => Some(Sum::Float(low)),
         _ => None,

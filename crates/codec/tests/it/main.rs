@@ -1,4 +1,4 @@
-//! The promises of pages and descriptors, each in one place.
+//! The promises of pages and descriptors.
 
 mod damage;
 mod descriptor;

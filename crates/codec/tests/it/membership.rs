@@ -1,4 +1,5 @@
-//! Pages of indexes: what is there is never denied, damage is an error, and equal values are equal in every width.
+//! Pages of indexes: a value that is there is always found, damage is an error, and equal values are equal in every
+//! width.
 
 use crate::samples::{Random, SHAPES, UID, array, columns, reseal};
 use arrow::array::{Array, ArrayRef, Float32Array, Float64Array, Int8Array, Int64Array, StringArray};
@@ -86,7 +87,7 @@ fn damage_is_an_error_and_never_an_answer() {
     }
     assert!(decode_membership(UID, ColumnId(0x8001), 200, &page).is_err());
     assert!(decode_membership(UID, INDEX, 201, &page).is_err());
-    // What is wrong under a right checksum is told too, or is another filter.
+    // A change under a valid checksum is an error as well.
     let mut within_a_block = page[..page.len() - 4].to_vec();
     within_a_block[8..12].copy_from_slice(&(page.len() as u32 - 24).to_le_bytes());
     reseal(&mut within_a_block, UID, INDEX);

@@ -1,4 +1,4 @@
-//! What goes in comes out, bit for bit.
+//! Decoding returns what was encoded, bit for bit.
 
 use crate::samples::{Random, Rhythm, SHAPES, UID, array, column, columns, rhythm, same_bits, sliced};
 use arrow::array::new_empty_array;
@@ -107,7 +107,7 @@ fn constants_and_regular_steps_cost_next_to_nothing() {
     }
 }
 
-/// Of three equally likely seconds: 1.585 bits; one run in 900 rows costs little beside.
+/// Three equally likely seconds take 1.585 bits each. One run per 900 rows adds little.
 #[test]
 fn sealed_times_sorted_by_sensor_cost_little_more_than_their_jitter() {
     let seconds = rhythm(
@@ -127,7 +127,7 @@ fn sealed_times_sorted_by_sensor_cost_little_more_than_their_jitter() {
     }
 }
 
-/// Behind a gap the beat goes on; a step of 33.337 ms is none in whole milliseconds.
+/// After a gap the rhythm continues. A step of 33.337 ms has no exact number of milliseconds.
 #[test]
 fn gaps_and_steps_with_a_fraction_keep_the_rhythm() {
     let column = column(ColumnType::Int64, None);
@@ -135,7 +135,8 @@ fn gaps_and_steps_with_a_fraction_keep_the_rhythm() {
     let gaps = rhythm(50_000, &Rhythm { first: 0, step: 60, jitter: 1, run: 1_800, oddity: usize::MAX }, &mut random);
     let gaps = Int64Array::from_iter_values(gaps.into_iter().filter(|_| random.below(100) > 0));
     let thirds = Int64Array::from_iter_values((0..50_000).map(|row| row * 33_337 / 1_000 + random.below(2) as i64));
-    // One of three seconds, a gap in 100, a sensor in 900: 1.585 + 0.081 + 0.03 bits. One of two milliseconds: 1 bit.
+    // Three possible seconds, a gap in 100 rows and a new sensor in 900: 1.585 + 0.081 + 0.03 bits. Two possible
+    // milliseconds: 1 bit.
     for (times, bits_max) in [(gaps, 1.75), (thirds, 1.05)] {
         let page = encode_page(UID, &column, &times, Effort::Sealed).unwrap();
         let bits = page.bytes.len() as f64 * 8.0 / times.len() as f64;

@@ -1,4 +1,4 @@
-//! Arrays of every stored type, with every encoding, and what the tests do to pages.
+//! Arrays of every stored type that lead to every encoding, and helpers to compare and change pages.
 
 use arrow::array::{Array, ArrayData, ArrayRef, BinaryArray, BooleanArray, Float32Array, Float64Array, StringArray};
 use arrow::array::{Int64Array, cast::AsArray, make_array};
@@ -15,7 +15,7 @@ pub(crate) fn column(column_type: ColumnType, map: Option<MapWidth>) -> Column {
     Column { map, ..Column::new(ColumnId(3), "x", column_type) }
 }
 
-/// One column of each type, and of each map width.
+/// One column of each type and of each map width.
 pub(crate) fn columns() -> Vec<Column> {
     let mapped = MapWidth::ALL.map(|width| column(ColumnType::Text, Some(width)));
     ColumnType::ALL.map(|column_type| column(column_type, None)).into_iter().chain(mapped).collect()
@@ -37,12 +37,12 @@ impl Random {
     }
 }
 
-/// How many shapes [`array`] knows.
+/// The number of shapes that [`array`] knows.
 pub(crate) const SHAPES: usize = 10;
 
-/// An array of a column's stored type. `shape` is 0 constant, 1 regular, 2 walking, 3 random bits, 4 few distinct,
-/// 5 extremes, 6 walking with far values, 7 multiples (decimals in floats), 8 all NULL, 9 times of instruments; every
-/// odd `nulls` has NULLs.
+/// An array of a column's stored type. `shape` is 0 constant, 1 regular, 2 walking, 3 random bits, 4 few distinct, 5
+/// extremes, 6 walking with far values, 7 multiples (decimals in floats), 8 all NULL, 9 times of instruments. Every odd
+/// `nulls` has NULLs.
 pub(crate) fn array(column: &Column, rows: usize, shape: usize, nulls: usize, random: &mut Random) -> ArrayRef {
     let mut walk = 1_000_i64;
     let extremes = [0, u64::MAX, 1 << 63, (1 << 63) - 1, 0x7ff8_0000_0000_1234, 0xfff0_0000_0000_0000, 0x7fc0_1234];
@@ -106,20 +106,20 @@ pub(crate) fn array(column: &Column, rows: usize, shape: usize, nulls: usize, ra
     }
 }
 
-/// How [`rhythm`] goes.
+/// The parameters of [`rhythm`].
 #[derive(Debug, Clone)]
 pub(crate) struct Rhythm {
     pub(crate) first: i64,
     pub(crate) step: i64,
-    /// How much too early or late a time may be.
+    /// The most by which a time may be early or late.
     pub(crate) jitter: usize,
-    /// After how many times, at most, the next instrument comes.
+    /// The maximum number of times before the next instrument.
     pub(crate) run: usize,
-    /// One in so many times is odd: behind a gap, twice, late, or anything.
+    /// One in this many times is odd: after a gap, a duplicate, late, or arbitrary.
     pub(crate) oddity: usize,
 }
 
-/// Times of instruments that are read at a steady step, one instrument after another. They wrap.
+/// Times of instruments that are read at a steady step, one instrument after another. Overflow wraps.
 pub(crate) fn rhythm(rows: usize, rhythm: &Rhythm, random: &mut Random) -> Vec<i64> {
     let (mut left, mut beat) = (0, rhythm.first);
     let mut times: Vec<i64> = Vec::with_capacity(rows);
@@ -154,7 +154,7 @@ fn text(bits: u64, shape: usize) -> String {
     }
 }
 
-/// Mostly decimals; now and then what is none.
+/// Mostly numbers with one decimal place, sometimes NaN, -0.0 or pi.
 fn tenth(bits: u64, row: usize) -> f64 {
     match row % 97 {
         13 => f64::NAN,
@@ -178,7 +178,7 @@ fn number_array(data_type: &DataType, bits: &[u64], present: Option<&[bool]>) ->
     make_array(data)
 }
 
-/// Whether two arrays are the same bit for bit: type, NULLs, and each value's bytes.
+/// Returns whether two arrays are the same bit for bit: type, NULLs, and the bytes of each value.
 pub(crate) fn same_bits(a: &dyn Array, b: &dyn Array) -> bool {
     let values = |array: &dyn Array| -> Vec<Option<Vec<u8>>> {
         let row = |row: usize| {
@@ -199,14 +199,14 @@ pub(crate) fn same_bits(a: &dyn Array, b: &dyn Array) -> bool {
     a.data_type() == b.data_type() && a.len() == b.len() && values(a) == values(b)
 }
 
-/// Gives a page the checksum that its bytes should have, as `docs/format/page.md` says.
+/// Sets the checksum of a page to that of its bytes, as described in `docs/format/page.md`.
 pub(crate) fn reseal(page: &mut [u8], uid: ChunkUid, column: ColumnId) {
     let bound = [uid.0.as_slice(), &column.0.to_le_bytes(), &page[..12]].concat();
     let checksum = XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&bound), &page[20..]);
     page[12..20].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Integers that end in a NULL, in a slice that begins within a byte of the validity.
+/// Integers that end in a NULL, sliced so that the validity begins within a byte.
 pub(crate) fn sliced() -> ArrayRef {
     let whole: Int64Array = (0..100).map(|row| (row % 7 != 0).then_some(row * row)).collect();
     Arc::new(whole.slice(13, 72))

@@ -1,4 +1,4 @@
-//! The statistics of a page say what is in it.
+//! The statistics of a page describe its values.
 
 use crate::samples::{Random, SHAPES, UID, array, column, columns};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, StringArray, UInt8Array};

@@ -66,7 +66,7 @@ fn a_key_is_added_where_no_two_rows_have_it_and_holds_from_then_on() {
     }
 }
 
-/// A few numbers without a pattern.
+/// A generator of random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -76,7 +76,7 @@ impl Numbers {
     }
 }
 
-/// Whether two rows have the same values in these columns.
+/// Returns whether two rows have the same values in these columns.
 fn has_duplicates(rows: &[Row], names: &[&str], nulls_equal: bool) -> bool {
     let value = |row: &Row, name: &&str| match *name {
         "time" => Some(row.0.to_string()),
@@ -153,7 +153,7 @@ fn the_rows_of_the_batch_itself_count() {
         batch.append(&keyed, &batch_of(&[row(3, "a", "again", 3)])).unwrap();
         assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::DuplicateKey);
 
-        // A row that the batch has removed is not in the way.
+        // A row that the batch has removed is no conflict.
         let mut batch = engine.batch(None);
         batch.truncate(&table).unwrap();
         batch.append(&table, &batch_of(&[row(1, "a", "new", 2)])).unwrap();
@@ -164,7 +164,7 @@ fn the_rows_of_the_batch_itself_count() {
     }
 }
 
-/// What another engine does between the check and the commit, and whether the key can still be added.
+/// A change by another engine between the check and the commit, and whether the key can still be added.
 type Meanwhile = (&'static str, fn(&Engine, &Table), bool);
 
 const MEANWHILE: [Meanwhile; 7] = [
@@ -233,7 +233,7 @@ fn rows_that_come_between_check_and_commit_are_checked() {
     }
 }
 
-/// Whether somebody else acted: false if adding the key made fewer calls.
+/// Adds a key while another engine appends before the given call. Returns false if there were fewer calls.
 fn intervene(call: i64, repeats: bool) -> bool {
     let inner: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
     let quiet = |store: Arc<dyn Store>| {
@@ -251,7 +251,7 @@ fn intervene(call: i64, repeats: bool) -> bool {
     let noted_accepted = Arc::clone(&accepted);
     faults.intervene(call, move || {
         let time = if repeats { 1 } else { 3 };
-        // Under the definition that the other looked up before.
+        // Appends with the definition from before the key.
         let done = try_append(&acting, &stale, &[row(time, "a", "new", 3)]);
         noted_accepted.store(done.is_ok(), Ordering::SeqCst);
         noted.store(true, Ordering::SeqCst);
@@ -282,7 +282,7 @@ fn a_row_may_come_between_any_two_calls() {
 }
 
 #[test]
-fn what_was_begun_before_the_key_is_not_stored_unchecked() {
+fn batches_begun_before_the_key_are_not_stored_unchecked() {
     let (_folder, engines) = engines();
     for engine in engines {
         let other = support::engine(Arc::clone(engine.store()), atsdb_engine::SystemEnvironment);
@@ -373,7 +373,7 @@ fn rows_in_memory_and_those_saved_are_both_checked() {
         append(&other, &table, &[row(2, "b", "ok", 1), row(2, "b", "ok", 2)]);
         let keyed = add_key(&engine, &["sensor", "time"]).unwrap();
         assert_eq!(try_append(&engine, &keyed, &[row(1, "a", "x", 1)]).unwrap_err().kind(), ErrorKind::DuplicateKey);
-        // The rows of another process were not seen by this one.
+        // This process has not seen the rows of the other one.
         let error = other.snapshot().unwrap().resident(&keyed).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DuplicateKey);
         assert!(error.message().contains("altered by another process"), "{error}");

@@ -1,4 +1,4 @@
-//! Batches: all or nothing, once, from many threads.
+//! Batches: stored completely or not at all, exactly once, also from many threads.
 
 use crate::support::{append, batch_of, engines, read_all, readings, row, sorted};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
@@ -181,7 +181,7 @@ fn a_full_dictionary_is_an_error_that_names_column_and_width_and_stores_nothing(
 }
 
 #[test]
-fn what_does_not_fit_a_column_is_refused_with_its_place() {
+fn values_that_do_not_fit_a_column_are_refused_with_their_place() {
     let (_folder, engines) = engines();
     let engine = &engines[0];
     let table = engine.create_table(&readings()).unwrap();

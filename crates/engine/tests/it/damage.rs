@@ -1,4 +1,4 @@
-//! Damaged pages are reported with their place and stay local.
+//! Damaged pages are reported with their place, and other pages stay readable.
 
 use crate::support::{append, engine, read_all, readings, row, rows_of, sqlite};
 use atsdb_core::{ErrorKind, TimeRange};
@@ -42,7 +42,7 @@ fn a_damaged_page_is_named_and_the_others_stay_readable() {
     assert_eq!(engine.stats(None).unwrap()[0].fresh_chunks, 1, "the other slices are sealed all the same");
 }
 
-/// What one flipped bit may do: SQLite itself does not notice before its own check.
+/// A single flipped bit can cause this, and SQLite notices it only in its own integrity check.
 #[test]
 fn a_chunk_that_an_index_hides_is_missed_by_every_reader() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Nothing acts on a definition that has changed: whatever happens to a table between any two calls of the store, what
-//! was acknowledged is there as it was given, and nothing else is.
+//! No operation uses an outdated definition: if a table changes between any two calls of the store, acknowledged rows
+//! are stored as they were given, and no others.
 
 use crate::support::{append, batch_of, engines, readings, row};
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, StringArray};
@@ -14,16 +14,16 @@ use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// An engine without threads of its own: only the test's calls come to the store.
+/// An engine without threads of its own, so that all calls of the store are the test's.
 fn quiet(store: Arc<dyn Store>) -> Engine {
     let options = EngineOptions { maintenance: false, preload_bytes: 0, ..EngineOptions::default() };
     Engine::new(store, options).unwrap()
 }
 
-/// Time, status, count, and the column that may come.
-type Found = (i64, Option<String>, Option<i32>, Option<i32>);
+/// Time, status, count, and the column that may be added.
+type ReadRow = (i64, Option<String>, Option<i32>, Option<i32>);
 
-fn rows_of(engine: &Engine) -> Vec<Found> {
+fn rows_of(engine: &Engine) -> Vec<ReadRow> {
     let snapshot = engine.snapshot().unwrap();
     let table = snapshot.table("readings").unwrap();
     let extra = table.definition.columns.iter().position(|column| column.name == "extra");
@@ -52,7 +52,7 @@ fn widen(engine: &Engine) {
     let mut to = table.definition.clone();
     to.columns[2].map = Some(MapWidth::U16);
     redefine(engine, &table, to);
-    // More strings than the narrower map takes.
+    // More strings than the narrower map can hold.
     let rows: Vec<_> = (0..300).map(|n| row(1_000 + n, "w", &format!("wide{n}"), n as i32)).collect();
     append(engine, &engine.table("readings").unwrap(), &rows);
 }
@@ -118,13 +118,13 @@ impl Record for Pushed {
     }
 }
 
-/// Work on a table that was looked up before; gives the rows that it acknowledged.
-type Work = fn(&Engine, &Table) -> Result<Vec<Found>>;
-/// What somebody else does meanwhile.
-type Act = fn(&Engine);
+/// An operation on a table that was looked up before. Returns the rows that were acknowledged.
+type Operation = fn(&Engine, &Table) -> Result<Vec<ReadRow>>;
+/// A change by another engine during the operation.
+type Intervention = fn(&Engine);
 
-/// What is done with a table that was looked up before. What is acknowledged are rows of times from 50 on.
-const WORK: [(&str, Work); 6] = [
+/// The operations. The rows that they add have times from 50 on.
+const WORK: [(&str, Operation); 6] = [
     ("append", |engine, table| {
         let mut batch = engine.batch(None);
         batch.append(table, &batch_of(&[row(50, "x", "wide280", 1)]))?;
@@ -162,7 +162,7 @@ const WORK: [(&str, Work); 6] = [
     }),
 ];
 
-const ACTS: [(&str, Act); 4] =
+const ACTS: [(&str, Intervention); 4] =
     [("widen", widen), ("add a column", add_column), ("create a rollup", create_rollup), ("drop", drop_readings)];
 
 #[test]
@@ -180,13 +180,14 @@ fn a_definition_may_change_between_any_two_calls() {
     }
 }
 
-/// Whether somebody else acted: false if the work made fewer calls.
-fn intervene(place: &str, work: Work, act: Act, call: i64) -> bool {
+/// Makes the change before the given call of an operation, and checks the outcome. Returns false if there were fewer
+/// calls.
+fn intervene(place: &str, work: Operation, act: Intervention, call: i64) -> bool {
     let inner: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
     let other = quiet(Arc::clone(&inner));
     let faults = Faults::new(Fails::Before);
     let own = quiet(Arc::new(FaultyStore::new(inner, &faults)));
-    // Two tables, so that something is done with another one before.
+    // Two tables, so that the operation also works on another one first.
     let first = other.create_table(&TableDefinition { name: "another".into(), ..readings() }).unwrap();
     let table = other.create_table(&readings()).unwrap();
     for table in [&first, &table] {
@@ -219,7 +220,7 @@ fn intervene(place: &str, work: Work, act: Act, call: i64) -> bool {
             Vec::new()
         }
     };
-    // What others brought stays, unless all was taken away, which nobody had added to.
+    // The rows that the change itself adds must be kept.
     let of_others = match has_acted {
         true => others_rows(act),
         false => Vec::new(),
@@ -230,8 +231,8 @@ fn intervene(place: &str, work: Work, act: Act, call: i64) -> bool {
     let found = rows_of(&other);
     expected.extend(of_others.iter().cloned());
     expected.sort();
-    // A batch that takes all away either did so before the others came, or takes theirs, too, when it looked later.
-    let without: Vec<Found> = expected.iter().filter(|row| !of_others.contains(row)).cloned().collect();
+    // A truncation may come before or after the change: the rows of the change are all there, or all removed.
+    let without: Vec<ReadRow> = expected.iter().filter(|row| !of_others.contains(row)).cloned().collect();
     assert!(found == expected || (is_truncated && found == without), "{place}: {found:?}, not {expected:?}");
     let snapshot = other.snapshot().unwrap();
     if let Ok(rollup) = snapshot.table("hourly")
@@ -240,14 +241,14 @@ fn intervene(place: &str, work: Work, act: Act, call: i64) -> bool {
         let stale = snapshot.stale_times(rollup.definition.rollup.as_ref().unwrap()).unwrap();
         let is_stale = |time: i64| stale.iter().any(|(first, last)| *first <= time && time <= *last);
         assert!(is_stale(3), "{place}: the rollup does not know of the late row: {stale:?}");
-        // It was computed when the rows were still there.
+        // The rollup was computed before the truncation, so the times of the removed rows must be stale.
         assert!(!is_truncated || (is_stale(0) && is_stale(1)), "{place}: nor that rows were taken away: {stale:?}");
     }
     has_acted
 }
 
-/// What an act adds by itself.
-fn others_rows(act: Act) -> Vec<Found> {
+/// Returns the rows that a change adds by itself.
+fn others_rows(act: Intervention) -> Vec<ReadRow> {
     let engine = quiet(Arc::new(MemoryStore::new([8; 16])));
     engine.create_table(&readings()).unwrap();
     act(&engine);
@@ -305,7 +306,7 @@ fn a_string_written_through_an_older_definition_is_that_string() {
 }
 
 #[test]
-fn an_older_definition_is_no_way_to_read() {
+fn an_older_definition_cannot_be_used_to_read() {
     let (_folder, engines) = engines();
     for engine in engines {
         let stale = engine.create_table(&readings()).unwrap();
@@ -316,7 +317,7 @@ fn an_older_definition_is_no_way_to_read() {
 }
 
 #[test]
-fn a_transaction_does_not_redefine_what_somebody_else_redefined() {
+fn a_transaction_does_not_redefine_a_table_that_was_redefined_meanwhile() {
     let (_folder, engines) = engines();
     for engine in engines {
         let stale = engine.create_table(&readings()).unwrap();
@@ -412,11 +413,11 @@ fn a_transaction_reads_what_it_began_with_also_when_another_process_has_dropped_
     for batch in [&mut reads, &mut appends] {
         batch.snapshot().unwrap();
     }
-    // Something of its own, so that it does not read the store alone.
+    // Appending to another table makes the transaction read more than the store alone.
     reads.append(&another, &batch_of(&[row(1, "a", "ok", 1)])).unwrap();
     appends.append(&table, &batch_of(&[row(2, "b", "ok", 1)])).unwrap();
     other.drop_table(&table).unwrap();
-    // Strings that came into a dictionary later are gone with it: that is no damage.
+    // Strings that were added to a dictionary later were dropped with the table: that is not damage.
     assert_eq!(read(&mut appends).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(appends.commit().unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(read(&mut reads).unwrap(), 1);

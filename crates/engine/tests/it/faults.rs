@@ -1,5 +1,5 @@
-//! After a call of the store that failed: what was acknowledged is there once, nothing else is there in half, and
-//! further work goes on.
+//! After a failed call of the store: acknowledged rows exist once, no other change is there in part, and further work
+//! succeeds.
 
 use crate::support::{Row, append, batch_of, engine, read_all, readings, row};
 use arrow::array::{ArrayRef, AsArray, BinaryArray, Int64Array, RecordBatch, TimestampSecondArray};
@@ -14,15 +14,16 @@ use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The engine, and what makes its store fail.
+/// Returns an engine and the handle that makes calls of its store fail.
 fn faulty(fails: Fails) -> (Engine, Arc<Faults>) {
     let faults = Faults::new(fails);
     let store = FaultyStore::new(Arc::new(MemoryStore::new([7; 16])), &faults);
     (engine(Arc::new(store) as Arc<dyn Store>, SystemEnvironment), faults)
 }
 
-/// Runs a scenario once for each call that it makes, which fails, and once with none that does. A thread in the
-/// background may make its call while the scenario pauses, uncounted: so a few runs in which none failed end nothing.
+/// Runs a scenario once for each of its calls, with that call failing, and ends after a run without a failure. A
+/// background thread may make its call while the scenario pauses, which is not counted: runs without a failure end
+/// nothing among the first ones.
 fn with_each_call_failing(scenario: impl Fn(&Engine, &Faults, &str)) {
     for fails in [Fails::Before, Fails::After] {
         let mut failed = 0;
@@ -68,7 +69,7 @@ fn push(appender: &mut Appender, row: &Row) -> Result<()> {
     appender.push(row.0, &Reading(row.1.clone().unwrap(), status, row.3.unwrap()))
 }
 
-/// Asserts that all rows of these groups are there once, and of one more all or none.
+/// Asserts that all rows of these groups exist once, and that the rows of the doubtful group exist all or not at all.
 fn assert_whole(engine: &Engine, table: &Table, done: &[Vec<Row>], doubtful: Option<&Vec<Row>>, label: &str) {
     let mut found: BTreeMap<Row, usize> = BTreeMap::new();
     for row in read_all(engine, table).unwrap() {
@@ -103,7 +104,7 @@ fn an_appender_loses_nothing_and_keeps_no_half_whichever_call_fails() {
                 })
                 .collect();
             let id = BatchId::new(format!("flush {flush}")).unwrap();
-            // What failed is sent again: by the batch's id it counts once, wherever it failed.
+            // A failed flush is sent again. Thanks to the batch's id it counts once, whichever call failed.
             for attempt in 0.. {
                 assert!(attempt < 3, "{label}: further work does not go on");
                 let added = rows[..2]
@@ -125,7 +126,7 @@ fn an_appender_loses_nothing_and_keeps_no_half_whichever_call_fails() {
     });
 }
 
-/// time (s), n, blob.
+/// Columns: time (s), n, blob.
 fn blobs() -> TableDefinition {
     TableDefinition::new("blobs")
         .with_column("time", ColumnType::Timestamp(TimeUnit::Second), None)
@@ -135,7 +136,7 @@ fn blobs() -> TableDefinition {
         .unwrap()
 }
 
-/// Rows of this many bytes that no encoding makes smaller.
+/// Rows with blobs of this size, which do not compress.
 fn blob_rows(first: i64, count: i64, byte_count: usize) -> RecordBatch {
     let blobs: Vec<Vec<u8>> = (first..first + count).map(|n| noise(n as u64, byte_count)).collect();
     let times = TimestampSecondArray::from_iter_values(first..first + count).with_timezone("UTC");
@@ -168,7 +169,7 @@ fn numbers(engine: &Engine, table: &Table) -> Vec<i64> {
     numbers
 }
 
-/// Its rows are more than a batch keeps in memory, so that chunks are written ahead.
+/// The batch has more rows than it keeps in memory, so chunks are written ahead.
 #[test]
 fn a_large_batch_is_stored_whole_or_not_at_all_whichever_call_fails() {
     with_each_call_failing(|engine, faults, label| {
@@ -181,7 +182,7 @@ fn a_large_batch_is_stored_whole_or_not_at_all_whichever_call_fails() {
             let mut batch = engine.batch(Some(BatchId::new("large").unwrap()));
             let mut added = Vec::new();
             for part in 0..5 {
-                // Whoever takes no notice of an error must not store half of it either.
+                // A caller that ignores an error must not store half of the rows either.
                 if batch.append(&table, &blob_rows(part * 13, 13, 1 << 20)).is_ok() {
                     added.extend(part * 13..part * 13 + 13);
                 }
@@ -201,7 +202,7 @@ fn a_large_batch_is_stored_whole_or_not_at_all_whichever_call_fails() {
     });
 }
 
-/// n is a key.
+/// A table with the key n.
 fn keyed() -> TableDefinition {
     let mut definition = TableDefinition::new("keyed").with_column("n", ColumnType::Int64, None).with_column(
         "word",
@@ -236,7 +237,7 @@ fn keyed_found(engine: &Engine, table: &Table) -> Vec<(i64, String)> {
     found
 }
 
-/// Keys, savepoints, a table that is made and one that is emptied, in one batch.
+/// One batch with keys, savepoints, a created table and a truncated one.
 #[test]
 fn a_batch_of_many_changes_is_done_whole_or_not_at_all_whichever_call_fails() {
     with_each_call_failing(|engine, faults, label| {
@@ -288,7 +289,7 @@ fn a_batch_of_many_changes_is_done_whole_or_not_at_all_whichever_call_fails() {
 #[test]
 fn a_row_that_is_refused_leaves_nothing_in_any_column() {
     let (engine, _) = faulty(Fails::Before);
-    // A date as time: what is beyond 32 bits is refused.
+    // With a date as time, a value beyond 32 bits is refused.
     let definition = TableDefinition::new("t")
         .with_column("time", ColumnType::Date, None)
         .with_column("sensor", ColumnType::Text, Some(MapWidth::U8))
@@ -300,7 +301,7 @@ fn a_row_that_is_refused_leaves_nothing_in_any_column() {
     let mut appender = engine.appender(&table);
     for n in 0..256 {
         push(&mut appender, &row(n, &format!("s{n}"), "ok", 1)).unwrap();
-        // The dictionary of sensors has no room for these.
+        // The dictionary of sensors has no room for this string.
         let refused = push(&mut appender, &row(i64::MAX, &format!("refused {n}"), "ok", 1));
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidValue);
     }
@@ -312,10 +313,10 @@ fn a_row_that_is_refused_leaves_nothing_in_any_column() {
     assert_eq!((counts(1), counts(2)), (256, 1));
 }
 
-/// Writes too few values, too many, or leaves by a panic.
-struct Odd(u8);
+/// Writes too few values or too many, or panics.
+struct BadRecord(u8);
 
-impl Record for Odd {
+impl Record for BadRecord {
     fn columns() -> Vec<ColumnSpec> {
         Vec::new()
     }
@@ -341,7 +342,7 @@ fn a_record_that_writes_another_row_than_the_tables_is_refused_by_itself() {
     let mut appender = engine.appender(&table);
     let rows: Vec<Row> = (0..6).map(|n| row(n, &format!("s{n}"), "ok", n as i32)).collect();
     for (n, row) in rows.iter().enumerate() {
-        let odd = Odd((n % 3) as u8);
+        let odd = BadRecord((n % 3) as u8);
         let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| appender.push(99, &odd)));
         assert_eq!(tried.is_err(), n % 3 == 2, "record {n}");
         assert!(!tried.is_ok_and(|pushed| pushed.is_ok()), "record {n}");
@@ -366,8 +367,8 @@ fn an_appender_whose_dictionary_was_full_once_goes_on_with_strings_that_are_ther
     assert_eq!(append(1_000, "one too many").unwrap_err().kind(), ErrorKind::Limit);
     append(1_001, "s1").unwrap();
     let mut appender = engine.appender(&table);
-    struct Of(&'static str);
-    impl Record for Of {
+    struct WithStatus(&'static str);
+    impl Record for WithStatus {
         fn columns() -> Vec<ColumnSpec> {
             Vec::new()
         }
@@ -382,16 +383,16 @@ fn an_appender_whose_dictionary_was_full_once_goes_on_with_strings_that_are_ther
             unreachable!("the tests read columns")
         }
     }
-    appender.push(2_000, &Of("one too many")).unwrap();
+    appender.push(2_000, &WithStatus("one too many")).unwrap();
     assert_eq!(appender.flush().unwrap_err().kind(), ErrorKind::Limit);
-    appender.push(2_001, &Of("s2")).unwrap();
+    appender.push(2_001, &WithStatus("s2")).unwrap();
     appender.flush().unwrap();
     assert_eq!(read_all(&engine, &table).unwrap().len(), 258);
 }
 
-/// What was taken before a failure in the middle is not stored with what comes after it.
+/// Rows that were accepted before a failed append are not stored with later rows.
 #[test]
-fn after_rows_were_lost_an_appender_takes_none_until_a_flush_has_said_so() {
+fn after_rows_were_lost_an_appender_refuses_rows_until_a_flush_reports_it() {
     let (engine, faults) = faulty(Fails::Before);
     let table = engine.create_table(&readings()).unwrap();
     let mut appender = engine.appender(&table);
@@ -406,7 +407,7 @@ fn after_rows_were_lost_an_appender_takes_none_until_a_flush_has_said_so() {
 }
 
 #[test]
-fn verify_calls_nothing_damaged_that_could_not_be_looked_at_whichever_call_fails() {
+fn verify_reports_no_damage_where_reading_failed_whichever_call_fails() {
     with_each_call_failing(|engine, faults, label| {
         {
             let _pause = faults.pause();
@@ -415,7 +416,7 @@ fn verify_calls_nothing_damaged_that_could_not_be_looked_at_whichever_call_fails
             definition.indexes_given += 1;
             definition.indexes.push(Index { id, name: "by_sensor".into(), columns });
             let table = engine.create_table(&definition).unwrap();
-            // The second chunk is older than a column.
+            // The second chunk was written before a column was added.
             append(engine, &table, &[row(1, "a", "ok", 1), row(2, "b", "bad", 2)]);
             let mut batch = engine.batch(None);
             let wider = definition.clone().with_column("more", ColumnType::Int32, None);

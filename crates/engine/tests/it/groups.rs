@@ -1,4 +1,4 @@
-//! Groups, beside a model that looks at one row at a time.
+//! Groups, compared with a model that works row by row.
 
 use crate::support::{append, engines, readings, row};
 use arrow::array::{
@@ -65,7 +65,7 @@ fn measures() -> Vec<Measure> {
     measures
 }
 
-/// What a model says of each measure: a number as text, `-` where there is none.
+/// Returns what a model computes for each measure: a number as text, or `-` if there is none.
 fn expected(rows: &[Row]) -> BTreeMap<Key, Vec<String>> {
     let mut groups: BTreeMap<Key, Vec<&Row>> = BTreeMap::new();
     for row in rows {
@@ -98,7 +98,8 @@ fn show(number: f64) -> String {
     }
 }
 
-/// The sum of nothing but -0.0 is zero, whatever its sign, and which NaN a sum is depends on the processor.
+/// A sum of nothing but -0.0 is shown as zero of either sign, and every NaN alike, because its bits depend on the
+/// processor.
 fn show_sum(sum: f64) -> String {
     if sum.is_nan() { "NaN".to_owned() } else { show(sum + 0.0) }
 }
@@ -120,7 +121,7 @@ fn found(groups: &Groups) -> BTreeMap<Key, Vec<String>> {
     all.clone().map(|group| (key(group), texts(group))).collect()
 }
 
-/// Rows in runs, as sealed chunks have them, and without.
+/// Rows with and without runs of equal keys, as in sealed and fresh chunks.
 fn rows() -> impl Strategy<Value = Vec<Row>> {
     let sensor = prop_oneof![0_u32..4, Just(u32::MAX), any::<u32>().prop_map(|sensor| sensor | 1 << 21)];
     let value =
@@ -132,7 +133,7 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
         .prop_map(|runs| runs.into_iter().flat_map(|(row, length)| std::iter::repeat_n(row, length)).collect())
 }
 
-/// Between which values the keys of some rows lie.
+/// Returns the bounds of the keys in these rows.
 fn bounds_of(rows: &[Row], column: usize) -> KeyBounds {
     let key = |row: &Row| match column {
         0 => Some(i64::from(row.0)),
@@ -152,11 +153,11 @@ proptest! {
     fn groups_are_those_of_a_model(parts in vec(rows(), 1..5), has_bounds: bool) {
         let all: Vec<Row> = parts.concat();
         let bounds = |column| has_bounds.then(|| bounds_of(&all, column));
-        let none = Groups::new(&schema(), &keys(), &measures(), bounds).unwrap();
-        let mut merged = none.clone();
+        let without_rows = Groups::new(&schema(), &keys(), &measures(), bounds).unwrap();
+        let mut merged = without_rows.clone();
         for part in &parts {
-            // A slice of an array does not begin where its buffers do.
-            let mut groups = none.clone();
+            // The values of a sliced array do not begin where its buffers do.
+            let mut groups = without_rows.clone();
             let whole = batch(part);
             for start in (0..part.len()).step_by(100) {
                 groups.add(&whole.slice(start, 100.min(part.len() - start))).unwrap();
@@ -167,8 +168,8 @@ proptest! {
     }
 }
 
-/// Rows whose neighbours are of other groups are looked up one by one: with few groups by position, else by hash, with
-/// keys of more than 64 bits, too.
+/// If neighbouring rows belong to different groups, each row is looked up by itself: by position if there are few
+/// groups, by hash otherwise, also with keys of more than 64 bits.
 #[test]
 fn rows_in_no_order_are_grouped_as_those_of_a_model() {
     for sensor_count in [3, 1 << 15, 1 << 31] {
@@ -222,7 +223,7 @@ fn without_keys_all_rows_are_one_group_even_if_there_are_none() {
 }
 
 #[test]
-fn what_is_not_grouped_by_integers_is_not_taken() {
+fn keys_that_are_not_integers_are_refused() {
     let value = GroupKey::Values { column: 5 };
     assert!(Groups::new(&schema(), &[value], &[], |_| None).is_none());
     let nullable = GroupKey::Bucket { column: 3, bucket_of: Arc::new(hour_of) };
@@ -248,7 +249,7 @@ fn a_chunk_of_one_group_is_not_read_and_counts_the_same() {
         let table = engine.create_table(&readings()).unwrap();
         let day = |day: i64| (0..500).map(move |number| row(day * DAY + number * 60, "a", "ok", number as i32 * 7));
         let mut rows: Vec<_> = (0..4).flat_map(day).collect();
-        // One day has a second sensor and NULLs, and is read where sensors are grouped.
+        // One day has a second sensor and NULLs, so it is read when the query groups by sensor.
         for (number, row) in rows[500..900].iter_mut().enumerate() {
             row.1 = Some("b".into());
             row.3 = (number % 3 > 0).then_some(-5);

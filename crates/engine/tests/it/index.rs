@@ -1,4 +1,4 @@
-//! Filters of indexes pass over chunks and never lose a row; they are built later, told when damaged, and dropped.
+//! Filters of indexes skip chunks and never lose a row. They are also built later, reported when damaged, and dropped.
 
 use crate::support::{Row, append, engine, engines, read_all, readings, row, rows_of, sorted, sqlite};
 use atsdb_core::{Change, ColumnId, ErrorKind, Index, Redefinition, Table, TableDefinition, TimeRange, Value};
@@ -26,7 +26,7 @@ fn redefine(engine: &Engine, table: &mut Table, to: TableDefinition) {
     engine.store().commit(&[change], 0).unwrap().remove(0).unwrap();
 }
 
-/// Ten days; each count is there once, and all of them span each day's chunk, so that bounds rule nothing out.
+/// Ten days. Each count occurs once, and every day's chunk spans nearly all counts, so bounds prune nothing.
 fn spread_rows() -> Vec<Row> {
     (0..20_000_i64)
         .map(|number| row(number % 10 * DAY + number, &format!("s{}", number % 70), "ok", number as i32))
@@ -60,7 +60,7 @@ fn an_index_rules_out_chunks_that_bounds_leave_fresh_and_sealed() {
             assert_eq!((one.chunks().len(), one.chunk_count_total().unwrap()), (1, 10));
             assert_eq!(one.index_pruned(), [("by_count".to_owned(), 9)]);
             assert!(rows_of(one.batches()).unwrap().contains(&row(7 * DAY + 7_777, "s7", "ok", 7_777)));
-            // 7,777 is of s7; the pair with s8 is nowhere, though both are.
+            // 7,777 occurs with s7 only. No row has it with s8, although both values exist.
             let sensor = |name: &str| Predicate::new(SENSOR, Comparison::Equal, Value::Text(name.into()));
             assert_eq!(scan(vec![equal(COUNT, 7_777), sensor("s7")]).chunks().len(), 1);
             assert!(scan(vec![sensor("s8"), equal(COUNT, 7_777)]).chunks().is_empty());
@@ -101,7 +101,7 @@ fn a_single_time_is_asked_for_too() {
 }
 
 #[test]
-fn an_index_is_built_over_what_is_there_and_gone_with_its_definition() {
+fn an_index_is_built_over_existing_rows_and_dropped_with_its_definition() {
     let (_folder, engines) = engines();
     for engine in engines {
         let mut table = engine.create_table(&readings()).unwrap();
@@ -159,7 +159,7 @@ fn chunks_that_are_sealed_and_added_while_an_index_is_built_have_it_in_the_end()
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for part in rows[10_000..].chunks(2_000) {
-                    // As a batch that began before the definition changed.
+                    // Appends with the old definition, as a batch does that began before the change.
                     append(&engine, &old, part);
                     engine.recompress(None).unwrap();
                 }
@@ -216,7 +216,7 @@ fn a_damaged_filter_is_an_error_and_never_a_wrong_answer() {
 }
 
 #[test]
-fn a_damaged_chunk_is_told_and_the_others_are_built() {
+fn a_damaged_chunk_is_reported_and_the_others_are_built() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");
     let build = engine(sqlite(&path), SystemEnvironment);
@@ -241,7 +241,7 @@ fn a_damaged_chunk_is_told_and_the_others_are_built() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, rng_seed: RngSeed::Fixed(atsdb_testkit::seed()), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// With the filters, and without.
+    /// Compares a scan with filters with a scan without.
     #[test]
     fn a_scan_with_filters_gives_what_a_scan_without_gives(
         rows in vec((0..6_i64, 0..9_u32, 0..5_u32, -14..14_i32), 1..400),

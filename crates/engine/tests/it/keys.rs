@@ -1,4 +1,4 @@
-//! Keys: no two rows are the same in them, whoever appends what in which order.
+//! Keys: no two rows have the same key, in any order of appends by any number of writers.
 
 use crate::support::{self, Row, batch_of, engines, read_all, row, sorted};
 use arrow::array::{ArrayRef, AsArray, Float64Array, RecordBatch};
@@ -100,7 +100,7 @@ fn a_batch_sees_its_own_rows_after_they_became_chunks() {
         batch.snapshot().unwrap();
         batch.append(&table, &batch_of(&[row(5, "a", "ok", 2)])).unwrap();
         assert_eq!(batch.settle_keys().unwrap_err().kind(), ErrorKind::DuplicateKey);
-        // What was refused is forgotten, the rest goes on.
+        // Refused rows are forgotten, and the batch can be used further.
         batch.append_with(&table, &batch_of(&[row(5, "a", "new", 3)]), ConflictPolicy::Replace).unwrap();
         batch.append_with(&table, &batch_of(&[row(6, "a", "new", 3)]), ConflictPolicy::Keep).unwrap();
         batch.append(&table, &batch_of(&[row(7, "a", "ok", 4)])).unwrap();
@@ -195,7 +195,7 @@ fn an_index_of_keys_knows_those_of_chunks_to_their_bounds_and_its_own() {
 }
 
 #[test]
-fn who_has_the_keys_of_new_rows_is_found_in_every_chunk() {
+fn rows_that_have_the_keys_of_new_rows_are_found_in_every_chunk() {
     let (_folder, engines) = engines();
     for engine in engines {
         let table = engine.create_table(&keyed(&[&["sensor", "time"]])).unwrap();
@@ -216,11 +216,11 @@ fn who_has_the_keys_of_new_rows_is_found_in_every_chunk() {
 }
 
 #[test]
-fn of_many_that_insert_the_same_keys_exactly_one_wins_each() {
+fn of_many_inserts_of_the_same_keys_exactly_one_wins_each() {
     const KEYS: i64 = 40;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");
-    // Two engines, as two processes would have, and two threads on each.
+    // Two engines, as in two processes, with two threads each.
     let engines: Vec<Engine> = (0..2).map(|_| support::engine(support::sqlite(&path), SystemEnvironment)).collect();
     let table = engines[0].create_table(&keyed(&[&["sensor", "time"]])).unwrap();
     let start = Barrier::new(5);
@@ -314,7 +314,7 @@ fn rows_of_a_table_with_several_keys_do_not_merge() {
     }
 }
 
-/// What a table of rows does with rows that come one after the other.
+/// A model of a table, to which rows are appended one by one.
 struct Model {
     keys: Vec<Vec<usize>>,
     nulls_equal: bool,
@@ -370,12 +370,12 @@ impl Model {
     }
 }
 
-/// The policies of a table with several keys.
+/// The policies that are allowed with several keys.
 const NOT_MERGE: [ConflictPolicy; 3] = [ConflictPolicy::Error, ConflictPolicy::Replace, ConflictPolicy::Keep];
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// Batches of rows in one commit, each with what is done after it: nothing, settle, look.
+    /// Batches of rows in one commit, each with the step after it: none, settle the keys, or take a snapshot.
     Append(ConflictPolicy, Vec<(Vec<Row>, u8)>),
     Seal,
 }
@@ -456,7 +456,7 @@ fn check_table(keys: &[&[&str]], definition: &TableDefinition, steps: &[Step]) {
     }
 }
 
-/// The rows of a table in memory.
+/// Returns the rows of a table in memory, sorted.
 fn in_memory(engine: &Engine, table: &Table) -> Vec<Row> {
     let state = engine.snapshot().unwrap().resident(table).unwrap();
     let mut rows: Vec<Row> = Vec::new();

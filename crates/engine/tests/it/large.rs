@@ -1,4 +1,4 @@
-//! Large sizes: each works, or is refused on entry. Those that take gigabytes or minutes run where `ATSDB_TEST_LARGE`
+//! Large sizes: each works or is refused on entry. Tests that take gigabytes or minutes run only if `ATSDB_TEST_LARGE`
 //! is set.
 
 use crate::support::{append, engine, read_all, readings, row};
@@ -34,14 +34,14 @@ fn put(engine: &Engine, table: &Table, columns: Vec<(&str, ArrayRef)>) -> Result
     batch.commit().map(drop)
 }
 
-/// A value that compresses well, and says which it is.
+/// A value that compresses well and contains its number.
 fn value(number: u64, byte_count: usize) -> Vec<u8> {
     let mut value = vec![7_u8; byte_count];
     value[..8].copy_from_slice(&number.to_le_bytes());
     value
 }
 
-/// The numbers of all values, and whether each is as [`value`] made it.
+/// Returns the numbers of all values, after checking that each value is as [`value`] made it.
 fn numbers(engine: &Engine, table: &Table, byte_count: usize) -> Vec<u64> {
     let mut numbers = Vec::new();
     for rows in engine.snapshot().unwrap().scan(table, &ScanRequest::all(table)).unwrap().batches() {
@@ -95,7 +95,7 @@ fn a_dictionary_takes_no_more_than_readers_can_hold() {
             }
         }
     }
-    // Strings that are there go on.
+    // Strings that the dictionary has are still accepted.
     add(b'a').unwrap();
     let scan = engine.snapshot().unwrap().scan(&table, &ScanRequest::all(&table)).unwrap();
     assert_eq!(scan.row_count_max(), room as u64 + 1);
@@ -208,7 +208,7 @@ fn a_rewritten_column_of_more_than_a_chunk_takes_is_refused() {
     let rows = 30_000;
     put(&engine, &table, vec![("s", Arc::new(StringArray::from(vec!["x"; rows])))]).unwrap();
     let scan = engine.snapshot().unwrap().scan(&table, &ScanRequest::all(&table)).unwrap();
-    // Half of the rows, then all of them, get 24 KiB each.
+    // First half of the rows, then all of them, get 24 KiB each.
     let long = "y".repeat(24 << 10);
     for (count, byte_count) in [(rows / 2, rows / 2 * (24 << 10) + rows / 2), (rows, rows * (24 << 10))] {
         let numbers = UInt32Array::from_iter_values(0..count as u32);
@@ -222,7 +222,7 @@ fn a_rewritten_column_of_more_than_a_chunk_takes_is_refused() {
         assert!(error.to_string().contains(&format!("{byte_count} bytes of text")), "{error}");
         assert!(error.hint().unwrap().contains("insert them again"), "{error}");
     }
-    // What fits is done.
+    // A change that fits succeeds.
     let numbers = UInt32Array::from_iter_values(0..100);
     let values: ArrayRef = Arc::new(StringArray::from(vec![long.as_str(); 100]));
     assert_eq!(scan.replaced(0, 0, &numbers, &values).unwrap().len(), rows);

@@ -1,4 +1,4 @@
-//! Columns that came later than the rows, and columns that became wider.
+//! Columns that were added after the rows, and columns that were widened.
 
 use crate::support::{append, engines, readings, row};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
@@ -51,7 +51,7 @@ fn older_rows_have_what_the_column_says_fresh_and_merged() {
         let old = engine.create_table(&readings()).unwrap();
         let rows: Vec<_> = (0..500).map(|number| row(number, &format!("s{number}"), "ok", number as i32)).collect();
         append(&engine, &old, &rows);
-        // s1 has index 1 in the dictionary of the column that is added: whoever adds it enters its text.
+        // s1 has index 1 in the dictionary of the added column. Whoever adds the column enters its text.
         let mut definition = add(old.definition.clone(), ColumnType::Int16, None, Some(Value::Int(-8)));
         definition = add(definition, ColumnType::Float32, None, Some(Value::Float(0.1)));
         definition = add(definition, ColumnType::Text, None, Some(Value::Text("x".repeat(50))));
@@ -120,7 +120,7 @@ fn a_wider_column_reads_what_was_written_narrow() {
         let table = redefine(&engine, &old, definition);
         let wide = row(7, "wide", "new", 0);
         append(&engine, &table, &[wide]);
-        // As a batch that began before the definition changed.
+        // Appends with the old definition, as a batch does that began before the change.
         append(&engine, &old, &rows[..2]);
         for sealed in [false, true] {
             if sealed {

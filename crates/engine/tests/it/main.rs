@@ -1,4 +1,4 @@
-//! Promises of the engine, on the stores it is used with.
+//! The engine's promises, on each store that it is used with.
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 

@@ -1,4 +1,4 @@
-//! What happens by itself: sealing, retention, space given back.
+//! Background maintenance: sealing, retention and reclaiming space.
 
 use crate::support::{FixedClock, append, engine, read_all, readings, row, sqlite};
 use atsdb_core::Retention;
@@ -29,7 +29,7 @@ fn a_program_that_only_appends_gets_its_old_slices_sealed() {
     assert_eq!(read_all(&engine, &table).unwrap().len(), 501, "late rows into a sealed slice just work");
 }
 
-/// Whether everything is sealed before some seconds have passed.
+/// Returns whether everything is sealed before this many seconds have passed.
 fn is_sealed_within(engine: &Engine, seconds: u64) -> bool {
     let deadline = Instant::now() + Duration::from_secs(seconds);
     while Instant::now() < deadline {
@@ -42,7 +42,7 @@ fn is_sealed_within(engine: &Engine, seconds: u64) -> bool {
 }
 
 #[test]
-fn what_an_open_transaction_may_replace_is_not_sealed_by_itself() {
+fn chunks_that_an_open_transaction_may_replace_are_not_sealed_in_the_background() {
     let folder = tempfile::tempdir().unwrap();
     let options = EngineOptions { maintenance: true, ..Default::default() };
     let engine = Engine::new(sqlite(&folder.path().join("t.db")), options).unwrap();
@@ -108,7 +108,7 @@ fn slices_that_have_expired_are_dropped_whole_and_the_file_shrinks() {
 }
 
 #[test]
-fn many_small_chunks_are_merged_and_their_space_given_back() {
+fn many_small_chunks_are_merged_and_their_space_reclaimed() {
     let folder = tempfile::tempdir().unwrap();
     let engine = engine(sqlite(&folder.path().join("t.db")), SystemEnvironment);
     let table = engine.create_table(&readings()).unwrap();
@@ -140,7 +140,7 @@ fn one_late_row_does_not_rewrite_a_large_slice() {
 }
 
 #[test]
-fn a_dropped_table_and_a_given_up_batch_leave_the_file_as_small_as_before() {
+fn a_dropped_table_and_an_abandoned_batch_leave_the_file_as_small_as_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");
     let engine = engine(sqlite(&path), SystemEnvironment);

@@ -1,4 +1,4 @@
-//! A table's slices become wider or narrower: every row stays, and lies in a slice of the new width.
+//! A table's slices become wider or narrower: every row is kept and lies in a slice of the new width.
 
 use crate::support::{append, engines, read_all, readings, row, sorted};
 use atsdb_core::{Change, Redefinition, SliceWidth, Table};
@@ -25,7 +25,7 @@ fn old_chunks_follow_the_width_when_they_are_sealed() {
         let widths = [SliceWidth::Month, SliceWidth::Week, SliceWidth::Year, SliceWidth::Hour, SliceWidth::Day];
         for (number, width) in widths.into_iter().enumerate() {
             table = with_slice(&engine, &table, width);
-            // Rows of a slice that begins with an old one of another width.
+            // Appends rows to a slice that begins like an old one of another width.
             let more = [row(number as i64, "new", "ok", 1), row(5 * DAY + number as i64, "new", "late", 2)];
             append(&engine, &table, &more);
             rows.extend(more);

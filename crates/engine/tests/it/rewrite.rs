@@ -1,4 +1,4 @@
-//! A chunk's successor has what was asked for and nothing else changed.
+//! A rewritten chunk has the requested changes and no others.
 
 use crate::support::{Row, append, engines, read_all, readings, row, rows_of, sorted};
 use arrow::array::{Array, AsArray, BooleanArray, Int32Array, RecordBatch};
@@ -80,7 +80,7 @@ fn a_column_is_set_and_the_others_are_taken_over() {
 }
 
 #[test]
-fn rows_that_go_are_gone_and_times_and_filters_follow() {
+fn deleted_rows_are_removed_and_times_and_filters_follow() {
     let (_folder, engines) = engines();
     for engine in engines {
         for sealed in [false, true] {
@@ -176,7 +176,7 @@ fn a_column_that_the_chunk_is_older_than_stays_missing_until_it_is_set() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn impossible_rewrites_are_refused() {
     let (_folder, engines) = engines();
     for engine in engines {
         let table = engine.create_table(&readings()).unwrap();

@@ -100,7 +100,7 @@ fn to_batch(rows: &[Everything]) -> RecordBatch {
         .unwrap()
 }
 
-/// Every row as text in which each bit shows, sorted.
+/// Returns every row as text that shows each bit, sorted.
 fn fingerprint(batches: &[RecordBatch]) -> Vec<String> {
     let mut rows = Vec::new();
     for batch in batches {

@@ -1,4 +1,5 @@
-//! Marks in a batch: what came after one goes, what came before it stays, wherever it lies.
+//! Savepoints in a batch: rolling back to one removes all later changes and no earlier ones, whether rows are in memory
+//! or staged.
 
 use crate::support::engines;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
@@ -10,7 +11,7 @@ fn definition() -> TableDefinition {
     TableDefinition::new("t").with_column("n", ColumnType::Int64, None).with_column("s", ColumnType::Text, None)
 }
 
-/// Rows of a kilobyte each that does not become smaller.
+/// Rows of a kilobyte each, which do not compress.
 fn rows(numbers: std::ops::Range<i64>) -> RecordBatch {
     let mut state = numbers.start as u64 | 1;
     let mut text = || {
@@ -30,8 +31,8 @@ fn count(snapshot: &ReadSnapshot) -> u64 {
     snapshot.scan(table, &ScanRequest::all(table)).unwrap().batches().map(|rows| rows.unwrap().num_rows() as u64).sum()
 }
 
-/// A store with one row, and a batch that has added so many that most are written ahead.
-fn begun(engine: &Engine) -> Batch {
+/// Creates a table with one row, and returns a batch with so many rows that most are written ahead.
+fn batch_with_savepoint(engine: &Engine) -> Batch {
     let table = engine.create_table(&definition()).unwrap();
     let mut first = engine.batch(None);
     first.append(&table, &rows(0..1)).unwrap();
@@ -43,10 +44,10 @@ fn begun(engine: &Engine) -> Batch {
 }
 
 #[test]
-fn what_came_after_a_mark_is_taken_back_wherever_it_lies() {
+fn changes_after_a_savepoint_are_rolled_back_wherever_they_are() {
     let (_folder, engines) = engines();
     for engine in engines {
-        let mut batch = begun(&engine);
+        let mut batch = batch_with_savepoint(&engine);
         let table = engine.table("t").unwrap();
         assert_eq!(batch.truncate(&table).unwrap(), 40_001);
         batch.append(&table, &rows(50_000..80_000)).unwrap();
@@ -70,11 +71,11 @@ fn what_came_after_a_mark_is_taken_back_wherever_it_lies() {
 }
 
 #[test]
-fn what_is_hidden_below_a_mark_goes_with_the_commit() {
+fn rows_hidden_before_a_savepoint_are_removed_by_the_commit() {
     let (_folder, engines) = engines();
     for engine in engines {
         for is_released in [true, false] {
-            let mut batch = begun(&engine);
+            let mut batch = batch_with_savepoint(&engine);
             let table = engine.table("t").unwrap();
             batch.truncate(&table).unwrap();
             batch.append(&table, &rows(50_000..50_007)).unwrap();

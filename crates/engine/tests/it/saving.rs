@@ -1,4 +1,4 @@
-//! Rows of tables in memory that the store keeps: what a process begins with, and what it does not lose.
+//! Rows of tables in memory that are saved in the store: what a new process begins with, and what is not lost.
 
 use crate::support::{engine, sqlite};
 use arrow::array::{ArrayRef, AsArray, Date32Array, Int32Array, RecordBatch, StringArray};
@@ -11,7 +11,7 @@ use atsdb_memory::MemoryStore;
 use atsdb_resident::RowKeys;
 use std::sync::Arc;
 
-/// id (key), name (index).
+/// Columns: id (key), name (index).
 fn things() -> TableDefinition {
     let mut definition = TableDefinition::new("things").with_column("id", ColumnType::Int32, None).with_column(
         "name",
@@ -42,14 +42,14 @@ fn append(engine: &Engine, table: &Table, ids: std::ops::Range<i32>) {
     batch.commit().unwrap();
 }
 
-/// Takes away the rows of these ids.
+/// Deletes the rows with these ids.
 fn delete(engine: &Engine, table: &Table, ids: std::ops::Range<i32>) {
     let mut batch = engine.batch(None);
     let state = batch.snapshot().unwrap().resident(table).unwrap();
     let keys: ArrayRef = Arc::new(Int32Array::from_iter_values(ids));
     let found = state.find(0, &RowKeys::new(&[keys]).unwrap());
-    let gone: Vec<(u32, u32)> = found.parts.iter().copied().zip(found.rows.iter().copied()).collect();
-    batch.change_resident(table, &state, gone, Vec::new()).unwrap();
+    let removed: Vec<(u32, u32)> = found.parts.iter().copied().zip(found.rows.iter().copied()).collect();
+    batch.change_resident(table, &state, removed, Vec::new()).unwrap();
     batch.commit().unwrap();
 }
 
@@ -81,7 +81,7 @@ fn a_process_begins_with_the_saved_rows_and_their_indexes() {
     append(&first, &table, 0..300_000);
     delete(&first, &table, 100..200);
     assert_eq!(first.save_resident(std::slice::from_ref(&table)).unwrap(), 299_900);
-    // What comes afterwards is nobody else's.
+    // Later rows are visible in this process only.
     append(&first, &table, 100..150);
 
     for sealed in [false, true] {
@@ -100,7 +100,7 @@ fn a_process_begins_with_the_saved_rows_and_their_indexes() {
         assert_eq!(state.find(1, &RowKeys::new(&[names]).unwrap()).rows.len(), 300);
         let texts = state.gather(&found, &[1]).unwrap();
         assert_eq!(texts[0].as_string::<i32>().iter().collect::<Vec<_>>(), [Some("name 99"), Some("name 999")]);
-        // Its keys are kept against new rows.
+        // Saved keys are checked for new rows.
         let mut batch = other.batch(None);
         batch.append(&table, &rows(5..6)).unwrap();
         assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::DuplicateKey);
@@ -133,7 +133,7 @@ fn changes_are_a_processs_own_until_it_saves_again() {
     assert_eq!(ids(&open(), &table), wanted);
     assert_eq!(ids(&first, &table), range(0..10), "who has begun goes on");
 
-    // A table that was not used is not saved as empty.
+    // An unused table is not saved as an empty one.
     assert_eq!(open().save_resident(&tables).unwrap(), 0);
     assert_eq!(ids(&open(), &table), wanted);
 
@@ -162,7 +162,7 @@ fn a_snapshot_that_is_older_than_the_first_use_sees_what_was_there_then() {
     assert_eq!(ids_of(&before, &table), range(0..10));
     assert_eq!(ids_of(&after, &table), range(1..20));
     assert_eq!(ids(&second, &table), range(1..20));
-    // A batch that began before somebody else used the table adds to what there is.
+    // A batch adds its rows to those of the process, also if it began before another batch first used the table.
     let third = engine(Arc::clone(second.store()), SystemEnvironment);
     let mut batch = third.batch(None);
     batch.append(&table, &rows(30..31)).unwrap();
@@ -187,7 +187,7 @@ fn each_snapshot_begins_with_the_rows_that_were_saved_at_its_moment() {
     for (moment, last) in moments.iter().zip([20, 30, 40]) {
         assert_eq!(ids_of(moment, &table), range(10..last));
     }
-    // The process goes on with those that were read first.
+    // The process continues with the rows that were read first.
     assert_eq!(ids(&second, &table), range(10..20));
     drop(states);
 }
@@ -269,7 +269,7 @@ fn rows_that_were_found_under_another_processs_definition_can_be_changed() {
     let wider = table.definition.clone().with_column("more", ColumnType::Int64, None);
     let wider = batch.redefine(&table, wider).unwrap();
     batch.commit().unwrap();
-    // The rows are found by one look at the snapshot and changed after others, in the transaction that looked first.
+    // The rows are found in a snapshot and changed later, in the transaction that took the snapshot.
     let mut batch = first.batch(None);
     let snapshot = batch.snapshot().unwrap();
     let found_in = snapshot.resident(&wider).unwrap();
@@ -287,7 +287,7 @@ fn rows_that_two_processes_save_at_once_are_those_of_one() {
     let table = first.create_table(&things()).unwrap();
     append(&first, &table, 0..10);
     append(&second, &table, 20..30);
-    // Nothing was saved before that both would take away.
+    // Nothing was saved before, so there are no saved rows that both would remove.
     let mut batch = first.batch(None);
     let state = batch.snapshot().unwrap().resident(&table).unwrap();
     batch.save_resident(&table, &state).unwrap();
@@ -300,7 +300,7 @@ fn rows_that_two_processes_save_at_once_are_those_of_one() {
 }
 
 #[test]
-fn a_table_that_goes_takes_its_saved_rows_along() {
+fn a_dropped_table_takes_its_saved_rows_along() {
     let folder = tempfile::tempdir().unwrap();
     let store = sqlite(&folder.path().join("t.db"));
     let first = engine(store, SystemEnvironment);
@@ -325,7 +325,7 @@ fn rows_of_another_store_can_be_saved_in_one() {
     assert_eq!(batch.save_resident(&target, &state).unwrap(), 140_000);
     batch.commit().unwrap();
     assert_eq!(ids(&into, &target), range(0..140_000));
-    // The rows are one load: the policy of new ones is not asked.
+    // The saved rows are one load: conflict policies apply to later rows only.
     let mut batch = into.batch(None);
     batch.append_with(&target, &rows(0..5), ConflictPolicy::Keep).unwrap();
     batch.commit().unwrap();
@@ -333,7 +333,7 @@ fn rows_of_another_store_can_be_saved_in_one() {
 }
 
 #[test]
-fn who_has_the_keys_of_new_rows_is_found_in_every_part() {
+fn rows_that_have_the_keys_of_new_rows_are_found_in_every_part() {
     let engine = engine(Arc::new(MemoryStore::new([7; 16])), SystemEnvironment);
     let table = engine.create_table(&things()).unwrap();
     append(&engine, &table, 0..1_000);

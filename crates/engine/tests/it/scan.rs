@@ -32,7 +32,7 @@ fn a_time_range_gives_exactly_its_rows() {
 }
 
 #[test]
-fn predicates_pass_over_chunks_and_never_lose_a_row() {
+fn predicates_skip_chunks_and_never_lose_a_row() {
     let (_folder, engines) = engines();
     for engine in engines {
         let table = engine.create_table(&readings()).unwrap();

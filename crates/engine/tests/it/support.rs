@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-/// A clock that stands where it is put.
+/// A clock that shows the time that was set.
 pub(crate) struct FixedClock(pub(crate) AtomicI64);
 
 impl Environment for FixedClock {
@@ -37,7 +37,7 @@ pub(crate) fn split(path: &Path) -> Arc<dyn Store> {
     Arc::new(SqliteStore::open_split(path, &sqlite_options(), layout).unwrap())
 }
 
-/// An engine on each kind of store, without a background thread. The folder lives as long as the engines.
+/// Returns an engine on each kind of store, without background threads. The folder must live as long as the engines.
 pub(crate) fn engines() -> (tempfile::TempDir, Vec<Engine>) {
     let folder = tempfile::tempdir().unwrap();
     let stores: [Arc<dyn Store>; 3] =
@@ -51,7 +51,7 @@ pub(crate) fn engine(store: Arc<dyn Store>, environment: impl Environment + 'sta
     Engine::new(store, options).unwrap()
 }
 
-/// time (s), sensor (mapped u32), status (mapped u8), count.
+/// Columns: time (s), sensor (mapped u32), status (mapped u8), count.
 pub(crate) fn readings() -> TableDefinition {
     TableDefinition::new("readings")
         .with_column("time", ColumnType::Timestamp(TimeUnit::Second), None)
@@ -85,7 +85,7 @@ pub(crate) fn append(engine: &Engine, table: &Table, rows: &[Row]) {
     batch.commit().unwrap();
 }
 
-/// The rows of some batches, in their order.
+/// Returns the rows of some batches, in order.
 pub(crate) fn rows_of(batches: impl IntoIterator<Item = Result<RecordBatch>>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for batch in batches {
@@ -108,7 +108,7 @@ pub(crate) fn rows_of(batches: impl IntoIterator<Item = Result<RecordBatch>>) ->
     Ok(rows)
 }
 
-/// All rows, sorted.
+/// Returns all rows, sorted.
 pub(crate) fn read_all(engine: &Engine, table: &Table) -> Result<Vec<Row>> {
     let mut rows = rows_of(engine.snapshot()?.scan(table, &ScanRequest::all(table))?.batches())?;
     rows.sort();

@@ -77,7 +77,7 @@ fn pages() -> Vec<Vec<u8>> {
     arrays().into_iter().flat_map(page).collect()
 }
 
-/// The checksum that the bytes should have, by `docs/format/page.md`.
+/// Sets the checksum to that of the bytes, as described in `docs/format/page.md`.
 fn reseal_page(page: &mut [u8]) {
     if page.len() < 20 {
         return;
@@ -122,7 +122,7 @@ fn reseal_descriptor(bytes: &mut [u8]) {
     }
 }
 
-/// Decoded input is encoded in the same way again.
+/// A descriptor that is decoded is encoded to the same bytes.
 fn read_descriptor(bytes: &[u8]) {
     if let Ok(descriptor) = decode_descriptor(bytes) {
         let again = decode_descriptor(&encode_descriptor(&descriptor)).expect("what was written is read");

@@ -1,4 +1,4 @@
-//! Inputs to begin with.
+//! Initial inputs.
 
 /// The committed inputs in a folder below `corpus`, in the order of their names.
 pub(super) fn committed(folder: &str) -> Vec<Vec<u8>> {
@@ -9,5 +9,5 @@ pub(super) fn committed(folder: &str) -> Vec<Vec<u8>> {
     paths.into_iter().map(|path| std::fs::read(path).expect("a file")).collect()
 }
 
-/// The resealing of inputs that have no checksum: nothing.
+/// Does nothing, for inputs without a checksum.
 pub(super) fn without_checksum(_: &mut [u8]) {}

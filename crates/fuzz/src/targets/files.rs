@@ -1,4 +1,4 @@
-//! Files that people import: separated values, JSON, Parquet, and files of one column, cut into lines.
+//! Files to import: separated values, JSON, Parquet, and files of one column, split into lines.
 
 use super::corpus::{committed, without_checksum};
 use crate::target::Target;
@@ -17,7 +17,7 @@ pub(super) fn all() -> Vec<Target> {
     ]
 }
 
-/// Counts the rows of the last beginning.
+/// Counts the rows after the last call of `begin`.
 #[derive(Default)]
 struct CountingSink {
     definition: Option<TableDefinition>,
@@ -36,7 +36,8 @@ impl Sink for CountingSink {
     }
 }
 
-/// Imports, strictly and skipping bad records. An error names the file; a report counts the rows.
+/// Imports a file, once strictly and once skipping bad records. An error must name the file, and a report must count
+/// the rows.
 fn read(name: &str, format: Option<Format>, bytes: &[u8]) {
     for skip_bad in [false, true] {
         let input = Input::Reader(name.to_owned(), Box::new(Cursor::new(bytes.to_vec())));
@@ -105,7 +106,7 @@ fn lines() -> Vec<Vec<u8>> {
     ]
 }
 
-/// The result has the same lines as when the file is split one by one, or the file is left to the importer.
+/// Checks that there are as many rows as lines, unless the file is left to the importer.
 fn read_lines(bytes: &[u8]) {
     use std::io::Write;
     let mut file = tempfile::NamedTempFile::new().expect("a file");

@@ -1,4 +1,4 @@
-//! The targets: what they begin with, and what reads it.
+//! The targets: their initial inputs, and the code that reads them.
 
 mod codec;
 mod corpus;
@@ -9,7 +9,7 @@ mod text;
 
 use crate::target::Target;
 
-/// All of them.
+/// All targets.
 pub(crate) fn all() -> Vec<Target> {
     [codec::all(), files::all(), prom::all(), stores::all(), text::all()].concat()
 }

@@ -9,7 +9,7 @@ use atsdb_prom::promql::parse;
 use atsdb_prom::remote::{WriteVersion, decode_read, decode_write, decompress};
 use atsdb_prom::{RawSeries, SeriesSource};
 
-/// No body of these targets becomes longer.
+/// The maximum length of a body after decompression.
 const PLAIN_BYTES_MAX: usize = 1 << 20;
 
 pub(super) fn all() -> Vec<Target> {
@@ -119,9 +119,9 @@ fn queries() -> Vec<Vec<u8>> {
 }
 
 /// Returns two series for any request.
-struct Two;
+struct TwoSeries;
 
-impl SeriesSource for Two {
+impl SeriesSource for TwoSeries {
     fn select(&self, _: &[Matcher], from: i64, to: i64, _: usize) -> Result<Vec<RawSeries>, EvaluateError> {
         let series = |name: &str, value: f64| {
             let times: Vec<i64> =
@@ -137,6 +137,6 @@ fn read_query(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Ok(expr) = parse(&text) else { return };
     let limits = Limits { lookback_ms: LOOKBACK_MS, samples_max: 100_000, stop: &|| false };
-    let _ = evaluate_instant(&Two, &text, &expr, 300_000, &limits);
-    let _ = evaluate_range(&Two, &text, &expr, (0, 600_000, 60_000), &limits);
+    let _ = evaluate_instant(&TwoSeries, &text, &expr, 300_000, &limits);
+    let _ = evaluate_range(&TwoSeries, &text, &expr, (0, 600_000, 60_000), &limits);
 }

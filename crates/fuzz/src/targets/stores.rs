@@ -95,7 +95,7 @@ fn page_files() -> Vec<Vec<u8>> {
     vec![std::fs::read(folder.path().join("store").join(name)).expect("a page file")]
 }
 
-/// Damage is found, and never an answer.
+/// Damage must be reported and never lead to a wrong answer.
 fn read_page_file(bytes: &[u8]) {
     let (template, name) = split_store();
     let folder = tempfile::tempdir().expect("a folder");
@@ -153,7 +153,7 @@ fn read_cache_file(bytes: &[u8]) {
     }
 }
 
-/// The archive that an earlier version wrote, which is kept for ever.
+/// The archive of an earlier version, which is kept for ever.
 fn archive() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/archive2")
 }
@@ -179,7 +179,7 @@ fn read_manifest(bytes: &[u8]) {
     for old in files(&folder.path().join("backups")) {
         std::fs::remove_file(old).expect("the old one");
     }
-    // Under the name that the bytes require.
+    // Under the name that fits the bytes.
     let name = format!("backups/000001-20261122T081019929Z-01070707-{:016x}.json", XxHash3_64::oneshot(bytes));
     std::fs::write(folder.path().join(name), bytes).expect("a manifest");
     read_archive(folder.path());

@@ -50,7 +50,7 @@ fn session() -> &'static Session {
     })
 }
 
-/// The statements are split and planned, but not run, because a mutation may take too long.
+/// Statements are split and planned, but not run, because a mutated one may take too long.
 fn read_sql(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let _ = (is_complete(&text), parse_create_table(&text));

@@ -1,4 +1,4 @@
-//! What bad input gets: an error that names file, line, column and value.
+//! Bad input gives errors that name file, line, column and value.
 
 use crate::support::{csv, refused, run, text, with};
 use atsdb_core::limits::COLUMNS_MAX;
@@ -77,7 +77,7 @@ fn values_that_do_not_fit_their_column_name_the_place() {
 }
 
 #[test]
-fn a_column_that_the_table_has_not_is_refused_with_the_nearest_name() {
+fn a_column_that_the_table_lacks_is_refused_with_the_nearest_name() {
     let outcome = run(vec![text("b.csv", "time,smal\n2024-01-01 00:00:00,1\n")], &Options::default(), Some(&narrow()));
     let error = outcome.map(|imported| imported.columns()).unwrap_err();
     assert_eq!((error.message(), error.hint()), ("table t: no column named smal", Some("did you mean small?")));
@@ -97,7 +97,7 @@ fn files_with_nothing_in_common_are_refused() {
 }
 
 #[test]
-fn what_is_no_table_is_refused_with_the_way_out() {
+fn files_that_are_not_tables_are_refused_with_a_hint() {
     for (content, message) in [
         (b"PK\x03\x04xxxx".to_vec(), "a.csv is a zip archive"),
         (b"\xff\xfea\0,\0".to_vec(), "a.csv is UTF-16"),

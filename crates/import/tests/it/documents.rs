@@ -1,4 +1,4 @@
-//! JSON documents, and Parquet columns of types that tables lack.
+//! JSON documents, and Parquet columns of types that atsdb does not have.
 
 use crate::support::{Imported, run, text};
 use arrow::array::{

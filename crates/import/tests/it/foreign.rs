@@ -1,4 +1,4 @@
-//! Files that are something else: refused with what to do, or read around what is not data.
+//! Files in other formats are refused with a hint, and lines that are not data are skipped.
 
 use crate::support::{csv, run, text};
 use arrow::array::{ArrayRef, Int64Array, StringArray};
@@ -26,7 +26,7 @@ fn foreign_formats_are_refused_with_what_to_do() {
         let error = imported(name, content).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         assert!(error.to_string().contains(name) && error.to_string().contains(wanted), "{error}");
-        assert!(error.hint().is_some_and(|told| told.contains(hint)), "{error:?}");
+        assert!(error.hint().is_some_and(|shown| shown.contains(hint)), "{error:?}");
     }
     let asked = Options { format: Some(Format::Csv), ..Options::default() };
     let columns = run(vec![text("w.csv", "a b=c\nd e=f\n")], &asked, None).unwrap().columns();
@@ -47,7 +47,7 @@ fn comments_before_the_header_are_no_records() {
     assert!(error.to_string().contains("line 4"), "{error}");
 }
 
-/// Whatever a file holds, it is an error that names it, or a table.
+/// A damaged file gives a table, or an error that names the file.
 #[test]
 fn a_damaged_parquet_file_is_an_error_and_no_panic() {
     let columns: [(&str, ArrayRef); 2] = [

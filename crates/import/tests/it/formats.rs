@@ -8,7 +8,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 #[test]
-fn comma_semicolon_tab_and_bar_are_told_apart() {
+fn comma_semicolon_tab_and_bar_are_distinguished() {
     for separator in [",", ";", "\t", "|"] {
         let content =
             ["time,a,b", "2024-01-01 00:00:00,1,x y", "2024-01-01 00:01:00,2,z"].join("\n").replace(',', separator);
@@ -186,7 +186,7 @@ fn files_of_one_import_are_one_table_and_their_names_a_column() {
 }
 
 #[test]
-fn a_column_that_one_file_has_not_is_null_there_and_said_so() {
+fn a_column_that_one_file_lacks_is_null_there_and_reported() {
     let inputs =
         vec![text("a.csv", "time,x\n2024-01-01 00:00:00,1\n"), text("b.csv", "time,y\n2024-01-01 00:00:00,2\n")];
     let imported = run(inputs, &Options::default(), None).unwrap();

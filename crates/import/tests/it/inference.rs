@@ -1,4 +1,4 @@
-//! Types, NULL, maps, slices: from the data alone.
+//! Types, NULLs, maps and slices are inferred from the data alone.
 
 use crate::support::{csv, run, text, time, with};
 use atsdb_core::{MapWidth, SliceWidth};
@@ -51,7 +51,7 @@ fn a_column_of_nothing_but_null_is_text() {
     assert_eq!((imported.columns()[1].as_str(), imported.null_count("b")), ("b text", 2));
 }
 
-/// Rows of `time,v` whose value is `late` in the last one.
+/// Rows of `time,v,w`, with the value `late` in the last row.
 fn long(row_count: usize, late: &str) -> String {
     let mut content = "time,v,w\n".to_owned();
     for row in 0..row_count {

@@ -1,4 +1,4 @@
-//! `key`: what it declares is what the table has.
+//! The option `key` declares the table's key.
 
 use crate::support::{refused_with, with};
 use atsdb_import::Options;

@@ -1,5 +1,5 @@
-//! How files of separated values are laid out: what stands before the header, quotes and escapes, which columns, local
-//! times, decimal commas.
+//! Layouts of separated files: lines before the header, quotes and escapes, chosen columns, local times, decimal
+//! commas.
 
 use crate::support::{csv, refused, refused_with, run, text, time, with};
 use atsdb_core::{ColumnType, TableDefinition, TimeUnit};
@@ -27,7 +27,7 @@ fn titles_before_the_header_are_left_out_with_a_note() {
     }
     let error = refused("Title\ntime,v\n2024-01-01,1\n2024-01-02,x,y\n2024-01-03,2\n2024-01-04,2\n");
     assert!(error.message().starts_with("a.csv, line 4: 3 fields instead of 2"), "{error}");
-    // What is no title stays: a name is missing, or the first record is at fault.
+    // Lines that are not titles stay: a column has no name, or the first record is wrong.
     assert_eq!(csv("date,v\n1,2024-01-01,2.5\n2,2024-01-02,3\n").columns()[0], "row int64");
     assert!(refused("a,b\n1,2,3,4\n5,6,7,8\n").message().contains("4 fields instead of 2"));
 }
@@ -62,7 +62,7 @@ fn text_of_postgresql_and_clickhouse_has_escapes_and_no_quotes() {
     let text_format = Options { format: Some(Format::Text), ..Options::default() };
     let asked = with("name\tn\nNA\t1\nline\\nend\t2\n", &text_format);
     assert_eq!(asked.texts("name"), ["NA", "line\nend"]);
-    // Quotes that enclose fields are still quotes, and a path has no escapes.
+    // Quotes around a field still quote, and a Windows path contains no escapes.
     assert_eq!(csv("a\tb\n\"x\ty\"\t1\nz\t2\n").texts("a"), ["x\ty", "z"]);
     assert_eq!(csv("a\tb\nC:\\temp\t1\nD:\\x\t2\n").texts("a"), ["C:\\temp", "D:\\x"]);
     assert_eq!(csv("a\tb\n\"Hello\" said x\t1\n5\" pipe\t2\n").texts("a"), ["\"Hello\" said x", "5\" pipe"]);

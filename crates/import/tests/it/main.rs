@@ -1,4 +1,4 @@
-//! What an import promises, quirk by quirk.
+//! The importer's promises, one quirk after another.
 
 mod bad_input;
 mod documents;

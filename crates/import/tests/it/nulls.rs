@@ -1,4 +1,4 @@
-//! Texts that mean NULL: in a column of repeated words they may be words.
+//! Texts that mean NULL, except in a column of repeated words, where they may be words.
 
 use crate::support::{csv, run, text, with};
 use atsdb_import::{DateOrder, Options};
@@ -8,7 +8,7 @@ fn nulls(texts: &[&str]) -> Options {
     Options { null: texts.iter().map(|text| (*text).to_owned()).collect(), ..Options::default() }
 }
 
-/// Rows of a category and a number, which may be NULL.
+/// Rows of a row number, a category and a number. The texts may mean NULL.
 fn rows(count: usize, category: impl Fn(usize) -> &'static str, number: impl Fn(usize) -> &'static str) -> String {
     let mut text = "row,category,n\n".to_owned();
     (0..count).for_each(|row| writeln!(text, "{row},{},{}", category(row), number(row)).unwrap());
@@ -47,13 +47,13 @@ fn a_word_among_texts_that_seldom_repeat_is_null() {
 }
 
 #[test]
-fn what_a_beginning_shows_is_revised_by_the_rest() {
-    // The number that is NA comes far behind what is looked at first.
+fn types_inferred_from_the_first_rows_are_revised_by_later_ones() {
+    // The number that is NA comes long after the rows that are sampled first.
     let text = rows(700_000, country, |row| if row == 699_999 { "NA" } else { "1" });
     assert!(text.len() > 6 << 20);
     let imported = csv(text);
     assert_eq!((imported.null_count("category"), imported.null_count("n")), (175_000, 1));
-    // The words come far behind it.
+    // The words come long after the sampled rows.
     let late = csv(rows(700_000, |row| if row < 600_000 { "DE" } else { country(row) }, |_| "1"));
     assert_eq!(late.null_count("category"), 0);
 }

@@ -1,11 +1,11 @@
-//! Numbers that no type holds as they are written.
+//! Numbers that no type can hold as they are written.
 
 use crate::support::{csv, run, text};
 use atsdb_core::{ColumnType, TableDefinition};
 use atsdb_import::{Format, Options};
 
 #[test]
-fn what_is_beyond_a_double_stays_text() {
+fn numbers_beyond_a_double_stay_text() {
     for number in ["1e400", "-1e400", "1e-400"] {
         let imported = csv(format!("a,b\n1.5,1\n{number},2\n"));
         assert_eq!(
@@ -21,7 +21,7 @@ fn what_is_beyond_a_double_stays_text() {
 }
 
 #[test]
-fn what_is_beyond_a_column_that_is_there_is_refused() {
+fn numbers_beyond_the_range_of_an_existing_column_are_refused() {
     for (column_type, number, name) in [
         (ColumnType::Float64, "1e400", "DOUBLE"),
         (ColumnType::Float64, "1e-400", "DOUBLE"),
@@ -46,7 +46,7 @@ fn a_telephone_number_keeps_its_plus() {
 }
 
 #[test]
-fn digits_that_a_double_does_not_keep_are_told() {
+fn digits_that_a_double_does_not_keep_are_reported() {
     let imported = csv("a,b\n0.1234567890123456789,0.1\n2.5,0.12345678901234567\n1.0000000000000000001,0.5\n");
     let notes = imported.report.notes.join("\n");
     assert!(notes.contains("column a: 2 values of more than 17 digits rounded to DOUBLE"), "{notes}");

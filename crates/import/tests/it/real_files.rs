@@ -1,10 +1,10 @@
-//! Files from the wild, with the rows and NULLs that an independent reader counted.
+//! Real files, with the counts of rows and NULLs that an independent reader found.
 
 use crate::support::{Imported, run, time};
 use atsdb_import::{Input, Options};
 use std::path::PathBuf;
 
-/// The files of a folder whose names hold a text, sorted; `None`, said aloud, where the data is not there.
+/// Returns the files of a folder whose names contain a text, sorted; `None`, with a message, if the data is missing.
 fn inputs(folder: &str, holds: &str) -> Option<Vec<Input>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(folder);
     let Ok(entries) = std::fs::read_dir(&folder) else {

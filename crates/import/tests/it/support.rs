@@ -9,15 +9,15 @@ use atsdb_core::{Error, Result, TableDefinition};
 use atsdb_import::{Input, Options, Report, Sink, import};
 use std::sync::Arc;
 
-/// Keeps what it is given.
+/// A sink that keeps all rows.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct KeptRows {
     pub(crate) begins: usize,
     pub(crate) definition: Option<TableDefinition>,
     pub(crate) batches: Vec<RecordBatch>,
 }
 
-impl Sink for Kept {
+impl Sink for KeptRows {
     fn begin(&mut self, definition: &TableDefinition) -> Result<()> {
         self.begins += 1;
         self.definition = Some(definition.clone());
@@ -39,7 +39,7 @@ pub(crate) struct Imported {
 }
 
 impl Imported {
-    /// `name type` of every column, `*` at the time, `~width` at mapped ones.
+    /// Returns `name type` for every column, with `*` for the time and `~width` for mapped columns.
     pub(crate) fn columns(&self) -> Vec<String> {
         let definition = &self.report.definition;
         let time = definition.time.map(|time| time.column);
@@ -50,7 +50,7 @@ impl Imported {
         definition.columns.iter().map(column).collect()
     }
 
-    /// A column over all rows.
+    /// Returns one column of all rows.
     pub(crate) fn column(&self, name: &str) -> ArrayRef {
         let position = self.report.definition.position(name).unwrap();
         // Dictionaries differ from batch to batch.
@@ -68,7 +68,7 @@ impl Imported {
         Arc::clone(concat_batches(&columns[0].schema(), &columns).unwrap().column(0))
     }
 
-    /// A column's values as text, NULL as `∅`.
+    /// Returns a column's values as text, with `∅` for NULL.
     pub(crate) fn texts(&self, name: &str) -> Vec<String> {
         let array = self.column(name);
         let options = FormatOptions::default().with_null("∅");
@@ -82,14 +82,14 @@ impl Imported {
 }
 
 pub(crate) fn run(inputs: Vec<Input>, options: &Options, existing: Option<&TableDefinition>) -> Result<Imported> {
-    let mut kept = Kept::default();
+    let mut kept = KeptRows::default();
     let report = import("t", inputs, options, existing, &mut kept, &|_| {})?;
     assert_eq!(kept.definition.as_ref(), Some(&report.definition));
     assert_eq!(kept.batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>(), report.row_count);
     Ok(Imported { report, begins: kept.begins, batches: kept.batches })
 }
 
-/// A named text as an input.
+/// An input with this name and text.
 pub(crate) fn text(name: &str, content: impl Into<Vec<u8>>) -> Input {
     Input::Reader(name.to_owned(), Box::new(std::io::Cursor::new(content.into())))
 }

@@ -1,4 +1,4 @@
-//! Which column is the time, and how it is read.
+//! Choosing the time column and reading its values.
 
 use crate::support::{csv, refused, refused_with, run, text, time, with};
 use atsdb_core::TimeUnit;
@@ -147,7 +147,7 @@ fn a_null_time_is_an_error_or_is_skipped() {
 }
 
 #[test]
-fn a_time_that_is_none_names_its_place() {
+fn an_invalid_time_names_its_place() {
     let content = "time,v\n2024-01-01 00:00:00,1\n2024-01-01 00:00:01,\"a\nb\"\nnoon,3\n";
     assert_eq!(refused(content).message(), "a.csv, line 5, column time: \"noon\" is not a time");
     let error = refused_with("when,v\nx,1\n", &time("wen"));

@@ -1,4 +1,4 @@
-//! Advice on a file of one's own, in each kind of file.
+//! Advice on the user's own files, of each format.
 
 use crate::folder;
 use crate::run::options;
@@ -47,13 +47,13 @@ fn advice_says_who_wins_on_a_file() {
     assert!(text.contains("to measure it again") && text.contains("what would change it"), "{text}");
 }
 
-/// Hours of several years, so that the width of a slice follows from all of them.
+/// Hourly rows of several years, enough to decide the width of a slice.
 fn write_parquet(path: &Path) {
     let hours = 0..30_000_i64;
     let times =
         TimestampMillisecondArray::from_iter_values(hours.clone().map(|hour| 1_400_000_000_000 + hour * 3_600_000));
     let stations = StringArray::from_iter_values(hours.clone().map(|hour| ["north", "east"][hour as usize % 2]));
-    // Fractions that only an exact reader gets back.
+    // Fractions that only an exact reader reads back.
     let values =
         Float64Array::from_iter(hours.map(|hour| (hour % 7 != 0).then_some((hour % 800) as f64 * 0.055_6 - 17.3)));
     let columns: [(&str, ArrayRef); 3] =
@@ -97,7 +97,7 @@ fn a_file_of_any_kind_is_loaded_once_and_to_the_last_bit() {
         for result in measures.iter().flat_map(|measure| &measure.results) {
             assert_eq!(result.failed, None, "{name}, {}", result.contestant);
         }
-        // Who loads more rows than the file has fails.
+        // Loading fails if it gives more rows than the file has.
         let load = measures.iter().find(|measure| measure.name == "load").expect("a measure");
         assert!(load.results.iter().all(|result| result.spread.is_some()), "{name}: {:?}", load.results);
     }

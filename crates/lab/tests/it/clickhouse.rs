@@ -1,4 +1,4 @@
-//! ClickHouse by chdb: it is asked as the others are, says what its commits survive, and has one session at a time.
+//! ClickHouse in the form of chdb: its answers, its durability, and its single session.
 
 use crate::folder;
 use crate::run::options;
@@ -8,7 +8,7 @@ use atsdb_lab::server::ServerUrls;
 use atsdb_lab::{Cell, Failure, Tier, Tuning, contestants, run};
 use std::path::Path;
 
-/// The contestant, where chdb is installed.
+/// The contestant, if chdb is installed.
 fn clickhouse() -> Option<&'static dyn Contestant> {
     let found = contestants::all().iter().find(|contestant| contestant.name() == "clickhouse").expect("a contestant");
     match found.version(&ServerUrls::default()) {
@@ -42,7 +42,7 @@ fn series_is_answered_as_by_the_others() {
     let report = run(&options, &mut |_| ()).expect("a report");
     let series = &report.workloads[0];
     assert!(series.broken.is_empty(), "{:?}", series.broken);
-    // It has no transactions, makes no index, and is a library.
+    // It has no transactions, creates no index, and is a library.
     let cannot = ["insert_values", "index", "bytes_wide_indexed", "start"];
     for measure in &series.measures {
         let result = measure.results.iter().find(|result| result.contestant == "clickhouse").expect("a result");
@@ -57,7 +57,7 @@ fn series_is_answered_as_by_the_others() {
 }
 
 #[test]
-fn what_commits_survive_is_what_tables_are_set_to() {
+fn durability_is_that_of_the_tables_settings() {
     let Some(clickhouse) = clickhouse() else { return };
     let folder = folder();
     for (durability, tier, fsync) in [(Durability::Full, Tier::Full, 1), (Durability::Normal, Tier::Off, 0)] {
@@ -72,7 +72,7 @@ fn what_commits_survive_is_what_tables_are_set_to() {
                       FROM system.tables WHERE database = currentDatabase() AND engine = 'MergeTree'";
         let expected = vec![vec![Cell::Integer(3 * fsync), Cell::Integer(3)]];
         assert_eq!(session.query(synced).expect("tables").rows, expected, "{durability:?}");
-        // One process has a database open, and the next finds what is in it.
+        // Only one process at a time can open a database. The next one sees its contents.
         let refused = clickhouse.open(&workspace).map(drop).expect_err("it is open");
         assert!(matches!(refused, Failure::Cannot(_)), "{refused}");
         drop(session);

@@ -1,4 +1,4 @@
-//! The lab's promises: the same data from the same seed, checked answers, reports of a known shape.
+//! The lab's promises: the same data for the same seed, checked answers, reports of a known format.
 
 #![allow(
     clippy::print_stdout,
@@ -20,7 +20,7 @@ mod series;
 mod servers;
 mod tiers;
 
-/// A folder that vanishes by itself, and that the users that servers run as can pass through.
+/// A temporary folder that other users can traverse, because servers run as users of their own.
 struct Folder(tempfile::TempDir);
 
 impl Folder {

@@ -1,11 +1,12 @@
-//! What a run looks like: the page that opens offline, two runs compared, every workload's shape on two contestants.
+//! The page of a run, which works offline, the comparison of two runs, and the measures of every workload on two
+//! contestants.
 
 use crate::folder;
 use crate::run::options;
 use atsdb_lab::{Report, run};
 use std::sync::LazyLock;
 
-/// Every workload, small, twice.
+/// All workloads with few rows, run twice.
 static REPORT: LazyLock<Report> = LazyLock::new(|| {
     let folder = folder();
     let mut options = options(folder.path());
@@ -59,7 +60,7 @@ fn the_page_needs_nothing_and_is_whole() {
     assert!(open.is_empty(), "not closed: {open:?}");
 }
 
-/// The elements that are open at the end, or the first that is closed and was not open.
+/// Returns the elements that are open at the end, or the first one that is closed without being open.
 fn unclosed(page: &str) -> Vec<String> {
     const EMPTY: [&str; 3] = ["meta", "br", "!DOCTYPE"];
     let mut open: Vec<String> = Vec::new();

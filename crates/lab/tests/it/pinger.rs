@@ -1,4 +1,4 @@
-//! The month of PingER: exactly the published counts, and the hosts that the published queries ask for.
+//! The month of PingER: exactly the published counts, and the hosts of the published queries.
 
 use atsdb_lab::generator::pinger::{
     DATA_ROWS, META_ROWS, Pinger, START_SECONDS, data_batches, meta_batch, write_pinger,

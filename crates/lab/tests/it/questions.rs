@@ -1,4 +1,4 @@
-//! The workloads that ask many questions of one table: their rows never change, and the contestants agree.
+//! The workloads with many queries of one table: their rows never change, and the contestants' answers agree.
 
 use crate::folder;
 use crate::run::options;
@@ -7,10 +7,10 @@ use atsdb_lab::generator::hits::{HitsGenerator, PageView, hits_batch};
 use atsdb_lab::generator::hosts::{HostsGenerator, hosts_of};
 use atsdb_lab::{MeasureReport, RowDigest, WorkloadReport, run};
 
-/// The first is what answers are compared with.
+/// The answers of the others are compared with those of the first.
 const CONTESTANTS: [&str; 4] = ["sqlite", "duckdb", "clickhouse", "atsdb"];
 
-/// Runs a workload. Nothing fails, and what is missing is missing for a reason.
+/// Runs a workload. No measure may fail, and a missing one needs a reason.
 fn asked(workload: &str, rows: u64) -> WorkloadReport {
     let folder = folder();
     let mut options = options(folder.path());
@@ -34,7 +34,7 @@ fn asked(workload: &str, rows: u64) -> WorkloadReport {
     workload
 }
 
-/// The contestants that answered, with how many rows.
+/// Returns the contestants that answered, each with its number of rows.
 fn answers(measure: &MeasureReport) -> Vec<(&str, u64)> {
     let answer = |figure: &atsdb_lab::Figure| figure.answer.as_ref().map(|answer| answer.rows);
     let results = measure.results.iter();

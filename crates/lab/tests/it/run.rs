@@ -1,4 +1,4 @@
-//! A small run of every workload on every contestant, in child processes as in earnest.
+//! A small run of every workload on every contestant, in child processes as usual.
 
 use crate::folder;
 use atsdb_lab::server::ServerUrls;
@@ -6,7 +6,7 @@ use atsdb_lab::{CHILD_VARIABLE, Progress, Report, RunOptions, Tier, list, run};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-/// The lab starts this test as its child; run with the others, it does nothing.
+/// The lab starts this test as its child process. As an ordinary test it does nothing.
 #[test]
 fn child() {
     if std::env::var_os(CHILD_VARIABLE).is_some() {
@@ -50,7 +50,7 @@ fn every_contestant_answers_alike_and_what_it_cannot_do_has_a_reason() {
                     .clone()
                     .find(|contestant| contestant.name == result.contestant)
                     .and_then(|found| found.tier);
-                // What was skipped before anything was opened has no durability to speak of.
+                // A contestant that was skipped before it opened anything has no durability.
                 if result.spread.is_some() {
                     assert_eq!(Some(result.durability.as_str()), tier.map(Tier::name), "{place}");
                 }
@@ -104,7 +104,7 @@ fn the_order_rotates_and_results_survive_their_file() {
 
     let json = report.to_json().expect("JSON");
     let again: Report = serde_json::from_str(&json).expect("the same shape");
-    // A number may lose its last bit in JSON, and with it a rounding.
+    // A number may lose its last bit in JSON, which can change its rounding.
     let shape = |table: String| table.replace(|letter: char| letter.is_ascii_digit(), "");
     assert_eq!(shape(again.to_table()), shape(report.to_table()), "results.json draws the same table");
     let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
@@ -185,7 +185,7 @@ fn a_time_that_is_over_at_once_still_measures_something() {
     let mut options = options(folder.path());
     options.contestants = ["sqlite", "atsdb"].map(str::to_owned).to_vec();
     options.workloads = vec!["series".to_owned()];
-    // Of one row, inserting for a bounded time takes 5 µs: less than beginning does.
+    // With one row, the bounded time is 5 µs: it is over before the first insert begins.
     (options.rows, options.repeat) = (Some(1), 1);
     let report = run(&options, &mut |_| ()).expect("a report");
     assert!(report.workloads[0].broken.is_empty(), "{:?}", report.workloads[0].broken);

@@ -1,4 +1,4 @@
-//! The rows of `series`: the same everywhere, in either form, and as full of information as is said.
+//! The rows of `series`: the same everywhere and in both forms, with the stated entropy.
 
 use atsdb_lab::RowDigest;
 use atsdb_lab::generator::series::{SENSORS, STATUSES, SeriesGenerator, entropy_bytes_per_row};
@@ -79,7 +79,7 @@ fn the_entropy_is_that_of_the_rows() {
     assert_eq!(format!("{:.3}", entropy_bytes_per_row(rows, true)), "2.582");
 }
 
-/// The entropy of what was seen, in bits.
+/// Returns the entropy of the observed values, in bits.
 fn observed_bits(counts: &HashMap<i64, u32>) -> f64 {
     let all = counts.values().sum::<u32>();
     let share = |count: &u32| f64::from(*count) / f64::from(all);

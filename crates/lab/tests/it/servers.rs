@@ -1,5 +1,5 @@
-//! Servers: started on their own socket, gone with whoever started them, and never let loose on a database that
-//! holds something.
+//! Servers: started on their own socket, stopped when the lab ends, and never used with a database that contains
+//! something.
 
 use crate::run::options;
 use crate::{Folder, folder};
@@ -19,7 +19,7 @@ fn servers(folder: &Path, urls: &ServerUrls, overwrite: bool) -> Servers {
     Servers::new(folder, atsdb::Durability::Off, Tuning::Defaults, urls, overwrite)
 }
 
-/// A server of this kind; `None`, said aloud, where it is not installed.
+/// Starts a server of this kind. Returns `None`, with a message, if it is not installed.
 pub(crate) fn start(servers: &mut Servers, kind: ServerKind) -> Option<ServerAddress> {
     match servers.address(kind) {
         Ok(address) => Some(address),
@@ -51,8 +51,7 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).expect("the folder").next().is_none()
 }
 
-/// One that is started as a process of its own holds a server until it is killed; run with the others, it does
-/// nothing.
+/// Started in a process of its own, this test holds a server until it is killed. As an ordinary test it does nothing.
 #[test]
 fn hold() {
     let Some(text) = std::env::var_os(HOLD).map(|text| text.to_string_lossy().into_owned()) else { return };
@@ -87,7 +86,7 @@ fn a_killed_lab_leaves_no_server_and_no_files() {
 }
 
 #[test]
-fn a_server_stops_when_it_is_let_go_of_and_a_dead_one_is_started_anew() {
+fn a_server_stops_when_dropped_and_a_dead_one_is_restarted() {
     for kind in STARTED_BY_THE_LAB {
         let folder = folder();
         let mut servers = servers(folder.path(), &ServerUrls::default(), false);
@@ -106,7 +105,7 @@ fn a_server_stops_when_it_is_let_go_of_and_a_dead_one_is_started_anew() {
     }
 }
 
-/// A path that is too long for a socket, which both servers find out by themselves.
+/// A path that is too long for a socket. Both servers notice this themselves.
 fn long_folder(folder: &Folder) -> PathBuf {
     let long = folder.path().join("a".repeat(120));
     std::fs::create_dir(&long).expect("a folder");
@@ -130,7 +129,7 @@ fn a_server_that_does_not_start_shows_its_last_lines() {
     }
 }
 
-/// Runs a statement in a database of a server, which must be there.
+/// Runs a statement in an existing database of a server.
 fn execute(address: &ServerAddress, database: &str, statement: &str) {
     let url = address.url_of(database);
     match address.kind {
@@ -147,7 +146,7 @@ fn execute(address: &ServerAddress, database: &str, statement: &str) {
 }
 
 #[test]
-fn a_database_that_is_not_empty_is_refused_unless_told() {
+fn a_database_that_is_not_empty_is_refused_unless_overwriting() {
     for (kind, always) in [(ServerKind::Mariadb, "mysql"), (ServerKind::Postgres, "postgres")] {
         let folder = folder();
         let mut own = servers(folder.path(), &ServerUrls::default(), false);
@@ -169,11 +168,11 @@ fn a_database_that_is_not_empty_is_refused_unless_told() {
         let refused = servers(folder.path(), &urls, false).address(kind).expect_err("a left one").to_string();
         assert!(refused.contains("mine_lab_1_narrow already"), "{refused}");
         execute(&server, "mine", "CREATE TABLE dear (i INT)");
-        servers(folder.path(), &urls, true).address(kind).expect("told to");
+        servers(folder.path(), &urls, true).address(kind).expect("overwriting is allowed");
         execute(&server, "mine", "INSERT INTO dear VALUES (1)");
         execute(&server, always, "CREATE DATABASE mine_lab_1_narrow");
 
-        // MariaDB's client, as the program of either server, leaves a socket of this machine unencrypted.
+        // MariaDB's client leaves a local socket unencrypted, so `require` is not tested with it.
         let asked = [("require", "TLS"), ("perhaps", "unknown sslmode")].into_iter();
         for (mode, said) in asked.skip(usize::from(kind == ServerKind::Mariadb)) {
             let mut encrypted = ServerUrls::default();
@@ -192,7 +191,7 @@ fn a_database_that_is_not_empty_is_refused_unless_told() {
 
 #[test]
 fn a_server_by_url_runs_as_one_of_the_labs_own() {
-    // MySQL itself is not started here; MariaDB speaks its protocol.
+    // MySQL itself is not started here, but MariaDB speaks the same protocol.
     for (kind, contestant, always) in
         [(ServerKind::Mariadb, "mysql", "mysql"), (ServerKind::Postgres, "postgres", "postgres")]
     {
@@ -213,7 +212,7 @@ fn a_server_by_url_runs_as_one_of_the_labs_own() {
         {
             assert!(result.spread.is_some(), "{}: {:?} {:?}", result.contestant, result.failed, result.skipped);
         }
-        // Its databases are gone: nothing stands in the way of the next run.
+        // The lab has dropped its databases, so the next run can start.
         servers(folder.path(), &options.urls, false).address(kind_of(contestant)).expect("an empty database again");
     }
 }

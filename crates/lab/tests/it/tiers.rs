@@ -1,5 +1,5 @@
-//! What contestants say of themselves is true: each printed setting, what commits survive, what kind of table it is,
-//! and that answers of DuckDB's program are read as they were meant.
+//! The printed properties of contestants are true: each setting, what commits survive, and the kind of table. Answers
+//! of DuckDB's program are read correctly.
 
 use crate::folder;
 use crate::servers::start;
@@ -12,7 +12,7 @@ use atsdb_lab::{Tier, Tuning};
 const TIERS: [(Durability, Tier); 3] =
     [(Durability::Full, Tier::Full), (Durability::Normal, Tier::Normal), (Durability::Off, Tier::Off)];
 
-/// In bytes where it is a size; a switch as on or off.
+/// Returns a size in bytes, and a switch as on or off.
 fn plain(value: &str) -> String {
     let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let scale: u64 = match &value[digits.len()..] {
@@ -29,7 +29,7 @@ fn plain(value: &str) -> String {
     digits.parse::<u64>().map_or_else(|_| value.to_owned(), |number| (number * scale).to_string())
 }
 
-/// What the server says of a setting.
+/// Returns the value of a setting on the server.
 fn said(session: &mut dyn Session, kind: ServerKind, name: &str) -> String {
     let select = match kind {
         ServerKind::Postgres => format!("SELECT current_setting('{name}')"),
@@ -42,7 +42,7 @@ fn said(session: &mut dyn Session, kind: ServerKind, name: &str) -> String {
 }
 
 #[test]
-fn what_is_printed_of_a_server_is_what_it_runs_with() {
+fn printed_settings_are_those_of_the_server() {
     let names = ["mariadb:innodb", "mariadb:rocksdb", "postgres", "atsdb:mariadb", "atsdb:postgres"];
     for (durability, tier) in TIERS {
         let tuning = if durability == Durability::Normal { Tuning::Defaults } else { Tuning::Tuned };
@@ -62,7 +62,8 @@ fn what_is_printed_of_a_server_is_what_it_runs_with() {
             let database = name.replace(':', "_");
             let workspace = Workspace { directory, durability, tuning, database, server: Some(server.clone()) };
             let mut session = contestant.open(&workspace).expect("a session");
-            // The store waits for PostgreSQL's disk whatever the server's default is; only `fsync` is out of its reach.
+            // The store waits for PostgreSQL's disk whatever the server's default is; only `fsync` is not under its
+            // control.
             let kept = if name == "atsdb:postgres" && tier == Tier::Normal { Tier::Full } else { tier };
             assert_eq!(session.tier(), kept, "{name}, asked for {tier}");
             let again = contestant.open(&workspace).expect("a second session");
@@ -122,7 +123,7 @@ fn duckdb_answers_by_position_where_names_are_the_same() {
     let mut session = contestant.open(&workspace).expect("a session");
     let integers = |numbers: [i64; 2]| vec![numbers.map(atsdb_lab::Cell::Integer).to_vec()];
     assert_eq!(session.query("SELECT 1 AS id, 2 AS id").expect("an answer").rows, integers([1, 2]));
-    // A hundred statements and more, of which one is wrong: that is told.
+    // More than a hundred statements, of which one is wrong, which is reported.
     let mut statements = vec!["CREATE TABLE t (i INT, j INT)".to_owned()];
     statements.extend((0..250).map(|i| format!("INSERT INTO t VALUES ({i}, {})", 2 * i)));
     session.execute(&statements).expect("statements");
@@ -130,7 +131,7 @@ fn duckdb_answers_by_position_where_names_are_the_same() {
     statements[120] = "INSERT INTO nowhere VALUES (1)".to_owned();
     assert!(session.transaction(&statements[1..]).expect_err("no such table").to_string().contains("nowhere"));
     assert_eq!(session.query("SELECT count(*), max(j) FROM t").expect("an answer").rows, integers([250, 498]));
-    // One process has a database open.
+    // Only one process at a time can open a database.
     let refused = contestant.open(&workspace).map(drop).expect_err("it is open");
     assert!(matches!(refused, atsdb_lab::Failure::Cannot(_)), "{refused}");
 }

@@ -1,11 +1,11 @@
-//! The store on a Galera cluster: any number of programs, each on a node of its own.
+//! The store on a Galera cluster, where each program may use a different node.
 
 use crate::support::{MARIADB, open};
 use atsdb_testkit::on_server;
 use atsdb_testkit::server::Cluster;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// One cluster serves all of it: each start takes a while.
+/// A single cluster serves all checks, because starting one takes a while.
 #[test]
 fn a_cluster_keeps_the_contract_of_stores_and_loses_a_node_without_harm() {
     let Some(cluster) = Cluster::start() else { return };

@@ -1,4 +1,4 @@
-//! The MariaDB and MySQL store: the contract of stores, and what only a server promises.
+//! The MariaDB and MySQL store: the contract of stores, and the promises that only a server makes.
 
 mod galera;
 mod mariadb;

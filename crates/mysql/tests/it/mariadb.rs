@@ -9,7 +9,7 @@ use atsdb_testkit::server::{self, Kind, TestServer};
 
 atsdb_testkit::on_server_tests!("mariadb", crate::support::MARIADB);
 
-/// What is asked for is kept, or refused.
+/// Encryption that the URL asks for is used, or the connection is refused.
 #[test]
 fn encryption_that_a_socket_does_not_have_is_refused_where_it_is_asked_for() {
     let Some(server) = server::shared(Kind::Mariadb) else { return };
@@ -27,9 +27,10 @@ fn encryption_that_a_socket_does_not_have_is_refused_where_it_is_asked_for() {
     }
 }
 
-/// Many long strings are sent in several statements; one that no statement can hold is told with the setting to change.
+/// Many long strings are sent in several statements. If one does not fit into a statement, the error names the setting
+/// to change.
 #[test]
-fn a_string_that_the_server_does_not_take_is_told_with_the_setting() {
+fn a_string_that_the_server_refuses_is_reported_with_the_setting() {
     const STRING_BYTES: usize = 300_000;
     let Some(server) = TestServer::start_with(Kind::Mariadb, &["--max-allowed-packet=1M"]) else { return };
     let store = open(&server.database()).unwrap();
@@ -40,7 +41,7 @@ fn a_string_that_the_server_does_not_take_is_told_with_the_setting() {
     };
     let long: Vec<Vec<u8>> = (0..40).map(|number| vec![number + 1; STRING_BYTES]).collect();
     assert_eq!(map(&long).unwrap(), (0..40).collect::<Vec<_>>());
-    // Above a packet of the protocol's own, too, which is sent by another way.
+    // Also above the size of a protocol packet, where strings are sent in another way.
     for size in [(1 << 20) - 10, 1 << 20, 3 << 20, 20 << 20] {
         let error = map(&[vec![b'a'], vec![b'b'; size]]).expect_err("it does not fit");
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
@@ -50,7 +51,7 @@ fn a_string_that_the_server_does_not_take_is_told_with_the_setting() {
     assert_eq!(store.verify().unwrap(), []);
 }
 
-/// A replica that is set to read only is passed over, as a standby.
+/// Like a standby, a replica that is set to read only is skipped.
 #[test]
 fn a_server_that_is_read_only_is_not_written_while_there_is_another() {
     let Some(primary) = TestServer::start(Kind::Mariadb) else { return };
@@ -67,9 +68,9 @@ fn a_server_that_is_read_only_is_not_written_while_there_is_another() {
     assert_eq!((MARIADB.open_for_reading)(&at_replica).expect_err("it has no store").kind(), ErrorKind::NotFound);
 }
 
-/// With a binary log it is that log which tells what was committed, after a crash.
+/// With a binary log, that log decides after a crash what was committed.
 #[test]
-fn a_binary_log_that_is_not_written_through_is_told() {
+fn a_binary_log_that_is_not_synced_is_reported() {
     const LOGGED: [&str; 2] = ["--log-bin=log", "--innodb-flush-log-at-trx-commit=1"];
     for (sync_binlog, survives) in [("0", Durability::Normal), ("1", Durability::Full)] {
         let sync = format!("--sync-binlog={sync_binlog}");

@@ -1,4 +1,4 @@
-//! The store on a MariaDB that spreads its pages over others by Spider.
+//! The store on a MariaDB server that spreads its pages over other servers by Spider.
 
 use crate::support::open;
 use atsdb_core::ErrorKind;
@@ -35,7 +35,7 @@ fn a_snapshot_waits_for_pages_that_its_catalogue_lists() {
     let (chunk, columns) = atsdb_testkit::one_chunk(&*store);
     let whole = store.snapshot().unwrap().read_pages(chunk, &columns).unwrap();
 
-    // InnoDB shows a commit before Spider sends it to the other servers: a snapshot can be taken in between.
+    // InnoDB shows a commit before Spider sends it to the other servers, so a snapshot can be taken in between.
     for pages in ["fresh", "sealed"] {
         spider.ask(&url, &format!("CREATE TABLE {pages} AS SELECT * FROM atsdb_{pages}; DELETE FROM atsdb_{pages}"));
     }

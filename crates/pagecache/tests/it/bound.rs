@@ -1,4 +1,5 @@
-//! The bound holds, whoever writes; what was not used for longest goes first; what is not the cache's own stays.
+//! The bound holds over all writers, the least recently used pages are evicted first, and files that are not the
+//! cache's are left alone.
 
 use crate::support::{UID, file, found, keep, open, places, try_open};
 use std::path::Path;
@@ -34,7 +35,7 @@ fn the_bound_is_of_all_stores_together() {
 }
 
 #[test]
-fn what_was_not_used_for_longest_goes_first() {
+fn the_least_recently_used_is_evicted_first() {
     let folder = tempfile::tempdir().unwrap();
     let places = places(&[40_000]);
     let (cache, _) = open(folder.path(), BYTES_MAX);
@@ -51,7 +52,7 @@ fn what_was_not_used_for_longest_goes_first() {
         keep(&cache, number, &places);
     }
     cache.flush();
-    assert_eq!(found(&cache, 3, &places), [true], "used lately, and gone");
+    assert_eq!(found(&cache, 3, &places), [true], "used lately, and evicted");
     assert_eq!(found(&cache, 0, &places), [false], "the oldest is there");
     assert_eq!(found(&cache, 129, &places), [true]);
 }
@@ -60,11 +61,11 @@ fn what_was_not_used_for_longest_goes_first() {
 fn files_of_others_stay_and_stores_that_are_empty_go() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("letter.txt"), vec![1; 5 << 20]).unwrap();
-    let (gone, _) = try_open(folder.path(), BYTES_MAX, UID);
-    let gone = gone.unwrap();
-    keep(&gone, 1, &places(&[10]));
-    gone.flush();
-    let oldest = gone.store_folder().to_owned();
+    let (removed, _) = try_open(folder.path(), BYTES_MAX, UID);
+    let removed = removed.unwrap();
+    keep(&removed, 1, &places(&[10]));
+    removed.flush();
+    let oldest = removed.store_folder().to_owned();
     set_used(&oldest.join(file(1).to_string()), 1_000);
     let (cache, _) = try_open(folder.path(), BYTES_MAX, [8; 16]);
     let cache = cache.unwrap();
@@ -91,9 +92,9 @@ fn a_store_that_is_only_opened_leaves_nothing() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// Stores that are gone, as a test's are, must not keep their room for ever.
+/// Stores that no longer exist, such as those of a test, must not keep their room for ever.
 #[test]
-fn what_nobody_has_used_for_a_month_goes_by_itself() {
+fn stores_unused_for_a_month_are_removed() {
     const DAY: u64 = 24 * 3_600;
     let folder = tempfile::tempdir().unwrap();
     let mut folders = Vec::new();
@@ -110,7 +111,7 @@ fn what_nobody_has_used_for_a_month_goes_by_itself() {
         }
         folders.push(path);
     }
-    // What is not the cache's own stays, however old.
+    // A file that is not the cache's is kept, whatever its age.
     std::fs::write(folders[2].join("notes"), "mine").unwrap();
     let (cache, _) = open(folder.path(), BYTES_MAX);
     keep(&cache, 1, &places(&[10]));
@@ -120,7 +121,8 @@ fn what_nobody_has_used_for_a_month_goes_by_itself() {
     assert!(!folders[0].exists() && folders[2].join("notes").exists());
 }
 
-/// A folder and its counts take two blocks however little is kept: many stores with a page each are bounded as well.
+/// A folder and its counts take two blocks, even with a single page: many stores with one page each are bounded as
+/// well.
 #[test]
 fn the_folders_of_very_many_stores_count() {
     let folder = tempfile::tempdir().unwrap();

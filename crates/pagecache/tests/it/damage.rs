@@ -1,4 +1,4 @@
-//! Damage, folders that cannot be used, disks that are full: a miss and one warning, never a wrong page or an error.
+//! Damaged files, unusable folders and full disks: a miss and one warning, never a wrong page or an error.
 
 use crate::support::{UID, file, found, keep, let_time_pass, open, page, places, try_open};
 use atsdb_testkit::disk::SmallDisk;
@@ -6,11 +6,11 @@ use std::path::Path;
 
 const BYTES_MAX: u64 = 64 << 20;
 
-/// What becomes of a file.
+/// One kind of damage, done to a file.
 type Damage = fn(&Path);
 
 #[test]
-fn a_damaged_page_is_missing_told_once_and_mended() {
+fn a_damaged_page_is_a_miss_reported_once_and_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let places = places(&[1_000, 2_000, 3_000]);
     let damages: [(&str, Damage); 5] = [
@@ -25,7 +25,7 @@ fn a_damaged_page_is_missing_told_once_and_mended() {
         ("deleted", |path| std::fs::remove_file(path).unwrap()),
     ];
     for (name, damage) in damages {
-        let (cache, told) = open(folder.path(), BYTES_MAX);
+        let (cache, warnings) = open(folder.path(), BYTES_MAX);
         for number in 1..3 {
             keep(&cache, number, &places);
         }
@@ -34,7 +34,7 @@ fn a_damaged_page_is_missing_told_once_and_mended() {
         for number in 1..3 {
             damage(&cache.store_folder().join(file(number).to_string()));
         }
-        // Lately changed or not: nobody is writing there.
+        // The time of the last change makes no difference: nobody is writing there.
         if name != "flipped" {
             let_time_pass(&cache);
         }
@@ -43,10 +43,10 @@ fn a_damaged_page_is_missing_told_once_and_mended() {
         assert_eq!(there[0], ["flipped", "cut"].contains(&name), "{name}");
         assert_eq!(there[2], name == "flipped", "{name}");
         assert!(!found(&cache, 2, &places)[1]);
-        // What is short or gone was never there, as far as can be told.
+        // A file that is too short or deleted looks as if its page had never been written: no warning.
         let warned = ["flipped", "garbage"].contains(&name);
-        assert_eq!(told.all().len(), usize::from(warned), "{name}: {:?}", told.all());
-        assert!(told.all().iter().all(|text| text.contains("is damaged; the store is asked")));
+        assert_eq!(warnings.all().len(), usize::from(warned), "{name}: {:?}", warnings.all());
+        assert!(warnings.all().iter().all(|text| text.contains("is damaged; the store is asked")));
         assert_eq!(cache.stats().damaged > 0, warned);
         for number in 1..3 {
             keep(&cache, number, &places);
@@ -56,12 +56,12 @@ fn a_damaged_page_is_missing_told_once_and_mended() {
     }
 }
 
-/// A writer in another process, or in this one, shares the lock of the file as long as it writes.
+/// A writer, in this process or another, shares the file's lock while it writes.
 #[test]
 fn a_page_is_no_damage_while_it_is_being_written_and_is_damage_afterwards() {
     let folder = tempfile::tempdir().unwrap();
     let places = places(&[1_000]);
-    let (cache, told) = open(folder.path(), BYTES_MAX);
+    let (cache, warnings) = open(folder.path(), BYTES_MAX);
     keep(&cache, 1, &places);
     cache.flush();
     let path = cache.store_folder().join(file(1).to_string());
@@ -71,22 +71,22 @@ fn a_page_is_no_damage_while_it_is_being_written_and_is_damage_afterwards() {
     let writer = std::fs::File::open(&path).unwrap();
     writer.lock_shared().unwrap();
     assert_eq!(found(&cache, 1, &places), [false]);
-    assert_eq!((cache.stats().damaged, told.all().len()), (0, 0));
+    assert_eq!((cache.stats().damaged, warnings.all().len()), (0, 0));
     writer.unlock().unwrap();
     assert_eq!(found(&cache, 1, &places), [false]);
-    assert_eq!((cache.stats().damaged, told.all().len()), (1, 1));
+    assert_eq!((cache.stats().damaged, warnings.all().len()), (1, 1));
     keep(&cache, 1, &places);
     cache.flush();
     assert_eq!(found(&cache, 1, &places), [true]);
 }
 
-/// What is read is marked as used, by the time of its last change: that must not make damage look like work in
+/// Reading marks a file as used by setting the time of its last change. That must not make damage look like a write in
 /// progress.
 #[test]
-fn damage_is_told_although_the_file_was_just_marked_as_used() {
+fn damage_is_reported_although_the_file_was_just_marked_as_used() {
     let folder = tempfile::tempdir().unwrap();
     let places = places(&[1_000, 2_000]);
-    let (cache, told) = open(folder.path(), BYTES_MAX);
+    let (cache, warnings) = open(folder.path(), BYTES_MAX);
     keep(&cache, 1, &places);
     cache.flush();
     let path = cache.store_folder().join(file(1).to_string());
@@ -98,7 +98,7 @@ fn damage_is_told_although_the_file_was_just_marked_as_used() {
     let first = cache.read(&file(1), &places[..1], |_, bytes| bytes == page(1, places[0]));
     assert!(first[0].is_some());
     assert_eq!(found(&cache, 1, &places), [true, false]);
-    assert_eq!((cache.stats().damaged, told.all().len()), (1, 1));
+    assert_eq!((cache.stats().damaged, warnings.all().len()), (1, 1));
 }
 
 #[test]
@@ -106,14 +106,14 @@ fn a_folder_that_is_deleted_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("cache");
     let places = places(&[1_000]);
-    let (cache, told) = open(&root, BYTES_MAX);
+    let (cache, warnings) = open(&root, BYTES_MAX);
     keep(&cache, 1, &places);
     cache.flush();
     std::fs::remove_dir_all(&root).unwrap();
     assert_eq!(found(&cache, 1, &places), [false]);
     keep(&cache, 1, &places);
     cache.flush();
-    assert_eq!((found(&cache, 1, &places), told.all()), (vec![true], vec![]));
+    assert_eq!((found(&cache, 1, &places), warnings.all()), (vec![true], vec![]));
 }
 
 #[cfg(unix)]
@@ -122,15 +122,15 @@ fn a_folder_that_others_can_write_is_not_used() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let (cache, told) = try_open(folder.path(), BYTES_MAX, UID);
+    let (cache, warnings) = try_open(folder.path(), BYTES_MAX, UID);
     assert!(cache.is_none());
-    assert!(told.all()[0].contains("others can write there"), "{:?}", told.all());
+    assert!(warnings.all()[0].contains("others can write there"), "{:?}", warnings.all());
 }
 
-/// Before it is known whose the folder is, links in it lead nowhere.
+/// Symbolic links in a folder are not followed before the folder is known to be the user's own.
 #[cfg(unix)]
 #[test]
-fn what_others_have_put_into_the_folder_is_not_written_through() {
+fn links_that_others_put_into_the_folder_are_not_followed() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let precious = outside.path().join("precious");
@@ -151,34 +151,34 @@ fn what_others_have_put_into_the_folder_is_not_written_through() {
     for place in [folder.path(), &store_folder] {
         std::fs::set_permissions(place, std::fs::Permissions::from_mode(0o700)).unwrap();
     }
-    // In a folder of the user's own they are only names that are taken.
+    // In a folder of the user's own, the links only occupy names.
     assert!(try_open(folder.path(), BYTES_MAX, UID).0.is_some());
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_told_and_done_without() {
+fn a_folder_that_cannot_be_created_is_reported_and_not_used() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let (cache, told) = try_open(&file.join("cache"), BYTES_MAX, UID);
+    let (cache, warnings) = try_open(&file.join("cache"), BYTES_MAX, UID);
     assert!(cache.is_none());
-    assert_eq!(told.all().len(), 1);
-    assert!(told.all()[0].starts_with("pages are not kept on this machine: "), "{:?}", told.all());
+    assert_eq!(warnings.all().len(), 1);
+    assert!(warnings.all()[0].starts_with("pages are not kept on this machine: "), "{:?}", warnings.all());
 }
 
 #[test]
-fn a_full_disk_is_told_once_and_what_is_there_stays_readable() {
+fn a_full_disk_is_reported_once_and_kept_pages_stay_readable() {
     let folder = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 1 << 20) else { return };
     let places = places(&[100_000]);
-    let (cache, told) = open(&disk.path().join("cache"), BYTES_MAX);
+    let (cache, warnings) = open(&disk.path().join("cache"), BYTES_MAX);
     for number in 0..30 {
         keep(&cache, number, &places);
     }
     cache.flush();
     let there = (0..30).filter(|number| found(&cache, *number, &places)[0]).count();
     assert!((5..=10).contains(&there), "{there}");
-    assert_eq!(told.all().len(), 1, "{:?}", told.all());
-    assert!(told.all()[0].contains("cannot be written"), "{:?}", told.all());
+    assert_eq!(warnings.all().len(), 1, "{:?}", warnings.all());
+    assert!(warnings.all()[0].contains("cannot be written"), "{:?}", warnings.all());
 }

@@ -1,4 +1,4 @@
-//! What is kept comes back, to the next process too, and to nobody else.
+//! Pages that were written are found again, also by the next process, and by no other store or user.
 
 use crate::support::{UID, file, found, keep, open, page, places, try_open};
 use atsdb_core::ChunkUid;
@@ -12,7 +12,7 @@ const BYTES_MAX: u64 = 64 << 20;
 fn pages_come_back_after_a_restart_and_holes_do_not() {
     let folder = tempfile::tempdir().unwrap();
     let places = places(&[20, 5_000, 70_000, 300]);
-    let (cache, told) = open(folder.path(), BYTES_MAX);
+    let (cache, warnings) = open(folder.path(), BYTES_MAX);
     assert_eq!(found(&cache, 1, &places), [false; 4]);
     keep(&cache, 1, &[places[0], places[2]]);
     drop(cache);
@@ -24,8 +24,8 @@ fn pages_come_back_after_a_restart_and_holes_do_not() {
     let stats = cache.stats();
     assert_eq!((stats.hits, stats.misses, stats.damaged, stats.bytes_max), (5, 3, 0, BYTES_MAX));
     assert!(stats.bytes >= 75_020 && stats.bytes < 100_000, "{stats:?}");
-    assert_eq!(told.all(), [""; 0]);
-    // The four that were asked before the restart were misses.
+    assert_eq!(warnings.all(), [""; 0]);
+    // The four pages that were read before the restart were misses.
     assert_eq!((stats.hits_ever, stats.misses_ever), (5, 7));
     std::fs::write(cache.store_folder().join("counts"), [0xff; 200]).unwrap();
     assert_eq!((cache.stats().hits_ever, cache.stats().misses_ever), (0, 0));
@@ -80,7 +80,7 @@ fn folders_and_files_are_the_users_own() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, rng_seed: RngSeed::Fixed(atsdb_testkit::seed()), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is kept and asked in whatever order: a page is right or missing, and never missing once it was kept.
+    /// After any order of writes and reads, a page is right or missing, and never missing once it was written.
     #[test]
     fn any_order_of_keeping_and_reading(
         sizes in prop::collection::vec(1_u32..3_000, 1..6),

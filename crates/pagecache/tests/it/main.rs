@@ -1,5 +1,5 @@
-//! The page cache: what is kept comes back or is missing, through damage, full disks and crashes; the bound holds;
-//! nobody else gets in.
+//! The page cache: a page is found or missing after damage, full disks and crashes; the bound holds; other users have
+//! no access.
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 

@@ -1,4 +1,4 @@
-//! Many processes on one folder, killed in the middle of their writing.
+//! Several processes on one folder, killed while they write.
 
 use crate::support::{found, keep, open, places};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ fn processes_that_are_killed_leave_right_pages_or_none() {
     let mut hits = 0;
     for round in 0..12 {
         std::thread::sleep(Duration::from_millis(60));
-        // The first round waits until somebody has written, however slow the machine is.
+        // The first round waits until another process has written, even on a slow machine.
         while round == 0 && hits == 0 {
             hits += (0..100).flat_map(|number| found(&cache, number, &places)).filter(|found| *found).count();
             assert!(others[0].try_wait().unwrap().is_none(), "it ended by itself");
@@ -48,7 +48,7 @@ fn processes_that_are_killed_leave_right_pages_or_none() {
     assert_eq!(found(&cache, 9, &places), [true; 3]);
 }
 
-/// The work of one of them; nothing in a process of its own right.
+/// The work of such a process. Does nothing when it runs as an ordinary test.
 #[test]
 fn one_of_many() {
     let Some(folder) = std::env::var_os("ATSDB_TEST_CACHE").map(PathBuf::from) else { return };

@@ -1,4 +1,4 @@
-//! What the tests have in common: a cache whose warnings are kept, and pages that tell whether they are whole.
+//! Shared helpers: a cache whose warnings are kept, and pages that can be checked for being whole.
 
 use atsdb_core::ChunkUid;
 use atsdb_pagecache::{PageCache, PageCacheOptions, PageFile, PageRange};
@@ -9,25 +9,25 @@ pub(crate) const URL: &str = "postgresql://me@host/air";
 pub(crate) const UID: [u8; 16] = [7; 16];
 
 #[derive(Clone, Default)]
-pub(crate) struct Told(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Warnings(Arc<Mutex<Vec<String>>>);
 
-impl Told {
+impl Warnings {
     pub(crate) fn all(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
-pub(crate) fn try_open(folder: &Path, bytes_max: u64, uid: [u8; 16]) -> (Option<PageCache>, Told) {
-    let told = Told::default();
-    let keep = Arc::clone(&told.0);
+pub(crate) fn try_open(folder: &Path, bytes_max: u64, uid: [u8; 16]) -> (Option<PageCache>, Warnings) {
+    let warnings = Warnings::default();
+    let keep = Arc::clone(&warnings.0);
     let on_warning = Arc::new(move |text: &str| keep.lock().unwrap().push(text.to_owned()));
     let options = PageCacheOptions { folder: folder.to_owned(), bytes_max, on_warning };
-    (PageCache::open(&options, URL, uid), told)
+    (PageCache::open(&options, URL, uid), warnings)
 }
 
-pub(crate) fn open(folder: &Path, bytes_max: u64) -> (PageCache, Told) {
-    let (cache, told) = try_open(folder, bytes_max, UID);
-    (cache.unwrap(), told)
+pub(crate) fn open(folder: &Path, bytes_max: u64) -> (PageCache, Warnings) {
+    let (cache, warnings) = try_open(folder, bytes_max, UID);
+    (cache.unwrap(), warnings)
 }
 
 pub(crate) fn file(number: u64) -> PageFile {
@@ -36,7 +36,7 @@ pub(crate) fn file(number: u64) -> PageFile {
     PageFile::of_columns(ChunkUid(uid))
 }
 
-/// A page that no other file or place has: its bytes follow from where it is.
+/// The content of a page, which follows from its file and range: no two pages are equal.
 pub(crate) fn page(number: u64, place: PageRange) -> Vec<u8> {
     let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ place.offset ^ 0x5555_5555_5555_5555;
     let mut next = || {
@@ -59,7 +59,7 @@ pub(crate) fn keep(cache: &PageCache, number: u64, places: &[PageRange]) {
     cache.keep(file(number), places.iter().map(|place| (*place, page(number, *place))).collect());
 }
 
-/// Which of the pages are there; those that are, are right.
+/// Returns which of the pages are found, after checking that these are right.
 pub(crate) fn found(cache: &PageCache, number: u64, places: &[PageRange]) -> Vec<bool> {
     let is_whole = |position: usize, bytes: &[u8]| bytes == page(number, places[position]);
     let pages = cache.read(&file(number), places, is_whole);
@@ -70,7 +70,7 @@ pub(crate) fn found(cache: &PageCache, number: u64, places: &[PageRange]) -> Vec
     pages.iter().map(Option::is_some).collect()
 }
 
-/// As if nothing had been written for a while: what is not whole then is damage.
+/// Dates all files back by a minute: an incomplete page then counts as damage, not as a write in progress.
 pub(crate) fn let_time_pass(cache: &PageCache) {
     for entry in std::fs::read_dir(cache.store_folder()).unwrap() {
         let file = std::fs::File::open(entry.unwrap().path()).unwrap();

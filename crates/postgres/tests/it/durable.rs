@@ -1,4 +1,4 @@
-//! What is acknowledged is as durable as the server is set to make it, whatever way it was acknowledged.
+//! An acknowledged batch is as durable as the server's settings ask for, whichever way it was acknowledged.
 
 use crate::support::open;
 use atsdb_core::{BatchId, Change, CommitOutcome, Result, Store, TableId};
@@ -12,9 +12,8 @@ fn send(store: &dyn Store, table: TableId) -> Result<CommitOutcome> {
     store.commit(&[Change { batch, add, ..Change::default() }], 1_709_294_400_000)?.remove(0)
 }
 
-/// The first sender's commit waits for a standby that does not come, and the server crashes: its batch is there then,
-/// as nothing says otherwise, but nobody was told so. Who sends it again is told that it is there once the standby has
-/// it.
+/// The first sender's commit waits for a standby that never answers, and the server crashes. Afterwards the batch
+/// exists, although it was never acknowledged. If it is sent again, it is acknowledged only once the standby has it.
 #[test]
 fn a_batch_that_is_there_already_is_acknowledged_when_a_commit_would_be() {
     let Some(server) = TestServer::start(Kind::Postgres) else { return };
@@ -32,12 +31,12 @@ fn a_batch_that_is_there_already_is_acknowledged_when_a_commit_would_be() {
         server.administer(&format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'"));
         server.administer("SELECT pg_reload_conf()");
     };
-    // Numbers for pages are drawn in a transaction of their own.
+    // Page numbers are assigned in a transaction of their own, which must not wait for the standby.
     first.commit(&[Change { add: vec![Plan::new(7).chunk(table)], ..Change::default() }], 0).unwrap();
     require_standby("none_there");
     let probes = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
     std::thread::scope(|scope| {
-        // The server's processes take notice one after another.
+        // The server's processes apply the new setting one after another.
         let mut is_in_force = false;
         while !is_in_force {
             let probing = scope
@@ -50,7 +49,7 @@ fn a_batch_that_is_there_already_is_acknowledged_when_a_commit_would_be() {
         waiting("1");
         server.kill();
         server.resume();
-        // It asks what became of its commit, and may not answer yet either.
+        // It asks whether its commit was made, and the answer must wait, too.
         waiting("1");
         let again = scope.spawn(|| send(&*second, table));
         waiting("2");

@@ -1,4 +1,4 @@
-//! The PostgreSQL store: the contract of stores, and what only a server promises.
+//! The PostgreSQL store: the contract of stores, and the promises that only a server makes.
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 
@@ -17,8 +17,7 @@ mod servers {
     atsdb_testkit::on_server_tests!("servers", crate::support::SUBJECT);
 }
 
-/// The server's statistics come late. Before they do it would go through all strings of a table for each few it is
-/// asked for.
+/// The server updates its statistics late. Before that, it would scan all strings of a table to look up a few.
 #[test]
 fn strings_are_found_by_their_index_as_soon_as_there_are_many() {
     let Some(server) = server::shared(Kind::Postgres) else { return };

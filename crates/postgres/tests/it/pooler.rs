@@ -1,4 +1,4 @@
-//! A pooler between.
+//! Connections through a pooler.
 
 use crate::support::open;
 use atsdb_core::{Change, Error, ErrorKind, Result, Store, TableId, TimeRange};
@@ -10,14 +10,14 @@ fn append(store: &dyn Store, table: TableId, seed: u64) -> Result<()> {
     store.commit(&[Change { add, ..Change::default() }], 1_709_294_400_000)?.remove(0).map(drop)
 }
 
-/// Two programs in turn; gives how many chunks there are then.
+/// Two programs write in turn. Returns the number of chunks in the end.
 fn work(url: &str) -> Result<usize> {
     let one = open(url)?;
     let table = one.create_table(&series_table("t"), None)?.id;
     append(&*one, table, 1)?;
     let other = open(url)?;
     append(&*other, table, 2)?;
-    // What this one has prepared and set is gone, where the other has got its session.
+    // The other program may have got this one's session, with which its prepared statements and settings were lost.
     append(&*one, table, 3)?;
     Ok(one.snapshot()?.chunks(table, TimeRange::ALL)?.len())
 }

@@ -18,7 +18,7 @@ fn count(store: &dyn Store, table: TableId) -> usize {
     store.snapshot().unwrap().chunks(table, TimeRange::ALL).unwrap().len()
 }
 
-/// The URL of both: the one of `first` is named first.
+/// Returns a URL of both servers, with the address of `first` in front.
 fn both(first: &str, second: &str) -> String {
     let address = second.rsplit_once('@').unwrap().1.split_once('/').unwrap().0;
     let (before, database) = first.rsplit_once('/').unwrap();
@@ -36,33 +36,33 @@ fn a_standby_that_is_named_first_is_neither_written_nor_read_while_there_is_a_pr
     let table = store.create_table(&series_table("t"), None).unwrap().id;
     append(&*store, table, 1).unwrap();
 
-    // Alone it is read by who asks for no more, and by nobody else.
+    // If the URL names only the standby, the store can be opened for reading, and only for reading.
     while (SUBJECT.open_for_reading)(&at_standby).map_or(0, |store| store.snapshot().unwrap().tables().unwrap().len())
         == 0
     {
         std::thread::sleep(Duration::from_millis(20));
     }
-    let is_told = |url: &str| {
-        let (send, told) = mpsc::channel();
+    let has_notice = |url: &str| {
+        let (send, notices) = mpsc::channel();
         let send = Mutex::new(send);
         let on_notice = OnNotice(Arc::new(move |text: &str| drop(send.lock().unwrap().send(text.to_owned()))));
         let options = ServerOptions { read_only: true, on_notice: Some(on_notice), ..ServerOptions::default() };
         drop((PostgresStore::open(url, None, &options).unwrap(), options));
-        told.iter().any(|text| text.contains("is a standby"))
+        notices.iter().any(|text| text.contains("is a standby"))
     };
-    assert!(is_told(&at_standby) && !is_told(&url));
+    assert!(has_notice(&at_standby) && !has_notice(&url));
     let error = open(&at_standby).expect_err("it takes no writes");
     assert_eq!(error.kind(), ErrorKind::ReadOnly, "{error}");
     assert!(error.to_string().contains("standby") && error.hint().unwrap().contains("primary"), "{error:?}");
 
-    // What the standby has not got yet is read all the same, also by who only reads.
+    // Rows that the standby does not have yet are read from the primary, also by a program that only reads.
     standby.administer("SELECT pg_wal_replay_pause()");
     append(&*store, table, 2).unwrap();
     assert_eq!(count(&*store, table), 2);
     let reader = (SUBJECT.open_for_reading)(&url).unwrap();
     assert_eq!(count(&*reader, table), 2);
 
-    // They switch: who has the store open goes on, and who opens it finds the new primary.
+    // The servers switch roles: open stores keep working, and newly opened ones find the new primary.
     standby.administer("SELECT pg_wal_replay_resume()");
     while standby.ask(&at_standby, "SELECT count(*) FROM atsdb_chunk").trim() != "2" {
         std::thread::sleep(Duration::from_millis(20));
@@ -79,7 +79,7 @@ fn a_standby_that_is_named_first_is_neither_written_nor_read_while_there_is_a_pr
     assert_eq!(store.verify().unwrap(), []);
 }
 
-/// While they switch there may be none for a moment.
+/// During the switch there may be no primary for a moment.
 #[test]
 fn a_write_waits_for_the_standby_to_become_the_primary() {
     let Some(primary) = TestServer::start(Kind::Postgres) else { return };
@@ -96,7 +96,7 @@ fn a_write_waits_for_the_standby_to_become_the_primary() {
     primary.kill();
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| append(&*store, table, 2));
-        // A program that begins now waits, too.
+        // A program that starts now waits, too.
         let opening = scope.spawn(|| append(&*open(&both(&at_primary, &at_standby)).unwrap(), table, 3));
         standby.administer("SELECT pg_promote()");
         writing.join().unwrap().unwrap();

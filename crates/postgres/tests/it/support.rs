@@ -1,4 +1,4 @@
-//! What the tests have in common: opening the store.
+//! Shared helpers: opening the store.
 
 use atsdb_core::{Result, Store};
 use atsdb_postgres::PostgresStore;
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The store under test.
 pub(crate) const SUBJECT: Subject = Subject { kind: Kind::Postgres, open, open_for_reading, open_with };
 
-/// Opens the store of a URL, and creates it where there is none. It waits for a server that starts again.
+/// Opens the store of a URL, and creates it if it does not exist. Waits for a server that is restarting.
 pub(crate) fn open(url: &str) -> Result<Box<dyn Store>> {
     open_as(url, false)
 }
@@ -27,10 +27,10 @@ fn open_as(url: &str, read_only: bool) -> Result<Box<dyn Store>> {
 }
 
 fn open_with(url: &str, limits: Limits) -> Result<Box<dyn Store>> {
-    let on_notice = limits.told.map(|told| {
-        let told = Mutex::new(told);
-        // Who asked may have heard enough.
-        OnNotice(Arc::new(move |text: &str| drop(told.lock().unwrap().send(text.to_owned()))))
+    let on_notice = limits.notices.map(|notices| {
+        let notices = Mutex::new(notices);
+        // The receiver may have been dropped.
+        OnNotice(Arc::new(move |text: &str| drop(notices.lock().unwrap().send(text.to_owned()))))
     });
     let (busy_timeout, answer_timeout) = (limits.busy, limits.answer);
     let options = ServerOptions { busy_timeout, answer_timeout, on_notice, ..ServerOptions::default() };

@@ -1,10 +1,10 @@
-//! Whether a result is what a script expects.
+//! Compares a result with the one that a script expects.
 
 use super::series::Item;
 use atsdb_prom::evaluate::{ResultSeries, ResultValue, STALE_BITS};
 use atsdb_prom::labels::Labels;
 
-/// What a script expects of one query.
+/// The expected result of a query.
 #[derive(Debug, Default)]
 pub(crate) struct Expected {
     pub(crate) series: Vec<(Labels, Vec<Item>)>,
@@ -28,7 +28,7 @@ pub(crate) fn nearly_equal(one: f64, other: f64) -> bool {
     difference / sum.min(f64::MAX) < 1e-6
 }
 
-/// Compares a result whose steps are `start`, `start + step` and so on.
+/// Compares a result with steps at `start`, `start + step` and so on.
 pub(crate) fn compare(value: &ResultValue, expected: &Expected, start: i64, step: i64) -> Result<(), String> {
     match value {
         ResultValue::Scalar(_, number) => match expected.scalar {

@@ -1,4 +1,4 @@
-//! Queries that ask for too much.
+//! Queries that exceed limits.
 
 use super::source::Memory;
 use atsdb_prom::evaluate::{EvaluateError, LOOKBACK_MS, Limits, evaluate_instant, evaluate_range};

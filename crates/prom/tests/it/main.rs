@@ -1,4 +1,4 @@
-//! PromQL by scripts in the language of Prometheus' own tests.
+//! PromQL, tested by scripts in the language of Prometheus' own tests.
 
 mod compare;
 mod limits;

@@ -1,4 +1,4 @@
-//! OpenTelemetry's metrics: both formats say the same.
+//! Metrics of OpenTelemetry: both formats give the same samples.
 
 use atsdb_prom::otlp::{OtlpRequest, answer_protobuf, decode_json, decode_protobuf};
 

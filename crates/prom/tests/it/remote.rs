@@ -1,8 +1,8 @@
-//! Remote write, cut off anywhere.
+//! Requests of remote write, complete and truncated.
 
 use atsdb_prom::remote::{MetricKind, WriteVersion, compress, decode_write, decompress};
 
-/// `requests_total{code="200"}` with 1 at one second, a histogram, an exemplar, and what the metric is.
+/// `requests_total{code="200"}` with the value 1 at one second, a histogram, an exemplar, and metadata.
 fn version_2() -> Vec<u8> {
     let mut body = Vec::new();
     for symbol in ["", "__name__", "requests_total", "code", "200", "How many."] {
@@ -46,7 +46,7 @@ fn a_body_that_is_cut_off_inside_a_field_is_refused() {
     let body = version_2();
     let whole: Vec<usize> =
         (0..=body.len()).filter(|end| decode_write(&body[..*end], WriteVersion::V2, 1 << 20).is_ok()).collect();
-    // The ends of the fields: of six symbols and the series.
+    // The body may end after each field: six symbols and the series.
     assert_eq!(whole.len(), 8, "{whole:?}");
     let squeezed = compress(&body).unwrap();
     for end in 0..squeezed.len() {
@@ -82,7 +82,7 @@ fn a_small_body_that_names_a_long_text_often_is_refused() {
     assert!(body.len() < 20_000, "{}", body.len());
     assert_eq!(decode_write(&body, WriteVersion::V2, 8 << 20).unwrap().samples.series().len(), 200);
     assert_eq!(decode_write(&body, WriteVersion::V2, 1 << 20).unwrap_err().status(), 413);
-    // Empty samples: two bytes each.
+    // Empty samples take two bytes each.
     let mut series = b"\x0a\x04\x01\x02\x03\x04".to_vec();
     series.extend(b"\x12\x00".repeat(100_000));
     let mut body = b"\x22\x00\x22\x08__name__\x22\x01m\x22\x01a\x22\x01b\x2a".to_vec();

@@ -8,17 +8,17 @@ use atsdb_prom::labels::{Labels, METRIC_NAME};
 use atsdb_prom::promql::parse;
 use regex::Regex;
 
-/// How the queries of a script went.
+/// The results of a script's queries.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) passed: usize,
-    /// Queries of native histograms, which are not stored.
+    /// The number of queries of native histograms, which are not stored.
     pub(crate) native: usize,
-    /// Line and reason.
+    /// The line and the reason of each failure.
     pub(crate) failed: Vec<String>,
 }
 
-/// A condition on remarks or errors.
+/// A condition on warnings or errors.
 enum Check {
     Any,
     Message(String),
@@ -35,7 +35,7 @@ impl Check {
     }
 }
 
-/// One `eval`.
+/// An `eval` command.
 #[derive(Default)]
 struct Query {
     line: usize,
@@ -43,7 +43,7 @@ struct Query {
     range: Option<(i64, i64, i64)>,
     time: i64,
     expected: Expected,
-    /// Times of the samples of an expected range vector.
+    /// The times of the samples of an expected range vector.
     samples: Option<(i64, i64)>,
     fail: Vec<Check>,
     warn: Vec<Check>,
@@ -57,7 +57,7 @@ fn milliseconds(text: &str) -> i64 {
     (number(text).unwrap_or_else(|| panic!("not a duration: {text}")) * 1000.0).round() as i64
 }
 
-/// Runs a script to its end.
+/// Runs a script.
 pub(crate) fn run(script: &str) -> Report {
     let lines: Vec<&str> =
         script.lines().map(str::trim).map(|line| if line.starts_with('#') { "" } else { line }).collect();
@@ -76,7 +76,7 @@ pub(crate) fn run(script: &str) -> Report {
                 place += block.len();
             }
             _ if word.starts_with("eval") => {
-                // An older form lets the next command follow without an empty line.
+                // In an older form, the next command may follow without an empty line.
                 let block: Vec<&str> = block.iter().take_while(|line| !line.starts_with("eval")).copied().collect();
                 let query = query(line, &block, place + 1);
                 place += block.len();
@@ -235,19 +235,19 @@ fn remarks(kind: &str, found: &[String], checks: &[Check], none: bool) -> Result
     }
 }
 
-/// An instant query yields what a range query yields at that time.
+/// Checks that an instant query gives the value of a range query at that time.
 fn as_range(memory: &Memory, query: &Query) -> Result<(), String> {
     let expected = &query.expected;
     if query.range.is_some() || query.samples.is_some() || expected.ordered || expected.text.is_some() {
         return Ok(());
     }
-    // They mean the range of the query itself.
+    // These functions depend on the query's own range.
     if ["range()", "step()", "start()", "end()"].iter().any(|word| query.text.contains(word)) {
         return Ok(());
     }
     let outcome = match outcome(memory, query, Some((query.time - 60_000, query.time + 60_000, 60_000))) {
         Ok(outcome) => outcome,
-        // Other times may hold duplicates.
+        // At the other times the query may fail, for example because of duplicates.
         Err(_) => return Ok(()),
     };
     let ResultValue::Matrix(series) = outcome.value else { return Err("a range query yields a matrix".to_owned()) };

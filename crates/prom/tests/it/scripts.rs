@@ -1,4 +1,4 @@
-//! Our own scripts, made from Prometheus' documentation.
+//! The project's own scripts, made from Prometheus' documentation.
 
 use super::run::run;
 use std::fs;

@@ -4,7 +4,7 @@ use atsdb_prom::evaluate::STALE_BITS;
 use atsdb_prom::labels::Labels;
 use atsdb_prom::promql::{ExprKind, parse, parse_selector};
 
-/// One place in a sequence of values.
+/// One item of a sequence of values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Item {
     Gap,
@@ -13,7 +13,7 @@ pub(crate) enum Item {
     Native,
 }
 
-/// A number or a duration, with its sign.
+/// Parses a signed number or duration.
 pub(crate) fn number(text: &str) -> Option<f64> {
     match parse(text).ok()?.kind {
         ExprKind::Number(number) => Some(number),
@@ -26,7 +26,7 @@ fn labels(text: &str) -> Labels {
     if text.is_empty() || text == "{}" {
         return Labels::default();
     }
-    // A condition that is never empty makes every set of labels a selector.
+    // With a condition that is never empty, every set of labels is a valid selector.
     let (name, rest) = text.split_once('{').unwrap_or((text, "}"));
     let selector = parse_selector(&format!("{{never=\"empty\",{rest}"))
         .or_else(|_| parse_selector(&format!("{{never=\"empty\"{rest}")))
@@ -37,7 +37,7 @@ fn labels(text: &str) -> Labels {
     Labels::new(pairs.chain(name))
 }
 
-/// Where the labels of a line end.
+/// Returns the end of the labels in a line.
 fn end_of_labels(line: &str) -> usize {
     let open = line.find('{');
     let space = line.find([' ', '\t']).unwrap_or(line.len());
@@ -57,7 +57,7 @@ fn end_of_labels(line: &str) -> usize {
     panic!("no end of labels: {line}");
 }
 
-/// Whether a line gives the times at which counters began.
+/// Returns whether a line has the start times of counters.
 pub(crate) fn is_start_line(line: &str) -> bool {
     line.split([' ', '\t']).next().is_some_and(|first| first.ends_with("@st"))
 }
@@ -99,7 +99,7 @@ fn sequence(word: &str, items: &mut Vec<Item>) {
     } else if let Some(value) = number(body) {
         items.extend(std::iter::repeat_n(Item::Value(value), count));
     } else {
-        // A value and what is added to it each time.
+        // A value and the increment.
         let bytes = body.as_bytes();
         let place = (1..body.len())
             .find(|place| matches!(bytes[*place], b'+' | b'-') && !matches!(bytes[place - 1], b'e' | b'E'))

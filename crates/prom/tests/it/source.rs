@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 pub(crate) struct Memory {
     series: BTreeMap<Labels, BTreeMap<i64, f64>>,
-    /// Series that hold native histograms, which are not stored.
+    /// Series with native histograms, which are not stored.
     native: BTreeSet<Labels>,
     /// Whether a query asked for such a series.
     pub(crate) touched_native: Cell<bool>,

@@ -1,4 +1,4 @@
-//! Prometheus' own scripts, if somebody has them.
+//! Prometheus' own scripts, if a folder with them is given.
 
 #![allow(
     clippy::print_stdout,
@@ -9,7 +9,7 @@ use super::run::run;
 use std::fs;
 use std::path::Path;
 
-/// The folder with Prometheus' `promql/promqltest/testdata`.
+/// The variable with the folder `promql/promqltest/testdata` of Prometheus.
 const FOLDER: &str = "ATSDB_PROMQL_TESTS";
 
 #[test]

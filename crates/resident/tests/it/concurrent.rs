@@ -1,4 +1,4 @@
-//! Readers while others load: each sees a table before a load or after it, never between.
+//! Readers while others load rows: each reader sees the table before or after a load, never in between.
 
 use crate::support::{Row, all, append, residents, state};
 use atsdb_core::ConflictPolicy;

@@ -1,4 +1,4 @@
-//! Indexes over many rows, and over rows that were chosen to be hard.
+//! Indexes over many rows, and over rows that are hard to index.
 
 use arrow::array::{ArrayRef, Float32Array, Float64Array, Int32Array, StringArray};
 use atsdb_resident::{HashIndex, HashSeed, IndexMatches, RowKeys};
@@ -17,7 +17,7 @@ fn find(index: &HashIndex, keys: ArrayRef) -> IndexMatches {
 
 #[test]
 fn an_index_of_several_partitions_finds_every_row_in_order() {
-    // Some keys once, some often, some NULL.
+    // Some keys occur once, some often, and some are NULL.
     let value = |row: i32| match row % 10 {
         0 => None,
         1..=3 => Some(row % 1_000),
@@ -59,7 +59,7 @@ fn zeros_are_one_key_whatever_their_sign_and_so_are_nans() {
 
 #[test]
 fn one_value_in_all_rows_is_one_chain() {
-    // A table that compares each row with each would take hours.
+    // Comparing each row with each other row would take hours.
     let rows = 300_000;
     let index = build(Arc::new(StringArray::from(vec!["the same"; rows])));
     let found = find(&index, Arc::new(StringArray::from(vec!["other", "the same"])));

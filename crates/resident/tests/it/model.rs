@@ -1,4 +1,5 @@
-//! Random inserts, updates and deletes: after each the table has the rows of a plain list, and its indexes find them.
+//! Random inserts, updates and deletes: after each step the table has the same rows as a plain list, and its indexes
+//! find them.
 
 use crate::support::{ID, Row, all, append, columns, definition, draft, found, residents, rows_of, state, types};
 use arrow::array::{ArrayRef, Int32Array, StringArray};
@@ -15,7 +16,7 @@ enum Step {
     Delete(i32),
     Update(i32, i32),
     Truncate,
-    /// Appends, and forgets it.
+    /// Appends rows without committing them.
     GiveUp(Vec<Row>),
 }
 
@@ -38,7 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a list of rows becomes; `None` if a key would be there twice.
+/// Returns the list after appending rows, or `None` if a key would occur twice.
 fn appended(mut list: Vec<Row>, rows: &[Row], policy: ConflictPolicy, with_key: bool) -> Option<Vec<Row>> {
     for row in rows {
         let same = list.iter().position(|other| with_key && row.1.is_some() && other.1 == row.1);
@@ -60,11 +61,11 @@ fn places(state: &TableState, c1: i32) -> (Vec<(u32, u32)>, Vec<Row>) {
 
 fn change(residents: &ResidentTables, with_key: bool, c1: i32, to: Option<i32>) {
     let before = state(residents, with_key);
-    let (gone, rows) = places(&before, c1);
+    let (removed, rows) = places(&before, c1);
     let new: Vec<Row> = rows.into_iter().filter_map(|row| to.map(|to| (Some(to), row.1))).collect();
     let mut drafts = BatchDrafts::default();
     let batches = vec![(columns(&new), new.len())];
-    draft(&mut drafts, residents, with_key, usize::MAX).change(&before, gone, batches).unwrap();
+    draft(&mut drafts, residents, with_key, usize::MAX).change(&before, removed, batches).unwrap();
     drafts.commit(residents, || Ok(()), |_| true).unwrap();
 }
 
@@ -99,7 +100,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, rng_seed: RngSeed::Fixed(atsdb_testkit::seed()), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_table_is_what_a_list_would_be(steps in vec(step(), 1..40), with_key in any::<bool>()) {
+    fn a_table_equals_a_plain_list(steps in vec(step(), 1..40), with_key in any::<bool>()) {
         let residents = residents();
         let mut list: Vec<Row> = Vec::new();
         for step in steps {
@@ -141,7 +142,7 @@ proptest! {
                 }
             }
             check(&state(&residents, with_key), &list);
-            // Who reads what was there before goes on reading it.
+            // A reader of the previous state still sees the same rows.
             assert_eq!(all(&before), rows_before);
         }
     }
@@ -163,7 +164,7 @@ fn many_parts_become_few() {
 }
 
 #[test]
-fn at_the_bound_nothing_changes() {
+fn a_change_beyond_the_memory_bound_is_refused_whole() {
     let residents = residents();
     let rows: Vec<Row> = (0..1_000).map(|number| (Some(number), None)).collect();
     append(&residents, false, &rows, ConflictPolicy::Error).unwrap();
@@ -185,7 +186,7 @@ fn at_the_bound_nothing_changes() {
 }
 
 #[test]
-fn who_changes_what_another_changed_is_told() {
+fn emptying_a_table_that_another_draft_changed_is_a_conflict() {
     let residents = residents();
     append(&residents, false, &[(Some(1), None), (Some(2), None)], ConflictPolicy::Error).unwrap();
     let (mut added, mut emptied) = (BatchDrafts::default(), BatchDrafts::default());
@@ -201,7 +202,7 @@ fn who_changes_what_another_changed_is_told() {
 }
 
 #[test]
-fn nothing_comes_into_a_table_that_was_dropped() {
+fn no_rows_are_added_to_a_dropped_table() {
     let residents = residents();
     append(&residents, false, &[(Some(1), None)], ConflictPolicy::Error).unwrap();
     let (mut added, mut dropped) = (BatchDrafts::default(), BatchDrafts::default());
@@ -212,7 +213,7 @@ fn nothing_comes_into_a_table_that_was_dropped() {
     dropped.commit(&residents, || Ok(()), |_| true).unwrap();
     let error = added.commit(&residents, || Ok(()), |_| true).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    // Nor does it come back with who reads it in a snapshot from before.
+    // Nor does it come back when a snapshot from before the drop reads it.
     residents.begin(ID, &definition(false), Vec::new(), || Ok(residents.empty(&definition(false), types()))).unwrap();
     assert!(residents.snapshot().get(ID).is_none());
 }

@@ -1,4 +1,4 @@
-//! A table of two columns, and what is in it.
+//! A table of two columns, and helpers that read and change it.
 
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, StringArray};
 use arrow::datatypes::{DataType, Int32Type};
@@ -10,7 +10,7 @@ pub(crate) type Row = (Option<i32>, Option<String>);
 
 pub(crate) const ID: TableId = TableId(7);
 
-/// `c1 INT, c2 TEXT` with an index over `c1`, one over both, and if asked a key over `c2`.
+/// `c1 INT, c2 TEXT` with an index over `c1` and one over both columns, and with a key over `c2` if `with_key`.
 pub(crate) fn definition(with_key: bool) -> TableDefinition {
     let mut definition =
         TableDefinition::new("t").with_column("c1", ColumnType::Int32, None).with_column("c2", ColumnType::Text, None);
@@ -71,7 +71,7 @@ pub(crate) fn rows_of(columns: &[ArrayRef]) -> Vec<Row> {
         .collect()
 }
 
-/// All rows with their places, sorted.
+/// All rows with their positions, sorted.
 pub(crate) fn all(state: &TableState) -> Vec<(Row, (u32, u32))> {
     let mut found = Vec::new();
     for (part, rows) in state.row_ranges(1) {
@@ -83,7 +83,7 @@ pub(crate) fn all(state: &TableState) -> Vec<(Row, (u32, u32))> {
     found
 }
 
-/// The rows that an index finds for keys, sorted, each with its key's position.
+/// Returns the rows that an index finds for some keys, sorted, each with the position of its key.
 pub(crate) fn found(state: &TableState, name: &str, keys: &[ArrayRef]) -> Vec<(u32, Row)> {
     let index = state.indexes().iter().position(|index| index.name == name).unwrap();
     let found = state.find(index, &RowKeys::new(keys).unwrap());

@@ -1,4 +1,4 @@
-"""psycopg and asyncpg with passwords: roles, transactions that may only read, TLS, channel binding, wrong passwords."""
+"""psycopg and asyncpg with passwords: roles, read-only transactions, TLS, channel binding, wrong passwords."""
 
 import asyncio
 import ssl

@@ -23,7 +23,7 @@ with psycopg.connect(url, autocommit=True) as connection:
             cursor.execute("SELECT sensor FROM readings WHERE sensor = ANY(%s) ORDER BY 1", (["s2", "s3"],))
             assert cursor.fetchall() == [("s2",)]
     connection.execute("INSERT INTO sensors VALUES (%s, %s, %s)", (10, "42", None))
-    # A prepared statement, again and again.
+    # A prepared statement, run several times.
     for number in range(20):
         row = connection.execute("SELECT name FROM sensors WHERE id = %s", (10,), prepare=True).fetchone()
         assert row == ("42",), row

@@ -1,4 +1,4 @@
-"""SQLAlchemy over psycopg 3 and over psycopg2: reflection, declarations, statements of its own."""
+"""SQLAlchemy over psycopg 3 and over psycopg2: reflection, declarations, its own statements."""
 
 import sys
 

@@ -1,4 +1,4 @@
-//! Users over HTTP: every role on every address, tokens, delays, and what statements never see.
+//! Users over HTTP: every role on every address, tokens, delays, and the hidden users' table.
 
 use crate::client::{Reply, reply};
 use crate::support::Served;
@@ -50,7 +50,7 @@ fn basic(user: &str, password: &str) -> String {
     text
 }
 
-/// What each address needs; `None` is nothing.
+/// The role that each address requires. `None`: it is open.
 const ADDRESSES: [(&str, &str, &str, Option<Role>); 20] = [
     ("GET", "/health", "", None),
     ("GET", "/ready", "", None),
@@ -97,7 +97,7 @@ fn every_role_on_every_address() {
         }
     }
     assert_eq!(send(&served, "GET", "/nothing", &callers[0].1, "").status, 404);
-    // Who was refused has changed nothing, and who was not has.
+    // A refused request has changed nothing, and an accepted one has.
     assert_eq!(served.count("made"), 3);
     assert_eq!(served.count("own"), 0);
     let refused = sql(&served, &callers[0].1["Bearer ".len()..], "DELETE FROM sensors");
@@ -148,7 +148,7 @@ fn no_statement_gets_around_its_role() {
     assert_eq!((served.count("sensors"), served.count("readings")), before);
     let tables = served.rows("SHOW TABLES");
     assert!(!tables.contains("copied") && tables.contains("high"), "{tables}");
-    // A GET may only read, whoever sends it.
+    // A GET request can only read, even for an administrator.
     let boss = send(&served, "GET", "/api/sql?sql=DELETE+FROM+sensors", &basic("boss", "b-pass"), "");
     assert_eq!(boss.status, 403, "{boss:?}");
 }
@@ -204,12 +204,12 @@ fn credentials_come_in_every_form() {
     }
     assert_eq!(write("/write?db=d&u=writer&p=w-pass", ""), 204);
     assert_eq!(write(&format!("/write?db=d&u=writer&p={token}"), ""), 204);
-    // Secrets in addresses are for the addresses of InfluxDB 1 alone.
+    // Credentials in the query string are accepted on the addresses of InfluxDB 1 only.
     assert_eq!(write("/api/v2/write?bucket=b&u=writer&p=w-pass", ""), 401);
     let missing = send(&served, "POST", v1, "", "m v=1 1");
     assert!(missing.header("www-authenticate").is_some_and(|challenge| challenge.starts_with("Basic")), "{missing:?}");
     assert!(missing.text().contains("\"error\":") && missing.text().contains("\"code\":\"unauthorized\""));
-    // Of another user, and one whose last digit is another one.
+    // Another user's token, and a token with a wrong last digit.
     assert_eq!(write(v1, &basic("boss", &token)), 401);
     let (rest, last) = token.split_at(token.len() - 1);
     assert_eq!(write(v1, &format!("Bearer {rest}{}", if last == "0" { '1' } else { '0' })), 401);
@@ -243,7 +243,7 @@ fn changes_of_users_are_followed() {
 }
 
 #[test]
-fn guessing_is_slow_and_locks_nobody_out() {
+fn guessing_is_slow_and_does_not_lock_users_out() {
     let served = served();
     let token = users(&served).add_token("boss", "t").unwrap();
     served.server.reloader().reload().unwrap();
@@ -256,11 +256,12 @@ fn guessing_is_slow_and_locks_nobody_out() {
     }
     assert!(begun.elapsed() > Duration::from_millis(250 + 500 + 1_000), "{:?}", begun.elapsed());
     let begun = Instant::now();
-    // A token, and one that has logged in from here before.
+    // Logins with a token, and of a user who has logged in from here before.
     assert_eq!(sql(&served, &token, "SELECT 1").status, 200);
     assert_eq!(login("reader", "r-pass"), 200);
     assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
-    // Many at once do not get more guesses: what cannot be checked in ten seconds is refused at once.
+    // Parallel attempts do not allow more guesses: an attempt that cannot be checked within ten seconds is refused at
+    // once.
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let login = &login;
         let attempt = |attempt: u32| scope.spawn(move || login("boss", &format!("at once {attempt}")));
@@ -309,7 +310,7 @@ fn users_go_with_a_copy_of_the_store() {
     assert_eq!(UserStore::new(copy.clone()).list().unwrap(), users(&served).list().unwrap());
     let names: Vec<String> = copy.tables().unwrap().into_iter().map(|table| table.definition.name).collect();
     assert!(!names.contains(&"atsdb_access".to_owned()), "{names:?}");
-    // And again, after a change.
+    // The users are copied again after a change.
     users(&served).drop("writer").unwrap();
     served.database.copy_into(&copy, &atsdb::CopyOptions::default()).unwrap();
     assert_eq!(UserStore::new(copy).list().unwrap().len(), 2);

@@ -1,4 +1,4 @@
-//! Users over PostgreSQL's protocol: SCRAM, roles, transactions that may only read, and who is told what.
+//! Users over PostgreSQL's protocol: SCRAM, roles, read-only transactions, and which errors strangers get.
 
 use crate::support::Served;
 use atsdb_server::{Role, UserStore};
@@ -22,7 +22,7 @@ fn right_and_wrong_passwords() {
         let Some(found) = served.psql_as(&format!("user={name}"), password, "SELECT current_user") else { return };
         assert_eq!(found.trim(), name);
     }
-    // Passwords are prepared before they are compared: a soft hyphen is nothing.
+    // Passwords are normalised before the comparison, which removes a soft hyphen.
     assert_eq!(served.psql_as("user=boss", "IX", "SELECT 1").unwrap().trim(), "1");
     for (name, password) in [("reader", "R-pass"), ("nobody", "r-pass")] {
         let found = served.psql_as(&format!("user={name}"), password, "SELECT 1").unwrap();
@@ -93,14 +93,14 @@ fn transactions_that_may_only_read_change_nothing() {
         ("BEGIN READ ONLY; SET TRANSACTION READ WRITE; DELETE FROM sensors WHERE id = 9; COMMIT".to_owned(), false),
         ("BEGIN READ ONLY; SELECT 1; COMMIT; DELETE FROM sensors WHERE id = 9".to_owned(), false),
     ] {
-        // One message each, so that the settings are of one session.
+        // One message for each statement, in the same session, so that settings stay.
         let mut arguments = Vec::new();
         let parts: Vec<&str> = script.split(';').map(str::trim).filter(|part| !part.is_empty()).collect();
         parts.iter().for_each(|part| arguments.extend(["-c", part]));
         let Some(found) = served.psql(&arguments, "") else { return };
         assert_eq!(found.contains("25006"), is_refused, "{script}: {found}");
         assert_eq!(found.contains("ERROR"), is_refused, "{script}: {found}");
-        // And in one message, where nothing else is said.
+        // In a single message too, unless the script changes settings.
         if !script.contains("set_config") && !script.starts_with("SET") {
             let found = served.psql(&["-c", &script], "").unwrap();
             assert_eq!(found.contains("25006"), is_refused, "{script}: {found}");
@@ -130,7 +130,7 @@ fn sessions_end_with_their_users() {
     assert_eq!(refused.code().map(|code| code.code()), Some("42501"), "{refused:?}");
     users.drop("writer").unwrap();
     served.server.reloader().reload().unwrap();
-    // The client sends more before it has read why; the server must not reset the connection over it.
+    // The client sends more before it has read the error. The server must not reset the connection because of that.
     let ended = client.execute("SELECT 1", &[]).unwrap_err();
     assert!(ended.is_closed() || ended.code().is_some_and(|code| code.code() == "57P01"), "{ended:?}");
 }
@@ -150,7 +150,7 @@ fn initial(mechanism: &str, first: &[u8]) -> Vec<u8> {
     message(b'p', &[mechanism.as_bytes(), b"\0", &length, first].concat())
 }
 
-/// What the server answers until it waits or closes.
+/// Returns the server's answer, until it closes the connection.
 fn answer(served: &Served, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(served.pg()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -162,7 +162,7 @@ fn answer(served: &Served, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn who_does_not_exist_looks_as_who_does() {
+fn unknown_users_look_like_existing_ones() {
     let served = served();
     let salt = |user: &str| {
         let found = answer(&served, &[startup(user), initial("SCRAM-SHA-256", b"n,,n=,r=abc")].concat());

@@ -1,4 +1,5 @@
-//! TLS, with certificates that openssl makes: both protocols, channel binding, another certificate, addresses outside.
+//! TLS, with certificates that openssl makes: both protocols, channel binding, reloading a certificate, public
+//! addresses.
 
 use crate::support::Served;
 use atsdb::OpenOptions;
@@ -9,7 +10,7 @@ use tempfile::TempDir;
 
 const USERS: [(&str, Role, &str); 2] = [("reader", Role::Read, "r-pass"), ("boss", Role::Admin, "b-pass")];
 
-/// Makes a certificate and its key in a folder; `None` without openssl.
+/// Creates a certificate and its key in a folder. Returns `None` without openssl.
 fn certificate(folder: &Path, key: &[&str]) -> Option<TlsOptions> {
     let tls = TlsOptions { certificate: folder.join("air.crt"), key: folder.join("air.key") };
     let mut openssl = Command::new("openssl");
@@ -32,7 +33,7 @@ fn served(key: &[&str]) -> Option<(Served, TlsOptions, TempDir)> {
     Some((Served::with_users(&USERS, Some(tls.clone())), tls, folder))
 }
 
-/// What curl says, and its exit code; `None` without curl.
+/// Returns curl's output and exit code, or `None` without curl.
 fn curl(served: &Served, tls: &TlsOptions, arguments: &[&str], path: &str) -> Option<(String, Option<i32>)> {
     let url = format!("https://localhost:{}{path}", served.server.http_address().unwrap().port());
     let mut curl = Command::new("curl");
@@ -91,7 +92,7 @@ fn http_is_encrypted_and_follows_another_certificate() {
     assert_eq!(refused, "401");
     let query = ["-u", "boss:b-pass", "-d", "SELECT 1 AS one"];
     assert_eq!(curl(&served, &tls, &query, "/api/sql").unwrap().0, "[\n{\"one\":1}\n]\n");
-    // The key does not fit: the server goes on with what it had.
+    // The key does not fit: the server keeps the previous certificate.
     let other = tempfile::tempdir().unwrap();
     let second = certificate(other.path(), &["rsa:2048"]).unwrap();
     std::fs::copy(&second.certificate, &tls.certificate).unwrap();
@@ -104,7 +105,7 @@ fn http_is_encrypted_and_follows_another_certificate() {
     let bound = served.psql_as("user=boss sslmode=require channel_binding=require", "b-pass", "SHOW ssl");
     assert!(bound.is_none_or(|found| found.trim() == "on"));
     assert!(!first.exists());
-    // Without TLS nothing is answered.
+    // Requests without TLS get no answer.
     let plain = Command::new("curl")
         .args(["-sS", &format!("http://{}/health", served.server.http_address().unwrap())])
         .output()
@@ -133,7 +134,7 @@ fn addresses_outside_need_users_and_tls() {
     assert_eq!(found.trim(), "1");
     let plain = served.psql_as("user=boss sslmode=disable", "b-pass", "SELECT 1").unwrap();
     assert!(plain.contains("TLS alone"), "{plain}");
-    // The last user goes: the server does not become open.
+    // Dropping the last user does not open the server to everyone.
     users.drop("boss").unwrap();
     served.server.reloader().reload().unwrap();
     let found = served.psql_as("user=boss sslmode=require", "b-pass", "SELECT 1").unwrap();

@@ -1,4 +1,4 @@
-//! The catalogue: what clients ask before they show anything, with PostgreSQL's answers.
+//! The catalogue: the queries that clients run first, with PostgreSQL's answers.
 
 use crate::support::Served;
 
@@ -88,7 +88,7 @@ fn a_users_table_keeps_its_name_from_the_catalogue() {
 }
 
 #[test]
-fn what_a_transaction_declares_is_seen_in_it() {
+fn a_transaction_sees_its_own_declarations() {
     let served = Served::new();
     let script = "BEGIN;\nCREATE TABLE fresh (a INT);\nSELECT count(*) FROM pg_class WHERE relname = 'fresh';\nROLLBACK;\n\
                   SELECT count(*) FROM pg_class WHERE relname = 'fresh';\n";

@@ -1,4 +1,4 @@
-//! A server in this process, and the simplest client.
+//! A server in this process, and a minimal client.
 
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use atsdb::sql::{Answer, SessionOptions};
@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// A server of a store in memory, on a port of its own.
+/// A server on a store in memory, with a port of its own.
 pub(crate) struct TestServer {
     pub(crate) database: Database,
     pub(crate) address: SocketAddr,
@@ -31,7 +31,7 @@ pub(crate) fn serve(database: Database, ingest: IngestOptions) -> TestServer {
     TestServer { database, address: server.http_address().unwrap(), _server: server }
 }
 
-/// What a server answered.
+/// A response of the server.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -70,7 +70,7 @@ impl TestServer {
         }
         let mut stream = self.connect();
         stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
-        // A server that refuses a body need not read it.
+        // If the server refuses a body, it does not read all of it.
         let _ = stream.write_all(body);
         reply(stream)
     }
@@ -81,7 +81,7 @@ impl TestServer {
         stream
     }
 
-    /// The rows of a query, one text each.
+    /// Returns the rows of a query, each as one text.
     pub(crate) fn rows(&self, sql: &str) -> Vec<String> {
         rows(&self.database, sql)
     }
@@ -104,7 +104,7 @@ pub(crate) fn rows(database: &Database, sql: &str) -> Vec<String> {
     rows
 }
 
-/// Reads an answer to its end.
+/// Reads a response until the end of the connection.
 pub(crate) fn reply(mut stream: TcpStream) -> Reply {
     let mut bytes = Vec::new();
     if let Err(error) = stream.read_to_end(&mut bytes) {

@@ -1,4 +1,4 @@
-//! Programs that other people wrote. A test skips if its program is missing.
+//! External programs as clients. A test is skipped if its program is missing.
 
 use crate::client::server;
 use std::process::Command;

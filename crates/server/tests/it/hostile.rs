@@ -1,4 +1,4 @@
-//! Frames that no honest client sends: an error or an end, never a panic or a hang.
+//! Frames that only a hostile client sends: an error or a closed connection, never a panic or a hang.
 
 use crate::support::Served;
 use std::io::{Read, Write};
@@ -7,11 +7,11 @@ use std::time::Duration;
 
 const STARTUP: &[u8] = b"\0\0\0\x1e\0\x03\0\0user\0me\0database\0air\0\0";
 
-/// What the server answers to some bytes, until it closes or has nothing more to say.
+/// Returns the server's answer to some bytes, until the connection is closed.
 fn answer(served: &Served, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(served.pg()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    // The server may have closed already.
+    // The server may already have closed the connection.
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(Shutdown::Write);
     let mut answer = Vec::new();
@@ -28,7 +28,7 @@ fn has(answer: &[u8], text: &str) -> bool {
     answer.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// Small steps of a generator, so that a failure comes again.
+/// A random generator with a fixed seed, so that failures can be repeated.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *state >> 33
@@ -101,7 +101,7 @@ fn nothing_that_follows_hangs_or_panics() {
 }
 
 fn answer_http(served: &Served, path: &str) -> String {
-    // Connections end a moment after their clients.
+    // A connection ends a moment after its client does, so a free one may take a few attempts.
     for _ in 0..100 {
         let mut stream = TcpStream::connect(served.server.http_address().unwrap()).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();

@@ -1,5 +1,5 @@
-//! What clients ask about the catalogue, answered by atsdb and by a PostgreSQL that has the same tables: the same
-//! columns, types and rows. What is meant to differ is listed in one place, with the reason.
+//! Queries of clients about the catalogue, answered by atsdb and by a PostgreSQL with the same tables: the columns,
+//! types and rows must be the same. Intended differences are listed in one place, with their reasons.
 
 use crate::support::Served;
 use atsdb_server::Role;
@@ -8,17 +8,17 @@ use postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 
-/// Statements of drivers, as they were captured.
+/// Captured statements of drivers.
 const STATEMENTS: &str = include_str!("../clients/introspection.sql");
 
-/// The tables of [`Served::create_tables`] in PostgreSQL's words.
+/// The tables of [`Served::create_tables`] in PostgreSQL's dialect.
 const SCHEMA: &str = "CREATE TABLE readings (time TIMESTAMPTZ(3) NOT NULL, sensor TEXT, status TEXT DEFAULT 'ok', \
      value DOUBLE PRECISION, count BIGINT);
      CREATE TABLE sensors (id INT PRIMARY KEY, name TEXT NOT NULL UNIQUE, height REAL);
      CREATE INDEX readings_count ON readings (count);
      CREATE VIEW high AS SELECT sensor, value FROM readings WHERE value > 1";
 
-/// What is meant to differ, by a part of the statement.
+/// The intended differences: a part of the statement, the kind of difference, the reason.
 const DIFFERENCES: [(&str, Difference, &str); 19] = [
     ("version()", Difference::Values("version"), "it is another program"),
     ("SHOW server_version_num", Difference::Values("server_version_num"), "atsdb follows 15, not its patches"),
@@ -43,9 +43,9 @@ const DIFFERENCES: [(&str, Difference, &str); 19] = [
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Difference {
-    /// Every row of atsdb is one of PostgreSQL's, which has more.
+    /// Every row of atsdb is also one of PostgreSQL's, which has more.
     FewerRows,
-    /// The rows that are not about the user's tables.
+    /// Rows that are not about the user's tables.
     UsersRows,
     /// The order of the rows.
     Order,
@@ -53,8 +53,8 @@ enum Difference {
     Values(&'static str),
 }
 
-/// A server, and the names by which its numbers of objects are compared.
-struct Asked {
+/// A connection, and the names by which object numbers are compared.
+struct CatalogueClient {
     client: Client,
     names: BTreeMap<String, String>,
 }
@@ -66,7 +66,7 @@ struct Answer {
     rows: Vec<Vec<Option<String>>>,
 }
 
-impl Asked {
+impl CatalogueClient {
     fn connect(config: &Config) -> Self {
         let mut client = config.connect(NoTls).unwrap();
         let mut names = BTreeMap::new();
@@ -96,7 +96,7 @@ impl Asked {
         let text = with_numbers(&statement.text);
         let values: Vec<String> = statement.parameters.iter().map(|value| with_numbers(value)).collect();
         let described = self.client.prepare(&text).map_err(|error| format!("describe: {error:?}"))?;
-        // Highest first: $10 begins with $1.
+        // From the highest down, because $10 begins with $1.
         let substituted = values
             .iter()
             .enumerate()
@@ -138,7 +138,7 @@ fn captured() -> Vec<Captured> {
     parts.collect()
 }
 
-/// A PostgreSQL and an atsdb with the same tables, the same database and the same user; nothing where there is none.
+/// Returns a PostgreSQL and an atsdb with the same tables, database and user, or `None` if PostgreSQL is not installed.
 fn both() -> Option<(Config, Config, Served)> {
     let url = shared(Kind::Postgres)?.database();
     let theirs: Config = url.parse().unwrap();
@@ -149,7 +149,7 @@ fn both() -> Option<(Config, Config, Served)> {
     Some((theirs, ours, served))
 }
 
-/// What is wrong with an answer.
+/// Returns the unexpected differences between two answers.
 fn differences(text: &str, expected: &Answer, found: &Answer, used: &mut BTreeSet<usize>) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut is_meant = |difference: Difference| {
@@ -205,7 +205,7 @@ fn differences(text: &str, expected: &Answer, found: &Answer, used: &mut BTreeSe
     wrong
 }
 
-/// Whether the whole answer is sorted, and not only what is inside of parentheses.
+/// Returns whether the whole answer is sorted, and not only a part in parentheses.
 fn is_ordered(text: &str) -> bool {
     let text = text.to_lowercase();
     text.rfind("order by").is_some_and(|at| text[at..].matches('(').count() >= text[at..].matches(')').count())
@@ -214,7 +214,7 @@ fn is_ordered(text: &str) -> bool {
 #[test]
 fn statements_of_drivers_are_answered_as_by_postgresql() {
     let Some((theirs, ours, _served)) = both() else { return };
-    let (mut theirs, mut ours) = (Asked::connect(&theirs), Asked::connect(&ours));
+    let (mut theirs, mut ours) = (CatalogueClient::connect(&theirs), CatalogueClient::connect(&ours));
     let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
     let statements = captured();
     assert!(statements.len() > 50, "the file of statements is read: {}", statements.len());
@@ -235,8 +235,8 @@ fn statements_of_drivers_are_answered_as_by_postgresql() {
     assert_eq!(unused.collect::<Vec<_>>(), Vec::<&(&str, Difference, &str)>::new(), "nothing differs any more");
 }
 
-/// What programs look for that are not in the captures: kinds of types by the functions that read them, the tables on
-/// the search path, a table with all that is known of it.
+/// Queries that programs send and that are not in the captures: kinds of types by their input functions, the tables on
+/// the search path, a table with all of its properties.
 const MODELLED: [&str; 8] = [
     "SELECT t.typname, CASE WHEN p.proname = 'array_recv' THEN 'a' ELSE t.typtype END AS kind, e.typname AS element FROM \
      pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_proc p ON p.oid = t.typreceive LEFT JOIN \
@@ -280,12 +280,12 @@ fn tables_of_the_catalogue_have_the_columns_that_postgresql_gives_them() {
     let tables: BTreeSet<String> = found.iter().map(table).collect();
     assert!(tables.len() > 50, "{tables:?}");
     let expected: Vec<String> = of(&theirs).into_iter().filter(|column| tables.contains(&table(column))).collect();
-    // A place in PostgreSQL's log, which is nowhere here.
+    // `pg_lsn`, a position in PostgreSQL's log, does not exist here.
     let expected: Vec<String> = expected.into_iter().map(|column| column.replace(" pg_lsn", " text")).collect();
     assert_eq!(found, expected);
 }
 
-/// What psql prints for a command, connected as a user; sizes are left out.
+/// Returns psql's output for a command, connected as a user. Sizes are left out.
 fn psql(config: &Config, (user, password): (&str, &str), command: &str) -> Option<String> {
     let mut psql = Command::new("psql");
     psql.args(["-X", "-q", "-A", "-v", "VERBOSITY=sqlstate", "-h", "127.0.0.1", "-U", user, "-c", command, "-d"]);
@@ -302,7 +302,7 @@ fn psql(config: &Config, (user, password): (&str, &str), command: &str) -> Optio
     Some(shown.lines().map(cells).collect::<Vec<_>>().join("\n"))
 }
 
-/// What psql shows otherwise: the command, what PostgreSQL shows, what stands there with atsdb, and why.
+/// Intended differences in psql's output: the command, PostgreSQL's text, atsdb's text, the reason.
 const SHOWN: [(&str, &str, &str, &str); 10] = [
     ("\\d+ high", VIEW, "SELECT sensor, value FROM readings WHERE value > 1;", "a view is kept as it was written"),
     ("\\sv high", VIEW_SHOWN, "SELECT sensor, value FROM readings WHERE value > 1", "a view is kept as it was written"),
@@ -446,7 +446,7 @@ fn users_are_the_roles_of_postgresql() {
             };
             assert_eq!(found, expected, "{command} as {user}");
         }
-        // Everything belongs to one role, that nobody is.
+        // A role that no user has owns everything.
         let owner = psql(&ours, (user, password), "SELECT DISTINCT tableowner FROM pg_tables").unwrap();
         assert_eq!(owner, "tableowner\natsdb\n(1 row)");
     }

@@ -1,5 +1,5 @@
-//! kill -9 while rows come in, by each way that there is: what was acknowledged is there, and once after it was sent
-//! again.
+//! kill -9 while rows arrive in each possible way: acknowledged rows exist, and exactly once after unanswered batches
+//! were sent again.
 
 use crate::client::rows;
 use crate::prom::message::{request_v1, series_v1};
@@ -15,13 +15,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often a server is killed for each way; more with `ATSDB_KILLS`.
+/// How often a server is killed for each way. `ATSDB_KILLS` sets a larger number.
 const KILLS: u64 = 3;
 const ROWS_PER_BATCH: i64 = 40;
 /// The store of the server that a test kills.
 const STORE: &str = "ATSDB_KILLED_STORE";
 
-/// A server in a process of its own. Dropped, it is killed.
+/// A server in a process of its own, killed when dropped.
 struct Killed {
     child: Child,
     pg: String,
@@ -30,7 +30,7 @@ struct Killed {
 
 impl Killed {
     fn start(store: &Path) -> Self {
-        // This program again: the test below, which serves until it is killed.
+        // Starts this program again, with the test below, which serves until it is killed.
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "kills::a_server_that_is_killed", "--nocapture"]).env(STORE, store);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
@@ -43,7 +43,7 @@ impl Killed {
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        // SIGKILL.
+        // Sends SIGKILL.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -51,7 +51,7 @@ impl Drop for Killed {
 
 #[test]
 fn a_server_that_is_killed() {
-    // The other tests start it so, in a process of its own.
+    // Other tests start this one in a process of its own.
     let Some(store) = std::env::var_os(STORE) else { return };
     let any = Some("127.0.0.1:0".to_owned());
     let options = ServerOptions { pg: any.clone(), http: any, ..ServerOptions::default() };
@@ -65,18 +65,18 @@ fn a_server_that_is_killed() {
     }
 }
 
-/// A way in which rows come.
+/// A way to send rows.
 #[derive(Clone, Copy)]
 struct Way {
-    /// What is there before; the way may make its tables itself.
+    /// The statements that create its tables, empty if the way creates them itself.
     tables: &'static str,
-    /// Sends a batch, again if it must. `false` if it is not known whether it is stored.
+    /// Sends a batch, and retries if needed. Returns `false` if it is unknown whether the batch is stored.
     send: fn(&Killed, i64) -> bool,
-    /// The number of a batch and of a row in it, of all rows.
+    /// A query of all rows, with the number of the batch and of the row in it.
     rows: &'static str,
 }
 
-/// Sends a request: whether it was answered, which must be with success.
+/// Sends a request and returns whether it was answered. An answer must report success.
 fn post(served: &Killed, path: &str, headers: &[(&str, &str)], body: &[u8]) -> bool {
     let answer = || {
         let mut stream = TcpStream::connect(&served.http).ok()?;
@@ -96,8 +96,8 @@ fn post(served: &Killed, path: &str, headers: &[(&str, &str)], body: &[u8]) -> b
     true
 }
 
-/// Works with a client of PostgreSQL: whether that went well, which only the end of the connection may prevent. What
-/// conflicts with another transaction is done again.
+/// Runs work with a PostgreSQL client and returns whether it succeeded. It may only fail because the connection ended.
+/// Work that conflicts with another transaction is retried.
 fn with_client(served: &Killed, work: impl Fn(&mut postgres::Client) -> Result<(), postgres::Error>) -> bool {
     let (host, port) = served.pg.rsplit_once(':').unwrap();
     let mut config = postgres::Config::new();
@@ -116,7 +116,7 @@ fn with_client(served: &Killed, work: impl Fn(&mut postgres::Client) -> Result<(
 
 const LINES: Way = Way {
     tables: "CREATE TABLE log (time TIMESTAMP(9), batch BIGINT, n BIGINT)",
-    // Into a table without a key, in which a line that is stored twice shows: the batch has a name.
+    // The table has no key, so a line that is stored twice shows. The batch has a name.
     send: |served, batch| {
         let lines: String = (0..ROWS_PER_BATCH).map(|n| format!("log batch={batch}i,n={n}i {n}\n")).collect();
         post(served, "/write?db=d", &[("X-Atsdb-Batch", &format!("batch {batch}"))], lines.as_bytes())
@@ -141,7 +141,7 @@ const APPEND: Way = Way {
 
 const INSERT: Way = Way {
     tables: "CREATE TABLE inserted (batch BIGINT, n BIGINT, PRIMARY KEY (batch, n))",
-    // Each second batch is a transaction of several statements.
+    // Every second batch is a transaction of several statements.
     send: |served, batch| {
         let value = |n: i64| format!("({batch}, {n})");
         let values = |from: i64, to: i64| (from..to).map(value).collect::<Vec<_>>().join(", ");
@@ -165,7 +165,7 @@ const COPY: Way = Way {
         let lines: String = (0..ROWS_PER_BATCH).map(|n| format!("{batch}\t{n}\n")).collect();
         with_client(served, |client| {
             let mut writer = client.copy_in("COPY copied FROM STDIN")?;
-            // What cannot be written ends the connection, as finish says.
+            // If writing fails, the connection has ended, which `finish` reports.
             let _ = writer.write_all(lines.as_bytes());
             writer.finish().map(drop)
         })
@@ -211,7 +211,7 @@ fn check(way: Way) {
         database.sql(way.tables).unwrap();
     }
     drop(database);
-    // From 1, as a time of 0 may be taken for none.
+    // From 1, because a time of 0 may count as missing.
     let next = AtomicU64::new(1);
     let mut unanswered: Vec<i64> = Vec::new();
     for round in 0..=kills {

@@ -1,4 +1,4 @@
-//! Whatever is sent, memory stays bounded and the server answers.
+//! Whatever clients send, the server's memory is bounded and it keeps answering.
 
 use crate::client::{TestServer, reply, server_with};
 use atsdb_server::IngestOptions;
@@ -32,7 +32,7 @@ fn a_body_that_is_too_large_is_refused() {
     assert_eq!(reply.status, 413);
     let reply = server.post("/api/v2/write?bucket=b", vec![b'\n'; 65 << 10]);
     assert!(reply.text().contains("request too large"), "{}", reply.text());
-    // Without a length, it is noticed as it arrives.
+    // Without a length, the size is noticed as the body arrives.
     let mut stream = server.connect();
     stream
         .write_all(
@@ -58,7 +58,7 @@ fn a_small_body_that_grows_large_is_refused() {
         encoder.write_all(&vec![b'\n'; 1 << 20]).unwrap();
     }
     let bomb = encoder.finish().unwrap();
-    // Each round is a gzip member: 64 MiB in 64 KiB.
+    // Each member of the gzip file turns 64 KiB into 64 MiB.
     assert!(bomb.len() < 65 << 10, "{}", bomb.len());
     let gzip = [("Content-Encoding", "gzip")];
     assert_eq!(server.send("POST", "/write?db=d", &gzip, &bomb[..bomb.len().min(64 << 10)]).status, 413);
@@ -66,9 +66,9 @@ fn a_small_body_that_grows_large_is_refused() {
 }
 
 #[test]
-fn who_finds_no_room_is_told_to_retry() {
+fn clients_without_room_are_asked_to_retry() {
     let server = server_with(IngestOptions { bytes_in_flight_max: 32 << 10, ..small() });
-    // Ten clients that have sent much and do not end hold all of the room.
+    // Ten clients use up all of the room: they have sent much and do not finish.
     let held: Vec<_> = (0..10)
         .map(|_| {
             let mut stream = server.connect();

@@ -1,4 +1,4 @@
-//! Line protocol: what is written is in the store, and the answers are InfluxDB's.
+//! Line protocol: written lines are in the store, and the responses are InfluxDB's.
 
 use crate::client::{TestServer, rows, serve, server};
 use atsdb::OpenOptions;
@@ -206,7 +206,7 @@ fn clients_that_prepare_get_their_answers() {
 }
 
 #[test]
-fn what_cannot_be_a_write_has_its_status() {
+fn requests_that_are_not_writes_have_their_status() {
     let server = server();
     let cases = [
         ("POST", "/write", 400),

@@ -1,4 +1,4 @@
-//! The server as programs see it: real clients over real connections, and their rows in the store.
+//! The server as programs see it: real clients, real connections, and their rows in the store.
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 #![expect(clippy::print_stderr, reason = "tests say what they skip")]

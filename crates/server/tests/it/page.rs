@@ -1,4 +1,4 @@
-//! The web page, as its files are sent and as a browser shows it.
+//! The web page: its files as they are served, and its behaviour in a browser.
 
 use crate::client::{Reply, TestServer, server};
 use crate::support::Served;
@@ -43,7 +43,7 @@ fn every_file_is_sent_as_what_it_is() {
 }
 
 #[test]
-fn the_page_may_load_its_own_files_alone() {
+fn the_page_loads_only_its_own_files() {
     let server = server();
     let page = server.get("/");
     let policy = page.header("content-security-policy").unwrap();
@@ -54,12 +54,12 @@ fn the_page_may_load_its_own_files_alone() {
     for entry in std::fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
-        // The one address is the name of SVG itself.
+        // The only allowed address is the XML name of SVG.
         let text = text.replace("http://www.w3.org/2000/svg", "");
         assert!(!text.contains("http://") && !text.contains("https://"), "{} names another host", path.display());
         assert!(!text.contains("innerHTML"), "{} makes elements of text", path.display());
     }
-    // Nobody else's page may ask for it under a name of its own.
+    // A page of another origin is refused.
     let foreign = server.send("GET", "/", &[("Origin", "http://evil.example")], "");
     assert_eq!(foreign.status, 403);
 }
@@ -84,7 +84,7 @@ fn a_browser_keeps_the_files_that_are_the_same() {
     }
 }
 
-/// The words in a list of the page's `words.js`.
+/// Returns the words in a list of the page's `words.js`.
 fn functions_of_the_page() -> Vec<String> {
     let text = std::fs::read_to_string(folder().join("words.js")).unwrap();
     let list = text.split_once("FUNCTIONS = new Map(`").unwrap().1.split_once('`').unwrap().0;
@@ -98,7 +98,7 @@ fn the_page_completes_functions_and_tables_that_exist() {
     assert!(names.len() > 80, "{} functions", names.len());
     let mut unknown = Vec::new();
     for name in names {
-        // With wrong arguments, most of them; an unknown name is another error.
+        // Most calls have wrong arguments, which gives another error than an unknown name.
         let is_unknown = |sql: &str| {
             let text = server.post("/api/sql", sql.replace('@', &name)).text().to_lowercase();
             ["no function named", "invalid function", "not found"].iter().any(|part| text.contains(part))

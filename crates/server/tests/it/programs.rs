@@ -1,10 +1,11 @@
-//! Clients in other languages: a script each in `tests/clients`, started where its language and its client are there.
+//! Clients in other languages: each is a script in `tests/clients`, which runs if its language and its client are
+//! installed.
 
 use crate::support::Served;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The folder into which `.ci/clients` installs the clients.
+/// The folder in which `.ci/clients` installs the clients.
 pub(crate) fn clients() -> Option<PathBuf> {
     std::env::var_os("ATSDB_CLIENTS").map(PathBuf::from).filter(|folder| folder.is_dir())
 }
@@ -13,7 +14,7 @@ fn scripts() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
 }
 
-/// Runs a client against a server with tables; it must go well. `false` if it is not there.
+/// Runs a client against a server with tables, and requires success. Returns `false` if the client is missing.
 fn run(served: &Served, mut command: Command) -> bool {
     let url = format!("postgresql://me@127.0.0.1:{}/air", served.pg().port());
     let Ok(output) = command.arg(&url).env("DATABASE_URL", &url).output() else {

@@ -1,4 +1,4 @@
-//! psql: statements, errors, COPY, its backslash commands.
+//! psql: statements, errors, COPY, backslash commands.
 
 use crate::support::Served;
 
@@ -65,7 +65,7 @@ fn transactions_have_their_states() {
     assert!(found.contains("25P02") && found.contains("WARNING:  25P01"), "{found}");
     assert_eq!(served.rows("SELECT id FROM sensors WHERE id > 2").matches("| 9 ").count(), 1);
     assert_eq!(served.count("sensors"), 3);
-    // Several statements of one message are one transaction.
+    // Several statements in one message are one transaction.
     let Some(found) = served.psql(&["-c", "INSERT INTO sensors VALUES (20, 'x', 1); SELECT 1/0"], "") else { return };
     assert!(found.contains("22012") && served.count("sensors") == 3, "{found}");
 }
@@ -82,7 +82,7 @@ fn copy_goes_in_and_out() {
         "10\ta\\tb\t\\N\n11\tc\t2.5\n12\tx, \"y\"\t\\N\nid,name,height\n10,a\tb,\n11,c,2.5\n12,\"x, \"\"y\"\"\",\n";
     assert_eq!(found, expected);
     assert_eq!(served.count("sensors"), 5);
-    // All of it or nothing.
+    // COPY stores all rows or none.
     let Some(found) = served.psql(&[], "COPY sensors FROM STDIN;\n30\tx\t1\nabc\ty\t1\n\\.\n") else { return };
     assert!(found.contains("22P02") && found.contains("line 2, column id"), "{found}");
     assert_eq!(served.count("sensors"), 5);

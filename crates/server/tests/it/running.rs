@@ -1,4 +1,4 @@
-//! Running statements: listed whoever sent them, and cancelled without harm to any other.
+//! Running statements are listed, whichever client sent them, and cancelling one affects no other.
 
 use crate::client::server;
 use crate::support::Served;
@@ -16,7 +16,7 @@ fn served() -> Served {
     served
 }
 
-/// Status and body of a request.
+/// Returns the status and body of a response.
 fn http(served: &Served, method: &str, path: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(served.server.http_address().unwrap()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -37,7 +37,7 @@ fn listed(served: &Served) -> Vec<serde_json::Value> {
     serde_json::from_str::<Vec<serde_json::Value>>(&body).unwrap()
 }
 
-/// Waits until so many statements run.
+/// Waits until this many statements are running.
 fn wait_for(served: &Served, count: usize) -> Vec<serde_json::Value> {
     let begun = Instant::now();
     loop {
@@ -61,7 +61,7 @@ fn a_statement_of_each_protocol_is_listed_and_cancelled_alone() {
             client.host("127.0.0.1").port(served.pg().port()).user("me").dbname("air");
             let mut client = client.connect(postgres::NoTls).unwrap();
             let failed = client.simple_query(SLOW).unwrap_err();
-            // The connection goes on.
+            // The connection can be used further.
             (failed.code().cloned(), client.simple_query("SELECT 1").is_ok())
         });
         let both = wait_for(&served, 2);
@@ -80,7 +80,7 @@ fn a_statement_of_each_protocol_is_listed_and_cancelled_alone() {
         assert!(status == 503 && body.contains("\"kind\":\"interrupted\""), "{status} {body}");
     });
     assert_eq!(wait_for(&served, 0).len(), 0);
-    // The session of the cancelled statement serves others.
+    // The session of the cancelled statement is used for other statements.
     assert!(
         http(&served, "POST", "/api/sql?format=ndjson", "SELECT count(*) AS n FROM points")
             .1
@@ -89,14 +89,14 @@ fn a_statement_of_each_protocol_is_listed_and_cancelled_alone() {
 }
 
 #[test]
-fn what_does_not_run_cannot_be_cancelled() {
+fn only_running_statements_can_be_cancelled() {
     let server = server();
     for path in ["/api/statements/1", "/api/statements/none", "/api/statements/99999999999999999999999"] {
         let reply = server.send("DELETE", path, &[], "");
         assert_eq!(reply.status, 404, "{path}");
         assert!(reply.text().contains("is running"), "{}", reply.text());
     }
-    // Another page may neither look nor cancel.
+    // A page of another origin can neither list nor cancel.
     for (method, path) in [("GET", "/api/statements"), ("DELETE", "/api/statements/1")] {
         assert_eq!(server.send(method, path, &[("Origin", "http://evil.example")], "").status, 403, "{path}");
     }
@@ -136,13 +136,13 @@ fn the_format_table_says_columns_rows_and_how_it_ended() {
     );
     let (_, lines) = table("SELECT * FROM sensors WHERE false");
     assert_eq!(lines.len(), 2, "columns are known without rows: {lines:?}");
-    // What a float would change is text, nothing else; names that stand twice lose no value.
+    // Numbers that a float would change are sent as text, others are not. Columns with the same name keep their values.
     let (_, lines) = table(
         "SELECT 9007199254740993 AS a, -9007199254740993 AS b, 999999999999999 AS c, CAST(1.5 AS DECIMAL(20, 2)) AS d, \
          CAST('NaN' AS DOUBLE) AS e, 1 AS x, 2 AS x",
     );
     assert_eq!(lines[1], "[\"9007199254740993\",\"-9007199254740993\",999999999999999,1.50,\"NaN\",1,2]");
-    // An error after rows is the last line, in the place of the count.
+    // If an error occurs after rows were sent, it is the last line, instead of the count.
     let (status, lines) = table("SELECT 100 / (200000 - i) AS q FROM generate_series(1, 300000) AS g(i)");
     assert_eq!(status, 200, "{lines:?}");
     let last = lines.last().unwrap();

@@ -1,4 +1,4 @@
-//! The client that Rust programs use: the extended protocol, binary values, COPY in binary, cancelling.
+//! The usual client of Rust programs: the extended protocol, binary values, COPY in binary, cancelling.
 
 use crate::support::Served;
 use postgres::binary_copy::BinaryCopyInWriter;
@@ -108,7 +108,7 @@ fn rows_are_copied_in_binary() {
     assert_eq!(served.count("readings"), 200_003);
     let sums = served.rows("SELECT sum(value) AS v, count(count) AS c, count(DISTINCT sensor) AS s FROM readings WHERE time < '2024-01-01'");
     assert!(sums.contains("| 19999900000.0 | 100000 | 100 |"), "{sums}");
-    // A COPY that is given up leaves nothing.
+    // A COPY that the client abandons stores nothing.
     let mut given_up = client.copy_in("COPY sensors FROM STDIN").unwrap();
     given_up.write_all(b"50\tx\t1\n").unwrap();
     drop(given_up);
@@ -142,7 +142,7 @@ fn a_statement_is_cancelled_and_the_connection_goes_on() {
     assert_eq!(client.query_one("SELECT 1::BIGINT", &[]).unwrap().get::<_, i64>(0), 1);
 }
 
-/// A query that takes for ever: a table joined with itself.
+/// Returns a query that takes for ever: a table joined with itself.
 fn endless(served: &Served) -> String {
     served.database.sql("CREATE TABLE many (x BIGINT)").unwrap();
     let values: Vec<String> = (0..30_000).map(|x| format!("({x})")).collect();

@@ -191,7 +191,7 @@ fn ask(server: &TestServer, format: &str) -> std::net::TcpStream {
 #[test]
 fn a_client_that_goes_away_ends_its_query() {
     let server = server();
-    // More than may run at the same time: those before must have ended.
+    // More than may run at the same time: earlier ones must have ended.
     for _ in 0..24 {
         let mut stream = ask(&server, "csv");
         let mut part = [0; 10_000];

@@ -1,4 +1,4 @@
-//! A server over a store of its own.
+//! A server on a store of its own.
 
 use atsdb::Database;
 use atsdb_server::{Listening, Role, Server, ServerOptions, TlsOptions, UserStore};
@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// A server and what it serves.
+/// A server and its store.
 pub(crate) struct Served {
     pub(crate) database: Database,
     pub(crate) server: Server,
@@ -14,12 +14,12 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// A server over an empty store in a file.
+    /// Starts a server on an empty store in a file.
     pub(crate) fn new() -> Self {
         Self::with_users(&[], None)
     }
 
-    /// The same, with users and their passwords, and with TLS.
+    /// The same with users and their passwords, and with TLS.
     pub(crate) fn with_users(users: &[(&str, Role, &str)], tls: Option<TlsOptions>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = atsdb::open(folder.path().join("air.db").to_str().unwrap()).unwrap();
@@ -32,13 +32,13 @@ impl Served {
         Self { database, server, _folder: folder }
     }
 
-    /// A server that was started otherwise, and the folder that it needs.
+    /// Wraps a server that was started elsewhere, and the folder that it needs.
     pub(crate) fn of(server: Server, folder: TempDir) -> Self {
         let database = atsdb::open("memory:").unwrap();
         Self { database, server, _folder: folder }
     }
 
-    /// The same, with tables that the tests ask about.
+    /// Starts a server with the tables that the tests use.
     pub(crate) fn with_tables() -> Self {
         let served = Self::new();
         served.create_tables();
@@ -64,14 +64,14 @@ impl Served {
         self.server.pg_address().unwrap()
     }
 
-    /// The rows that the store itself answers, as text.
+    /// Returns the rows of a query on the store itself, as text.
     pub(crate) fn rows(&self, sql: &str) -> String {
         let atsdb::sql::Answer::Rows(rows) = self.database.sql(sql).unwrap() else { panic!("{sql} has no rows") };
         let batches: Vec<_> = rows.map(Result::unwrap).collect();
         arrow::util::pretty::pretty_format_batches(&batches).unwrap().to_string()
     }
 
-    /// How many rows a table has, as the store itself counts.
+    /// Returns the number of rows of a table, counted by the store itself.
     pub(crate) fn count(&self, table: &str) -> i64 {
         let atsdb::sql::Answer::Rows(mut rows) = self.database.sql(&format!("SELECT count(*) FROM {table}")).unwrap()
         else {
@@ -81,7 +81,7 @@ impl Served {
         arrow::array::AsArray::as_primitive::<arrow::datatypes::Int64Type>(batch.column(0)).value(0)
     }
 
-    /// What psql says to a statement, connected as the keywords say, such as `user=me sslmode=require`.
+    /// Returns psql's output for a statement, connected by keywords such as `user=me sslmode=require`.
     pub(crate) fn psql_as(&self, keywords: &str, password: &str, statement: &str) -> Option<String> {
         let mut command = Command::new("psql");
         let place = format!("host=127.0.0.1 port={} dbname=air {keywords}", self.pg().port());
@@ -94,7 +94,7 @@ impl Served {
         Some(String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
     }
 
-    /// Runs statements in psql, unaligned; what it prints, errors with it.
+    /// Runs statements in psql and returns its unaligned output, including errors.
     pub(crate) fn psql(&self, arguments: &[&str], script: &str) -> Option<String> {
         let mut command = Command::new("psql");
         command.args(["-X", "-q", "-A", "-v", "VERBOSITY=verbose", "-h", "127.0.0.1", "-U", "me", "-d", "air"]);

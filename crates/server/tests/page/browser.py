@@ -1,4 +1,4 @@
-"""Chromium over its debugging pipe: no package, no port, no window."""
+"""Controls Chromium over its debugging pipe, without packages, ports or windows."""
 
 import base64
 import json
@@ -18,13 +18,13 @@ CONTROL, ALT, SHIFT = 2, 1, 8
 
 
 def find():
-    """The browser's program, or None."""
+    """Returns the path of the browser, or None."""
     named = os.environ.get("ATSDB_CHROMIUM")
     return named or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Browser:
-    """A browser with one page. What the page logs, throws and asks for is kept."""
+    """A browser with one page. The page's log, exceptions and requests are kept."""
 
     def __init__(self, program, width=1280, height=800, dark=False):
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -67,7 +67,7 @@ class Browser:
         self.profile.cleanup()
 
     def call(self, method, **parameters):
-        """Asks the browser, and waits for its answer."""
+        """Sends a command to the browser and waits for its answer."""
         self.last += 1
         message = {"id": self.last, "method": method, "params": parameters}
         if self.session:
@@ -111,7 +111,7 @@ class Browser:
         self.wait("document.documentElement.dataset.ready !== undefined")
 
     def run(self, script):
-        """The value of an expression, which may be a promise."""
+        """Returns the value of an expression, which may be a promise."""
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, userGesture=True)
         assert "exceptionDetails" not in answer, f"{script}: {answer['exceptionDetails']}"
         return answer["result"].get("value")
@@ -129,7 +129,7 @@ class Browser:
         self.call("Input.insertText", text=text)
 
     def letters(self, text):
-        """Types as a keyboard does, letter by letter."""
+        """Types a text on the keyboard, letter by letter."""
         for letter in text:
             self.call("Input.dispatchKeyEvent", type="keyDown", key=letter, text=letter)
             self.call("Input.dispatchKeyEvent", type="keyUp", key=letter)

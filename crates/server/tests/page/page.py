@@ -1,8 +1,8 @@
-"""The page at / of a server, used as a person uses it, in Chromium.
+"""Uses the page at / of a server in Chromium, as a person would.
 
     page.py URL [FOLDER]
 
-The store has `readings` (3 rows), and `points` with 100,000 rows of 5 series. With a folder, pictures are put there.
+The store has `readings` (3 rows), and `points` with 100,000 rows of 5 series. With a folder, screenshots are saved there.
 """
 
 import json
@@ -12,7 +12,7 @@ import time
 sys.dont_write_bytecode = True
 from browser import ALT, CONTROL, SHIFT, Browser, find
 
-#: The most rows that are elements, whatever the result has.
+#: The maximum number of rows that are elements at a time, for any result.
 ROWS_DRAWN_MAX = 120
 
 
@@ -37,7 +37,7 @@ class Page:
         self.browser.key("Enter", CONTROL)
 
     def run(self, sql):
-        """Runs a statement, and returns what the page says of it."""
+        """Runs a statement and returns the outcome that the page shows."""
         self.start(sql)
         self.browser.wait("document.querySelector('#cancel').hidden && document.querySelector('#outcome').innerText")
         # Rows are drawn in the next frame.
@@ -53,7 +53,7 @@ class Page:
             self.browser.picture(f"{self.folder}/{name}.png")
 
     def cells(self, position):
-        """The texts of a column's cells that are drawn, from the top."""
+        """Returns the texts of a column in the rows that are drawn, from the top."""
         return self.browser.run(
             "[...document.querySelectorAll('.grid .row')].map((row) => [Number(row.ariaRowIndex), "
             f"row.children[{position + 1}].textContent]).sort((a, b) => a[0] - b[0]).map((pair) => pair[1])")
@@ -72,7 +72,7 @@ def loads(page):
     page.picture("welcome")
 
 
-#: Each is true in the page: what its modules compute.
+#: Checks of the page's modules, run in the page. It returns those that fail.
 COMPUTED = r"""
 const [sql, columns, series, axes, csv] = await Promise.all(
   ["sql", "columns", "series", "axes", "export"].map((name) => import(`/page/${name}.js`)));
@@ -96,7 +96,7 @@ same("down", columns.sorted(numbers, 5, true), [2, 3, 0, 4, 1]);
 const times = { type: "TIMESTAMP", values: ["2024-01-01T00:00:00.5Z", "2024-01-01T00:00:00Z", "2023-01-01T00:00:00Z"] };
 same("times", columns.sorted(times, 3, false), [2, 1, 0]);
 same("csv", csv.csv([{ name: "a,b", values: ["", null, 'x"y', 1.5, [1]] }], [0, 1, 2, 3, 4]), '"a,b"\n""\n\n"x""y"\n1.5\n[1]\n');
-// The extremes of a hundred thousand points survive, in order, in a few points for each pixel.
+// A few points for each pixel keep the extremes of a hundred thousand points, in order.
 const xs = Float64Array.from({ length: 100000 }, (_, at) => at);
 const ys = xs.map((x) => (x === 54321 ? 99 : x === 54322 ? -99 : x > 70000 && x < 80000 ? NaN : Math.sin(x)));
 const points = [];
@@ -147,7 +147,7 @@ def completes(page):
     browser.key("Escape")
     browser.letters("e")
     assert browser.run("document.querySelector('#sql').value") == "select * from readings where sensor is not null order by time"
-    # A table's alias, a function with its parenthesis, a keyword in the letters that were begun.
+    # A table's alias, a function with its parenthesis, a keyword in the case of its first letters.
     page.write("SELECT r.")
     page.write("SELECT  FROM readings r")
     browser.run("document.querySelector('#sql').setSelectionRange(7, 7)")
@@ -170,7 +170,7 @@ def shows_rows(page):
     assert page.count(".grid .row .null") == 2
     align = "getComputedStyle(document.querySelector('.grid .row .cell.%s')).textAlign"
     assert browser.run(align % "number") == "right" and browser.run(align % "text") != "right"
-    # A click sorts, the next one the other way round, the third as before; NULL is always last.
+    # A click sorts, the next one reverses the order, the third restores the original one. NULL is always last.
     header = ".grid .head [role=columnheader]:nth-of-type(5)"
     for sort, order in [("ascending", ["0.5", "1.5", "NULL"]), ("descending", ["1.5", "0.5", "NULL"]), ("none", ["0.5", "1.5", "NULL"])]:
         browser.click(header)
@@ -182,7 +182,7 @@ def shows_rows(page):
     browser.wait("window.copied")
     copied = browser.run("window.copied").splitlines()
     assert copied[0] == "time,sensor,status,value,count" and copied[2] == "2024-01-01T00:01:00Z,s2,,1.5,2", copied
-    # What JSON's numbers cannot hold, and texts that the page must not take for its own.
+    # A number that JSON cannot hold, and texts that must not be taken for markup or NULL.
     assert page.run("SELECT 9007199254740993 AS big, '' AS nothing, '<b>&amp;' AS marked, 'NULL' AS word, CAST('NaN' AS DOUBLE) AS nan").startswith("1 row")
     row = browser.run("[...document.querySelectorAll('.grid .row .cell')].map((cell) => cell.textContent)")
     assert row == ["9007199254740993", "", "<b>&amp;", "NULL", "NaN"], row
@@ -205,7 +205,7 @@ def shows_many_rows(page):
     drawn = page.count(".grid .row")
     assert 10 < drawn < ROWS_DRAWN_MAX, f"{drawn} rows are elements"
     grid = "document.querySelector('.grid')"
-    # Each frame of scrolling makes what it shows, and nothing else.
+    # Each frame of scrolling creates the rows that it shows, and no others.
     most = browser.run(
         f"(async () => {{ let most = 0; for (let at = 0; at < 60; at += 1) {{ {grid}.scrollTop += 40000;"
         " await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame);"
@@ -225,7 +225,7 @@ def shows_many_rows(page):
 
 
 def inked(page):
-    """How many points of the canvas are not empty."""
+    """Returns the number of pixels of the canvas that are not empty."""
     return page.browser.run(
         "(() => { const canvas = document.querySelector('.plot canvas'); const { width, height } = canvas;"
         " const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });"
@@ -244,7 +244,7 @@ def draws(page):
     all_of_it = inked(page)
     assert all_of_it > 5000, f"{all_of_it} points are drawn"
     frames = "Number(document.querySelector('.plot').dataset.frames)"
-    # Thirty changes are thirty frames, and each draws but a few strokes a pixel and series.
+    # Thirty changes take thirty frames, each with only a few strokes per pixel and series.
     browser.run("window.strokes = 0; for (const name of ['moveTo', 'lineTo', 'fillRect']) {"
                 " const own = CanvasRenderingContext2D.prototype[name]; CanvasRenderingContext2D.prototype[name] ="
                 " function (...where) { window.strokes += 1; return own.apply(this, where) } }")
@@ -275,7 +275,7 @@ def draws(page):
     browser.key("0")
     browser.wait("[...document.querySelectorAll('.chart-controls button')].every((one) => one.hidden)")
     assert "view=chart" in browser.run("location.hash")
-    # Categories are bars; without numbers there is nothing to draw.
+    # Categories are drawn as bars; without numbers there is nothing to draw.
     page.run("SELECT sensor, count(*) AS rows FROM points GROUP BY sensor ORDER BY sensor")
     browser.wait("document.querySelector('[aria-label=Style]').value === 'bars'")
     page.picture("bars")
@@ -333,7 +333,7 @@ def cancels(page):
     deadline = time.monotonic() + 10
     while browser.run(listed):
         assert time.monotonic() < deadline, "the statement still runs"
-    # From the list of running statements, where anybody's can be cancelled.
+    # Cancelled from the list of running statements, which has those of all clients.
     page.show("activity")
     browser.wait("document.querySelector('.statements').innerText.includes('None is running')")
     page.start(SLOW)
@@ -357,7 +357,7 @@ def remembers(page):
     assert browser.run("document.querySelector('#sql').value") == "SELECT 42 AS answer"
     address = browser.run("location.href")
     assert address.endswith("#sql=SELECT%2042%20AS%20answer"), address
-    # A link runs, and only reads.
+    # A statement in a link runs, and can only read.
     browser.run("localStorage.clear()")
     browser.call("Page.navigate", url="about:blank")
     browser.open(address)
@@ -403,7 +403,7 @@ def main():
             print(step.__name__)
         foreign = [one for one in browser.requests if not one.startswith((url, "data:", "about:"))]
         assert foreign == [], f"requests elsewhere: {foreign}"
-        # The browser itself logs answers that are errors; these were meant.
+        # The browser itself logs responses with an error status, which the test provokes.
         logged = [one for one in browser.logged if "Failed to load resource" not in one]
         assert logged == [], f"the console: {logged}"
     finally:

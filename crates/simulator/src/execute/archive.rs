@@ -1,6 +1,6 @@
 //! The targets of copies and backups: separate stores, and one archive for all processes of a world.
 
-use crate::compare::{Seen, see};
+use crate::compare::{SeenDatabase, see};
 use crate::setting::Language;
 use crate::sql;
 use crate::stores::temporary_folder;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// Creates an empty store.
 pub(crate) type MakeStore = Box<dyn Fn() -> Result<Engine> + Send + Sync>;
 
-/// The places outside of the store.
+/// The stores and archive outside of the world's store.
 pub(crate) struct Places {
     make: MakeStore,
     copies: Engine,
@@ -41,7 +41,13 @@ impl Places {
     }
 
     /// Restores a backup and returns its contents.
-    pub(crate) fn restore(&self, now_ms: i64, which: WhichBackup, afresh: bool, language: Language) -> Result<Seen> {
+    pub(crate) fn restore(
+        &self,
+        now_ms: i64,
+        which: WhichBackup,
+        afresh: bool,
+        language: Language,
+    ) -> Result<SeenDatabase> {
         let which = match which {
             WhichBackup::Newest => BackupSelector::Latest,
             WhichBackup::HoursAgo(_) => BackupSelector::At(which.until_ms(now_ms)),
@@ -69,7 +75,7 @@ impl Places {
 }
 
 /// Everything in a store. Rollups are queried if sessions use SQL.
-pub(crate) fn see_all(engine: &Engine, language: Language) -> Result<Seen> {
+pub(crate) fn see_all(engine: &Engine, language: Language) -> Result<SeenDatabase> {
     let mut seen = see(&engine.snapshot()?)?;
     if language == Language::Sql && !seen.rollups.is_empty() {
         let session = sql::session(engine)?;

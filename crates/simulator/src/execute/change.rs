@@ -1,15 +1,15 @@
-//! Rows that are deleted or changed by the calls of the engine.
+//! Deletes and changes rows by calls of the engine.
 
 use crate::compare::resident_rows;
 use crate::outcome::Answer;
-use crate::shape::{Kind, array, is_meant, kind, rows_of};
-use crate::subject::Rows;
+use crate::shape::{ColumnKind, array, is_meant, kind, rows_of};
+use crate::subject::RowSelection;
 use arrow::array::{ArrayRef, BooleanArray, UInt32Array};
 use atsdb_core::{Result, Table};
 use atsdb_engine::{Batch, ReadSnapshot, Rewrite, ScanRequest};
 
 /// Deletes rows, or sets their note.
-pub(crate) fn change(batch: &mut Batch, name: &str, rows: Rows, note: Option<Option<i64>>) -> Result<Answer> {
+pub(crate) fn change(batch: &mut Batch, name: &str, rows: RowSelection, note: Option<Option<i64>>) -> Result<Answer> {
     let snapshot = batch.snapshot()?;
     let table = snapshot.table(name)?.clone();
     let definition = &table.definition;
@@ -31,7 +31,7 @@ pub(crate) fn change(batch: &mut Batch, name: &str, rows: Rows, note: Option<Opt
                 Rewrite { keep: Some(BooleanArray::from(keep)), set: Vec::new() }
             }
             Some(note) => {
-                let Some(column) = definition.columns.iter().position(|column| kind(column) == Kind::Note) else {
+                let Some(column) = definition.columns.iter().position(|column| kind(column) == ColumnKind::Note) else {
                     return Ok(Answer::Nothing);
                 };
                 let numbers = meant.iter().enumerate().filter(|(_, meant)| **meant).map(|(number, _)| number as u32);
@@ -50,7 +50,7 @@ fn change_resident(
     batch: &mut Batch,
     snapshot: &ReadSnapshot,
     table: &Table,
-    rows: Rows,
+    rows: RowSelection,
     note: Option<Option<i64>>,
 ) -> Result<Answer> {
     let definition = &table.definition;
@@ -60,7 +60,7 @@ fn change_resident(
     if let Some(note) = note.filter(|_| !meant.is_empty()) {
         let columns = definition.columns.iter().enumerate().map(|(position, column)| {
             let of_row =
-                |(_, row): &(_, Vec<Option<i64>>)| if kind(column) == Kind::Note { note } else { row[position] };
+                |(_, row): &(_, Vec<Option<i64>>)| if kind(column) == ColumnKind::Note { note } else { row[position] };
             let values: Vec<Option<i64>> = meant.iter().map(of_row).collect();
             batch.stored(table, position, &array(column, &values))
         });

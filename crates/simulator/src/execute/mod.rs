@@ -1,4 +1,4 @@
-//! Actions as a program does them that uses the engine: by batches, appenders, snapshots and scans.
+//! Executes actions as a program does that uses the engine: by batches, appenders, snapshots and scans.
 
 pub(crate) mod archive;
 mod change;
@@ -20,7 +20,7 @@ use push::push;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A program that has the store open.
+/// A process, which has the store open.
 pub(crate) struct Process {
     number: usize,
     pub(crate) engine: Engine,
@@ -35,7 +35,7 @@ pub(crate) struct Process {
 #[derive(Default)]
 struct Session {
     transaction: Option<Transaction>,
-    /// With the definition that its rows are pushed by.
+    /// The appender, and the definition with which its rows are pushed.
     appender: Option<(TableDefinition, Appender)>,
     sql: Option<atsdb_sql::Session>,
 }
@@ -60,7 +60,7 @@ impl Process {
     }
 }
 
-/// Does an action.
+/// Executes an action.
 pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> {
     debug_assert_eq!(process.number, action.process());
     let engine = process.engine.clone();
@@ -204,7 +204,7 @@ fn has_failed() -> Error {
     Error::new(ErrorKind::Sql, "the transaction has failed")
 }
 
-/// Does work in the session's transaction, if there is one.
+/// Runs a function in the session's transaction, if there is one.
 fn in_transaction(session: &mut Session, work: impl FnOnce(&mut Batch) -> Result<Answer>) -> Result<Answer> {
     let Some(open) = &mut session.transaction else { return Ok(Answer::Nothing) };
     if open.has_failed {
@@ -231,7 +231,7 @@ fn in_batch(engine: &Engine, session: &mut Session, work: impl FnOnce(&mut Batch
     Ok(answer)
 }
 
-/// A table as a batch has it.
+/// Returns a table as a batch sees it.
 fn table_of(batch: &mut Batch, name: &str) -> Result<Table> {
     let found = batch.tables()?.into_iter().find(|table| table.definition.name == name);
     found.ok_or_else(|| Error::not_found(format!("no table {name}")))

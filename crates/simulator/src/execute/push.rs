@@ -1,12 +1,12 @@
 //! Adds rows to an appender, together or one by one.
 
 use crate::outcome::Answer;
-use crate::shape::{Kind, batch_of, kind, seconds, text, value};
+use crate::shape::{ColumnKind, batch_of, kind, seconds, text, value};
 use crate::subject::Cells;
 use atsdb_core::{Error, Result, TableDefinition};
 use atsdb_engine::{Appender, ColumnSpec, Engine, Record, RowReader, RowWriter};
 
-/// A row as a record of a definition.
+/// A row, written as a record of a definition.
 struct Pushed<'a>(&'a TableDefinition, &'a Cells);
 
 impl Record for Pushed<'_> {
@@ -16,11 +16,11 @@ impl Record for Pushed<'_> {
 
     fn write(&self, row: &mut RowWriter<'_>) {
         use atsdb_engine::Field;
-        let columns = self.0.columns.iter().filter(|column| kind(column) != Kind::Time);
+        let columns = self.0.columns.iter().filter(|column| kind(column) != ColumnKind::Time);
         for (position, column) in columns.enumerate() {
             match (value(self.1, column), kind(column)) {
                 (None, _) => row.put_null(position),
-                (Some(number), Kind::Sensor | Kind::Note) => row.put_text(position, &text(number)),
+                (Some(number), ColumnKind::Sensor | ColumnKind::Note) => row.put_text(position, &text(number)),
                 (Some(number), _) => (number as i32).write(row, position),
             }
         }
@@ -38,7 +38,7 @@ pub(crate) fn push(
     together: bool,
     rows: &[Cells],
 ) -> Result<Answer> {
-    // The names of a batch's columns are right for one definition.
+    // A batch has the column names of one definition only.
     let is_present = || -> Result<bool> {
         let tables = engine.tables()?;
         Ok(tables.iter().any(|table| table.id == appender.table().id && table.definition == *definition))

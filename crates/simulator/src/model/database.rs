@@ -1,27 +1,27 @@
-//! Tables and rollups, as everybody sees them who looks at one moment.
+//! The tables and rollups that are visible at one moment.
 
 use super::rollup::RollupModel;
 use super::table::{Row, TableModel, number};
-use crate::compare::Seen;
-use crate::shape::{Kind, is_meant, kind};
-use crate::subject::Rows;
+use crate::compare::SeenDatabase;
+use crate::shape::{ColumnKind, is_meant, kind};
+use crate::subject::RowSelection;
 use atsdb_core::{ConflictPolicy, TableDefinition};
 use std::collections::BTreeMap;
 
-/// All tables and rollups. Of a table in memory it has the rows that are saved, or those that one process has.
+/// All tables and rollups. For a table in memory it holds the saved rows, or those of one process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Database {
     pub(crate) tables: Vec<TableModel>,
     pub(crate) rollups: Vec<RollupModel>,
 }
 
-/// The fate of rows.
+/// A change of existing rows.
 pub(crate) enum Change {
     Delete,
     Note(Option<i64>),
 }
 
-/// Why rows are not appended.
+/// The rows are refused.
 pub(crate) struct NotAppended;
 
 impl Database {
@@ -76,7 +76,7 @@ impl Database {
         self.by_uid(rollup.source).map(|source| rollup.answer(source))
     }
 
-    /// Rollups may be closed now: one, or all.
+    /// From now on this rollup, or all of them, may have been closed.
     pub(crate) fn note_closable(&mut self, name: Option<&str>, now_ms: i64) {
         for rollup in self.rollups.iter_mut().filter(|rollup| name.is_none_or(|name| rollup.name == name)) {
             if let Some(source) = self.tables.iter().find(|table| table.uid == rollup.source) {
@@ -85,12 +85,12 @@ impl Database {
         }
     }
 
-    /// The time before which expired rows of a table may be dropped.
-    pub(crate) fn gone_before(&self, table: u64) -> i64 {
-        self.rollups_of(table).map(RollupModel::lets_go_before).min().unwrap_or(i64::MAX)
+    /// The time before which expired rows of a table may have been dropped.
+    pub(crate) fn dropped_before(&self, table: u64) -> i64 {
+        self.rollups_of(table).map(RollupModel::allows_drop_before).min().unwrap_or(i64::MAX)
     }
 
-    /// Appends rows one after the other; all, or none with an error.
+    /// Appends rows one after the other. Either all are appended, or none with an error.
     pub(crate) fn append(
         &mut self,
         uid: u64,
@@ -103,7 +103,7 @@ impl Database {
         }
         let mut new = table.clone();
         for cells in rows {
-            let mut row = Row { id: number(), cells: cells.clone(), may_be_gone: false };
+            let mut row = Row { id: number(), cells: cells.clone(), may_be_dropped: false };
             let unique = new.definition.unique.clone();
             let is_there = |other: &Row| {
                 unique.iter().any(|unique| {
@@ -138,18 +138,19 @@ impl Database {
         Ok(())
     }
 
-    /// Appends a row, or sets the note of the one that has its key. The table must have one.
+    /// Appends a row, or sets the note of the row with the same key. The table must have a key.
     pub(crate) fn upsert(&mut self, uid: u64, cells: &BTreeMap<u16, Option<i64>>) -> Result<(), NotAppended> {
         let table = self.by_uid_mut(uid).ok_or(NotAppended)?;
         let unique = table.definition.unique.first().ok_or(NotAppended)?.clone();
-        let row = Row { id: number(), cells: cells.clone(), may_be_gone: false };
+        let row = Row { id: number(), cells: cells.clone(), may_be_dropped: false };
         let key = table.key(&row, &unique);
         let holder =
             key.and_then(|key| table.rows.iter().position(|other| table.key(other, &unique).as_ref() == Some(&key)));
         let Some(holder) = holder else {
             return self.append(uid, std::slice::from_ref(cells), ConflictPolicy::Error);
         };
-        let note = table.definition.columns.iter().find(|column| kind(column) == Kind::Note).ok_or(NotAppended)?.id.0;
+        let note =
+            table.definition.columns.iter().find(|column| kind(column) == ColumnKind::Note).ok_or(NotAppended)?.id.0;
         table.rows[holder].id = row.id;
         table.rows[holder].cells.insert(note, cells.get(&note).copied().flatten());
         table.rewritten += 1;
@@ -157,16 +158,16 @@ impl Database {
         Ok(())
     }
 
-    /// Changes rows of a table; `None` if there is no such table.
-    pub(crate) fn change_rows(&mut self, name: &str, meant: Rows, change: &Change) -> Option<u64> {
+    /// Changes rows of a table. Returns `None` if there is no such table.
+    pub(crate) fn change_rows(&mut self, name: &str, meant: RowSelection, change: &Change) -> Option<u64> {
         let table = self.table_mut(name)?;
-        let note = table.definition.columns.iter().find(|column| kind(column) == Kind::Note)?.id.0;
+        let note = table.definition.columns.iter().find(|column| kind(column) == ColumnKind::Note)?.id.0;
         let is_in = |row: &Row| is_meant(&table.definition, &table.values(row), meant);
         let ids: Vec<u64> = table.rows.iter().filter(|row| is_in(row)).map(|row| row.id).collect();
         match change {
             Change::Delete => table.rows.retain(|row| !ids.contains(&row.id)),
             Change::Note(value) => {
-                // A row that was changed is another row.
+                // A changed row counts as another row.
                 for row in table.rows.iter_mut().filter(|row| ids.contains(&row.id)) {
                     row.id = number();
                     row.cells.insert(note, *value);
@@ -180,23 +181,23 @@ impl Database {
         Some(table.uid)
     }
 
-    /// Expired rows may be dropped.
+    /// From now on expired rows may have been dropped.
     pub(crate) fn expire(&mut self, now_ms: i64) {
         for table in &mut self.tables {
             let (Some(retention), Some(time)) = (table.definition.retention, table.definition.time) else { continue };
             let cutoff = retention.cutoff(now_ms, time.unit);
             let has_expired =
                 |row: &Row| row.cells.get(&time.column.0).copied().flatten().is_some_and(|at| at < cutoff);
-            table.rows.iter_mut().filter(|row| has_expired(row)).for_each(|row| row.may_be_gone = true);
+            table.rows.iter_mut().filter(|row| has_expired(row)).for_each(|row| row.may_be_dropped = true);
         }
     }
 
-    /// Chunks may have been replaced by others of the same rows.
+    /// From now on chunks may have been replaced by others with the same rows.
     pub(crate) fn note_rewritten(&mut self) {
         self.tables.iter_mut().for_each(|table| table.rewritten += 1);
     }
 
-    pub(crate) fn agrees(&mut self, seen: &Seen) -> bool {
+    pub(crate) fn agrees(&mut self, seen: &SeenDatabase) -> bool {
         if (self.tables.len(), self.rollups.len()) != (seen.tables.len(), seen.rollups.len()) {
             return false;
         }
@@ -208,7 +209,7 @@ impl Database {
                 return false;
             }
         }
-        let limits: Vec<i64> = self.tables.iter().map(|table| self.gone_before(table.uid)).collect();
+        let limits: Vec<i64> = self.tables.iter().map(|table| self.dropped_before(table.uid)).collect();
         let mut tables = self.tables.iter_mut().zip(limits);
         tables
             .all(|(table, limit)| seen.tables.get(&table.definition.name).is_some_and(|seen| table.agrees(seen, limit)))
@@ -221,7 +222,7 @@ impl Database {
         format!("{definitions:?}{rollups:?}{}", self.shown())
     }
 
-    /// How often each table was changed: what decides whether a transaction that has looked earlier is in conflict.
+    /// How often each table was changed, which decides whether a transaction that has read earlier is in conflict.
     pub(crate) fn counters(&self) -> String {
         let counters = self.tables.iter().map(|table| (table.uid, table.added, table.rewritten, table.defined));
         format!("{:?}", counters.collect::<Vec<_>>())
@@ -231,7 +232,7 @@ impl Database {
         let mut lines = Vec::new();
         for table in &self.tables {
             let columns: Vec<&str> = table.definition.columns.iter().map(|column| column.name.as_str()).collect();
-            let mut rows: Vec<_> = table.rows.iter().map(|row| (table.values(row), row.may_be_gone)).collect();
+            let mut rows: Vec<_> = table.rows.iter().map(|row| (table.values(row), row.may_be_dropped)).collect();
             rows.sort();
             let rows = rows.iter().map(|(row, may)| format!("\n    {row:?}{}", if *may { " may be gone" } else { "" }));
             let rows: String = rows.collect();

@@ -1,4 +1,4 @@
-//! How an action may end, over one possible state.
+//! The possible results of an action in one possible state.
 
 use super::pending::Appender;
 use super::rollup::RollupModel;
@@ -11,7 +11,7 @@ use crate::shape::{indexed, policy_of};
 use crate::subject::{Cells, Policy, Summary, rollup_name, table_name};
 use std::collections::BTreeSet;
 
-/// A possible end of an action.
+/// A possible result of an action.
 pub(super) type End = (Verdict, Model);
 
 impl Model {
@@ -171,7 +171,8 @@ impl Model {
         let Some(table) = self.database.table(name) else { return vec![(Verdict::Refused, self.clone())] };
         let policy = policy.map_or(table.definition.on_conflict, policy_of);
         if batch.is_some_and(|batch| self.batches.contains(&batch)) {
-            // Rows that are no rows of the table, as it has become another since, are refused before it is looked for.
+            // The table may have changed meanwhile: rows that no longer fit are refused before the batch's name is
+            // looked up.
             let is_refused = cells_of(&table.definition, rows).iter().any(|cells| table.refuses(cells));
             let verdict = if is_refused { Verdict::Refused } else { Verdict::Duplicate };
             return vec![(verdict, self.clone())];
@@ -206,7 +207,7 @@ impl Model {
         appended.collect()
     }
 
-    /// A statement that a transaction may hold.
+    /// A statement that may be part of a transaction.
     fn statement(&self, action: &Action) -> Vec<End> {
         let Some(session) = action.session() else { return Vec::new() };
         let process = session % PROCESSES;
@@ -260,7 +261,7 @@ impl Model {
         }
         match appender.push(rows, together) {
             false if appender.is_broken() => vec![(Verdict::Refused, failed)],
-            // Rows that were pushed one by one before the one that is refused stay; a batch is refused as a whole.
+            // If rows are pushed one by one, those before the refused one are kept. A batch is refused as a whole.
             false => vec![(Verdict::Refused, next)],
             true => {
                 // Rows that the table's dictionaries or definition no longer accept also drop the rows before them.

@@ -32,7 +32,7 @@ impl Model {
         beginnings.iter().flat_map(|state| state.after_using(action, observed, is_disturbed)).collect()
     }
 
-    /// The same, once it is known which tables in memory the process uses.
+    /// The same for a state in which it is decided which tables in memory the process uses.
     fn after_using(&self, action: &Action, observed: &Observed, is_disturbed: bool) -> Vec<Self> {
         let ends = self.ends(action, is_disturbed);
         let effects = |ends: Vec<End>| {
@@ -77,8 +77,8 @@ impl Model {
         }
     }
 
-    /// The states that are possible after an action that saw the store as it was before another process acted, and was
-    /// committed after it: what it decided by rows that it did not change may be outdated, as under snapshot isolation.
+    /// The states that are possible after an action that read the store before another process acted, and was committed
+    /// afterwards: what it decided by rows that it did not change may be outdated, as under snapshot isolation.
     pub(crate) fn overlapped(
         &self,
         action: &Action,

@@ -1,4 +1,4 @@
-//! Rows on their way into a table, and appenders that gather them.
+//! Rows that are about to be added to a table, and appenders that collect them.
 
 use super::database::Database;
 use super::statement::cells_of;
@@ -8,13 +8,13 @@ use crate::subject::{Cells, Policy};
 use atsdb_core::{ConflictPolicy, TableDefinition};
 use std::collections::BTreeMap;
 
-/// Rows on their way into a table.
+/// Rows that are about to be added to a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Pending {
     pub(crate) table: u64,
     pub(crate) policy: Option<ConflictPolicy>,
     pub(crate) rows: Vec<BTreeMap<u16, Option<i64>>>,
-    /// Which definition of the table they were made by.
+    /// The number of the table's definition for which they were made.
     pub(crate) defined: u64,
 }
 
@@ -24,7 +24,7 @@ impl Pending {
         Self { table: table.uid, policy, rows: cells_of(&table.definition, rows), defined: table.defined }
     }
 
-    /// Appends them; `None` if that must be refused, and whether it may be.
+    /// Appends them. `None` if that must be refused, otherwise whether it may be refused.
     pub(crate) fn append_to(&self, database: &mut Database) -> Option<bool> {
         if self.rows.is_empty() {
             return Some(false);
@@ -69,7 +69,7 @@ impl Appender {
         true
     }
 
-    /// Whether its table is as it was when it was opened.
+    /// Whether its table still has the definition with which the appender was opened.
     pub(crate) fn is_present(&self, database: &Database) -> bool {
         database.by_uid(self.pending.table).is_some_and(|table| table.defined == self.pending.defined)
     }

@@ -2,7 +2,7 @@
 //! contents.
 
 use super::table::{Row, TableModel};
-use crate::shape::{Kind, kind};
+use crate::shape::{ColumnKind, kind};
 use crate::subject::Summary;
 use std::collections::BTreeMap;
 
@@ -44,14 +44,14 @@ impl RollupModel {
         let mut groups: BTreeMap<(i64, Option<i64>), Group> = BTreeMap::new();
         for row in &source.rows {
             let Some(bucket) = self.bucket_of(source, row) else { continue };
-            let sensor = cell(source, row, Kind::Sensor).filter(|_| self.summary.by_sensor);
+            let sensor = cell(source, row, ColumnKind::Sensor).filter(|_| self.summary.by_sensor);
             let group = groups.entry((bucket, sensor)).or_default();
-            if let Some(count) = cell(source, row, Kind::Count) {
+            if let Some(count) = cell(source, row, ColumnKind::Count) {
                 group.total = Some(group.total.unwrap_or(0) + count);
                 group.counted += 1;
             }
             group.rows += 1;
-            group.notes += i64::from(cell(source, row, Kind::Note).is_some());
+            group.notes += i64::from(cell(source, row, ColumnKind::Note).is_some());
         }
         let computed = groups.into_iter().map(|((bucket, sensor), group)| {
             let mut row = vec![Some(bucket)];
@@ -65,7 +65,7 @@ impl RollupModel {
         rows
     }
 
-    /// It may be closed now, up to what its source keeps.
+    /// From now on it may have been closed, up to the time before which its source drops rows.
     pub(crate) fn note_closable(&mut self, source: &TableModel, now_ms: i64) {
         let definition = &source.definition;
         let (Some(retention), Some(time)) = (definition.retention, definition.time) else { return };
@@ -73,7 +73,7 @@ impl RollupModel {
         self.closable = Some((boundary, self.answer(source)));
     }
 
-    /// Whether it can be closed as it was found to be; if so it is.
+    /// Returns whether it may be closed up to the time that was read, and closes it if so.
     pub(crate) fn settle(&mut self, closed_before: Option<i64>) -> bool {
         let closable = self.closable.take();
         if closed_before == self.closed_before {
@@ -89,7 +89,7 @@ impl RollupModel {
     }
 
     /// The time before which rows of the source may be dropped.
-    pub(crate) fn lets_go_before(&self) -> i64 {
+    pub(crate) fn allows_drop_before(&self) -> i64 {
         self.closed_before.unwrap_or(i64::MIN)
     }
 
@@ -105,13 +105,13 @@ impl RollupModel {
 
     /// The bucket of a row that is not closed.
     fn bucket_of(&self, source: &TableModel, row: &Row) -> Option<i64> {
-        let bucket = self.summary.bucket(cell(source, row, Kind::Time)?);
+        let bucket = self.summary.bucket(cell(source, row, ColumnKind::Time)?);
         self.closed_before.is_none_or(|closed| bucket >= closed).then_some(bucket)
     }
 }
 
-/// The value of a row in a column that no table is without.
-fn cell(source: &TableModel, row: &Row, wanted: Kind) -> Option<i64> {
+/// Returns a row's value in a column that every table has.
+fn cell(source: &TableModel, row: &Row, wanted: ColumnKind) -> Option<i64> {
     let column = source.definition.columns.iter().find(|column| kind(column) == wanted)?;
     row.cells.get(&column.id.0).copied().flatten()
 }

@@ -6,7 +6,7 @@ use super::pending::Appender;
 use super::table::Row;
 use super::transaction::Transaction;
 use crate::action::Action;
-use crate::compare::Seen;
+use crate::compare::SeenDatabase;
 use crate::outcome::Answer;
 use crate::setting::{Language, PROCESSES};
 use crate::subject::{WhichBackup, rollup_name, table_name};
@@ -22,9 +22,9 @@ struct Resident {
 
 /// The contents of a held snapshot.
 #[derive(Debug, Clone)]
-struct Held {
+struct HeldSnapshot {
     database: Database,
-    /// Tables in memory that the process had not used when it was taken.
+    /// The tables in memory that the process had not used when the snapshot was taken.
     unused: BTreeSet<u64>,
 }
 
@@ -32,13 +32,13 @@ struct Held {
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(super) language: Language,
-    /// The store. Of tables in memory it has the rows that are saved.
+    /// The store. For tables in memory it holds the saved rows.
     pub(super) database: Database,
-    /// By process and table: of tables in memory that were used.
+    /// The rows of used tables in memory, by process and table.
     residents: BTreeMap<(usize, u64), Resident>,
     pub(super) transactions: BTreeMap<usize, Transaction>,
     pub(super) appenders: BTreeMap<usize, Appender>,
-    held: BTreeMap<usize, Held>,
+    held: BTreeMap<usize, HeldSnapshot>,
     pub(super) batches: BTreeSet<u8>,
     /// Backups by the time they were taken, oldest first.
     backups: Vec<(i64, Database)>,
@@ -52,7 +52,7 @@ impl Model {
         Self { language, database, residents, transactions, appenders, held, batches, backups, now_ms: 0 }
     }
 
-    /// Everything as a process has it: of tables in memory its own rows.
+    /// Returns the database as a process sees it, with its own rows of tables in memory.
     pub(super) fn view_of(&self, process: usize) -> Database {
         let mut view = self.database.clone();
         for table in view.tables.iter_mut().filter(|table| table.is_in_memory()) {
@@ -64,7 +64,7 @@ impl Model {
         view
     }
 
-    /// Everything is as a process has made it.
+    /// Takes over the database as a process has changed it.
     pub(super) fn put(&mut self, process: usize, mut view: Database) {
         for table in view.tables.iter_mut().filter(|table| table.is_in_memory()) {
             let saved = self.database.by_uid(table.uid);
@@ -88,7 +88,7 @@ impl Model {
         tables.filter(|table| !self.residents.contains_key(&(process, *table))).collect()
     }
 
-    /// A process uses a table in memory for the first time, and begins with these rows.
+    /// Notes that a process uses a table in memory for the first time, beginning with these rows.
     fn begin(&mut self, process: usize, table: u64, from: &Database) {
         if let (Some(from), Some(_)) = (from.by_uid(table), self.database.by_uid(table)) {
             let resident = Resident { rows: from.rows.clone(), added: from.added, rewritten: from.rewritten };
@@ -96,7 +96,7 @@ impl Model {
         }
     }
 
-    /// A process has read all tables, so those with saved rows are now in use.
+    /// Notes that a process has read all tables, so that it now uses those with saved rows.
     fn begin_saved(&mut self, process: usize) {
         let saved = self.database.clone();
         for table in self.unused_by(process) {
@@ -106,8 +106,8 @@ impl Model {
         }
     }
 
-    /// This state, and those that differ from it by which tables in memory the process of an action begins to use with
-    /// it.
+    /// Returns this state, and the states in which the process of an action begins to use tables in memory during the
+    /// action. They differ in which tables these are.
     pub(super) fn beginnings(&self, action: &Action) -> Vec<Self> {
         let process = action.process();
         let unused = self.unused_by(process);
@@ -128,7 +128,7 @@ impl Model {
         let mut used = self.clone();
         changed.iter().for_each(|table| used.begin(process, *table, &self.database));
         states.push(used);
-        // A transaction that reads such a table finds the rows that were saved when it first looked.
+        // A transaction that reads such a table finds the rows that were saved at its first read.
         if let Some(open) = action.session().and_then(|session| self.transactions.get(&session)) {
             let mut read = self.clone();
             for table in open.unused() {
@@ -157,7 +157,7 @@ impl Model {
         }
     }
 
-    /// A process backs everything up. With `keep`, only this many backups are kept.
+    /// Backs up the database of a process. With `keep`, only this many backups are kept.
     pub(super) fn back_up(&mut self, process: usize, keep: Option<usize>) {
         self.backups.push((self.now_ms, self.view_of(process)));
         let gone = keep.map_or(0, |keep| self.backups.len().saturating_sub(keep));
@@ -170,24 +170,24 @@ impl Model {
         self.backups.iter().rfind(|(taken, _)| *taken <= until).map(|(_, database)| database)
     }
 
-    /// A process takes a snapshot, and holds it.
+    /// Takes and holds a snapshot of a process.
     pub(super) fn hold(&mut self, process: usize) {
-        let held = Held { database: self.view_of(process), unused: self.unused_by(process) };
+        let held = HeldSnapshot { database: self.view_of(process), unused: self.unused_by(process) };
         self.held.insert(process, held);
     }
 
-    /// Time passes.
+    /// Sets the time.
     pub(crate) fn set_now(&mut self, now_ms: i64) {
         self.now_ms = now_ms;
     }
 
-    /// Nothing is open any more.
+    /// Ends all processes: no transaction, appender or snapshot is left.
     pub(crate) fn restart(&mut self) {
         (0..PROCESSES).for_each(|process| *self = self.clone().without_process(process));
     }
 
-    /// Whether this is what a process reads. It also decides which expired rows are gone.
-    pub(crate) fn agrees(&mut self, process: usize, seen: &Seen) -> bool {
+    /// Returns whether this is what a process reads. It also decides which expired rows have been dropped.
+    pub(crate) fn agrees(&mut self, process: usize, seen: &SeenDatabase) -> bool {
         let mut view = self.view_of(process);
         if !view.agrees(seen) {
             return false;
@@ -197,15 +197,16 @@ impl Model {
         true
     }
 
-    /// Whether this is the contents of the snapshot that a process holds.
-    pub(crate) fn agrees_held(&mut self, process: usize, seen: Option<&Seen>) -> bool {
+    /// Returns whether these are the contents of the snapshot that a process holds.
+    pub(crate) fn agrees_held(&mut self, process: usize, seen: Option<&SeenDatabase>) -> bool {
         let (Some(held), Some(seen)) = (self.held.get_mut(&process), seen) else {
             return self.held.contains_key(&process) == seen.is_some();
         };
         if !held.database.agrees(seen) {
             return false;
         }
-        // A process that reads a table in memory for the first time, in any snapshot, starts with its rows.
+        // If a process reads a table in memory for the first time, in this or any snapshot, it begins with the rows of
+        // that snapshot.
         let held = held.clone();
         for table in held.unused {
             if held.database.by_uid(table).is_some_and(|table| !table.rows.is_empty()) {
@@ -233,7 +234,7 @@ impl Model {
     /// A text that is the same for indistinguishable states.
     pub(crate) fn signature(&self) -> String {
         let transactions: Vec<String> = self.transactions.values().map(Transaction::signature).collect();
-        let shown = |held: &Held| format!("{}{:?}", held.database.signature(), held.unused);
+        let shown = |held: &HeldSnapshot| format!("{}{:?}", held.database.signature(), held.unused);
         let held: Vec<String> = self.held.values().map(shown).collect();
         let backups: Vec<String> =
             self.backups.iter().map(|(taken, of)| format!("{taken}{}", of.signature())).collect();
@@ -250,7 +251,7 @@ impl Model {
         self
     }
 
-    /// The state when an action failed, for a reason that is not its own.
+    /// Returns the state after an action that failed for an external reason.
     pub(super) fn failed(mut self, action: &Action) -> Self {
         match action {
             Action::Commit { session } | Action::Rollback { session } => {
@@ -288,7 +289,7 @@ impl Model {
         self
     }
 
-    /// Computing rollups may close buckets.
+    /// Notes that an action computes rollups, which may close buckets.
     pub(super) fn note_closable(&mut self, action: &Action) {
         match action {
             Action::Look { .. } => self.database.note_closable(None, self.now_ms),
@@ -303,12 +304,12 @@ impl Model {
         match (action, answer) {
             (Action::Read { session, table }, Some(Answer::Table(seen))) => {
                 let mut view = self.view(*session);
-                let limit = view.table(table_name(*table)).map_or(i64::MAX, |table| view.gone_before(table.uid));
+                let limit = view.table(table_name(*table)).map_or(i64::MAX, |table| view.dropped_before(table.uid));
                 view.table_mut(table_name(*table)).is_some_and(|table| table.agrees(seen, limit))
             }
             (Action::Read { session, table }, Some(Answer::Rows(names, rows))) => {
                 let mut view = self.view(*session);
-                let limit = view.table(table_name(*table)).map_or(i64::MAX, |table| view.gone_before(table.uid));
+                let limit = view.table(table_name(*table)).map_or(i64::MAX, |table| view.dropped_before(table.uid));
                 let table = view.table_mut(table_name(*table));
                 table.is_some_and(|table| table.has_names(names) && table.has_rows(rows, limit))
             }

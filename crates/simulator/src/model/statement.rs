@@ -2,8 +2,8 @@
 
 use super::database::{Change, Database};
 use crate::action::Action;
-use crate::shape::{Kind, altered, definition, kind, policy_of, value};
-use crate::subject::{Cells, Rows, rollup_name, table_name};
+use crate::shape::{ColumnKind, altered, definition, kind, policy_of, value};
+use crate::subject::{Cells, RowSelection, rollup_name, table_name};
 use atsdb_core::TableDefinition;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub(crate) fn cells_of(definition: &TableDefinition, rows: &[Cells]) -> Vec<BTre
     rows.iter().map(cells).collect()
 }
 
-/// Does a statement; `None` if it is refused, `Some(false)` if it means nothing.
+/// Executes a statement. Returns `None` if it is refused, and `Some(false)` if it has no effect.
 pub(crate) fn change(database: &mut Database, action: &Action, touched: &mut BTreeSet<u64>) -> Option<bool> {
     match action {
         Action::Append { table, policy, rows, .. } => {
@@ -48,7 +48,7 @@ pub(crate) fn change(database: &mut Database, action: &Action, touched: &mut BTr
             database.upsert(uid, &cells_of(&definition, &[*row])[0]).ok()?;
         }
         Action::Truncate { table, .. } => {
-            touched.insert(database.change_rows(table_name(*table), Rows::All, &Change::Delete)?);
+            touched.insert(database.change_rows(table_name(*table), RowSelection::All, &Change::Delete)?);
         }
         Action::Read { table, .. } => {
             database.table(table_name(*table))?;
@@ -86,7 +86,7 @@ pub(crate) fn change(database: &mut Database, action: &Action, touched: &mut BTr
     Some(true)
 }
 
-/// The name of the column of notes.
+/// The name of the notes' column.
 fn note_of(definition: &TableDefinition) -> Option<&str> {
-    definition.columns.iter().find(|column| kind(column) == Kind::Note).map(|column| column.name.as_str())
+    definition.columns.iter().find(|column| kind(column) == ColumnKind::Note).map(|column| column.name.as_str())
 }

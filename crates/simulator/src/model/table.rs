@@ -1,7 +1,7 @@
 //! A table as a list of rows.
 
 use crate::compare::SeenTable;
-use crate::shape::{Kind, kind};
+use crate::shape::{ColumnKind, kind};
 use atsdb_core::{Column, TableDefinition, Unique, Value};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub(crate) struct Row {
     pub(crate) id: u64,
     pub(crate) cells: BTreeMap<u16, Option<i64>>,
     /// Whether it has expired, and may have been dropped.
-    pub(crate) may_be_gone: bool,
+    pub(crate) may_be_dropped: bool,
 }
 
 /// A table.
@@ -29,7 +29,7 @@ pub(crate) struct TableModel {
     pub(crate) defined: u64,
 }
 
-/// The number of another row or table: one that no other has in any state.
+/// Returns a number for a row or table that no other one has in any state.
 pub(crate) fn number() -> u64 {
     thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
     LAST.with(|last| {
@@ -39,17 +39,17 @@ pub(crate) fn number() -> u64 {
 }
 
 impl TableModel {
-    /// One without rows.
+    /// A table without rows.
     pub(crate) fn new(definition: TableDefinition) -> Self {
         Self { uid: number(), definition, rows: Vec::new(), added: 0, rewritten: 0, defined: 0 }
     }
 
-    /// Whether its rows are in the memory of the processes.
+    /// Whether its rows are in the memory of processes.
     pub(crate) fn is_in_memory(&self) -> bool {
         self.definition.is_in_memory()
     }
 
-    /// Whether nothing has been done to it since it was that.
+    /// Whether it has not been changed since it was in this state.
     pub(crate) fn is_as(&self, before: &Self) -> bool {
         (self.added, self.rewritten, self.defined) == (before.added, before.rewritten, before.defined)
     }
@@ -59,7 +59,7 @@ impl TableModel {
         self.defined += 1;
     }
 
-    /// Whether a row has NULL where none may be.
+    /// Whether a row has NULL in a column that does not allow it.
     pub(crate) fn refuses(&self, cells: &BTreeMap<u16, Option<i64>>) -> bool {
         let is_null = |column: &Column| !column.nullable && cells.get(&column.id.0).copied().flatten().is_none();
         self.definition.columns.iter().any(is_null)
@@ -77,33 +77,34 @@ impl TableModel {
         self.definition.columns.iter().map(value).collect()
     }
 
-    /// Whether the rows read match this table. It also decides which expired rows are gone: those before `gone_before`.
-    pub(crate) fn agrees(&mut self, seen: &SeenTable, gone_before: i64) -> bool {
-        is_same(&self.definition, &seen.definition) && self.has_rows(&seen.rows, gone_before)
+    /// Returns whether the rows read match this table. It also decides which expired rows have been dropped: those
+    /// before `dropped_before`.
+    pub(crate) fn agrees(&mut self, seen: &SeenTable, dropped_before: i64) -> bool {
+        is_same(&self.definition, &seen.definition) && self.has_rows(&seen.rows, dropped_before)
     }
 
     pub(crate) fn has_names(&self, names: &[String]) -> bool {
         self.definition.columns.iter().map(|column| &column.name).eq(names)
     }
 
-    /// Whether these are its rows.
-    pub(crate) fn has_rows(&mut self, rows: &[Vec<Option<i64>>], gone_before: i64) -> bool {
-        let time = self.definition.columns.iter().position(|column| kind(column) == Kind::Time);
-        let may_be_gone = |row: &Row, values: &[Option<i64>]| {
-            row.may_be_gone && time.is_some_and(|time| values[time] < Some(gone_before))
+    /// Returns whether these are its rows.
+    pub(crate) fn has_rows(&mut self, rows: &[Vec<Option<i64>>], dropped_before: i64) -> bool {
+        let time = self.definition.columns.iter().position(|column| kind(column) == ColumnKind::Time);
+        let may_be_dropped = |row: &Row, values: &[Option<i64>]| {
+            row.may_be_dropped && time.is_some_and(|time| values[time] < Some(dropped_before))
         };
         let shown = |row: &Row| {
             let values = self.values(row);
-            (values.clone(), may_be_gone(row, &values), row.id)
+            (values.clone(), may_be_dropped(row, &values), row.id)
         };
         let mut own: Vec<(Vec<Option<i64>>, bool, u64)> = self.rows.iter().map(shown).collect();
         // Among equal rows, those that must exist come first.
         own.sort();
         let (mut found, mut gone) = (rows.iter().peekable(), Vec::new());
-        for (values, may_be_gone, id) in &own {
+        for (values, may_be_dropped, id) in &own {
             if found.peek() == Some(&values) {
                 found.next();
-            } else if *may_be_gone {
+            } else if *may_be_dropped {
                 gone.push(*id);
             } else {
                 return false;
@@ -113,11 +114,11 @@ impl TableModel {
             return false;
         }
         self.rows.retain(|row| !gone.contains(&row.id));
-        self.rows.iter_mut().for_each(|row| row.may_be_gone = false);
+        self.rows.iter_mut().for_each(|row| row.may_be_dropped = false);
         true
     }
 
-    /// Whether two rows have a key in common.
+    /// Returns whether two rows have the same key.
     pub(crate) fn has_duplicates(&self) -> bool {
         self.definition.unique.iter().any(|unique| {
             let mut keys: Vec<_> = self.rows.iter().filter_map(|row| self.key(row, unique)).collect();

@@ -16,32 +16,32 @@ type Addition = (Vec<BTreeMap<u16, Option<i64>>>, ConflictPolicy);
 
 /// The changes of a transaction since its first read of the store.
 #[derive(Debug, Clone)]
-struct Looked {
+struct TransactionView {
     /// The store at that time.
     base: Database,
     /// The store with the changes of the transaction.
     view: Database,
-    /// Tables of which it has looked at rows in order to change them.
+    /// The tables whose rows it has read in order to change them.
     touched: BTreeSet<u64>,
     /// The rows added to tables in memory; `None` if there were other changes, which require that the tables are
     /// unchanged at the commit.
     additions: BTreeMap<u64, Option<Vec<Addition>>>,
-    /// Tables in memory that its process had not used then.
+    /// The tables in memory that its process had not used at that time.
     unused: BTreeSet<u64>,
 }
 
 /// A transaction: snapshot isolation.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Transaction {
-    /// Before it has looked: rows without keys.
+    /// Rows without keys that were added before its first read.
     pending: Vec<Pending>,
-    looked: Option<Looked>,
-    marks: Vec<(u8, Vec<Pending>, Option<Looked>)>,
+    looked: Option<TransactionView>,
+    marks: Vec<(u8, Vec<Pending>, Option<TransactionView>)>,
     has_failed: bool,
 }
 
 impl Transaction {
-    /// One that has done a statement, over this state of the store.
+    /// A transaction that has executed one statement on this state of the store.
     pub(crate) fn of_statement(action: &Action, database: &Database, language: Language) -> Option<Self> {
         let mut open = Self::default();
         open.looked = Some(open.look(database, &BTreeSet::new())?.0);
@@ -49,7 +49,7 @@ impl Transaction {
         ends.into_iter().find(|(verdict, _)| *verdict == Verdict::Done).map(|(_, open)| open)
     }
 
-    /// One that has appended rows, over this state of the store.
+    /// A transaction that has appended rows to this state of the store.
     pub(crate) fn of_pending(pending: Pending, database: &Database) -> Option<Self> {
         let mut open = Self { pending: vec![pending], ..Self::default() };
         open.looked = Some(open.look(database, &BTreeSet::new())?.0);
@@ -60,7 +60,7 @@ impl Transaction {
         self.looked.as_ref().map(|looked| &looked.view)
     }
 
-    /// Tables in memory that its process had not used when it first looked, as they were saved then.
+    /// The tables in memory that its process had not used at its first read, as they were saved then.
     pub(crate) fn unused(&self) -> impl Iterator<Item = &TableModel> {
         let looked = self.looked.iter();
         looked.flat_map(|looked| looked.unused.iter().filter_map(|table| looked.base.by_uid(*table)))
@@ -75,7 +75,7 @@ impl Transaction {
     }
 
     pub(crate) fn signature(&self) -> String {
-        let shown = |looked: &Looked| {
+        let shown = |looked: &TransactionView| {
             let (base, view) = (&looked.base, &looked.view);
             format!("{}{}{}{:?}", base.signature(), base.counters(), view.signature(), looked.touched)
         };
@@ -115,7 +115,7 @@ impl Transaction {
         if self.has_failed {
             return vec![failed()];
         }
-        // Statements of SQL may look at the store although they need not.
+        // In SQL, a statement may read the store even if it does not need to.
         let unlooked = self.without_a_look(database, action, is_sql);
         if !is_sql && let Some(next) = unlooked {
             return vec![(Verdict::Done, next)];
@@ -130,7 +130,7 @@ impl Transaction {
             next.looked = Some(looked);
         }
         let Some(looked) = &mut next.looked else { return Vec::new() };
-        may_conflict |= is_sql && looked.has_rows_on_their_way(database);
+        may_conflict |= is_sql && looked.has_rows_to_be_refused(database);
         let mut ends = match action {
             Action::Mark { mark, .. } => {
                 next.marks.push((*mark, Vec::new(), Some(looked.clone())));
@@ -146,7 +146,7 @@ impl Transaction {
             _ => {
                 // A table that the transaction created can be altered only while it is empty and was created after all
                 // savepoints.
-                may_conflict |= looked.is_own_table(action) || looked.needs_what_is_gone(action, database);
+                may_conflict |= looked.is_own_table(action) || looked.needs_dropped_dictionaries(action, database);
                 let additions = looked.additions.clone();
                 looked.note_additions(action);
                 match change(&mut looked.view, action, &mut looked.touched) {
@@ -155,7 +155,7 @@ impl Transaction {
                         looked.additions = additions;
                         vec![(Verdict::Nothing, next)]
                     }
-                    // The question has looked at the store, although there is no such table.
+                    // The query has read the store, although there is no such table.
                     None if is_harmless => vec![(Verdict::Refused, next), failed()],
                     None => vec![failed()],
                 }
@@ -168,18 +168,18 @@ impl Transaction {
         ends
     }
 
-    /// After a statement that needs no look at the store, if the transaction has not looked yet.
+    /// Returns the transaction after a statement that does not need to read the store, if it has not read it before.
     fn without_a_look(&self, database: &Database, action: &Action, is_sql: bool) -> Option<Self> {
         let mut next = Self { looked: self.looked.is_none().then_some(None)?, ..self.clone() };
         match action {
             Action::Append { table, policy, rows, .. } => {
                 let table = database.table(table_name(*table)).filter(|table| !table.definition.has_unique())?;
-                // To a table in memory rows are added as it was when the transaction first looked.
+                // Rows are added to a table in memory as it was at the transaction's first read.
                 if table.is_in_memory() && !is_sql {
                     return None;
                 }
                 let pending = Pending::new(table, *policy, rows);
-                // Rows that do not fit are reported to their statement at once.
+                // If rows do not fit, their own statement reports it.
                 pending.append_to(&mut database.clone())?;
                 next.pending.push(pending);
             }
@@ -193,8 +193,8 @@ impl Transaction {
         Some(next)
     }
 
-    /// Looks at the store for the first time.
-    fn look(&self, database: &Database, unused: &BTreeSet<u64>) -> Option<(Looked, bool)> {
+    /// Reads the store for the first time.
+    fn look(&self, database: &Database, unused: &BTreeSet<u64>) -> Option<(TransactionView, bool)> {
         let (mut may_conflict, mut view) = (false, database.clone());
         let mut additions: BTreeMap<u64, Option<Vec<Addition>>> = BTreeMap::new();
         for pending in &self.pending {
@@ -207,10 +207,10 @@ impl Transaction {
             }
         }
         let (base, touched, unused) = (database.clone(), BTreeSet::new(), unused.clone());
-        Some((Looked { base, view, touched, additions, unused }, may_conflict))
+        Some((TransactionView { base, view, touched, additions, unused }, may_conflict))
     }
 
-    /// The store after the commit, and whether it may be refused as well; `None` if it must be.
+    /// Returns the store after the commit, and whether the commit may also be refused; `None` if it must be.
     pub(crate) fn merge(&self, present: &Database) -> Option<(Database, bool)> {
         let Some(looked) = &self.looked else {
             let (mut merged, mut may_conflict) = (present.clone(), false);
@@ -223,7 +223,7 @@ impl Transaction {
     }
 }
 
-impl Looked {
+impl TransactionView {
     /// Records the change that a statement is about to make to a table in memory.
     fn note_additions(&mut self, action: &Action) {
         let Some(table) = action.table().and_then(|table| self.view.table(table_name(table))) else { return };
@@ -240,15 +240,15 @@ impl Looked {
         }
     }
 
-    /// Whether a definition or a table would change that the transaction has made itself.
+    /// Returns whether the action would change a table that the transaction itself has created.
     fn is_own_table(&self, action: &Action) -> bool {
         let (Action::Alter { table, .. } | Action::Drop { table, .. }) = action else { return false };
         self.view.table(table_name(*table)).is_some_and(|table| self.base.by_uid(table.uid).is_none())
     }
 
-    /// Whether rows that were inserted may be refused by a later statement, with which they go on their way: others
-    /// have dropped or changed their table.
-    fn has_rows_on_their_way(&self, present: &Database) -> bool {
+    /// Returns whether a later statement may report that inserted rows are refused, because others have dropped or
+    /// changed their table.
+    fn has_rows_to_be_refused(&self, present: &Database) -> bool {
         self.view.tables.iter().any(|table| {
             let Some(base) = self.base.by_uid(table.uid) else { return false };
             let has_changed = present.by_uid(table.uid).is_none_or(|now| now.defined != base.defined);
@@ -256,8 +256,9 @@ impl Looked {
         })
     }
 
-    /// Whether it needs the dictionaries of a table that another session has dropped, for the transaction's own rows.
-    fn needs_what_is_gone(&self, action: &Action, present: &Database) -> bool {
+    /// Returns whether an action needs the dictionaries of a table that another session has dropped, for the
+    /// transaction's own rows.
+    fn needs_dropped_dictionaries(&self, action: &Action, present: &Database) -> bool {
         if let Action::ReadRollup { rollup, .. } = action {
             let rollup = self.view.rollup(rollup_name(*rollup));
             return rollup.is_some_and(|rollup| present.by_uid(rollup.source).is_none());
@@ -338,7 +339,7 @@ impl Looked {
     }
 }
 
-/// The numbers of the removed rows, and the added rows.
+/// Returns the numbers of the removed rows, and the added rows.
 fn difference(before: &TableModel, after: Option<&TableModel>) -> (Vec<u64>, Vec<Row>) {
     let rows = after.map_or(&[][..], |after| &after.rows);
     let removed = before.rows.iter().filter(|row| rows.iter().all(|other| other.id != row.id)).map(|row| row.id);

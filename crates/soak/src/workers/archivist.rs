@@ -1,4 +1,4 @@
-//! The archivist: backups with rotation, copies to another file, restores.
+//! The archivist: backups with rotation, copies to another file, and restores.
 
 use super::worker::Worker;
 use crate::store;
@@ -8,7 +8,7 @@ use atsdb_engine::{CopyOptions, Selection};
 use std::path::Path;
 
 const PAUSE_MS: u64 = 15_000;
-/// Backups that stay.
+/// The number of backups that are kept.
 const BACKUPS: usize = 3;
 
 pub(super) fn work(worker: &mut Worker) -> Result<()> {
@@ -60,7 +60,7 @@ fn restore(worker: &mut Worker) -> Result<()> {
     Ok(())
 }
 
-/// A killed one may have left a half.
+/// Removes a file that a killed process may have left incomplete.
 fn remove(path: &Path) {
     for ending in ["", "-wal", "-shm", "-reserve"] {
         let mut path = path.as_os_str().to_owned();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The number of keys of each changer, and of an operation.
 const KEYS: u64 = 10_000;
 const KEYS_AT_ONCE: u64 = 20;
-/// Between two operations, in milliseconds.
+/// The time between two operations, in milliseconds.
 const PAUSE_MS: u64 = 250;
 /// How often a transfer is retried if another one was faster.
 const ATTEMPTS_MAX: usize = 1_000;
@@ -19,7 +19,7 @@ pub(super) fn work(worker: &mut Worker) -> Result<()> {
     let (unfinished, mut number) = journal::unfinished(&journal::read(&worker.folder, &worker.name));
     let mut journal = Journal::open(&worker.folder, &worker.name).map_err(of_journal)?;
     if let Some((number, operation)) = unfinished {
-        // It may have been done. Done twice it leaves the same.
+        // It may have taken effect. Repeating it gives the same result.
         change(worker, number, &operation)?;
         journal.note(&JournalEntry::Done(number)).map_err(of_journal)?;
     }
@@ -81,7 +81,7 @@ pub(crate) fn expected(entries: &[JournalEntry], changer: u64) -> BTreeMap<i64, 
     marks
 }
 
-/// The verb, and the keys from the first one.
+/// Parses the verb and the keys of an operation.
 fn parse(operation: &str) -> Option<(&str, std::ops::Range<u64>)> {
     let (verb, first) = operation.split_once(' ')?;
     let first: u64 = first.parse().ok()?;

@@ -1,5 +1,4 @@
-//! The keeper: what people and cron do by hand. Everything that seals and expires by itself runs in the other workers,
-//! too.
+//! The keeper: maintenance that people and cron jobs do. Background maintenance runs in the other workers, too.
 
 use super::worker::{Worker, report};
 use crate::store::query;
@@ -9,7 +8,7 @@ use atsdb_engine::Environment;
 
 const PAUSE_MS: u64 = 3_000;
 const STEP_BYTES: u64 = 8 << 20;
-/// For so long the store remembers names of batches in this run: 30 days do not pass.
+/// How long the store remembers batch names in this run, in which 30 days do not pass.
 const BATCH_MEMORY_HERE_MS: i64 = 4 * 3_600_000;
 
 pub(super) fn work(worker: &mut Worker) -> Result<()> {
@@ -30,7 +29,7 @@ fn keep(worker: &mut Worker, task: u64) -> Result<()> {
         0 => worker.engine.recompress(None).map(drop),
         1 => worker.engine.retain(None).map(drop),
         2 => reclaim(worker, 0),
-        // Stages are idle only if a right clock agrees.
+        // A stage is idle only if a process with a right clock agrees.
         3 => reclaim(worker, BATCH_ID_RETENTION_MS - BATCH_MEMORY_HERE_MS),
         4 => query(&worker.session, "REFRESH ROLLUP summary").map(drop),
         5 => {

@@ -1,5 +1,5 @@
-//! The workers: processes that this program starts of itself. Each works until there is a file `stop` in the folder,
-//! and reports on its standard output how long its operations took.
+//! The workers: processes of this program. Each works until the folder has a file `stop`, and reports on its standard
+//! output how long its operations took.
 
 mod archivist;
 pub(crate) mod changer;
@@ -16,7 +16,7 @@ use atsdb_testkit::sample::Random;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// All workers. Those of number 0 that write, change and read are never killed: leaks show in them.
+/// The names of all workers. Writer, changer and reader 0 are never killed, so that leaks show in them.
 pub(crate) const NAMES: [&str; 10] = [
     "writer-0",
     "writer-1",

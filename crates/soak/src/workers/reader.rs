@@ -13,7 +13,7 @@ const HOLD_MS_MAX: u64 = 20_000;
 /// A snapshot is held once in this many rounds.
 const HOLD_EVERY: u64 = 12;
 
-/// Queries that are only read to their end.
+/// Queries that are read to the end, without checking their answers.
 const QUERIES: [&str; 6] = [
     "SELECT sensor, count(*), avg(value), max(time) FROM readings GROUP BY sensor ORDER BY 1",
     "SELECT time_bucket('5 minutes', time) AS b, count(*), max(value) FROM readings \
@@ -64,7 +64,7 @@ fn hold(worker: &mut Worker) -> Result<()> {
     }
 }
 
-/// Rows and the sum of their batches' numbers.
+/// Returns the number of rows, and the sum of their batches' numbers.
 fn sums(snapshot: &ReadSnapshot) -> Result<(u64, i64)> {
     let table = snapshot.table("readings")?;
     let batch = table.definition.columns.iter().position(|column| column.name == "batch");

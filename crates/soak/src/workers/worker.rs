@@ -31,7 +31,7 @@ impl Worker {
         self.folder.join("stop").exists()
     }
 
-    /// Waits for about so long.
+    /// Waits for about this long.
     pub(super) fn rest(&mut self, milliseconds: u64) {
         let pause = Duration::from_millis(milliseconds / 2 + self.random.below(milliseconds.max(1)));
         let until = clock::now() + pause;
@@ -40,7 +40,7 @@ impl Worker {
         }
     }
 
-    /// Does something and reports how long it took.
+    /// Runs a function and reports how long it took.
     pub(super) fn timed<T>(&mut self, what: &str, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let begun = clock::now();
         let done = work(self)?;
@@ -49,7 +49,7 @@ impl Worker {
     }
 }
 
-/// A line for the driver. Without a driver there is nothing left to do.
+/// Writes a line for the driver. Without a driver the worker ends.
 pub(super) fn report(what: &str, number: u64) {
     let mut out = std::io::stdout();
     if writeln!(out, "{what} {number}").and_then(|()| out.flush()).is_err() {
@@ -57,7 +57,7 @@ pub(super) fn report(what: &str, number: u64) {
     }
 }
 
-/// An error of the journal: the run cannot continue.
+/// Converts an error of the journal, after which the run cannot continue.
 pub(super) fn of_journal(error: std::io::Error) -> atsdb_core::Error {
     atsdb_core::Error::internal(format!("the journal: {error}"))
 }

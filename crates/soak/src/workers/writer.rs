@@ -1,4 +1,4 @@
-//! Writers: batches with ids over two tables, some of them late. A batch that a killed writer had begun is sent again.
+//! Writers: batches with ids for two tables, some of them late. A batch that a killed writer was sending is sent again.
 
 use super::worker::{Worker, of_journal};
 use crate::journal::{self, Journal, JournalEntry};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The number of rows of a batch.
 pub(crate) const ROWS: usize = 400;
-/// Between two batches, in milliseconds.
+/// The time between two batches, in milliseconds.
 const PAUSE_MS: u64 = 200;
 /// One in this many batches is late, by up to two hours.
 const LATE_EVERY: u64 = 20;
@@ -35,7 +35,7 @@ pub(super) fn work(worker: &mut Worker) -> Result<()> {
     Ok(())
 }
 
-/// Everything in a batch follows from its writer, number and time.
+/// Sends a batch, whose contents follow from its writer, number and time.
 fn send(worker: &mut Worker, number: u64, time_ms: i64) -> Result<()> {
     let id = BatchId::new(format!("{}:{number}", worker.name))?;
     let mut batch = worker.engine.batch(Some(id));

@@ -1,10 +1,11 @@
-//! Aggregates that work on chunks answer as DataFusion's do, which a limit on the rows below keeps in place.
+//! Aggregates that work on whole chunks give the same answers as DataFusion's, which are used if the query below them
+//! has a LIMIT.
 
 use crate::render::{ask, sorted};
 use crate::stores::{STORES, session};
 use atsdb_sql::Session;
 
-/// `FROM t` is replaced by a query of all rows that may stop early, which no operator over chunks takes.
+/// `FROM t` is replaced by a query of all rows with a LIMIT, which no operator over chunks accepts.
 const QUERIES: [&str; 26] = [
     "SELECT count(*), count(v), sum(v), min(v), max(v), avg(v) FROM t",
     "SELECT sum(f), avg(f), min(f), max(f), count(f), sum(g), max(g), avg(g) FROM t",
@@ -43,7 +44,7 @@ fn fill(session: &Session) {
     let columns = "time TIMESTAMP NOT NULL, sensor TEXT, status TEXT, v BIGINT, f DOUBLE, g REAL, small SMALLINT, big INT, \
                    wide BIGINT UNSIGNED, day DATE, odd DOUBLE";
     ask(session, &format!("CREATE TABLE t ({columns}) WITH (map = 'sensor:u16, status:u8', slice = 'day')"));
-    // Halves and quarters add up exactly, in whatever order.
+    // Halves and quarters add up exactly in any order.
     let values = "to_timestamp_seconds(1704067200 + value * 37), 's' || (value % 7), \
          CASE value % 3 WHEN 0 THEN 'ok' WHEN 1 THEN 'bad' END, CASE WHEN value % 5 > 0 THEN value % 900 - 450 END, \
          CASE WHEN value % 11 > 0 THEN (value % 64) / 4.0 END, (value % 32) / 2.0, value % 300 - 150, -value, \

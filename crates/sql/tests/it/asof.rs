@@ -1,4 +1,4 @@
-//! ASOF joins, against a loop over both sides.
+//! ASOF joins, compared with a loop over both sides.
 
 use crate::render::lines;
 use crate::stores::session;
@@ -16,17 +16,17 @@ fn rows(session: &Session, sql: &str) -> Vec<String> {
     found
 }
 
-/// Milliseconds, key, number; both may be missing.
+/// Milliseconds, key, number. The key may be missing.
 type Row = (i64, Option<i64>, i64);
 
-/// Times up to `count_max` units.
+/// Rows with times of up to `count_max` units.
 fn generated(count: i64, seed: i64, count_max: i64, unit: i64) -> Vec<Row> {
     let mut state = seed;
     let mut random = |bound: i64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33).rem_euclid(bound)
     };
-    // No two rows of a key have the same time, so that there is one answer.
+    // No two rows of a key have the same time, so there is only one right answer.
     let mut rows: Vec<Row> = Vec::new();
     for number in 0..count {
         let key = random(6);

@@ -1,4 +1,4 @@
-//! What the catalogue tells of keys, indexes, defaults and views, whoever declared them.
+//! Keys, indexes, defaults and views in the catalogue, whichever way they were declared.
 
 use crate::scripts::answer;
 use crate::stores::session;
@@ -35,7 +35,7 @@ fn readings() -> TableDefinition {
 }
 
 #[test]
-fn keys_indexes_and_defaults_are_told() {
+fn keys_indexes_and_defaults_are_listed() {
     let (session, _directory) = session("sqlite");
     session.engine().create_table(&readings()).unwrap();
     assert_eq!(

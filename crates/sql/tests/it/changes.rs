@@ -1,4 +1,4 @@
-//! `UPDATE` and `DELETE` over many chunks, in transactions, beyond the memory, stopped.
+//! `UPDATE` and `DELETE` over many chunks, in transactions, beyond the memory limit, and interrupted.
 
 use crate::limits::interrupted;
 use crate::scripts::answer;
@@ -10,7 +10,7 @@ use atsdb_sql::{Answer, Session, SessionOptions};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// 400,000 rows of 40 days in many chunks, half of them sealed.
+/// Inserts 400,000 rows of 40 days in many chunks, half of them sealed.
 fn fill(session: &Session) {
     let sql = "CREATE TABLE t (time TIMESTAMP, tag TEXT, n BIGINT, x DOUBLE) WITH (map = 'tag:u8', slice = 'day')";
     answer(session, sql).unwrap();
@@ -70,7 +70,7 @@ fn every_row_that_is_meant_changes_and_no_other() {
 }
 
 #[test]
-fn a_transaction_sees_its_changes_and_takes_them_back() {
+fn a_transaction_sees_its_changes_and_rolls_them_back() {
     for store in STORES {
         let (session, _directory) = session(store);
         fill(&session);
@@ -92,7 +92,7 @@ fn a_transaction_sees_its_changes_and_takes_them_back() {
 }
 
 #[test]
-fn what_does_not_fit_or_is_stopped_changes_nothing() {
+fn statements_that_do_not_fit_or_are_stopped_change_nothing() {
     let (session, _directory) = session("memory");
     fill(&session);
     let before = totals(&session);
@@ -109,7 +109,7 @@ fn what_does_not_fit_or_is_stopped_changes_nothing() {
 fn plans_that_read_in_order_hold_few_rows_at_a_time() {
     let (session, _directory) = session("memory");
     fill(&session);
-    // Every row has more than the memory's share, all of them do not fit: 400,000 x 400 bytes.
+    // Each row gets 400 bytes: 400,000 rows do not fit into the memory limit.
     let text = "x".repeat(400);
     answer(&session, "ALTER TABLE t ADD COLUMN note TEXT").unwrap();
     assert_eq!(done(&session, &format!("UPDATE t SET note = '{text}' || CAST(n AS TEXT)")), 400_000);
@@ -127,7 +127,7 @@ fn sealing_by_itself_does_not_end_a_transaction() {
     assert_eq!(done(&session, "INSERT INTO t VALUES ('2024-01-01', 1), ('2024-01-02', 2)"), 2);
     done_or_declared(&session, "BEGIN");
     assert_eq!(done(&session, "UPDATE t SET n = n + 10"), 2);
-    // Long enough for the slices to be sealed.
+    // Long enough for the background to seal the slices.
     std::thread::sleep(Duration::from_secs(4));
     assert_eq!(done(&session, "UPDATE t SET n = n + 10 WHERE n = 11"), 1);
     done_or_declared(&session, "COMMIT");
@@ -140,7 +140,7 @@ fn done_or_declared(session: &Session, sql: &str) {
 }
 
 #[test]
-fn of_two_transactions_that_change_the_same_rows_one_is_given_back() {
+fn of_two_transactions_that_change_the_same_rows_one_has_a_conflict() {
     for store in STORES {
         let (one, _directory) = session(store);
         let two = Session::new(one.engine().clone(), SessionOptions::default()).unwrap();
@@ -150,7 +150,7 @@ fn of_two_transactions_that_change_the_same_rows_one_is_given_back() {
         answer(&one, "INSERT INTO u VALUES (1, 10)").unwrap();
         let conflicts = [
             ("UPDATE t SET n = n + 1 WHERE id = 1", "UPDATE t SET n = n + 5 WHERE id = 1", true),
-            // Rows of one chunk.
+            // Two rows of the same chunk.
             ("UPDATE t SET n = n + 1 WHERE id = 1", "DELETE FROM t WHERE id = 2", true),
             ("INSERT INTO t VALUES (3, 3)", "INSERT INTO t VALUES (3, 4)", true),
             ("INSERT INTO t VALUES (4, 4)", "INSERT INTO t VALUES (5, 5)", false),
@@ -186,14 +186,14 @@ fn rows_that_move_between_slices_keep_their_keys() {
             "SELECT to_timestamp(value * 86400), 's' || CAST(value % 3 AS TEXT), value FROM generate_series(0, 99)";
         answer(&session, &format!("INSERT INTO k {rows}")).unwrap();
         session.engine().recompress(None).unwrap();
-        // Each row goes to the place of another of its series that goes, too; the last ones to days of their own.
+        // Each row moves to the time of another row of its series, which moves as well. The last rows move to new days.
         assert_eq!(done(&session, "UPDATE k SET time = time + INTERVAL '3 days'"), 100);
         let ends = "SELECT count(*), count(DISTINCT time), min(time), max(time), sum(n) FROM k";
         assert_eq!(
             answer(&session, ends).unwrap()[1],
             "100 | 100 | 1970-01-04T00:00:00Z | 1970-04-13T00:00:00Z | 4950"
         );
-        // One that another has, which stays, is an error that names it; nothing has moved.
+        // If another row stays at the new time, an error names its key, and no row moves.
         let taken = "UPDATE k SET time = time - INTERVAL '3 days' WHERE n = 50";
         let error = answer(&session, taken).unwrap_err();
         assert!(error.contains("(s2, 1970-02-20T00:00:00") && error.contains("already exists"), "{error}");

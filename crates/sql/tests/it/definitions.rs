@@ -1,4 +1,4 @@
-//! A definition written as `CREATE TABLE` comes back as the same definition.
+//! A definition that is written as `CREATE TABLE` is read back as the same definition.
 
 use atsdb_core::{
     ColumnId, ColumnType, ConflictPolicy, Index, MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit, Unique,
@@ -29,7 +29,7 @@ const NAMES: [&str; 20] = [
     "a\\b",
 ];
 
-/// A small generator: which definition a number stands for.
+/// A generator of random definitions.
 struct Choice(u64);
 
 impl Choice {

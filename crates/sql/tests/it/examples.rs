@@ -1,6 +1,5 @@
-//! Runs the examples of `docs/reference`: every fence of a page marked `sql`, from top to bottom in one session, and
-//! compares its last answer with the fence marked `text` that follows it, if one does. `ATSDB_SLT_WRITE=1` rewrites
-//! what they answer.
+//! Runs the examples of `docs/reference`: every fence of a page marked `sql`, from top to bottom in one session. If a
+//! fence marked `text` follows, it is compared with the last answer. `ATSDB_SLT_WRITE=1` rewrites these answers.
 
 use crate::scripts::{ROOT, answer};
 use crate::stores::session;

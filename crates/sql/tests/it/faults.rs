@@ -1,5 +1,5 @@
-//! Transactions over a store any call of which fails once: what COMMIT has acknowledged is there, and of what was not
-//! acknowledged all is there or nothing.
+//! Transactions on a store with one failing call: if COMMIT was acknowledged, everything is stored, otherwise
+//! everything or nothing.
 
 use crate::scripts::answer;
 use crate::stores::session_over;
@@ -45,7 +45,7 @@ fn rows(session: &Session) -> Vec<String> {
     answer(session, QUESTION).unwrap().into_iter().skip(1).map(|row| row.replace(" | ", " ")).collect()
 }
 
-/// One run, in which the call of this number fails; false when there were fewer.
+/// Runs the transaction with one failing call. Returns false if there were fewer calls.
 fn run(number: i64, fails: Fails) -> bool {
     let faults = Faults::new(fails);
     let store = FaultyStore::new(Arc::new(MemoryStore::new([7; 16])), &faults);
@@ -69,7 +69,7 @@ fn run(number: i64, fails: Fails) -> bool {
         answer(&session, "ROLLBACK").unwrap();
     }
     let found = rows(&session);
-    // Rows in memory are the process's: where it never hears of the commit, they stay as they were.
+    // Rows in memory belong to the process: if the answer to the commit is lost, they stay as they were.
     let is_unheard = fails == Fails::After && faults.failed() == Some("commit");
     let stored =
         |rows: &[&str]| rows.iter().filter(|row| !row.starts_with("memory")).map(|row| (*row).to_owned()).collect();
@@ -79,7 +79,7 @@ fn run(number: i64, fails: Fails) -> bool {
     assert!(is_whole, "{label}: {found:?}");
     assert!(!committed || found == NEW, "{label}: acknowledged, and not there: {found:?}");
     assert!(failed.is_some() || committed, "{label}");
-    // And further work goes on.
+    // Further work succeeds.
     answer(&session, "INSERT INTO keyed VALUES (9, 'further'); UPDATE keyed SET tag = 'again' WHERE id = 9").unwrap();
     assert!(rows(&session).contains(&"keyed 9 again".to_owned()), "{label}");
     faults.failed().is_some()

@@ -1,11 +1,11 @@
-//! What EXPLAIN tells of indexes, and that they change no answer.
+//! Indexes are shown by EXPLAIN and change no answer.
 
 use crate::render::ask;
 use crate::stores::{STORES, session};
 use atsdb_core::{ColumnId, ColumnType, Index, TableDefinition, TimeUnit};
 
 #[test]
-fn explain_tells_how_many_chunks_an_index_passed_over() {
+fn explain_shows_how_many_chunks_an_index_skipped() {
     for store in STORES {
         let (session, _directory) = session(store);
         let mut definition = TableDefinition::new("t")

@@ -1,12 +1,12 @@
-//! `INSERT`s of literals: whether statements gather or go the general way, one after the other, the table is the same,
-//! and each statement hears the same.
+//! `INSERT`s of literals: whether statements are gathered or executed one by one, the table ends up the same, and so
+//! does each statement's answer.
 
 use crate::scripts::answer;
 use crate::stores::{STORES, session};
 use atsdb_core::{Error, ErrorKind, Result};
 use atsdb_sql::{Answer, Session};
 
-/// A generator of numbers that look random.
+/// A generator of random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -28,12 +28,12 @@ const QUESTIONS: [&str; 3] = [
     "SELECT * FROM plain ORDER BY a, b",
 ];
 
-/// The beginning of a statement, and the values of its rows.
+/// Returns the beginning of a statement, and the values of its rows.
 fn insert(dice: &mut Dice) -> (String, Vec<Vec<String>>) {
     let opening = ["INSERT INTO", "INSERT INTO", "INSERT INTO", "INSERT OR IGNORE INTO", "REPLACE INTO"];
     let opening = opening[dice.throw(5) as usize];
     let table = dice.throw(5);
-    // Where a key that is there ends the transaction, few are.
+    // If an existing key ends the transaction, few rows have one.
     let few = if opening == "INSERT INTO" && dice.throw(40) > 0 { 1_000_000 } else { 60 };
     let row = |dice: &mut Dice| match table {
         0 => vec![dice.throw(few).to_string(), format!("'t{}'", dice.throw(3)), dice.throw(9).to_string()],
@@ -81,12 +81,12 @@ fn both_ways_give_the_same_table() {
                 let (opening, rows) = insert(&mut dice);
                 let text = |values: &[String]| format!("({})", values.join(", "));
                 let plain: Vec<String> = rows.iter().map(|row| text(row)).collect();
-                // What stands in parentheses is no literal.
+                // A value in parentheses is not a literal.
                 let nested = |row: &Vec<String>| row.iter().map(|value| format!("({value})")).collect::<Vec<_>>();
                 let odd: Vec<String> = rows.iter().map(|row| text(&nested(row))).collect();
                 let got = run(&fast, &format!("{opening} {}", plain.join(", ")));
                 let expected = run(&general, &format!("{opening} {}", odd.join(", ")));
-                // Of several keys that are there any may be named.
+                // If several keys exist, the error may name any of them.
                 let shown = |result: &Result<Option<u64>>| result.as_ref().copied().map_err(Error::kind);
                 assert_eq!(shown(&got), shown(&expected), "{store}: {opening} {}", plain.join(", "));
                 if got.is_err() {
@@ -144,7 +144,7 @@ fn a_transaction_sees_what_gathers_in_it() {
         assert_eq!(run(&session, "UPDATE t SET x = x + 1 WHERE id > 5").unwrap(), Some(3));
         run(&session, "INSERT INTO t VALUES (2, 0)").unwrap();
         assert_eq!(run(&session, "DELETE FROM t WHERE id IN (1, 2)").unwrap(), Some(2));
-        // Their keys are free again.
+        // These keys are free again.
         run(&session, "INSERT INTO t VALUES (2, 100)").unwrap();
         run(&session, "INSERT INTO t VALUES (1, 100)").unwrap();
         run(&session, "ALTER TABLE u ADD COLUMN y INT").unwrap();
@@ -182,7 +182,7 @@ fn a_statement_that_is_refused_leaves_nothing_of_itself() {
 }
 
 #[test]
-fn the_string_that_is_one_too_many_is_told_of_its_statement() {
+fn the_string_that_is_one_too_many_is_reported_by_its_statement() {
     let (session, _directory) = session("memory");
     run(&session, "CREATE TABLE t (tag TEXT, n INT) WITH (map = 'tag:u8')").unwrap();
     run(&session, "INSERT INTO t VALUES ('tag 0', 0), ('tag 1', 1)").unwrap();

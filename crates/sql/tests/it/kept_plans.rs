@@ -1,4 +1,4 @@
-//! Plans that are kept: a question that is asked again sees the rows and the definitions of its own time.
+//! Cached plans: a repeated query sees the rows and definitions of the moment at which it runs.
 
 use crate::render::{ask, lines};
 use crate::stores::{session, session_over};
@@ -9,7 +9,7 @@ use atsdb_sqlite::{SqliteOptions, SqliteStore};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Each is answered from a kept plan when it is asked for the second time, or read directly.
+/// The second run of each query uses the plan of the first, or reads the rows directly.
 const QUESTIONS: [&str; 12] = [
     "SELECT time, n FROM t WHERE sensor = 's1' AND time >= '2024-01-01' ORDER BY time DESC LIMIT 2",
     "SELECT n FROM t WHERE n = 3",
@@ -37,7 +37,7 @@ fn insert(session: &Session, numbers: std::ops::Range<i32>) {
     ask(session, &format!("INSERT INTO t VALUES {}", rows.join(", ")));
 }
 
-/// What a session answers that has never asked before.
+/// Returns the answer of a new session, which has no cached plans.
 fn fresh(session: &Session, sql: &str) -> Vec<String> {
     ask(&Session::new(session.engine().clone(), atsdb_sql::SessionOptions::default()).unwrap(), sql)
 }
@@ -106,7 +106,7 @@ fn a_definition_changed_by_another_process_is_seen_at_once() {
 }
 
 #[test]
-fn a_transaction_sees_its_own_definitions_and_rows_alone() {
+fn only_a_transaction_sees_its_own_definitions_and_rows() {
     let (first, _directory) = session("sqlite");
     let second = first.sharing();
     filled(&first);
@@ -134,7 +134,7 @@ fn a_transaction_sees_its_own_definitions_and_rows_alone() {
 }
 
 #[test]
-fn what_differs_each_time_is_not_kept() {
+fn plans_of_volatile_queries_are_not_kept() {
     let (session, _directory) = session("memory");
     filled(&session);
     for sql in ["SELECT now()", "SELECT random()", "SELECT now(), n FROM t WHERE n = 1"] {
@@ -190,7 +190,7 @@ fn the_first_rows_by_time_are_found_in_the_chunks_that_have_them() {
     let (session, _directory) = session("sqlite");
     ask(&session, "CREATE TABLE t (time TIMESTAMP, sensor TEXT, n INT) WITH (map = 'sensor:u8')");
     for part in 0..4 {
-        // The parts overlap in time, and each time comes twice in a part.
+        // The parts overlap in time, and each time occurs twice in a part.
         ask(
             &session,
             &format!(

@@ -1,4 +1,4 @@
-//! Keys: how many rows an INSERT says it added, whatever is left out or replaced.
+//! Keys: the number of rows that an INSERT reports if rows are skipped or replaced.
 
 use crate::render::lines;
 use crate::stores::{STORES, session};
@@ -28,7 +28,7 @@ fn rows_count_that_were_inserted_or_replaced() {
 }
 
 #[test]
-fn keys_of_rows_that_a_transaction_took_away_are_free_in_it() {
+fn keys_of_rows_that_a_transaction_deleted_are_free_in_it() {
     for store in STORES {
         for emptied in ["DELETE FROM k", "TRUNCATE k", "DELETE FROM k WHERE id > 0"] {
             for inserted in [

@@ -1,4 +1,5 @@
-//! What a statement may not do to the process: overflow the stack, take all memory, run when it was stopped.
+//! Limits that protect the process: statements must not overflow the stack, use up the memory, or run on after being
+//! stopped.
 
 use crate::stores::session;
 use atsdb_core::{Error, ErrorKind};
@@ -46,8 +47,8 @@ fn a_query_beyond_its_memory_says_so_and_the_session_goes_on() {
     assert_eq!(execute(&session, "SELECT 2", &[]).unwrap(), ["2"]);
 }
 
-/// What comes of `run` while the session is interrupted again and again: the first interrupt may come before there is
-/// anything to stop.
+/// Returns the result of `run`, while the session is interrupted again and again, because the first interrupt may come
+/// too early.
 pub(crate) fn interrupted<T>(session: &Session, run: impl FnOnce() -> T) -> T {
     let (handle, is_done) = (session.interrupt_handle(), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -63,7 +64,7 @@ pub(crate) fn interrupted<T>(session: &Session, run: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Queries that hold a thread for hours, or for ever, each in another operator.
+/// Queries that would run for hours or for ever, each in another operator.
 const ENDLESS: [&str; 10] = [
     "SELECT count(*) FROM generate_series(1, 10000000000)",
     "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b",
@@ -155,7 +156,7 @@ fn wide_conditions_and_many_joins_answer_or_are_refused() {
             (0..20_000).map(|n| n.to_string()).collect::<Vec<_>>().join(", ")
         ),
     ] {
-        // What is not bounded takes hours.
+        // Without the limits, this would take hours.
         match execute(&session, &sql, &[]) {
             Ok(found) => assert_eq!(found, ["1"], "{sql:.60}"),
             Err(error) => assert_eq!(error.kind(), ErrorKind::Sql, "{error}"),

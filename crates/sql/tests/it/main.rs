@@ -1,5 +1,5 @@
-//! SQL from outside: the scripts of `tests/slt`, the examples of the reference, definitions as text, and what a
-//! query must not do to the process.
+//! SQL from outside: the scripts of `tests/slt`, the examples of the reference, definitions as text, and limits that
+//! protect the process.
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 

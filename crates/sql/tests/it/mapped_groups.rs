@@ -1,11 +1,11 @@
-//! Grouping by a mapped column answers as grouping by the same strings unmapped, whatever stands between the table and
-//! the groups, and works on indices where it can.
+//! Grouping by a mapped column gives the same answer as grouping by unmapped strings, whatever operators lie in
+//! between, and works on indices if possible.
 
 use crate::render::{ask, sorted};
 use crate::stores::{STORES, session};
 use atsdb_sql::Session;
 
-/// Each is asked of `mapped` and of `plain`, which has the same rows with unmapped texts.
+/// Each query runs on `mapped` and on `plain`, which has the same rows with unmapped texts.
 const QUERIES: [&str; 22] = [
     "SELECT status, count(*), sum(v) FROM t GROUP BY status",
     "SELECT sensor, status, count(*), max(time) FROM t GROUP BY sensor, status",
@@ -31,7 +31,7 @@ const QUERIES: [&str; 22] = [
     "SELECT kind, rank() OVER (ORDER BY kind) FROM t GROUP BY kind",
 ];
 
-/// The tables with rows of 400 sensors, then with more rows and a column that the first rows do not have.
+/// Creates the tables with rows of 400 sensors, then adds a column and more rows.
 fn tables(session: &Session) {
     let columns = "(time TIMESTAMP, sensor TEXT, status TEXT, v BIGINT)";
     ask(session, &format!("CREATE TABLE mapped {columns} WITH (map = 'sensor:u16, status:u8', slice = 'hour')"));

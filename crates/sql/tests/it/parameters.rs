@@ -1,4 +1,4 @@
-//! Parameters: `$name` stands for a literal, whose type its place decides.
+//! Parameters: `$name` stands for a literal whose type depends on its place.
 
 use crate::stores::session;
 use atsdb_core::Error;

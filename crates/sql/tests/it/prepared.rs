@@ -1,4 +1,4 @@
-//! Prepared statements: types of parameters and answers before anything is executed, and values with types.
+//! Prepared statements: types of parameters and answers are known before execution, and values have types.
 
 use crate::render::{ask, lines};
 use crate::stores::session;
@@ -27,7 +27,7 @@ fn once(session: &Session, sql: &str, values: &[ParameterValue]) -> Vec<String> 
     run(session, &prepared, values).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
-/// The types of the parameters, as Arrow names them, and the columns of the answer.
+/// Returns the types of the parameters, as Arrow names them, and the columns of the answer.
 fn described(session: &Session, sql: &str, declared: &[Option<DataType>]) -> (Vec<String>, Option<Vec<String>>) {
     let prepared = session.prepare(sql, declared).unwrap_or_else(|error| panic!("{sql}: {error}"));
     let plain = |data_type: &DataType| match data_type {
@@ -50,7 +50,7 @@ fn filled() -> (Session, tempfile::TempDir) {
 }
 
 #[test]
-fn types_come_from_what_stands_beside_a_parameter() {
+fn a_parameter_gets_its_type_from_its_place() {
     let (session, _directory) = filled();
     for (sql, types, columns) in [
         ("SELECT n, sensor AS s FROM t WHERE time >= $1 AND sensor = $2", "time text", Some("n int32, s text")),
@@ -153,7 +153,7 @@ fn rows_change_by_prepared_statements() {
 }
 
 #[test]
-fn what_is_wrong_with_a_parameter_names_it_and_its_type() {
+fn errors_of_a_parameter_name_it_and_its_type() {
     let (session, _directory) = filled();
     let prepare = |sql: &str| session.prepare(sql, &[]);
     let by_n = prepare("SELECT x FROM t WHERE n = $1").unwrap();

@@ -1,10 +1,10 @@
-//! Answers as text: one line a row, values between bars, NULL as `NULL`, the empty text as `(empty)`.
+//! Answers as text: one line per row, values separated by bars, `NULL` for NULL, `(empty)` for the empty text.
 
 use arrow::array::{Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use atsdb_sql::{Answer, Session};
 
-/// The lines of a statement's answer, which must not fail.
+/// Returns the lines of a statement's answer. The statement must not fail.
 pub(crate) fn ask(session: &Session, sql: &str) -> Vec<String> {
     let statement = session.statements(sql).next().unwrap().unwrap();
     let answer = session.execute(&statement, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
@@ -12,7 +12,7 @@ pub(crate) fn ask(session: &Session, sql: &str) -> Vec<String> {
     rows.flat_map(|batch| lines(&batch.unwrap_or_else(|error| panic!("{sql}: {error}")))).collect()
 }
 
-/// The same lines, sorted.
+/// Returns the same lines, sorted.
 pub(crate) fn sorted(session: &Session, sql: &str) -> Vec<String> {
     let mut lines = ask(session, sql);
     lines.sort();

@@ -1,4 +1,4 @@
-//! A rollup answers what its query answers over the rows at that moment, whatever was done to them and by whom.
+//! At every moment a rollup gives the same answer as its query over the rows, whatever changed them.
 
 use crate::scripts::answer;
 use crate::stores::STORES;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 const HOUR: i64 = 3_600;
 const DAY: i64 = 86_400;
 
-/// A clock that stands until it is moved.
+/// A clock that shows the time that was set.
 struct Clock(AtomicI64);
 
 impl Environment for Clock {
@@ -28,14 +28,14 @@ impl Environment for Clock {
     }
 }
 
-/// Two sessions over engines of their own on one store, as two processes have them.
-struct Two {
+/// Two sessions with separate engines on one store, like two processes.
+struct TwoSessions {
     sessions: [Session; 2],
     clock: Arc<Clock>,
     _directory: TempDir,
 }
 
-fn two(kind: &str, maintenance: bool) -> Two {
+fn two(kind: &str, maintenance: bool) -> TwoSessions {
     let directory = tempfile::tempdir().unwrap();
     let memory: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
     let clock = Arc::new(Clock(AtomicI64::new(1_000 * DAY * 1_000)));
@@ -47,7 +47,7 @@ fn two(kind: &str, maintenance: bool) -> Two {
         Session::new(engine, options).unwrap()
     };
     let sessions = [open(), open()];
-    Two { sessions, clock, _directory: directory }
+    TwoSessions { sessions, clock, _directory: directory }
 }
 
 fn sqlite(directory: &Path) -> Arc<dyn Store> {
@@ -157,7 +157,7 @@ fn raw_rows_go_and_the_summary_stays() {
         session.engine().recompress(None).unwrap();
         rows(session, ROLLUP);
         let before = rows(session, KEPT);
-        // A row that nobody has rolled up yet keeps its slice.
+        // Rows that have not been rolled up yet are not expired.
         rows(other, &insert(&mut dice, 1, 985 * DAY, HOUR as u64));
         let asked = rows(session, ASKED);
         assert_ne!(before, asked);
@@ -169,7 +169,7 @@ fn raw_rows_go_and_the_summary_stays() {
         assert!(dropped.rows > 100, "{dropped:?}");
         assert_eq!(rows(session, KEPT), asked);
         assert_ne!(rows(session, ASKED), asked);
-        // What comes for times that are closed is not in the summary; the rest is as ever.
+        // Rows that arrive late for closed buckets are not in the rollup. Other buckets are right.
         rows(other, &insert(&mut dice, 5, 985 * DAY, HOUR as u64));
         rows(other, "DELETE FROM readings WHERE time < to_timestamp_seconds(85708800)");
         assert_eq!(rows(session, KEPT), asked);
@@ -179,7 +179,7 @@ fn raw_rows_go_and_the_summary_stays() {
         };
         assert_eq!(rows(session, &since(KEPT)), rows(session, &since(ASKED)));
         assert!(rows(session, KEPT).len() >= asked.len());
-        // A retention of its own.
+        // A retention for the rollup itself.
         rows(session, "ALTER TABLE hourly SET (retention = '1 year', slice = 'month')");
         two.clock.0.fetch_add(500 * DAY * 1_000, Ordering::Relaxed);
         rows(session, "REFRESH ROLLUP hourly");
@@ -242,13 +242,13 @@ fn a_bucket_that_has_not_ended_stays_stale_when_its_rows_go_and_another_is_compu
     rows(session, "INSERT INTO readings VALUES ('1972-09-26 09:00:00', 1)");
     two.clock.0.store((1_000 * DAY + 12 * HOUR) * 1_000, Ordering::Relaxed);
     rows(session, "TRUNCATE TABLE readings");
-    // The day before has ended, and is computed.
+    // The previous day has ended, so it is computed.
     session.engine().maintenance().run_once().unwrap();
     assert_eq!(rows(session, "SELECT n FROM daily"), ["n"]);
 }
 
 #[test]
-fn nothing_is_read_of_the_table_when_nothing_is_stale_and_little_when_little_is() {
+fn only_stale_rows_of_the_table_are_read() {
     let two = two("memory", false);
     let session = &two.sessions[0];
     rows(session, TABLE);

@@ -1,9 +1,9 @@
-//! Runs the scripts of `tests/slt` on every store, with the rows fresh, half sealed and sealed: the answers are the
+//! Runs the scripts of `tests/slt` on every store, with fresh, half sealed and sealed rows: the answers must be the
 //! same.
 //!
-//! A script is records between empty lines: `statement ok`, `statement error TEXT` or `query [rowsort]`, then
-//! SQL, then for a query `----` and the expected lines, the first of them the columns' names. `#` begins a
-//! comment. `ATSDB_SLT_WRITE=1` rewrites what queries expect.
+//! A script consists of records between empty lines: `statement ok`, `statement error TEXT` or `query [rowsort]`, then
+//! SQL. A query is followed by `----` and the expected lines, of which the first has the column names. `#` begins a
+//! comment. `ATSDB_SLT_WRITE=1` rewrites the expected lines.
 
 use crate::render::lines;
 use crate::stores::{STATES, STORES, State, server_session, session};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Scripts that answer the same when all of their tables are in memory.
+/// Scripts that also run with all of their tables in memory.
 const ALSO_IN_MEMORY: [&str; 8] = [
     "added-keys.slt",
     "upsert.slt",
@@ -73,7 +73,8 @@ fn scripts_about_changes_answer_the_same_with_tables_in_memory() {
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
 
-/// The script with `engine = 'memory'` in each `CREATE TABLE`, and without what that does not take.
+/// Returns the script with `engine = 'memory'` in each `CREATE TABLE`, and without options that such tables do not
+/// accept.
 fn in_memory(text: &str) -> String {
     let declared = |line: &str| {
         let Some((columns, options)) = line.split_once(") WITH (") else {
@@ -91,7 +92,7 @@ fn in_memory(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Each script in one state: the states are the engine's business, and all of them run on other stores.
+/// Runs each script in a single state: states are the engine's part, and the other stores test all of them.
 fn on_server(kind: Kind) {
     let mut failures = Vec::new();
     for (position, path) in scripts().iter().enumerate() {
@@ -106,7 +107,7 @@ fn scripts() -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(Path::new(ROOT).join("tests/slt")).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "slt"));
-    // `ATSDB_SLT=memory` runs the scripts of this name alone.
+    // `ATSDB_SLT=memory` selects scripts by a part of their name.
     let only = std::env::var("ATSDB_SLT").unwrap_or_default();
     paths.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(&only)));
     paths.sort();
@@ -175,7 +176,7 @@ fn run(session: &Session, record: &Record<'_>, state: State, inserts: &mut usize
     }
 }
 
-/// The names of the columns, then the rows; nothing for what answers no rows.
+/// Returns the column names, then the rows. The list is empty if the statement returns no rows.
 pub(crate) fn answer(session: &Session, sql: &str) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for statement in session.statements(sql) {

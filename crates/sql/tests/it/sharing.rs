@@ -1,4 +1,4 @@
-//! Sessions that share threads and memory: what one is refused, or asked to stop, is nothing to the others.
+//! Sessions that share threads and memory: an error or an interrupt in one session does not affect the others.
 
 use crate::limits::interrupted;
 use crate::render::ask;
@@ -16,7 +16,7 @@ fn execute(session: &Session, sql: &str) -> Result<usize, Error> {
     rows.map(|batch| batch.map(|batch| batch.num_rows())).sum()
 }
 
-/// Does something while another session asks small questions, each of which is answered.
+/// Runs `work` while another session runs small queries, all of which must succeed.
 fn beside_small_queries<T>(other: &Session, work: impl FnOnce() -> T) -> T {
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -67,7 +67,7 @@ fn stopped_queries_that_hold_all_threads_do_not_keep_the_next_one_waiting() {
 }
 
 #[test]
-fn a_query_beyond_its_memory_ends_alone() {
+fn a_query_beyond_its_memory_affects_no_other() {
     let (first, _directory) = session("memory");
     let (second, third) = (first.sharing(), first.sharing());
     let reading = third.statements("SELECT value FROM generate_series(1, 3000000)").next().unwrap().unwrap();

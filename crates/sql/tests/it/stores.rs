@@ -27,7 +27,7 @@ pub(crate) const STATES: [State; 3] = [State::Fresh, State::HalfSealed, State::S
 /// The stores that need no server.
 pub(crate) const STORES: [&str; 4] = ["memory", "sqlite", "sqlite split by slice", "sqlite in shards"];
 
-/// A store on a server of that kind, if it is installed.
+/// A store on a server of that kind, if one is installed.
 fn on_server(kind: Kind) -> Option<ServerStore> {
     let url = server::shared(kind)?.database();
     let options = ServerOptions { durability: Durability::Off, ..ServerOptions::default() };
@@ -38,12 +38,12 @@ fn on_server(kind: Kind) -> Option<ServerStore> {
     Some(opened.unwrap().0)
 }
 
-/// A session over an empty store on a server of that kind, if it is installed.
+/// A session on an empty store on a server of that kind, if one is installed.
 pub(crate) fn server_session(kind: Kind) -> Option<Session> {
     Some(session_over(Arc::new(on_server(kind)?)))
 }
 
-/// A session over an empty store. The directory goes with it.
+/// A session on an empty store, and the directory, which must live as long.
 pub(crate) fn session(store: &str) -> (Session, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = match store {

@@ -1,4 +1,5 @@
-//! Processes that are killed in the middle. (A power cut is another matter: the system's cache survives a kill.)
+//! Processes that are killed while they work. (A power cut is tested elsewhere: after a kill, the system's cache
+//! survives.)
 
 use crate::rolling;
 use crate::support::{LAYOUTS, NOW_MS, Scratch, as_other_process, create, open, other_process, reclaim_all, reopen};
@@ -9,11 +10,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Of one layout.
+/// The number of rounds for each layout.
 const ROUNDS: u32 = 20;
 const CHUNKS: u64 = 4;
 
-/// The lines of what the writers of a store noted as acknowledged.
+/// Returns the numbers that the store's writers have noted as acknowledged.
 fn acknowledged(path: &Path) -> Vec<u64> {
     let mut log = path.as_os_str().to_owned();
     log.push(".acknowledged");
@@ -21,7 +22,7 @@ fn acknowledged(path: &Path) -> Vec<u64> {
     text.lines().filter_map(|line| line.parse().ok()).collect()
 }
 
-/// Every other writer gets somewhere before its moment comes, however slow the machine is.
+/// Kills a writer at a random moment. Every other writer acknowledges something first, even on a slow machine.
 fn kill_at_some_time(mut writer: Command, path: &Path, round: u32) {
     let before = acknowledged(path).len();
     let mut writer = writer.spawn().unwrap();
@@ -71,8 +72,8 @@ fn kill_writers(layout: usize) {
     }
     assert_eq!(entries.len() as u64 % CHUNKS, 0, "half a batch is visible");
     drop(snapshot);
-    // What the killed ones had staged goes in the end.
-    // Stages that are idle are given up when they were seen to be so for a while.
+    // The stages of killed writers are reclaimed in the end. A stage is abandoned after it was found idle twice, some
+    // time apart.
     for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
         while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
@@ -131,7 +132,7 @@ fn kill_rolling_writers(layout: usize) {
     assert!(last > 5, "the writers did nothing: {last}");
     let store = reopen(&path);
     assert_eq!(store.verify().unwrap(), []);
-    // Stages that are idle are given up when they were seen to be so for a while.
+    // A stage is abandoned after it was found idle twice, some time apart.
     for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
         while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }

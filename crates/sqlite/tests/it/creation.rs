@@ -1,4 +1,4 @@
-//! A store that is being made: a process that is killed in the middle leaves no file, or a store.
+//! Creating a store: a process that is killed while it creates one leaves no file, or a whole store.
 
 use crate::replay::scratch;
 use crate::support::{LAYOUTS, as_other_process, open, other_process, reopen};
@@ -9,14 +9,16 @@ use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
 
-/// What changes files, and reading, with which a call begins and ends. Errno 0 kills.
+/// The calls that change files, and reads, because SQLite begins and ends its work with reads. Errno 0 kills the
+/// process.
 const KINDS: &str = "owtsumnr";
 
 fn read_only(path: &Path) -> atsdb_core::Result<SqliteStore> {
     SqliteStore::open(path, &SqliteOptions { read_only: true, ..SqliteOptions::default() })
 }
 
-/// Kills a process that makes a store before each of its calls in turn, and checks what it leaves.
+/// Kills a process that creates a store before its first call, then before its second, and so on, and checks what each
+/// leaves.
 fn kill_at_each_call(layout: usize, prepare: impl Fn(&Path), check: impl Fn(&Path, &str)) {
     let scratch = scratch();
     let Some(recorder) = Recorder::build(scratch.path()) else { return };
@@ -57,7 +59,7 @@ fn a_store_appears_whole_or_not_at_all() {
     for layout in 0..2 {
         let check = |path: &Path, case: &str| match read_only(path) {
             Ok(store) => assert_eq!(store.verify().unwrap(), [], "{case}"),
-            // A folder without a catalogue is as good as none: what makes the store goes on with it.
+            // A folder without a catalogue counts as empty: the next attempt to create the store continues in it.
             Err(error) if layout == 1 && path.exists() => assert_eq!(error.kind(), ErrorKind::NotAStore, "{case}"),
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::NotFound, "{case}: {error}");
@@ -88,7 +90,8 @@ fn two_processes_that_make_one_store_find_the_same() {
             makers.map(|maker| maker.join().unwrap())
         });
         assert_eq!(uids, [uids[0]; 4]);
-        // When several close a store at the same moment, none of them may be the last one, which removes the log.
+        // If several processes close a store at the same moment, it may be that none of them is the last one, which
+        // removes the log.
         assert_eq!(open(&path, None, Durability::Off).uid(), uids[0]);
     }
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 20, "nothing stays beside the stores");

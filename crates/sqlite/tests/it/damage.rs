@@ -1,4 +1,4 @@
-//! Damaged files: found by verify, told by place, never a panic.
+//! Damaged files: verify finds the damage and names its place, and nothing panics.
 
 use crate::support::{Scratch, append, create, reopen, visible};
 use atsdb_core::{ColumnId, ErrorKind, Store, TimeRange};
@@ -6,7 +6,7 @@ use atsdb_sqlite::{SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, Random};
 use std::path::PathBuf;
 
-/// A store with a handful of chunks, closed.
+/// A closed store with several chunks.
 fn sample(scratch: &Scratch) -> PathBuf {
     let store = scratch.open("a.db");
     let table = create(&store, "t");
@@ -48,7 +48,7 @@ fn verify_names_what_contradicts() {
 }
 
 #[test]
-fn a_missing_page_is_told_by_its_chunk_and_column_and_stays_local() {
+fn a_missing_page_is_reported_with_its_chunk_and_column_and_stays_local() {
     let scratch = Scratch::new();
     let path = sample(&scratch);
     rusqlite::Connection::open(&path).unwrap().execute("DELETE FROM atsdb_page WHERE id = (2 << 16) | 1", []).unwrap();
@@ -70,7 +70,7 @@ fn bytes_overwritten_anywhere_never_panic() {
         let scratch = Scratch::new();
         let path = sample(&scratch);
         let mut bytes = std::fs::read(&path).unwrap();
-        // The first bytes of a page of the file tell its structure: those are hit on purpose.
+        // The first bytes of a page of the file hold its structure, so these are overwritten more often.
         let page = random.below(bytes.len() as u64 / 4_096) as usize * 4_096;
         let start = page + if page == 0 { 100 } else { 0 };
         let damage = random.bytes(16);
@@ -94,12 +94,12 @@ fn bytes_overwritten_anywhere_never_panic() {
         }
         let _ = (store.size(), store.reclaim(1 << 20, 0), store.drop_table(atsdb_core::TableId(1)));
     }
-    // Only the middle of a long page is not SQLite's to check: that is what the pages' own checksums are for.
+    // Only the middle of long pages is not checked by SQLite: for these bytes the pages have checksums.
     assert!(found >= 10, "{found}");
 }
 
 #[test]
-fn a_cut_file_is_told() {
+fn a_truncated_file_is_reported() {
     let scratch = Scratch::new();
     let path = sample(&scratch);
     let bytes = std::fs::read(&path).unwrap();

@@ -1,5 +1,5 @@
-//! Disks that are full or cannot be written. They are small file systems in memory; where mounting is not
-//! permitted, these tests say so and pass.
+//! Disks that are full or cannot be written. They are small file systems in memory; without permission to mount them,
+//! these tests print a message and pass.
 
 use crate::files::refuses_writes;
 use crate::rolling;
@@ -60,11 +60,11 @@ fn fill_the_disk(layout: usize) {
     drop(store);
     let store = reopen(&path);
     check(&store);
-    // With more room it goes on, and nothing has to be repaired.
+    // With more room, writing succeeds again without any repair.
     disk.resize(100 << 20);
     append(&store, table, &Plan::new(999));
     assert_eq!(visible(&store, table).len(), acknowledged.len() + 1);
-    // Stages that are idle are given up when they were seen to be so for a while.
+    // A stage is abandoned after it was found idle twice, some time apart.
     for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
         while store.reclaim(1 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
@@ -102,7 +102,7 @@ fn fill_the_disk_with_changes(layout: usize) {
     assert_eq!(rolling::check(&store), last);
     disk.resize(100 << 20);
     assert_eq!(rolling::step(&store).unwrap(), last + 1);
-    // Stages that are idle are given up when they were seen to be so for a while.
+    // A stage is abandoned after it was found idle twice, some time apart.
     for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
         while store.reclaim(1 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }

@@ -1,8 +1,7 @@
-//! Calls of the system that fail, each in its turn: the error is told, what is visible stays what was acknowledged, the
-//! same call then succeeds, and a power cut after it all finds a whole store.
+//! Fails system calls one after another: each failure is reported, the visible rows stay those that were acknowledged,
+//! a retry succeeds, and after a power cut at any moment the store is whole.
 //!
-//! `ATSDB_TEST_FAULTS` says how many calls of each kind are let fail at most, `ATSDB_TEST_HISTORIES` in how many
-//! histories.
+//! `ATSDB_TEST_FAULTS` sets how many calls of each kind fail at most, `ATSDB_TEST_HISTORIES` in how many histories.
 
 use crate::history::{LAYOUTS, State, Subject, history, try_is_at};
 use crate::replay::{Recorded, scratch, states};
@@ -18,7 +17,7 @@ pub(crate) const STEPS: usize = 30;
 const FAULTS: u64 = 6;
 const TRIES_MAX: usize = 4;
 
-/// The system's numbers of errors.
+/// Error numbers of the system.
 const EINTR: i32 = 4;
 const EIO: i32 = 5;
 const ENOMEM: i32 = 12;
@@ -26,13 +25,13 @@ const ENODEV: i32 = 19;
 const EMFILE: i32 = 24;
 const ENOSPC: i32 = 28;
 const ENOLCK: i32 = 37;
-/// No error: half of what was asked is done.
+/// No error: the call does only half of its work.
 const HALF: i32 = -1;
 
-/// What is added to a layout's number where commits do not wait for the disk.
+/// Added to the number of a layout if commits do not wait for the disk.
 const UNSYNCED: u64 = 5;
 
-/// What fails, and about how many such calls a history has.
+/// Which calls fail with which error, and about how many such calls a history makes.
 const KINDS: [(&str, i32, u64); 15] = [
     ("s", EIO, 60),
     ("w", EIO, 600),
@@ -52,7 +51,7 @@ const KINDS: [(&str, i32, u64); 15] = [
 ];
 
 #[test]
-fn a_call_that_fails_is_told_and_nothing_is_lost() {
+fn a_failing_call_is_reported_and_nothing_is_lost() {
     let faults = std::env::var("ATSDB_TEST_FAULTS").map_or(FAULTS, |faults| faults.parse().unwrap());
     let scratch = scratch();
     let Some(recorder) = Recorder::build(scratch.path()) else { return };
@@ -76,7 +75,7 @@ fn a_call_that_fails_is_told_and_nothing_is_lost() {
             let is_met = events.iter().any(|event| matches!(event, Event::Failed { .. }));
             let seed = u64::from(seed);
             let recorded = Recorded { events: &events, root: &root, layout, seed, steps: STEPS, durability };
-            // What a sync did not make durable, a later one does not either: many moments show that.
+            // Data that a failed sync did not write is not written by a later sync either, so more images are checked.
             let images = if kinds == "s" { 8 } else { 2 };
             recorded.cut_power(images, &scratch.path().join("image"), &case);
             fs::remove_dir_all(root).unwrap();
@@ -90,8 +89,8 @@ fn a_call_that_fails_is_told_and_nothing_is_lost() {
     assert!(met > 40, "{met} calls failed");
 }
 
-/// Without it, a commit would be on disk only when the name of its journal is gone from the folder, which nobody waits
-/// for.
+/// Without the log, a commit would be durable only once its journal's name is removed from the folder, for which no
+/// commit waits.
 #[test]
 fn a_store_that_opens_has_a_log_whatever_failed_before() {
     let scratch = scratch();
@@ -116,7 +115,7 @@ fn a_store_is_opened_until_it_opens() {
     let store = loop {
         match SqliteStore::open(&path, &SqliteOptions::default()) {
             Ok(store) => break store,
-            Err(error) => require_told(&error, &mut tries),
+            Err(error) => require_reported(&error, &mut tries),
         }
     };
     let mode =
@@ -125,9 +124,9 @@ fn a_store_is_opened_until_it_opens() {
     drop(store);
 }
 
-/// Who opens the store next does not know of the sync that failed, and appends to the same files.
+/// The next process that opens the store does not know of the failed sync, and appends to the same files.
 #[test]
-fn what_a_failed_sync_did_not_make_durable_is_so_before_anything_is_acknowledged() {
+fn data_of_a_failed_sync_is_made_durable_before_anything_is_acknowledged() {
     let scratch = scratch();
     let Some(recorder) = Recorder::build(scratch.path()) else { return };
     for (layout, first) in (0..LAYOUTS.len()).flat_map(|layout| (1..20).map(move |first| (layout, first))) {
@@ -167,7 +166,7 @@ fn chunks_are_added_and_after_an_error_the_store_is_reopened() {
     let mut tries = 0;
     let mut until_done = |work: &mut dyn FnMut(&mut Subject) -> Result<()>| {
         while let Err(error) = work(&mut subject) {
-            require_told(&error, &mut tries);
+            require_reported(&error, &mut tries);
             subject.store = None;
         }
     };
@@ -177,7 +176,7 @@ fn chunks_are_added_and_after_an_error_the_store_is_reopened() {
             let store = subject.store()?;
             let mut chunk = Plan::new(seed).with_pages(3, 9_000).chunk(store.snapshot()?.tables()?[0].id);
             chunk.descriptor.sealed = false;
-            // What is given up waits for a later sync.
+            // The chunks of an abandoned stage are not synced before a later commit.
             let stage = store.open_stage(NOW_MS)?;
             store.stage(stage, vec![chunk.clone()], NOW_MS)?;
             store.abandon_stage(stage)?;
@@ -199,7 +198,7 @@ fn a_writer_that_meets_faults() {
     for (position, action) in actions.iter().enumerate() {
         let mut tries = 0;
         while let Err(error) = subject.perform(action) {
-            require_told(&error, &mut tries);
+            require_reported(&error, &mut tries);
             if subject.store.is_some() {
                 assert!(finds(&subject, &states[position]), "{action:?}: {error:?}");
             }
@@ -210,28 +209,28 @@ fn a_writer_that_meets_faults() {
         acknowledged.write_all((position + 1).to_string().as_bytes()).unwrap();
     }
     assert!(finds(&subject, &states[actions.len()]));
-    // What fails while verify looks is a finding; another look finds nothing.
+    // A call that fails during verify gives a finding. A further run of verify has none.
     let verify = |_| subject.store.as_ref().unwrap().verify().unwrap();
     assert!((0..TRIES_MAX).map(verify).any(|findings| findings.is_empty()));
 }
 
-/// Whether exactly this is visible, once it can be looked at.
+/// Returns whether exactly this state is visible, retrying reads that fail.
 fn finds(subject: &Subject, state: &State) -> bool {
     let store = subject.store.as_ref().expect("it is open");
     let mut tries = 0;
     loop {
         match try_is_at(store, state) {
             Ok(is_at) => return is_at,
-            Err(error) => require_told(&error, &mut tries),
+            Err(error) => require_reported(&error, &mut tries),
         }
     }
 }
 
-/// Panics unless the error says that the system failed, and not too often.
-fn require_told(error: &Error, tries: &mut usize) {
+/// Panics unless the error says that a system call failed, or if this happened too often.
+fn require_reported(error: &Error, tries: &mut usize) {
     let fault = std::env::var("ATSDB_DISK_FAIL").unwrap_or_default();
-    // A file that cannot be opened for writing at that moment SQLite opens for reading. One that cannot be read for EIO
-    // it calls damaged.
+    // If a file cannot be opened for writing, SQLite opens it for reading. If reading fails with EIO, SQLite reports
+    // damage.
     let also = match fault.chars().next() {
         Some('o') => Some(ErrorKind::ReadOnly),
         Some('r') => Some(ErrorKind::Corrupt),

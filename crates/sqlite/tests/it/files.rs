@@ -1,4 +1,4 @@
-//! What may stand at the path, and what the file becomes.
+//! Files at the path of a store, and how they change.
 
 use crate::support::{Scratch, append, create, file_bytes, reclaim_all, reopen, visible};
 use atsdb_core::{Change, ChunkId, ColumnId, ErrorKind, StageId, Store, TableId, TimeRange};
@@ -13,7 +13,7 @@ fn refusal(path: &Path, options: &SqliteOptions) -> (ErrorKind, String) {
 }
 
 #[test]
-fn what_is_no_store_is_refused_and_left_alone() {
+fn files_that_are_not_stores_are_refused_and_left_alone() {
     let scratch = Scratch::new();
     let foreign = scratch.path("foreign.db");
     rusqlite::Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
@@ -110,7 +110,7 @@ fn a_store_open_for_reading_refuses_every_write() {
     let store = SqliteStore::open(&scratch.path("a.db"), &options).unwrap();
     assert!(store.is_read_only());
     refuses_writes(&store, table);
-    // It goes on seeing what others write.
+    // It still sees the changes of others.
     append(&writer, table, &Plan::new(2));
     assert_eq!(visible(&store, table).len(), 2);
     assert!(store.size().unwrap().total > 0);
@@ -179,9 +179,9 @@ fn a_reader_does_not_keep_reclaiming_from_its_end() {
     assert!(file_bytes(&scratch.path("a.db")) < 200_000);
 }
 
-/// Their rows are read by the facade's tests; here it is what the catalogue says of itself.
+/// The rows are checked by the tests of crate `atsdb`; this test verifies the catalogue.
 #[test]
-fn golden_stores_are_well() {
+fn golden_stores_are_undamaged() {
     for name in ["types.db", "batches.db"] {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/format1").join(name);
         let scratch = Scratch::new();
@@ -196,7 +196,7 @@ fn golden_stores_are_well() {
 }
 
 #[test]
-fn a_new_store_is_its_owners_alone_with_its_log() {
+fn only_the_owner_can_access_a_new_store_and_its_log() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new();
     let store = scratch.open("a.db");
@@ -204,16 +204,15 @@ fn a_new_store_is_its_owners_alone_with_its_log() {
     let mode = |name: &str| std::fs::metadata(scratch.path(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!(["a.db", "a.db-wal", "a.db-shm"].map(mode), [0o600; 3]);
     drop(store);
-    // Whoever shares it does so once.
+    // Permissions that the owner has changed are kept.
     std::fs::set_permissions(scratch.path("a.db"), PermissionsExt::from_mode(0o640)).unwrap();
     drop(scratch.open("a.db"));
     assert_eq!(mode("a.db"), 0o640);
 }
 
-/// What is beside a file that somebody has removed, or that a power cut took, is no part of the store that is made
-/// there.
+/// Files next to a store that was removed, or lost in a power cut, do not become part of a new store at the same path.
 #[test]
-fn a_new_store_takes_nothing_from_the_log_or_journal_of_one_that_is_gone() {
+fn a_new_store_takes_nothing_from_the_log_or_journal_of_a_removed_one() {
     let scratch = Scratch::new();
     let (path, log, journal) = (scratch.path("a"), scratch.path("a-wal"), scratch.path("a-journal"));
     let store = scratch.open("a");

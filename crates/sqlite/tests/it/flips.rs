@@ -1,7 +1,7 @@
-//! Single bits that flip anywhere in the file: each changes no answer, or is reported. What carries a checksum of its
-//! own, descriptors and pages, is checked here as the engine checks it.
+//! Single bits flipped anywhere in the file: each changes no answer, or is reported. Descriptors and pages have
+//! checksums of their own, which these tests check as the engine does.
 //!
-//! A run flips one bit of every eighth byte, from a seed; `ATSDB_EVERY_BIT=1` flips all bits, which takes long.
+//! A run flips one bit of every eighth byte, chosen by a seed. `ATSDB_EVERY_BIT=1` flips all bits, which takes long.
 
 use crate::support::{NOW_MS, Scratch, append, create, open};
 use atsdb_core::checksum;
@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 const SENSOR: ColumnId = ColumnId(1);
 const STRINGS: u32 = 80;
 const CHUNKS: u64 = 60;
-/// So many slices of the table have chunks.
+/// The number of slices that have chunks.
 const SLICES: u64 = 12;
-/// Pages of the file that are so small make trees of some levels.
+/// The file's page size. Small pages give trees of several levels.
 const PAGE_BYTES: usize = 512;
 const SEED: u64 = 7;
 
@@ -47,7 +47,7 @@ fn described(descriptor: &ChunkDescriptor) -> Vec<u8> {
 /// A chunk's number, its slice, its times and its descriptor.
 type ChunkFields = (ChunkId, i64, i64, i64, Vec<u8>);
 
-/// What is read of a store.
+/// The answers of a store to all calls that read.
 #[derive(Debug, PartialEq)]
 struct Answers {
     tables: Vec<Table>,
@@ -86,7 +86,7 @@ fn chunks(snapshot: &dyn Snapshot, table: TableId) -> Result<Vec<ChunkFields>> {
         if bytes[24..] != numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>() {
             return Err(damaged("row and descriptor disagree"));
         }
-        // Each page is read in the same way: some are enough.
+        // Each page is read in the same way, so a sample is enough.
         if entry.id.0 % 16 == 0 {
             let page = snapshot.read_pages(entry.id, &[ColumnId(0)])?.remove(0);
             let place = checksum::of_bytes(&bytes[8..24]).to_le_bytes();
@@ -103,7 +103,7 @@ fn string(number: u32) -> Vec<u8> {
     format!("sensor {number}").into_bytes()
 }
 
-/// Asks for the indices of all strings and of a new one.
+/// Maps all strings and a new one, and returns their indices.
 fn indices(path: &Path, table: TableId) -> Result<Vec<u32>> {
     let options = SqliteOptions { durability: Durability::Off, create: false, ..SqliteOptions::default() };
     let store = SqliteStore::open(path, &options)?;
@@ -112,7 +112,7 @@ fn indices(path: &Path, table: TableId) -> Result<Vec<u32>> {
     store.map_values(table, SENSOR, 1 << 16, &values)
 }
 
-/// Where bits are flipped, and which.
+/// Returns the bits to flip: the position of the byte, and a mask.
 fn flips(range: Range<usize>) -> Vec<(u64, u8)> {
     let every_bit = std::env::var_os("ATSDB_EVERY_BIT").is_some();
     let mut random = Random::new(SEED ^ range.start as u64);
@@ -123,7 +123,7 @@ fn flips(range: Range<usize>) -> Vec<(u64, u8)> {
     }
 }
 
-/// Flips a bit of a file that nobody has open meanwhile.
+/// Flips a bit of a file that no process has open.
 fn flip(file: &File, (position, bit): (u64, u8)) {
     let mut byte = [0];
     file.read_exact_at(&mut byte, position).unwrap();
@@ -135,7 +135,7 @@ fn place((position, bit): (u64, u8)) -> String {
     format!("seed {SEED}, page {}, byte {}, bit {bit:#04x}", position / page + 1, position % page)
 }
 
-/// A store that is closed, in small pages and without a log; its catalogue, and the tables asked.
+/// A closed store with small pages and without a log: its path, its catalogue's path, and the tables to read.
 fn sample(scratch: &Scratch, layout: Option<SplitLayout>) -> (PathBuf, PathBuf, Vec<TableId>) {
     let path = scratch.path("a");
     let store = open(&path, layout, Durability::Off);
@@ -155,7 +155,7 @@ fn sample(scratch: &Scratch, layout: Option<SplitLayout>) -> (PathBuf, PathBuf, 
     (path, file, tables)
 }
 
-/// How many flips of the catalogue were reported.
+/// Flips bits of the catalogue and returns how many of the flips were reported.
 fn flips_reported(layout: Option<SplitLayout>) -> usize {
     let scratch = Scratch::new();
     let (path, file, tables) = sample(&scratch, layout);
@@ -191,12 +191,12 @@ fn a_bit_that_flips_in_the_catalogue_of_a_split_store_changes_no_answer_or_is_re
     assert!(reported > 1_000, "{reported}");
 }
 
-/// A string that the index of strings hides must not get a second index.
+/// A string that damage hides from the index of strings must not get a second dictionary index.
 #[test]
 fn a_bit_that_flips_gives_no_string_a_second_index() {
     let scratch = Scratch::new();
     let (path, file, tables) = sample(&scratch, None);
-    // Else opening the store would switch it to a log, and wait for the disk.
+    // Otherwise opening the store would switch it to a log, and wait for the disk.
     let raw = rusqlite::Connection::open(&file).unwrap();
     raw.execute_batch("PRAGMA journal_mode = WAL").unwrap();
     drop(raw);
@@ -222,7 +222,7 @@ fn a_bit_that_flips_gives_no_string_a_second_index() {
     assert!(reported > 100, "{reported}");
 }
 
-/// Rows that were changed behind the store's back, in the table and its indexes alike.
+/// Rows that were changed by other means, in the table and in its indexes alike.
 #[test]
 fn a_row_that_was_changed_is_reported_by_readers_and_by_verify() {
     let damages = [
@@ -256,7 +256,7 @@ fn a_row_that_was_changed_is_reported_by_readers_and_by_verify() {
     }
 }
 
-/// What a stage lost is not made visible as if it were whole.
+/// A stage that has lost data is not made visible as if it were complete.
 #[test]
 fn a_stage_that_lost_a_chunk_is_not_committed() {
     let damages = [

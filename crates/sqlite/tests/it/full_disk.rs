@@ -1,5 +1,5 @@
-//! Disks without a byte left: what is there is read, and room is made. They are small file systems in memory; where
-//! mounting is not permitted, these tests say so and pass.
+//! Disks without a free byte: the store can be read, and room can be made. They are small file systems in memory;
+//! without permission to mount them, these tests print a message and pass.
 
 use crate::support::{LAYOUTS, NOW_MS, Scratch, create, file_bytes, open, reopen, visible};
 use atsdb_core::{Change, ColumnId, Durability, ErrorKind, Store, TableId};
@@ -15,7 +15,7 @@ fn plan(seed: u64) -> Plan {
     Plan::new(seed).in_slice(seed as i64 % 4 * 86_400).with_pages(3, 60_000)
 }
 
-/// A closed store of 7 MB, of which table `kept` holds a chunk, on a disk that something else has filled to its end.
+/// A closed store of 7 MB, whose table `kept` has one chunk, on a disk that another file has filled up.
 struct FullDisk {
     _disk: SmallDisk,
     _scratch: Scratch,
@@ -42,7 +42,7 @@ impl FullDisk {
     }
 }
 
-/// Leaves not a byte on a disk.
+/// Fills a disk to the last byte.
 fn fill(disk: &Path) {
     let mut file = std::fs::File::options().append(true).create(true).open(disk.join("something else")).unwrap();
     let mut piece = vec![1; 1 << 20];
@@ -98,7 +98,7 @@ fn of_two_processes_that_read_on_a_full_disk_one_waits() {
         let Some(disk) = FullDisk::new(0) else { return };
         let store = reopen(&disk.path);
         let hasty = SqliteOptions { busy_timeout: std::time::Duration::ZERO, ..SqliteOptions::default() };
-        // The same process shares what it has.
+        // The same process reuses its connection.
         holds(&SqliteStore::open(&disk.path, &hasty).unwrap(), disk.kept, CHUNKS..CHUNKS + 1);
         let mut other = crate::support::other_process("full_disk::a_hasty_reader", &disk.path, 0);
         other.stderr(std::process::Stdio::null());
@@ -124,7 +124,7 @@ fn on_a_full_disk_a_table_is_dropped_or_emptied_and_its_room_comes_back() {
             let remove = visible(store, table).iter().map(|entry| (table, entry.id)).collect();
             store.commit(&[Change { remove, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
         };
-        // Retention takes chunks one by one, and begins with the lease.
+        // Retention removes chunks one by one, after taking the lease.
         let retain: MakeRoom = |store, table| {
             for entry in visible(store, table) {
                 assert!(store.acquire_lease("maintenance", "me", NOW_MS, 1_000).unwrap());
@@ -152,8 +152,8 @@ fn on_a_full_disk_a_table_is_dropped_or_emptied_and_its_room_comes_back() {
 }
 
 #[test]
-fn what_failed_on_a_full_disk_leaves_no_log_behind() {
-    alone("full_disk::what_failed_on_a_full_disk_leaves_no_log_behind", || {
+fn failed_changes_on_a_full_disk_leave_no_log_behind() {
+    alone("full_disk::failed_changes_on_a_full_disk_leave_no_log_behind", || {
         for layout in &LAYOUTS[..3] {
             let scratch = Scratch::new();
             let Some(disk) = SmallDisk::mount(&scratch.path("disk"), 16 << 20) else { return };

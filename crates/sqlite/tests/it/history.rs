@@ -1,4 +1,4 @@
-//! Histories of a store: changes of every kind in a random order, drawn from a seed, and what is visible after each.
+//! Histories of a store: random changes of every kind, generated from a seed, and the visible state after each.
 
 use crate::support::NOW_MS;
 use atsdb_core::{
@@ -17,7 +17,7 @@ pub(crate) const LAYOUTS: [Option<SplitLayout>; 3] = [
 const TABLES: usize = 3;
 const SLICES: u64 = 3;
 
-/// A chunk, by what it is made from.
+/// A chunk, given by the values from which it is generated.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Spec {
     seed: u64,
@@ -42,7 +42,7 @@ impl Spec {
     }
 }
 
-/// The visible tables, each with its chunks; `None`: it is not there.
+/// The visible tables, each with its chunks, or `None` for a table that does not exist.
 pub(crate) type State = Vec<Option<Vec<Spec>>>;
 
 /// One step of a history.
@@ -51,7 +51,7 @@ pub(crate) enum Action {
     CreateTable(usize),
     DropTable(usize),
     Change(Box<Changed>),
-    /// A stage that is written and given up, or left open.
+    /// Writes a stage, then abandons it or leaves it open.
     GiveUp {
         chunks: Vec<(usize, Spec)>,
         abandons: bool,
@@ -60,7 +60,7 @@ pub(crate) enum Action {
     Reopen,
 }
 
-/// One commit: an append, a batch, a stage, a swap as sealing does it, rows that expire, a page of an index.
+/// One commit: an append, a batch, a stage, a swap as in sealing, expired rows, or a page of an index.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Changed {
     batch: Option<String>,
@@ -74,7 +74,7 @@ pub(crate) fn empty() -> State {
     vec![None; TABLES]
 }
 
-/// So many steps.
+/// Returns the first `count` steps of the history of a seed.
 pub(crate) fn history(seed: u64, count: usize) -> Vec<Action> {
     let mut random = Random::new(seed);
     let (mut state, mut next_seed) = (empty(), seed << 32);
@@ -135,7 +135,7 @@ fn draw(state: &State, random: &mut Random, next_seed: &mut u64) -> Action {
     Action::Change(Box::new(change))
 }
 
-/// What is visible after a step.
+/// Applies a step to the visible state.
 pub(crate) fn apply(state: &mut State, action: &Action) {
     match action {
         Action::CreateTable(table) => state[*table] = Some(Vec::new()),
@@ -156,7 +156,7 @@ pub(crate) fn apply(state: &mut State, action: &Action) {
     }
 }
 
-/// A store that a history is done on.
+/// A store on which a history is performed.
 pub(crate) struct Subject {
     path: PathBuf,
     layout: Option<SplitLayout>,
@@ -173,7 +173,7 @@ impl Subject {
         Self { durability, ..self }
     }
 
-    /// The store; opened, or made, if need be.
+    /// Returns the store, which is opened or created if need be.
     pub(crate) fn store(&mut self) -> Result<&SqliteStore> {
         if self.store.is_none() {
             let options = SqliteOptions { durability: self.durability, ..SqliteOptions::default() };
@@ -255,7 +255,7 @@ fn commit(store: &dyn Store, changed: &Changed) -> Result<()> {
     store.commit(&[change], NOW_MS)?.remove(0).map(|_| ())
 }
 
-/// Sends the batch of a step once more, if it has one: it must have been committed.
+/// Sends the batch of a step again, if it has one: the store must answer that it was committed before.
 pub(crate) fn resend(store: &dyn Store, action: &Action) {
     let Action::Change(changed) = action else { return };
     let Some(batch) = &changed.batch else { return };
@@ -264,12 +264,12 @@ pub(crate) fn resend(store: &dyn Store, action: &Action) {
     assert_eq!(outcome, CommitOutcome::Duplicate, "{batch}");
 }
 
-/// Whether exactly this is visible, bit for bit.
+/// Returns whether exactly this state is visible, bit for bit.
 pub(crate) fn is_at(store: &dyn Store, state: &State) -> bool {
     try_is_at(store, state).unwrap()
 }
 
-/// The same where reading may fail.
+/// The same, but returns the error if reading fails.
 pub(crate) fn try_is_at(store: &dyn Store, state: &State) -> Result<bool> {
     let snapshot = store.snapshot()?;
     let tables = snapshot.tables()?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// What is written at most while waiting for the log to start over. On a disk that keeps up it takes 300 MB.
+/// The most that is written while waiting for the log to start over. On a disk that is fast enough it takes 300 MB.
 const WRITTEN_MB_MAX: u64 = 4_000;
 
 #[test]
@@ -20,7 +20,7 @@ fn the_log_starts_over_under_readers_that_overlap() {
         scope.spawn(|| {
             let mut held = store.snapshot().unwrap();
             while !done.load(Ordering::Acquire) {
-                // The next one is there before the last one goes.
+                // The next snapshot is taken before the last one is dropped.
                 let next = store.snapshot().unwrap();
                 thread::sleep(Duration::from_millis(10));
                 drop(std::mem::replace(&mut held, next));
@@ -41,7 +41,7 @@ fn the_log_starts_over_under_readers_that_overlap() {
 }
 
 #[test]
-fn the_log_goes_when_the_last_user_does() {
+fn the_log_is_removed_with_its_last_user() {
     let scratch = Scratch::new();
     let store = scratch.open("a.db");
     create(&store, "t");

@@ -1,4 +1,4 @@
-//! The SQLite store: the contract of stores, and what only files promise.
+//! The SQLite store: the contract of stores, and the promises that only files make.
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 

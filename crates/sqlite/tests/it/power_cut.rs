@@ -1,5 +1,5 @@
-//! What a power cut leaves, made by hand: page files that end too early, are gone, have no head, or are known to
-//! nobody. What the store's own calls leave is replayed in `replay`.
+//! Files as a power cut leaves them, made by hand: page files that are too short, missing, without a head, or not
+//! listed in the catalogue. The effects of power cuts on the store's own calls are tested in `replay`.
 
 use crate::split::{page_files, plan, remove};
 use crate::support::{LAYOUTS, NOW_MS, Scratch, append, create, file_bytes, open, reclaim_all, reopen, visible};
@@ -9,7 +9,7 @@ use atsdb_testkit::sample::Plan;
 use std::fs::{self, File};
 use std::path::Path;
 
-/// Fresh ones share a file.
+/// Fresh chunks share a file.
 fn fresh(seed: u64, table: TableId) -> NewChunk {
     let mut chunk = Plan::new(seed).with_pages(3, 20_000).chunk(table);
     chunk.descriptor.sealed = false;
@@ -24,8 +24,8 @@ fn in_catalogue(path: &Path, sql: &str) {
     rusqlite::Connection::open(path.join("atsdb.db")).unwrap().execute_batch(sql).unwrap();
 }
 
-/// Garbage outlives its bytes: those of a stage that was given up are never made durable, while its row is, with the
-/// next commit.
+/// A list of garbage may outlive its bytes: those of an abandoned stage are never synced, but the row that lists them
+/// is, with the next commit.
 #[test]
 fn a_place_that_garbage_names_is_given_to_no_other_chunk() {
     type Loss = fn(&Path, u64);
@@ -62,7 +62,7 @@ fn a_place_that_garbage_names_is_given_to_no_other_chunk() {
     }
 }
 
-/// A closed store of one chunk whose page file nobody has announced, and whose number will be given once more.
+/// A closed store of one chunk. The catalogue does not list its page file, whose number will be assigned again.
 fn with_a_stray(path: &Path) -> TableId {
     let store = open(path, LAYOUTS[1], Durability::Full);
     let table = create(&store, "t");
@@ -77,12 +77,12 @@ fn with_a_stray(path: &Path) -> TableId {
 }
 
 #[test]
-fn a_stray_that_somebody_holds_is_not_removed() {
+fn a_stray_that_another_process_holds_is_not_removed() {
     let scratch = Scratch::new();
     let path = scratch.path("a");
     let table = with_a_stray(&path);
     let stray = path.join("pages/1.pages");
-    // Somebody was given the number, holds the file, and is about to write to it.
+    // A writer was given this number, holds the file, and is about to write to it.
     let holder = File::open(&stray).unwrap();
     holder.lock().unwrap();
     reclaim_all(&reopen(&path));
@@ -102,7 +102,7 @@ fn nothing_is_written_to_a_file_that_was_removed() {
     let store = open(&path, LAYOUTS[1], Durability::Full);
     let table = create(&store, "t");
     append(&store, table, &plan(1));
-    // A stray goes while a writer, who is given its number, has it open already.
+    // A stray file is removed while a writer that was given its number still has the file open.
     in_catalogue(&path, "DELETE FROM atsdb_chunk; DELETE FROM atsdb_list WHERE table_id <> 0");
     fs::remove_file(path.join("pages/1.pages")).unwrap();
     append(&store, table, &plan(1));
@@ -115,7 +115,7 @@ fn nothing_is_written_to_a_file_that_was_removed() {
 }
 
 #[test]
-fn a_file_of_the_right_length_without_a_head_goes_by_itself() {
+fn a_file_of_the_right_length_without_a_head_is_removed() {
     let scratch = Scratch::new();
     let path = scratch.path("a");
     let table = with_a_stray(&path);
@@ -130,7 +130,7 @@ fn a_file_of_the_right_length_without_a_head_goes_by_itself() {
     assert_eq!(store.verify().unwrap(), []);
 }
 
-/// Whoever sent it first may have been killed before it was on disk.
+/// The first sender may have been killed before the batch was on disk.
 #[test]
 fn a_batch_that_is_sent_again_waits_for_the_disk() {
     for layout in LAYOUTS {
@@ -148,7 +148,7 @@ fn a_batch_that_is_sent_again_waits_for_the_disk() {
         let before = file_bytes(&log);
         assert_eq!(send(), CommitOutcome::Duplicate);
         let after = file_bytes(&log);
-        // A transaction that writes nothing waits for nothing.
+        // A transaction that writes nothing would not wait for the disk.
         assert!(after > before, "{after} {before}");
         assert_eq!(visible(&store, table).len(), 1);
     }

@@ -1,4 +1,4 @@
-//! Many processes on one file.
+//! Several processes on one file.
 
 use crate::support::{
     LAYOUTS, Scratch, append, as_other_process, create, open, other_process, reclaim_all, reopen, visible,
@@ -48,7 +48,7 @@ fn one_writer_of_many() {
         append(&store, table, &Plan::new(number * 1_000 + step).with_pages(3, 5_000));
         let (shared, own) = (format!("shared {step}"), format!("{number} {step}"));
         store.map_values(table, ColumnId(1), 1 << 32, &[shared.as_bytes(), own.as_bytes()]).unwrap();
-        // All four send the same batch: one of them counts.
+        // All four send the same batch, and one of them commits it.
         let stage = store.open_stage(0).unwrap();
         store.stage(stage, vec![Plan::new(10_000 + step).chunk(table)], 0).unwrap();
         let batch = Some(BatchId::new(format!("batch {step}")).unwrap());
@@ -76,8 +76,8 @@ fn of_two_processes_that_append_under_guards_one_wins_each_round() {
         won[winner as usize] += 1;
     }
     for (number, won) in won.into_iter().enumerate() {
-        let told = std::fs::read_to_string(scratch.path(&format!("a.db.{number}"))).unwrap();
-        assert_eq!(told, won.to_string());
+        let noted = std::fs::read_to_string(scratch.path(&format!("a.db.{number}"))).unwrap();
+        assert_eq!(noted, won.to_string());
     }
     assert_eq!(store.verify().unwrap(), []);
 }
@@ -89,7 +89,7 @@ fn one_guarded_writer_of_two() {
     let table = store.snapshot().unwrap().tables().unwrap()[0].id;
     let mut won = 0;
     for round in 0..STEPS {
-        // What the other has added meanwhile is not looked at: both act on what was there before the round.
+        // Chunks that the other process has added meanwhile are left out: both act on the state before the round.
         let entries = visible(&store, table);
         let newest = entries[..round as usize].last().map_or(ChunkId(0), |entry| entry.id);
         let add = vec![Plan::new(number * 1_000 + round).chunk(table)];
@@ -145,7 +145,7 @@ fn two_stores_of_one_process_share_a_file() {
 }
 
 #[test]
-fn numbers_grow_whoever_commits_and_whatever_fails() {
+fn numbers_grow_across_stores_and_failed_commits() {
     let scratch = Scratch::new();
     let stores = [scratch.open_as("a.db", Durability::Off), scratch.open_as("a.db", Durability::Off)];
     let table = create(&stores[0], "t");
@@ -155,7 +155,7 @@ fn numbers_grow_whoever_commits_and_whatever_fails() {
         let store = &stores[random.below(8) as usize / 5];
         let chunk = || Plan::new(step).chunk(table);
         let good = Change { add: vec![chunk(); 1 + random.below(5) as usize], ..Change::default() };
-        // It fails when it has its numbers already.
+        // This change fails after its numbers were assigned.
         let bad = Change { add: vec![chunk(), Plan::new(step).chunk(TableId(99))], ..Change::default() };
         let staged = || {
             let stage = store.open_stage(0).unwrap();
@@ -176,7 +176,7 @@ fn numbers_grow_whoever_commits_and_whatever_fails() {
         }
         last = entries.iter().map(|entry| entry.id).max().unwrap_or(last);
         let removed = entries.iter().map(|entry| (table, entry.id)).collect();
-        // Removed, so that only what was noted tells which numbers were given.
+        // After the removal, only the stored counter knows which numbers were assigned.
         store.commit(&[Change { remove: removed, ..Change::default() }], 0).unwrap().remove(0).unwrap();
     }
     assert_eq!(stores[0].verify().unwrap(), []);
@@ -190,7 +190,7 @@ fn numbers_of_a_change_that_failed_are_not_kept() {
     let newest = || visible(&first, table).iter().map(|entry| entry.id).max().unwrap();
     let good = |count| Change { add: vec![Plan::new(1).chunk(table); count], ..Change::default() };
     let bad = Change { add: vec![Plan::new(1).chunk(table), Plan::new(2).chunk(TableId(99))], ..Change::default() };
-    // However many are noted together: at some point the failing change is the one that notes.
+    // However many numbers are reserved at once, for some count it is the failing change that reserves them.
     for count in 1..80 {
         first.commit(&[good(count)], 0).unwrap().remove(0).unwrap();
         first.commit(&[good(1), bad.clone()], 0).unwrap().remove(0).unwrap();
@@ -203,7 +203,7 @@ fn numbers_of_a_change_that_failed_are_not_kept() {
 }
 
 #[test]
-fn a_writer_that_waits_too_long_is_told_that_the_store_is_busy() {
+fn a_writer_that_waits_too_long_gets_a_busy_error() {
     let scratch = Scratch::new();
     let store = scratch.open("a.db");
     create(&store, "t");
@@ -213,7 +213,7 @@ fn a_writer_that_waits_too_long_is_told_that_the_store_is_busy() {
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let error = hurried.create_table(&series_table("u"), None).unwrap_err();
     assert_eq!(error.kind(), atsdb_core::ErrorKind::Busy);
-    // Reading waits for nobody.
+    // A reader never waits.
     assert_eq!(hurried.snapshot().unwrap().tables().unwrap().len(), 1);
     holder.execute_batch("ROLLBACK").unwrap();
     hurried.create_table(&series_table("u"), None).unwrap();

@@ -1,8 +1,8 @@
-//! Power cuts and kills: histories are recorded call by call, and the disk is made again as a power cut at any of its
-//! syncs leaves it, or as the end of the process at any of its calls does. What was acknowledged must be there once,
-//! nothing by half, and the store must go on without any repair.
+//! Power cuts and kills. Histories are recorded call by call; then the disk is rebuilt as a power cut at any sync, or
+//! the end of the process at any call, would leave it. Acknowledged changes must exist exactly once, no change may be
+//! there in part, and the store must work without any repair.
 //!
-//! `ATSDB_TEST_IMAGES` says how many images are looked at, of all layouts together.
+//! `ATSDB_TEST_IMAGES` sets how many images are checked, of all layouts together.
 
 use crate::history::{Action, LAYOUTS, State, Subject, apply, empty, history, is_at, resend};
 use crate::support::{NOW_MS, as_other_process, other_process};
@@ -16,12 +16,12 @@ use std::path::Path;
 
 const STEPS: usize = 60;
 const IMAGES: u64 = 2_250;
-/// How many are made of one history.
+/// The number of images made of one history.
 const IMAGES_OF_ONE: u64 = 250;
-/// Where nothing is lost, the process alone was killed.
+/// With `Loss::Nothing`, only the process was killed.
 const LOSSES: [Loss; 5] = [Loss::Some, Loss::Everything, Loss::Some, Loss::Later, Loss::Nothing];
 
-/// Where files are only in memory, if there is such a place.
+/// A folder in memory, if the system has one.
 pub(crate) fn scratch() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
@@ -43,7 +43,7 @@ fn a_power_cut_at_any_moment_leaves_a_store_of_shards_whole() {
 }
 
 #[test]
-fn a_power_cut_takes_the_last_changes_alone_where_commits_do_not_wait_for_the_disk() {
+fn a_power_cut_takes_only_the_last_changes_where_commits_do_not_wait_for_the_disk() {
     for layout in 0..LAYOUTS.len() {
         cut_power_of_some(layout, Durability::Normal);
     }
@@ -98,7 +98,7 @@ fn write_history(durability: Durability) {
     }
 }
 
-/// The state after each number of steps.
+/// Returns the state after each number of steps.
 pub(crate) fn states(actions: &[Action]) -> Vec<State> {
     let mut states = vec![empty()];
     for action in actions {
@@ -109,7 +109,7 @@ pub(crate) fn states(actions: &[Action]) -> Vec<State> {
     states
 }
 
-/// What a history did to the disk.
+/// The calls that a history made.
 pub(crate) struct Recorded<'a> {
     pub(crate) events: &'a [Event],
     pub(crate) root: &'a Path,
@@ -120,8 +120,8 @@ pub(crate) struct Recorded<'a> {
 }
 
 impl Recorded<'_> {
-    /// Makes so many images, of moments that the seed draws, and checks each.
-    pub(crate) fn cut_power(&self, images: u64, image: &Path, told: &str) {
+    /// Makes this many images, at moments chosen by the seed, and checks each.
+    pub(crate) fn cut_power(&self, images: u64, image: &Path, case: &str) {
         let actions = history(self.seed, self.steps);
         let states = states(&actions);
         let mut random = Random::new(self.seed);
@@ -129,7 +129,7 @@ impl Recorded<'_> {
             matches!(event, Event::Synced { .. } | Event::SyncFailed { .. } | Event::Mark(_) | Event::Removed { .. })
         };
         let moments: Vec<usize> = (0..self.events.len()).filter(|at| is_moment(&self.events[*at])).collect();
-        // A process may be killed at any of its calls.
+        // A process may be killed at any call.
         let calls: Vec<usize> = (0..self.events.len()).collect();
         let mut chosen: Vec<(usize, Loss)> = (0..images as usize)
             .map(|number| {
@@ -141,7 +141,7 @@ impl Recorded<'_> {
         chosen.sort_unstable_by_key(|(at, _)| *at);
         let (mut disk, mut acknowledged, mut done) = (Disk::new(self.root), 0, 0);
         for (at, loss) in chosen {
-            // Just before a sync, or just after anything else.
+            // Just before a sync, or just after any other event.
             let end = if matches!(self.events[at], Event::Synced { .. }) { at } else { at + 1 };
             for event in &self.events[done..end.max(done)] {
                 disk.apply(event);
@@ -157,18 +157,18 @@ impl Recorded<'_> {
             let (layout, seed) = (self.layout, self.seed);
             assert!(
                 is_whole,
-                "{told} layout {layout}, seed {seed}, event {at}, {loss:?}, after step {acknowledged}, before {:?}",
+                "{case} layout {layout}, seed {seed}, event {at}, {loss:?}, after step {acknowledged}, before {:?}",
                 actions.get(acknowledged)
             );
             fs::remove_dir_all(image).unwrap();
         }
     }
 
-    /// Opens an image as a store, and checks all that is promised of it.
+    /// Opens an image as a store and checks all promises.
     fn check(&self, path: &Path, loss: Loss, actions: &[Action], states: &[State], acknowledged: usize) {
         let options = SqliteOptions { durability: Durability::Off, ..SqliteOptions::default() };
         let store = match LAYOUTS[self.layout] {
-            // Before the first acknowledgement there may be none.
+            // Before the first acknowledgement there may be no store.
             None => SqliteStore::open(path, &SqliteOptions { create: acknowledged == 0, ..options }),
             Some(layout) if acknowledged == 0 => SqliteStore::open_split(path, &options, layout),
             Some(_) => SqliteStore::open(path, &options),
@@ -181,7 +181,7 @@ impl Recorded<'_> {
         let at = (oldest..=next).rev().find(|step| is_at(&store, &states[*step]));
         let at = at.expect("what is visible is neither what was acknowledged nor the step after it");
         actions[..oldest].iter().rev().take(5).for_each(|action| resend(&store, action));
-        // What was left goes, nothing else does, and the store can be written to, and emptied.
+        // Unfinished work is reclaimed, nothing else is, and the store can be written to and emptied.
         while store.reclaim(1 << 20, NOW_MS).unwrap().more {}
         for table in store.snapshot().unwrap().tables().unwrap() {
             let add = vec![Plan::new(1).with_pages(3, 3_000).chunk(table.id), Plan::new(2).chunk(table.id)];
@@ -206,7 +206,7 @@ impl Recorded<'_> {
     }
 }
 
-/// Gives back all that can be. An idle stage goes at the second look, hours after the first.
+/// Reclaims everything. An idle stage is reclaimed in the second call, hours after the first.
 fn reclaim_all(store: &SqliteStore) {
     for now_ms in [i64::MAX / 2, i64::MAX / 2 + 10 * 3_600_000] {
         while store.reclaim(1 << 20, now_ms).unwrap().more {}

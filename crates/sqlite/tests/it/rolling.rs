@@ -1,7 +1,7 @@
-//! A store on which each step is one change of every part, so that whatever interrupts it must leave a whole step.
+//! A store on which each step changes every part in a single commit: whatever interrupts it must leave a whole step.
 //!
-//! After step n the table `steady n` holds the chunk of step n - 1 with a page more, and the chunk of step n; the table
-//! `swapped` is another than before, and holds one chunk of step n.
+//! After step n, the table `steady n` holds the chunk of step n - 1 with one more page, and the chunk of step n. The
+//! table `swapped` was replaced by a new one, which holds one chunk of step n.
 
 use crate::support::{NOW_MS, visible};
 use atsdb_core::{
@@ -26,7 +26,7 @@ fn swapped(table: TableId, step: u64) -> NewChunk {
     Plan::new(step * 10 + 1).with_pages(3, 20_000).chunk(table)
 }
 
-/// Makes the store's tables, as after step 1.
+/// Creates the store's tables, as after step 1.
 pub(crate) fn begin(store: &dyn Store) {
     let table = store.create_table(&steady(1), None).unwrap().id;
     let other = store.create_table(&series_table("swapped"), None).unwrap().id;
@@ -42,7 +42,7 @@ fn tables(store: &dyn Store) -> (Table, Table, u64) {
     (steady, swapped, step)
 }
 
-/// Does the next step; gives its number.
+/// Performs the next step and returns its number.
 pub(crate) fn step(store: &dyn Store) -> Result<u64> {
     let (table, old, last) = tables(store);
     let next = last + 1;
@@ -73,7 +73,7 @@ pub(crate) fn step(store: &dyn Store) -> Result<u64> {
     Ok(next)
 }
 
-/// Checks that the store is as after one of the steps, bit for bit; gives its number.
+/// Checks that the store is in the state after one of the steps, bit for bit, and returns its number.
 pub(crate) fn check(store: &dyn Store) -> u64 {
     let (table, other, step) = tables(store);
     let expected = [

@@ -1,4 +1,5 @@
-//! Split stores: what may stand at the path, slices that go with their files, readers that are not disturbed.
+//! Split stores: existing files at the path, slices that are removed with their files, and readers that are not
+//! disturbed.
 
 use crate::support::{
     LAYOUTS, NOW_MS, Scratch, append, as_other_process, create, file_bytes, open, other_process, reclaim_all, reopen,
@@ -67,7 +68,7 @@ fn a_directory_is_recognised_and_another_layout_refused() {
     let (kind, message) = refusal(&path, shards(4), &options);
     assert_eq!(kind, ErrorKind::Usage);
     assert!(message.contains("split=slice") && message.contains("shards=4"), "{message}");
-    // The catalogue by itself is no store, a file is no directory, a directory with other things is left alone.
+    // A catalogue alone is not a store, a file is not a directory, and a directory of other files is left alone.
     let (kind, message) = refusal(&path.join("atsdb.db"), None, &options);
     assert_eq!(kind, ErrorKind::NotAStore);
     assert!(message.contains("catalogue"), "{message}");
@@ -85,14 +86,14 @@ fn a_directory_is_recognised_and_another_layout_refused() {
     assert_eq!(refusal(&scratch.path("none"), Some(slices), &careful).0, ErrorKind::NotFound);
     assert_eq!(refusal(&scratch.path("no/none"), Some(slices), &options).0, ErrorKind::NotFound);
     assert!(!scratch.path("none").exists());
-    // An empty directory becomes one.
+    // An empty directory becomes a store.
     std::fs::create_dir(scratch.path("empty")).unwrap();
     create(&SqliteStore::open_split(&scratch.path("empty"), &options, slices).unwrap(), "t");
     assert_eq!(reopen(&scratch.path("empty")).snapshot().unwrap().tables().unwrap().len(), 1);
 }
 
 #[test]
-fn files_are_for_their_owner_alone() {
+fn only_the_owner_can_access_files() {
     let scratch = Scratch::new();
     let store = by_slice(&scratch);
     let table = create(&store, "t");
@@ -137,7 +138,7 @@ fn a_refused_change_leaves_no_pages() {
     let change = Change { add: vec![chunk.clone()], remove: missing, ..Change::default() };
     assert_eq!(store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap_err().kind(), ErrorKind::Conflict);
     assert_eq!(bytes(), before);
-    // One batch sent twice, and a stage that is not there.
+    // A batch that is sent twice, and a stage that does not exist.
     let batch = Some(atsdb_core::BatchId::new("b").unwrap());
     for _ in 0..2 {
         let change = Change { batch: batch.clone(), add: vec![chunk.clone()], ..Change::default() };
@@ -150,7 +151,7 @@ fn a_refused_change_leaves_no_pages() {
 }
 
 #[test]
-fn what_is_left_of_a_file_of_garbage_is_moved_and_the_file_goes() {
+fn the_rest_of_a_file_of_garbage_is_moved_and_the_file_removed() {
     let scratch = Scratch::new();
     let path = scratch.path("a");
     let store = open(&path, LAYOUTS[2], Durability::Full);
@@ -161,7 +162,7 @@ fn what_is_left_of_a_file_of_garbage_is_moved_and_the_file_goes() {
     let held = store.snapshot().unwrap();
     remove(&store, table, |slice_start| slice_start < 9 * 86_400);
     reclaim_all(&store);
-    // The snapshot needs the old files; the chunk that is left has another place already.
+    // The snapshot needs the old files; the remaining chunk has already been moved.
     assert!(files.iter().all(|file| file.exists()));
     reads(&*held, table, 0..10);
     reads(&*store.snapshot().unwrap(), table, 9..10);
@@ -170,7 +171,7 @@ fn what_is_left_of_a_file_of_garbage_is_moved_and_the_file_goes() {
     assert!(bytes() < full / 3, "{} of {full} bytes are left", bytes());
     reads(&*store.snapshot().unwrap(), table, 9..10);
     assert_eq!(store.verify().unwrap(), []);
-    // A chunk that was moved can be amended.
+    // A moved chunk can be amended.
     let chunk = plan(9).chunk(table);
     let amend = vec![amendment(visible(&store, table)[0].id, &chunk, &amended(&chunk, 1, 500))];
     store.commit(&[Change { amend, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
@@ -196,7 +197,7 @@ fn chunks_are_not_moved_to_and_fro_between_files_that_stages_keep() {
         store.stage(stage, vec![add(first + 6)], NOW_MS).unwrap();
     };
     fill(10);
-    // Another writer has the first file meanwhile.
+    // Meanwhile another writer has locked the first file.
     let held = std::fs::File::open(scratch.path("a/pages/1.pages")).unwrap();
     held.lock().unwrap();
     fill(20);
@@ -229,7 +230,7 @@ fn a_reader_in_another_process_keeps_what_it_sees() {
         reclaim_all(&store);
         append(&store, table, &plan(seed));
     }
-    // The reader has not read a byte of pages yet: it opens the files only now.
+    // The reader has not read any page yet: it opens the files only now.
     std::fs::write(scratch.path("a.read"), "").unwrap();
     assert!(reader.wait().unwrap().success());
     reclaim_all(&store);
@@ -264,7 +265,7 @@ fn readers_that_overlap_do_not_keep_files_for_ever() {
     append(&store, table, &plan(0));
     let mut held = store.snapshot().unwrap();
     remove(&store, table, |_| true);
-    // Somebody always reads; nobody as long as from before the removal to the end.
+    // At any time there is a reader, but none reads from before the removal until the end.
     for seed in 1..6 {
         append(&store, table, &plan(seed));
         let next = store.snapshot().unwrap();
@@ -324,7 +325,7 @@ fn a_writer_of_many_slices() {
         assert!(snapshot.read_pages(entry.id, &COLUMNS).unwrap() == small(seed).chunk(table).pages);
         assert!(open_files() < 150, "{} files are open", open_files());
     }
-    // One batch over more slices than files may be held at once.
+    // One batch over more slices than files that may be held at once.
     let add = (0..500).map(|seed| small(10_000 + seed).chunk(table)).collect();
     store.commit(&[Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
     assert!(open_files() < 150, "{} files are open", open_files());

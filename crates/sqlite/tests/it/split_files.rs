@@ -1,4 +1,4 @@
-//! Page files that are damaged, missing, somebody else's, or of an earlier version.
+//! Page files that are damaged, missing, of another store, or of an earlier version.
 
 use crate::split::{page_files, plan};
 use crate::support::{LAYOUTS, NOW_MS, Scratch, append, create, open, reclaim_all, reopen, visible};
@@ -29,8 +29,8 @@ fn change(path: &Path, work: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).unwrap();
 }
 
-/// The second chunk cannot be read, verify says so and why, and the others are well.
-fn is_told(path: &Path, table: TableId, why: &str) {
+/// Checks that the second chunk cannot be read, that verify says why, and that the other chunks are readable.
+fn assert_reported(path: &Path, table: TableId, why: &str) {
     let store = reopen(path);
     let snapshot = store.snapshot().unwrap();
     let entries = visible(&store, table);
@@ -44,7 +44,7 @@ fn is_told(path: &Path, table: TableId, why: &str) {
     let findings = store.verify().unwrap();
     assert_eq!(findings.len(), 1, "{why}: {findings:?}");
     assert!(findings[0].place == "chunk 2" && findings[0].problem.contains(why), "{findings:?}");
-    // Writing goes on, and nothing is made worse.
+    // Writing continues and causes no further damage.
     append(&store, table, &plan(1));
     drop(snapshot);
     reclaim_all(&store);
@@ -53,7 +53,7 @@ fn is_told(path: &Path, table: TableId, why: &str) {
 }
 
 #[test]
-fn damage_is_told_by_its_place_and_stays_local() {
+fn damage_is_reported_with_its_place_and_stays_local() {
     let scratch = Scratch::new();
     let (other, _) = sample(&scratch, "other");
     type Damage<'a> = (&'a str, Box<dyn Fn(&Path) + 'a>);
@@ -72,7 +72,7 @@ fn damage_is_told_by_its_place_and_stays_local() {
     for (position, (why, damage)) in damages.iter().enumerate() {
         let (path, table) = sample(&scratch, &format!("store {position}"));
         damage(&path.join("pages/2.pages"));
-        is_told(&path, table, why);
+        assert_reported(&path, table, why);
     }
 }
 
@@ -99,14 +99,14 @@ fn bytes_overwritten_anywhere_in_a_head_never_panic() {
 }
 
 #[test]
-fn a_file_that_is_not_the_stores_is_told_and_left_alone() {
+fn a_file_that_is_not_the_stores_is_reported_and_left_alone() {
     let scratch = Scratch::new();
     let (other, _) = sample(&scratch, "other");
     let (path, _) = sample(&scratch, "a");
     fs::copy(other.join("pages/3.pages"), path.join("pages/77.pages")).unwrap();
     fs::write(path.join("pages/notes.txt"), "mine").unwrap();
     fs::write(path.join("pages/078.pages"), "mine").unwrap();
-    // One of its own that the catalogue forgot, as a power cut may leave it, goes by itself.
+    // A file of the store that the catalogue does not list, as after a power cut, is removed.
     let own = fs::read(path.join("pages/1.pages")).unwrap();
     let store = reopen(&path);
     let raw = rusqlite::Connection::open(path.join("atsdb.db")).unwrap();
@@ -125,13 +125,13 @@ fn a_file_that_is_not_the_stores_is_told_and_left_alone() {
     assert_eq!(names, ["078.pages", "2.pages", "3.pages", "4.pages", "77.pages", "notes.txt"]);
 }
 
-/// What the golden store holds: a small chunk, one in a page file, and one that was amended there.
+/// The chunks of the golden store: a small one, one in a page file, and one that was amended there.
 fn golden_plans() -> [Plan; 3] {
     [Plan::new(1), Plan::new(2).with_pages(4, 700), Plan::new(3).in_slice(86_400).with_pages(3, 900)]
 }
 
-/// The split store of format 2 as its first version wrote it, read for ever. `ATSDB_WRITE_GOLDEN=1` writes it if it is
-/// missing, and never one that is there.
+/// The split store of format 2 as its first version wrote it, which every later version must read.
+/// `ATSDB_WRITE_GOLDEN=1` writes it if it is missing and never overwrites it.
 #[test]
 fn the_golden_split_store_is_read() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/format2/split");

@@ -1,4 +1,4 @@
-//! What the tests have in common: a folder that vanishes, and runs of this test program as another process.
+//! Shared helpers: a temporary folder, and runs of this test program as another process.
 
 use atsdb_core::{Change, ChunkEntry, Durability, Store, TableId, TimeRange};
 use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 pub(crate) const NOW_MS: i64 = 1_709_294_400_000;
 
-/// In one file, and split; where all pages lie in page files, and where those of small chunks lie in the catalogue.
+/// In one file, and split: with all pages in page files, and with those of small chunks in the catalogue.
 pub(crate) const LAYOUTS: [Option<SplitLayout>; 4] = [
     None,
     Some(SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 0 }),
@@ -17,7 +17,7 @@ pub(crate) const LAYOUTS: [Option<SplitLayout>; 4] = [
     Some(SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 50_000 }),
 ];
 
-/// Opens the store of that layout, or makes it.
+/// Opens the store with this layout, or creates it.
 pub(crate) fn open(path: &Path, layout: Option<SplitLayout>, durability: Durability) -> SqliteStore {
     let options = SqliteOptions { durability, ..SqliteOptions::default() };
     match layout {
@@ -26,7 +26,7 @@ pub(crate) fn open(path: &Path, layout: Option<SplitLayout>, durability: Durabil
     }
 }
 
-/// A folder for one test.
+/// A temporary folder for one test.
 pub(crate) struct Scratch {
     folder: TempDir,
 }
@@ -49,7 +49,7 @@ impl Scratch {
     }
 }
 
-/// Opens a store that is there.
+/// Opens an existing store.
 pub(crate) fn reopen(path: &Path) -> SqliteStore {
     SqliteStore::open(path, &SqliteOptions { create: false, ..SqliteOptions::default() }).unwrap()
 }
@@ -58,7 +58,7 @@ pub(crate) fn create(store: &dyn Store, name: &str) -> TableId {
     store.create_table(&series_table(name), None).unwrap().id
 }
 
-/// Commits one chunk of that seed.
+/// Commits one chunk.
 pub(crate) fn append(store: &dyn Store, table: TableId, plan: &Plan) {
     let change = Change { add: vec![plan.chunk(table)], ..Change::default() };
     store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap();
@@ -76,7 +76,7 @@ pub(crate) fn file_bytes(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-/// Another process that runs one test of this program, which then finds `path` in the environment.
+/// Returns a command that runs one test of this program, with `path` in the environment.
 pub(crate) fn other_process(test: &str, path: &Path, number: u32) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
@@ -85,7 +85,7 @@ pub(crate) fn other_process(test: &str, path: &Path, number: u32) -> Command {
     command
 }
 
-/// In such a process: the store's path and the process's number.
+/// Returns the store's path and the process's number, if this is such a process.
 pub(crate) fn as_other_process() -> Option<(PathBuf, u64)> {
     let path = std::env::var_os("ATSDB_TEST_STORE")?;
     let number = std::env::var("ATSDB_TEST_NUMBER").ok()?.parse().ok()?;

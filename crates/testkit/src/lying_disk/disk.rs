@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 const SECTOR_BYTES: usize = 512;
 
-/// What becomes of changes that were not synced.
+/// The fate of changes that were not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
     /// All changes survive: the program was killed, but not the system.
@@ -198,7 +198,7 @@ fn set(names: &mut BTreeMap<String, Entry>, name: String, entry: Option<Entry>) 
     };
 }
 
-/// How many of this many changes are considered.
+/// Returns how many of this many changes survive.
 fn kept(count: usize, loss: Loss, random: &mut Random) -> usize {
     match loss {
         Loss::Nothing => count,
@@ -218,7 +218,7 @@ fn write(bytes: &mut Vec<u8>, change: &Change) {
     }
 }
 
-/// Does a change in part: some of its sectors, or its length without any.
+/// Applies a part of a change: some of its sectors, or its length without its bytes.
 fn tear(bytes: &mut Vec<u8>, change: &Change, random: &mut Random) {
     let Change::Write { offset, bytes: new } = change else {
         if random.below(2) == 0 {

@@ -15,9 +15,9 @@ pub struct Recorder(PathBuf);
 pub struct Fault {
     /// The kinds of calls that are counted, and may fail.
     pub kinds: &'static str,
-    /// The first that fails; 1 is the first of all.
+    /// The first call that fails, counted from 1.
     pub first: u64,
-    /// How many fail.
+    /// The number of calls that fail.
     pub count: u64,
     /// The system's error number; 0 kills the process instead; -1 makes reads and writes process only half of the
     /// requested bytes.
@@ -25,8 +25,8 @@ pub struct Fault {
 }
 
 impl Recorder {
-    /// Compiles it into a folder. None, and a word on stderr, where there is no C compiler, or libraries are not loaded
-    /// so.
+    /// Compiles it into a folder. `None`, with a message on stderr, if there is no C compiler or the system does not
+    /// preload libraries.
     pub fn build(folder: &Path) -> Option<Self> {
         let (source, library) = (folder.join("recorder.c"), folder.join("recorder.so"));
         std::fs::write(&source, SOURCE).expect("a file can be written");
@@ -49,31 +49,32 @@ impl Recorder {
     }
 }
 
-/// One call that was done, or was made to fail. Files are known by their inodes: a name may pass to another file.
+/// A call that was made, or that failed on purpose. Files are identified by their inodes, because a name may pass to
+/// another file.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the fields are what they are called")]
 pub enum Event {
-    /// A file was made.
+    /// A file was created.
     Created { path: PathBuf, inode: u64 },
     /// Bytes were written.
     Written { inode: u64, offset: u64, bytes: Vec<u8> },
-    /// A file got another length.
+    /// A file's length was changed.
     Truncated { inode: u64, length: u64 },
-    /// A file or folder was made durable.
+    /// A file or folder was synced.
     Synced { path: PathBuf, inode: u64 },
-    /// It was not.
+    /// A sync failed.
     SyncFailed { path: PathBuf, inode: u64 },
     /// A name was removed.
     Removed { path: PathBuf },
-    /// A folder was made.
+    /// A folder was created.
     FolderMade { path: PathBuf },
-    /// A file got another name.
+    /// A file was renamed.
     Renamed { from: PathBuf, to: PathBuf },
-    /// A file got one more name.
+    /// A file got an additional name.
     Linked { from: PathBuf, to: PathBuf },
     /// An acknowledgement, which the program wrote to a file whose name ends in `.ack`.
     Mark(String),
-    /// A call was let fail.
+    /// A call failed on purpose.
     Failed { path: PathBuf, kind: char },
 }
 

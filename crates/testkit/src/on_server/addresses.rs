@@ -1,4 +1,4 @@
-//! The addresses of a URL, and the servers that answer there.
+//! Tests with several addresses in a URL, and servers that change behind an address.
 
 use super::proxy::{AtCommit, Proxy};
 use super::subject::{Subject, append, count};
@@ -7,7 +7,7 @@ use crate::server;
 use atsdb_core::ErrorKind;
 
 /// The first address that answers is used, and the next one when it becomes unavailable.
-pub fn the_next_address_is_used_when_one_is_gone(subject: Subject) {
+pub fn the_next_address_is_used_when_one_is_unavailable(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let url = server.database();
     let (proxy, through) = Proxy::to(&url);

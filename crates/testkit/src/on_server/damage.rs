@@ -1,4 +1,4 @@
-//! Rows of the catalogue that were changed behind the store's back.
+//! Rows of the catalogue that were changed by other means than the store.
 
 use super::subject::{NOW_MS, Subject};
 use crate::sample::{Plan, series_table};
@@ -8,7 +8,7 @@ use atsdb_core::{Change, ColumnId, ErrorKind, Store, TableId, TimeRange};
 const SENSOR: ColumnId = ColumnId(1);
 const DAY: i64 = 86_400;
 
-/// What finds out: everything that reads the list.
+/// The calls that read the list and must notice the damage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Reader {
     Tables,
@@ -61,11 +61,11 @@ pub fn a_row_that_was_changed_is_reported(subject: Subject) {
     }
 }
 
-/// Checks the reports of each reader, and that a new string gets that index.
+/// Returns each reader's report, and checks that a new string gets that index.
 fn ask(store: &dyn Store, tables: [TableId; 2], new: &[u8], index: u32) -> [Result<(), ErrorKind>; 4] {
     let snapshot = store.snapshot().unwrap();
     let chunks = |range| snapshot.chunks(tables[0], range).map(drop).map_err(|error| error.kind());
-    // The rows of that range are whole.
+    // All rows of this range are there.
     let of_first_day = chunks(TimeRange::from(0..DAY));
     assert_eq!(of_first_day, chunks(TimeRange::ALL));
     [

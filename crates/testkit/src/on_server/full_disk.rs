@@ -32,7 +32,7 @@ fn check(store: &dyn Store, table: TableId, acknowledged: &[u64]) {
 /// Every failed commit reports the reason and what to do, and leaves nothing behind. Acknowledged data exists and can
 /// be read; with more space everything works again. A server that ends itself, as MariaDB does if it has no space to
 /// roll back, is reported as unreachable.
-pub fn a_full_disk_is_told_and_what_was_acknowledged_stays(subject: Subject) {
+pub fn a_full_disk_is_reported_and_loses_nothing_acknowledged(subject: Subject) {
     let Some(server) = TestServer::start_on_small_disk(subject.kind, FREE_BYTES) else { return };
     let url = server.database();
     let store = subject.opened(&url);

@@ -1,4 +1,5 @@
-//! A server that is killed in the middle. (A power cut is another matter: the system's cache survives a kill.)
+//! A server that is killed while it works. (A power cut is tested elsewhere: after a kill, the system's cache
+//! survives.)
 
 use super::subject::{NOW_MS, Subject};
 use crate::clock;
@@ -67,11 +68,11 @@ fn nothing_acknowledged_is_lost(subject: Subject, urls: &[String], kills: u64, m
             let (stop, log) = (&stop, &log);
             scope.spawn(move || write(&**store, table, number as u64, stop, log));
         }
-        // Also when the server does not come back.
+        // Also if the server does not come back.
         let _stop = StopAtEnd(&stop);
         let mut random = Random::new(1);
         (0..kills).for_each(|_| kill(&mut random));
-        // However slow the machine is, the writers get somewhere.
+        // Some batches are written even on a slow machine.
         let begun = clock::now();
         while log.lock().unwrap().len() <= 10 {
             assert!(begun.elapsed() < Duration::from_secs(300), "the writers do nothing");

@@ -1,11 +1,11 @@
-//! Stores that cannot be opened, and stores that may not be written.
+//! Stores that cannot be opened, and stores that must not be written.
 
 use super::subject::{Limits, NOW_MS, Subject};
 use crate::sample::{Plan, series_table};
 use crate::server::{self, Kind, PASSWORD, USER};
 use atsdb_core::{Change, ErrorKind, Result, Store, TimeRange};
 
-/// The kind and the message of the error, which must not contain a password.
+/// Returns the kind and the text of the error, which must not contain a password.
 #[track_caller]
 fn refused(subject: Subject, url: &str) -> (ErrorKind, String) {
     refusal((subject.open)(url))
@@ -14,47 +14,47 @@ fn refused(subject: Subject, url: &str) -> (ErrorKind, String) {
 #[track_caller]
 fn refusal(opened: Result<Box<dyn Store>>) -> (ErrorKind, String) {
     let error = opened.expect_err("it cannot be opened");
-    let mut told = format!("{error} {error:?}");
+    let mut text = format!("{error} {error:?}");
     let mut source = std::error::Error::source(&error);
     while let Some(cause) = source {
-        told = format!("{told} {cause} {cause:?}");
+        text = format!("{text} {cause} {cause:?}");
         source = cause.source();
     }
     for secret in [PASSWORD, "pass%2Fword", "wr0ng"] {
-        assert!(!told.contains(secret), "the password is told: {told}");
+        assert!(!text.contains(secret), "the password is shown: {text}");
     }
     (error.kind(), error.to_string())
 }
 
 /// Wrong passwords, unknown users, missing databases, no server: each error says what is wrong and what to do.
-pub fn what_cannot_be_opened_is_told_without_the_password(subject: Subject) {
+pub fn a_failed_open_is_reported_without_the_password(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let url = server.database();
     let database = url.rsplit('/').next().unwrap();
-    let (kind, told) = refused(subject, &server.url(USER, "wr0ng", database));
-    assert!(kind == ErrorKind::Unavailable && told.contains("ATSDB_PASSWORD"), "{told}");
-    let (kind, told) = refused(subject, &server.url("nobody", "wr0ng", database));
-    assert!(kind == ErrorKind::Unavailable && told.contains("login"), "{told}");
-    let (kind, told) = refused(subject, &url.replace(database, "there_is_none"));
-    assert!(matches!(kind, ErrorKind::NotFound | ErrorKind::Unavailable) && told.contains("there_is_none"), "{told}");
-    assert!(told.contains("create"), "{told}");
+    let (kind, text) = refused(subject, &server.url(USER, "wr0ng", database));
+    assert!(kind == ErrorKind::Unavailable && text.contains("ATSDB_PASSWORD"), "{text}");
+    let (kind, text) = refused(subject, &server.url("nobody", "wr0ng", database));
+    assert!(kind == ErrorKind::Unavailable && text.contains("login"), "{text}");
+    let (kind, text) = refused(subject, &url.replace(database, "there_is_none"));
+    assert!(matches!(kind, ErrorKind::NotFound | ErrorKind::Unavailable) && text.contains("there_is_none"), "{text}");
+    assert!(text.contains("create"), "{text}");
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let start = url.rfind(':').unwrap() + 1;
-    // An unavailable server may come back.
+    // A server that does not answer may come back.
     let error = (subject.open_with)(&format!("{}{free}/{database}", &url[..start]), Limits::seconds(1, 60));
-    let (kind, told) = refusal(error);
-    assert!(kind == ErrorKind::Unavailable && told.contains("check that the server runs"), "{told}");
-    let (kind, told) = refused(subject, &format!("{url}?sslmode=require"));
-    assert!(kind == ErrorKind::Unavailable && told.contains("sslmode=disable"), "{told}");
+    let (kind, text) = refusal(error);
+    assert!(kind == ErrorKind::Unavailable && text.contains("check that the server runs"), "{text}");
+    let (kind, text) = refused(subject, &format!("{url}?sslmode=require"));
+    assert!(kind == ErrorKind::Unavailable && text.contains("sslmode=disable"), "{text}");
     let (kind, _) = refused(subject, &format!("{url}?sslmode=perhaps"));
     assert_eq!(kind, ErrorKind::Usage);
-    // Nothing was made by looking.
+    // The failed attempts have created nothing.
     let error = (subject.open_for_reading)(&url).expect_err("there is no store yet");
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
 }
 
-/// A user who may only read reads; every write is refused as such.
-pub fn a_reader_without_rights_is_told_what_it_may_not(subject: Subject) {
+/// A user with read permission can read, and every write is refused as read-only.
+pub fn every_write_of_a_user_without_rights_is_refused(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let url = server.database();
     let database = url.rsplit('/').next().unwrap();

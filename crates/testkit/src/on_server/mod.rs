@@ -15,13 +15,13 @@ mod subject;
 mod waits;
 mod wire;
 
-pub use addresses::{a_database_that_holds_another_store_is_refused, the_next_address_is_used_when_one_is_gone};
+pub use addresses::{a_database_that_holds_another_store_is_refused, the_next_address_is_used_when_one_is_unavailable};
 pub use breaks::{a_commit_whose_answer_is_lost_counts_once, a_connection_that_breaks_is_replaced};
 pub use damage::a_row_that_was_changed_is_reported;
 pub use encryption::an_encrypted_connection_is_private_and_to_the_right_server;
-pub use full_disk::a_full_disk_is_told_and_what_was_acknowledged_stays;
+pub use full_disk::a_full_disk_is_reported_and_loses_nothing_acknowledged;
 pub use kills::{a_killed_node_loses_nothing_acknowledged, a_killed_server_loses_nothing_acknowledged};
-pub use logins::{a_reader_without_rights_is_told_what_it_may_not, what_cannot_be_opened_is_told_without_the_password};
+pub use logins::{a_failed_open_is_reported_without_the_password, every_write_of_a_user_without_rights_is_refused};
 pub use processes::{
     four_processes_write_and_nothing_is_lost, one_creator_of_many, one_writer_of_many,
     processes_on_all_nodes_write_and_nothing_is_lost, processes_that_create_one_store_together_all_succeed,
@@ -29,7 +29,7 @@ pub use processes::{
 };
 pub use subject::{Limits, Subject};
 pub use waits::{
-    a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long, a_server_that_falls_silent_is_given_up,
+    a_call_to_a_silent_server_ends, a_client_that_vanishes_in_a_transaction_does_not_block_others_for_long,
     a_server_that_starts_again_is_waited_for_while_a_store_is_opened,
 };
 pub use wire::a_column_is_read_without_the_others;
@@ -43,7 +43,7 @@ pub fn the_contract_of_stores_holds(subject: Subject) {
     store_conformance(&|| subject.opened(&server.database()));
 }
 
-/// Makes the tests of all promises of a store on a server, in the module of this path.
+/// Generates the tests of all promises of a store on a server, for the module with this path.
 #[macro_export]
 macro_rules! on_server_tests {
     ($module:literal, $subject:expr) => {
@@ -54,17 +54,17 @@ macro_rules! on_server_tests {
             a_killed_server_loses_nothing_acknowledged,
             a_commit_whose_answer_is_lost_counts_once,
             a_connection_that_breaks_is_replaced,
-            the_next_address_is_used_when_one_is_gone,
+            the_next_address_is_used_when_one_is_unavailable,
             a_database_that_holds_another_store_is_refused,
-            what_cannot_be_opened_is_told_without_the_password,
-            a_reader_without_rights_is_told_what_it_may_not,
+            a_failed_open_is_reported_without_the_password,
+            every_write_of_a_user_without_rights_is_refused,
             an_encrypted_connection_is_private_and_to_the_right_server,
-            a_full_disk_is_told_and_what_was_acknowledged_stays,
+            a_full_disk_is_reported_and_loses_nothing_acknowledged,
             a_column_is_read_without_the_others,
             a_row_that_was_changed_is_reported,
             a_server_that_starts_again_is_waited_for_while_a_store_is_opened,
-            a_server_that_falls_silent_is_given_up,
-            a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long,
+            a_call_to_a_silent_server_ends,
+            a_client_that_vanishes_in_a_transaction_does_not_block_others_for_long,
         }
 
         #[test]

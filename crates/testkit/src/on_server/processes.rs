@@ -1,4 +1,4 @@
-//! Many processes on one store. The others run a test of the same program that does the work of one of them.
+//! Several processes on one store. Each runs a test of this program, which does its work.
 
 use super::subject::Subject;
 use crate::sample::{Plan, series_table};
@@ -23,13 +23,13 @@ fn as_other_process() -> Option<(String, u64)> {
     Some((std::env::var("ATSDB_TEST_URL").ok()?, std::env::var("ATSDB_TEST_NUMBER").ok()?.parse().ok()?))
 }
 
-/// `one` is the test that calls [`one_writer_of_many`].
+/// `one` names the test that calls [`one_writer_of_many`].
 pub fn four_processes_write_and_nothing_is_lost(subject: Subject, one: &str) {
     let Some(server) = server::shared(subject.kind) else { return };
     processes_write_and_nothing_is_lost(subject, &[server.database()], one);
 }
 
-/// The same on a cluster: each process prefers another node.
+/// The same on a cluster, where each process prefers a different node.
 pub fn processes_on_all_nodes_write_and_nothing_is_lost(subject: Subject, cluster: &Cluster, one: &str) {
     processes_write_and_nothing_is_lost(subject, &cluster.database(), one);
 }
@@ -47,7 +47,7 @@ pub fn processes_that_reach_different_nodes_lose_nothing(subject: Subject, clust
     }
 }
 
-/// The processes use the URLs, all of the same store, in turn.
+/// The processes take turns in using the URLs, all of the same store.
 fn processes_write_and_nothing_is_lost(subject: Subject, urls: &[String], one: &str) {
     let store = subject.opened(&urls[0]);
     let table = store.create_table(&series_table("t"), None).unwrap().id;
@@ -83,7 +83,7 @@ pub fn one_writer_of_many(subject: Subject) {
         store.commit(&[Change { add, ..Change::default() }], 0).unwrap().remove(0).unwrap();
         let (shared, own) = (format!("shared {step}"), format!("{number} {step}"));
         store.map_values(table, ColumnId(1), 1 << 32, &[shared.as_bytes(), own.as_bytes()]).unwrap();
-        // All four send the same batch: one of them counts.
+        // All four send the same batch, and one of them commits it.
         let stage = store.open_stage(0).unwrap();
         store.stage(stage, vec![Plan::new(10_000 + step).chunk(table)], 0).unwrap();
         let batch = Some(BatchId::new(format!("batch {step}")).unwrap());
@@ -91,7 +91,7 @@ pub fn one_writer_of_many(subject: Subject) {
     }
 }
 
-/// `one` is the test that calls [`one_creator_of_many`].
+/// `one` names the test that calls [`one_creator_of_many`].
 pub fn processes_that_create_one_store_together_all_succeed(subject: Subject, one: &str) {
     let Some(server) = server::shared(subject.kind) else { return };
     for _ in 0..3 {
@@ -105,7 +105,7 @@ pub fn processes_that_create_one_store_together_all_succeed(subject: Subject, on
     }
 }
 
-/// The work of one of them.
+/// The work of one of these processes; it does nothing if it is run as an ordinary test.
 pub fn one_creator_of_many(subject: Subject) {
     let Some((url, number)) = as_other_process() else { return };
     subject.opened(&url).create_table(&series_table(&format!("t{number}")), None).unwrap();

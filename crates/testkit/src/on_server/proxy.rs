@@ -1,4 +1,4 @@
-//! Something between a store and its server that counts bytes and breaks connections.
+//! A proxy between a store and its server that counts bytes and breaks connections.
 
 use crate::clock;
 use crate::server::USER;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What becomes of the next COMMIT that passes, or of everything.
+/// The fate of the next COMMIT that passes, or of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum AtCommit {
@@ -19,22 +19,22 @@ pub(super) enum AtCommit {
     BreakAfter,
     /// The connection breaks after the client's next message.
     BreakNow,
-    /// No client is served any more.
+    /// No client is served.
     Gone,
-    /// It is kept, and all that its client sends after it, until this is something else.
+    /// The COMMIT is held back, with all that its client sends afterwards, until another value is set.
     Freeze,
-    /// The same for the statement that takes a lease, before which a row was locked but nothing changed.
+    /// The same for the statement that takes a lease, before which a row was locked but nothing was changed.
     FreezeLease,
-    /// One of these is kept.
+    /// A message is being held back.
     Frozen,
-    /// Records everything that clients send.
+    /// Everything that clients send is held back.
     Mute,
 }
 
 const PAUSE: Duration = Duration::from_millis(5);
 const LEASE: &[u8] = b"UPDATE atsdb_lease";
 
-/// A port that leads to a server's.
+/// A port that forwards to that of a server.
 #[derive(Clone)]
 pub(super) struct Proxy {
     port: u16,
@@ -44,7 +44,7 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// Leads to the port of a URL of the test server.
+    /// Starts a proxy for the server of a URL, and returns it with a URL that goes through it.
     pub(super) fn to(url: &str) -> (Self, String) {
         let server = port_of(url);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -77,14 +77,14 @@ impl Proxy {
         self.what() == AtCommit::Pass as u8
     }
 
-    /// Waits until the data to record has been recorded.
+    /// Waits until a message is held back.
     pub(super) fn wait_until_frozen(&self) {
         while self.what() != AtCommit::Frozen as u8 {
             clock::sleep(PAUSE);
         }
     }
 
-    /// Records what a client has sent, while recording is on.
+    /// Holds back what a client has sent, as long as the settings say so.
     fn keep(&self, sent: &[u8], is_commit: bool) {
         let is_lease = || sent.windows(LEASE.len()).any(|words| words == LEASE);
         let (what, of_lease) = (self.what(), AtCommit::FreezeLease as u8);
@@ -103,7 +103,7 @@ impl Proxy {
         self.at_commit.load(Ordering::Relaxed)
     }
 
-    /// Whether the user's name or those of the store's tables have passed in the clear.
+    /// Whether the user's name or the names of the store's tables have passed unencrypted.
     pub(super) fn has_read(&self) -> bool {
         self.has_read.load(Ordering::Relaxed)
     }
@@ -147,7 +147,7 @@ fn relay(client: TcpStream, server: TcpStream, proxy: &Proxy) {
                 let _ = client.shutdown(Shutdown::Both);
                 if what == AtCommit::BreakAfter as u8 {
                     let _ = server.write_all(sent);
-                    // Its answer is discarded, but waited for, so that the server has certainly read the message.
+                    // The server's answer is discarded, but there is a pause, so that the server has read the message.
                     clock::sleep(Duration::from_millis(50));
                 }
                 break;

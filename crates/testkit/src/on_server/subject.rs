@@ -1,4 +1,4 @@
-//! The store under test, and what every test does with one.
+//! The store under test, and functions that every test uses.
 
 use crate::server::Kind;
 use atsdb_core::{Change, NewChunk, Result, Store, TableId, TimeRange};
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Subject {
     /// The server's kind.
     pub kind: Kind,
-    /// Opens the store of a URL with some seconds of patience, and creates it if it does not exist.
+    /// Opens the store of a URL, waiting some seconds if needed, and creates it if it does not exist.
     pub open: fn(&str) -> Result<Box<dyn Store>>,
     /// Opens it for reading.
     pub open_for_reading: fn(&str) -> Result<Box<dyn Store>>,
@@ -18,20 +18,20 @@ pub struct Subject {
     pub open_with: fn(&str, Limits) -> Result<Box<dyn Store>>,
 }
 
-/// How long a store waits.
+/// The limits of a store's waiting.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// For other writers, or for a server that is away.
+    /// The longest wait for other writers, or for a server that cannot be reached.
     pub busy: Duration,
-    /// For an answer, beyond that.
+    /// The longest wait for an answer, in addition to that.
     pub answer: Duration,
     /// Receives the messages about a server that is waited for while the store is opened.
-    pub told: Option<Sender<String>>,
+    pub notices: Option<Sender<String>>,
 }
 
 impl Limits {
     pub(super) fn seconds(busy: u64, answer: u64) -> Self {
-        Self { busy: Duration::from_secs(busy), answer: Duration::from_secs(answer), told: None }
+        Self { busy: Duration::from_secs(busy), answer: Duration::from_secs(answer), notices: None }
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn append(store: &dyn Store, chunk: NewChunk) -> Result<()> {
     store.commit(&[Change { add: vec![chunk], ..Change::default() }], NOW_MS)?.remove(0).map(drop)
 }
 
-/// How many chunks a table has.
+/// Returns the number of a table's chunks.
 pub(super) fn count(store: &dyn Store, table: TableId) -> usize {
     store.snapshot().unwrap().chunks(table, TimeRange::ALL).unwrap().len()
 }

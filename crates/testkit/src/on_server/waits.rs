@@ -1,4 +1,4 @@
-//! Waiting, and an end to it: servers that start again or fall silent, clients that vanish.
+//! Bounded waits: servers that restart or fall silent, and clients that vanish.
 
 use super::proxy::{AtCommit, Proxy};
 use super::subject::{Limits, NOW_MS, Subject, append, count};
@@ -13,10 +13,10 @@ pub fn a_server_that_starts_again_is_waited_for_while_a_store_is_opened(subject:
     let url = server.database();
     let table = subject.opened(&url).create_table(&series_table("t"), None).unwrap().id;
     server.kill();
-    let (told, waits) = mpsc::channel();
+    let (notices, waits) = mpsc::channel();
     std::thread::scope(|scope| {
         let opening = scope.spawn(|| {
-            let store = (subject.open_with)(&url, Limits { told: Some(told), ..Limits::seconds(60, 60) })?;
+            let store = (subject.open_with)(&url, Limits { notices: Some(notices), ..Limits::seconds(60, 60) })?;
             append(&*store, Plan::new(1).chunk(table)).map(|()| count(&*store, table))
         });
         let why = waits.recv().expect("it says that it waits");
@@ -26,8 +26,9 @@ pub fn a_server_that_starts_again_is_waited_for_while_a_store_is_opened(subject:
     });
 }
 
-/// One that keeps its connections and answers nothing, as behind a network that drops everything: no call hangs.
-pub fn a_server_that_falls_silent_is_given_up(subject: Subject) {
+/// A server that keeps its connections open without answering, as behind a network that drops everything: no call
+/// hangs.
+pub fn a_call_to_a_silent_server_ends(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let (proxy, url) = Proxy::to(&server.database());
     let store = (subject.open_with)(&url, Limits::seconds(1, 1)).unwrap();
@@ -52,14 +53,14 @@ pub fn a_server_that_falls_silent_is_given_up(subject: Subject) {
 
 /// A process is suspended, or its machine disappears, while it holds the lock that every change takes: the server ends
 /// its transaction before the others time out. If it comes back, its change is applied, exactly once.
-pub fn a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long(subject: Subject) {
+pub fn a_client_that_vanishes_in_a_transaction_does_not_block_others_for_long(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let direct = server.database();
     let (proxy, url) = Proxy::to(&direct);
     let other = (subject.open_with)(&direct, Limits::seconds(20, 60)).unwrap();
     let vanishing = (subject.open_with)(&url, Limits::seconds(6, 60)).unwrap();
     let table = other.create_table(&series_table("t"), None).unwrap().id;
-    // Numbers for pages are reserved in a separate transaction.
+    // Page numbers are reserved in a separate transaction.
     append(&*vanishing, Plan::new(1).chunk(table)).unwrap();
     std::thread::scope(|scope| {
         proxy.set(AtCommit::Freeze);
@@ -71,7 +72,7 @@ pub fn a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long(subject:
         coming_back.join().unwrap().unwrap();
     });
     assert_eq!(count(&*other, table), 3);
-    // Where it has locked something and changed nothing, too.
+    // Also if it has locked a row and changed nothing.
     std::thread::scope(|scope| {
         proxy.set(AtCommit::FreezeLease);
         let coming_back = scope.spawn(|| vanishing.acquire_lease("one", "me", NOW_MS, 1_000));

@@ -8,16 +8,16 @@ use std::process::{Command, Stdio};
 
 /// The files that a server and its clients need.
 pub(super) struct Certificates {
-    /// The authority's, which clients trust.
+    /// The authority's certificate, which clients trust.
     pub(super) authority: PathBuf,
-    /// The server's: it is `localhost`, and no address.
+    /// The server's certificate, for the name `localhost` and no address.
     pub(super) server: PathBuf,
     /// The server's key.
     pub(super) key: PathBuf,
 }
 
 impl Certificates {
-    /// New ones in a folder. None, and a word on stderr, where openssl is not installed.
+    /// Creates new ones in a folder. `None`, with a message on stderr, if openssl is not installed.
     pub(super) fn make(folder: &Path) -> Option<Self> {
         let found = Command::new("openssl").arg("version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if !found.is_ok_and(|status| status.success()) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Which server.
+/// The kind of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// PostgreSQL.
@@ -21,7 +21,7 @@ pub enum Kind {
     Mysql,
 }
 
-/// A folder with data of a kind. None, and a word on stderr, where its programs are not installed.
+/// Returns a folder with data of a kind. `None`, with a message on stderr, if its programs are not installed.
 pub(super) fn new_folder(kind: Kind) -> Option<TempDir> {
     let missing = match kind {
         Kind::Postgres => postgres::missing(),
@@ -54,7 +54,7 @@ fn remove_left_over() -> Result<()> {
         let is_number = |owner: &&str| owner.bytes().all(|byte| byte.is_ascii_digit());
         if owner.filter(is_number).is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
             let _ = Command::new("umount").arg("-l").arg(entry.path().join("data")).stderr(Stdio::null()).status();
-            // Another process that starts a server may be doing the same.
+            // Another process that starts a server may be deleting the same folder.
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
@@ -110,7 +110,7 @@ fn templates() -> Result<PathBuf> {
 
 /// The size of a folder's files.
 pub(super) fn bytes_in(folder: &Path) -> Result<u64> {
-    let told = Command::new("du").args(["-s", "-B1"]).arg(folder).output()?;
-    let told = String::from_utf8_lossy(&told.stdout);
-    told.split_whitespace().next().and_then(|bytes| bytes.parse().ok()).ok_or_else(|| Error::other(told.clone()))
+    let printed = Command::new("du").args(["-s", "-B1"]).arg(folder).output()?;
+    let printed = String::from_utf8_lossy(&printed.stdout);
+    printed.split_whitespace().next().and_then(|bytes| bytes.parse().ok()).ok_or_else(|| Error::other(printed.clone()))
 }

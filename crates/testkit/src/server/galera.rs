@@ -17,14 +17,14 @@ const PROVIDERS: [&str; 3] =
     ["/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so", "/usr/lib/libgalera_smm.so"];
 const BEGIN: [&str; 1] = ["--wsrep-new-cluster"];
 
-/// Nodes that hold the same databases.
+/// Nodes with the same databases.
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<TestServer>,
 }
 
 impl Cluster {
-    /// A cluster of one's own. None, and a word on stderr, where its programs are not installed.
+    /// Starts a separate cluster. `None`, with a message on stderr, if its programs are not installed.
     pub fn start() -> Option<Self> {
         let provider = PROVIDERS.iter().find(|provider| Path::new(provider).exists());
         let (Some(provider), None) = (provider, mariadb::missing()) else {
@@ -38,12 +38,12 @@ impl Cluster {
         Some(cluster)
     }
 
-    /// A node.
+    /// Returns a node.
     pub fn node(&self, position: usize) -> &TestServer {
         &self.nodes[position % NODES]
     }
 
-    /// The URLs of a new, empty database: for each node one that prefers it.
+    /// Creates an empty database and returns a URL for each node, with that node as the first address.
     pub fn database(&self) -> Vec<String> {
         let url = self.nodes[0].database();
         let name = url.rsplit('/').next().unwrap_or_default();
@@ -92,7 +92,7 @@ fn nodes(provider: &str) -> Result<Vec<TestServer>> {
     Ok(nodes)
 }
 
-/// The folder as the nodes' user's.
+/// Gives the folder to the user that runs the nodes.
 fn owned(folder: TempDir) -> Result<TempDir> {
     if is_root() {
         run(Command::new("chown").arg("-R").arg("mysql:mysql").arg(folder.path()))?;

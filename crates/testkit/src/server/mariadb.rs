@@ -46,7 +46,7 @@ fn base(data: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]).arg(program("mariadbd")).arg("--no-defaults");
     if is_root() {
-        // Repeated arguments are ignored; the owner of the folder is its user.
+        // If an argument is repeated, the last one counts. The server runs as the owner of the folder.
         let is_roots = std::fs::metadata(data).map_or(true, |metadata| metadata.uid() == 0);
         command.arg(if is_roots { "--user=root" } else { "--user=mysql" });
     }
@@ -59,7 +59,7 @@ pub(super) fn data_argument(data: &Path) -> String {
     format!("--datadir={}", data.display())
 }
 
-/// Beside the data: as it starts, a server removes what another of the same folder has there.
+/// Next to the data: when a server starts, it removes the temporary files of other servers with the same folder.
 pub(super) fn temporary_argument(data: &Path) -> String {
     format!("--tmpdir={}", data.parent().unwrap_or(data).display())
 }
@@ -68,7 +68,7 @@ pub(super) fn socket(data: &Path) -> PathBuf {
     data.with_extension("socket")
 }
 
-/// Nothing is synced: a killed server leaves its writes to the system all the same, and no test cuts the power.
+/// Nothing is synced: the writes of a killed server are in the system's cache, and no test cuts the power.
 pub(super) fn command(data: &Path, port: u16) -> Command {
     let mut command = base(data);
     command.arg("--port").arg(port.to_string()).arg("--socket").arg(socket(data));
@@ -95,7 +95,7 @@ pub(super) fn client(data: &Path, database: &str) -> Command {
     client_of(program("mariadb"), data, database)
 }
 
-/// The client of that name as the administrator.
+/// Returns a client program that connects as the administrator.
 pub(super) fn client_of(program: PathBuf, data: &Path, database: &str) -> Command {
     let mut command = Command::new(program);
     command.args(["--no-defaults", "-N", "-B", "-u", "root"]).arg("--socket").arg(socket(data));

@@ -1,4 +1,4 @@
-//! MySQL for tests: the program that ATSDB_TEST_MYSQLD names, else the installed one.
+//! MySQL for tests: the program that ATSDB_TEST_MYSQLD names, or else the installed one.
 
 use super::certificates::Certificates;
 use super::mariadb;
@@ -14,21 +14,21 @@ fn found() -> Option<(PathBuf, String)> {
     let named = std::env::var_os("ATSDB_TEST_MYSQLD").map(PathBuf::from);
     let is_named = named.is_some();
     let program = named.or_else(|| find("mysqld", &FOLDERS))?;
-    let told = Command::new(&program).args(["--no-defaults", "--version"]).stderr(Stdio::null()).output();
-    let told = told.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    let is_mysql = !told.contains("MariaDB") && told.contains("Ver 8");
-    assert!(is_mysql || !is_named, "ATSDB_TEST_MYSQLD names no MySQL 8: {}: {told}", program.display());
-    is_mysql.then_some((program, told))
+    let text = Command::new(&program).args(["--no-defaults", "--version"]).stderr(Stdio::null()).output();
+    let text = text.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let is_mysql = !text.contains("MariaDB") && text.contains("Ver 8");
+    assert!(is_mysql || !is_named, "ATSDB_TEST_MYSQLD names no MySQL 8: {}: {text}", program.display());
+    is_mysql.then_some((program, text))
 }
 
 fn program() -> Option<PathBuf> {
     found().map(|(program, _)| program)
 }
 
-/// A name for data that this version made.
+/// A name for data of this version.
 pub(super) fn version() -> String {
-    let told = found().map(|(_, told)| told).unwrap_or_default();
-    let version = told.split("Ver ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap_or("8");
+    let text = found().map(|(_, text)| text).unwrap_or_default();
+    let version = text.split("Ver ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap_or("8");
     format!("Mysql-{version}")
 }
 
@@ -64,7 +64,7 @@ pub(super) fn initialize(data: &Path) -> Result<()> {
     run(&mut initialize).map_err(|error| Error::other(format!("the data folder cannot be made: {error}")))
 }
 
-/// Nothing is synced: a killed server leaves its writes to the system all the same, and no test cuts the power.
+/// Nothing is synced: the writes of a killed server are in the system's cache, and no test cuts the power.
 pub(super) fn command(data: &Path, port: u16) -> Command {
     let mut command = base(data);
     command.arg("--port").arg(port.to_string()).arg("--socket").arg(mariadb::socket(data));

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
 const START_MAX: Duration = Duration::from_secs(30);
 
-/// A pooler that runs.
+/// A running pooler.
 #[derive(Debug)]
 pub struct Pooler {
     port: u16,
@@ -52,7 +52,7 @@ impl Pooler {
         Some(Self { port, server_port, child, _folder: folder })
     }
 
-    /// A server's URL that goes through the pooler.
+    /// Returns a server's URL with the pooler's port.
     pub fn through(&self, url: &str) -> String {
         url.replace(&format!(":{}/", self.server_port), &format!(":{}/", self.port))
     }

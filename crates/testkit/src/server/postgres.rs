@@ -66,7 +66,7 @@ pub(super) fn initialize(data: &Path) -> Result<()> {
     }
 }
 
-/// Copies the server at a port while it runs, as one that follows it.
+/// Copies a running server, and sets the copy up as a standby that follows it.
 pub(super) fn copy_to_follow(port: u16, data: &Path) -> Result<()> {
     std::fs::create_dir(data)?;
     if is_root() {
@@ -79,8 +79,8 @@ pub(super) fn copy_to_follow(port: u16, data: &Path) -> Result<()> {
     run(&mut command)
 }
 
-/// Nothing is synced: a killed server leaves its writes to the system all the same, and no test cuts the power. But it
-/// may be killed in the middle of a page.
+/// Nothing is synced: the writes of a killed server are in the system's cache, and no test cuts the power. But the
+/// server may be killed while it writes a page.
 pub(super) fn command(data: &Path, port: u16) -> Command {
     let mut command = as_user(&program("postgres"));
     command.arg("-D").arg(data).arg("-p").arg(port.to_string());

@@ -16,7 +16,8 @@ pub(super) const PASSWORD_IN_URL: &str = "pass%2Fword%401";
 /// The prefix of the names of data folders, which the number of the process follows.
 pub(super) const FOLDER_PREFIX: &str = "atsdb-test-";
 
-/// Starts a program that dies with this process. The system kills it with the thread that started it: that one stays.
+/// Starts a program that ends with this process. The system ends it together with the thread that started it, so that
+/// thread stays alive.
 pub(super) fn spawn_for_good(mut command: Command) -> Result<Child> {
     let (send, receive) = mpsc::channel();
     std::thread::spawn(move || {
@@ -33,7 +34,7 @@ pub(super) fn free_port() -> u16 {
     listener.local_addr().expect("a listener has an address").port()
 }
 
-/// A folder that vanishes, and that other users can look into.
+/// A temporary folder that other users can read.
 pub(super) fn own_folder() -> Result<TempDir> {
     let folder = tempfile::Builder::new().prefix(&format!("{FOLDER_PREFIX}{}-", std::process::id())).tempdir()?;
     run(Command::new("chmod").arg("755").arg(folder.path()))?;

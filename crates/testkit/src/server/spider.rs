@@ -23,7 +23,7 @@ const SPREAD: [&str; 2] = ["atsdb_fresh", "atsdb_sealed"];
 const COLUMNS: &str =
     "payload BIGINT NOT NULL, part BIGINT NOT NULL, bytes MEDIUMBLOB NOT NULL, PRIMARY KEY (payload, part)";
 
-/// Servers of which one spreads the pages over the others.
+/// A server that spreads its pages over two others.
 #[derive(Debug)]
 pub struct Spider {
     head: TestServer,
@@ -31,7 +31,7 @@ pub struct Spider {
 }
 
 impl Spider {
-    /// Servers of one's own. None, and a word on stderr, where their programs are not installed.
+    /// Starts separate servers. `None`, with a message on stderr, if their programs are not installed.
     pub fn start() -> Option<Self> {
         if mariadb::missing().is_some() || !PLUGINS.iter().any(|plugin| Path::new(plugin).exists()) {
             skipped("Spider is not installed; the Debian packages mariadb-server and mariadb-plugin-spider have it");
@@ -62,7 +62,7 @@ impl Spider {
         self.head.database()
     }
 
-    /// Puts the pages of an empty store on the other servers.
+    /// Moves the tables of pages of an empty store to the other servers.
     pub fn spread(&self, url: &str) {
         let database = url.rsplit('/').next().unwrap_or_default();
         for table in SPREAD {
@@ -85,7 +85,7 @@ impl Spider {
         self.shards.iter().for_each(|shard| drop(shard.ask(url, sql)));
     }
 
-    /// How many rows of pages each of the other servers holds.
+    /// The number of rows of pages on each of the other servers.
     pub fn rows(&self, url: &str) -> Vec<u64> {
         let tables = SPREAD.map(|table| format!("(SELECT count(*) FROM {table})")).join(" + ");
         let count = |shard: &TestServer| shard.ask(url, &format!("SELECT {tables}")).trim().parse().unwrap_or(0);

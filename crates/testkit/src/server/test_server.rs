@@ -18,36 +18,36 @@ use tempfile::TempDir;
 /// How long a server may take to start.
 const START_MAX: Duration = Duration::from_secs(60);
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 pub struct TestServer {
     pub(super) kind: Kind,
     pub(super) port: u16,
     /// Further arguments of its program.
     arguments: Vec<String>,
-    /// The disk of its data, if they are not in its folder: unmounted before the folder is removed.
+    /// The disk of its data, if they are not in its folder. It is unmounted before the folder is removed.
     disk: Option<SmallDisk>,
     folder: TempDir,
     child: Mutex<Option<Child>>,
     databases: AtomicU32,
 }
 
-/// The server of that kind which all tests of this process share. None, and a word on stderr, where its programs are
-/// not installed.
+/// Returns the server of that kind which all tests of this process share. `None`, with a message on stderr, if its
+/// programs are not installed.
 pub fn shared(kind: Kind) -> Option<&'static TestServer> {
     static SERVERS: [OnceLock<Option<TestServer>>; 3] = [const { OnceLock::new() }; 3];
     SERVERS[kind as usize].get_or_init(|| TestServer::start(kind)).as_ref()
 }
 
 impl TestServer {
-    /// A server of one's own. None, and a word on stderr, where its programs are not installed.
+    /// Starts a separate server. `None`, with a message on stderr, if its programs are not installed.
     pub fn start(kind: Kind) -> Option<Self> {
         let server = Self::of(kind, new_folder(kind)?, Vec::new());
         server.resume();
         Some(server)
     }
 
-    /// A server of one's own with further arguments for its program.
+    /// Starts a separate server with further arguments for its program.
     pub fn start_with(kind: Kind, arguments: &[&str]) -> Option<Self> {
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
         let server = Self::of(kind, new_folder(kind)?, arguments);
@@ -55,7 +55,7 @@ impl TestServer {
         Some(server)
     }
 
-    /// A server that follows this one, a PostgreSQL: a standby, which has everything a little later.
+    /// Starts a standby of this PostgreSQL server, which receives all changes a little later.
     pub fn start_standby(&self) -> Self {
         let folder = own_folder().expect("a folder can be made");
         postgres::copy_to_follow(self.port, &folder.path().join("data")).expect("a server can be copied");
@@ -102,12 +102,12 @@ impl TestServer {
         self.disk.as_ref()
     }
 
-    /// Starts it again, on the same port and data.
+    /// Starts it again, with the same port and data.
     pub fn resume(&self) {
         self.resume_with(&[]);
     }
 
-    /// Whether it has ended by itself.
+    /// Whether it has ended without being stopped.
     pub fn has_ended(&self) -> bool {
         self.child().as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)))
     }
@@ -122,7 +122,7 @@ impl TestServer {
                 panic!("the server does not start ({ended:?}): {error}\n{log}");
             }
             clock::sleep(Duration::from_millis(20));
-            // The last of a killed server's processes may have held its data still.
+            // The last process of the killed server may still have held the data.
             if ended.is_some() {
                 self.spawn(arguments);
             }
@@ -141,7 +141,7 @@ impl TestServer {
         *self.child() = Some(spawn_for_good(command).expect("the server's program runs"));
     }
 
-    /// Ends it as an operator does.
+    /// Shuts it down properly.
     pub(super) fn shut_down(&self) {
         if let Some(mut child) = self.child().take() {
             let _ = Command::new("kill").arg(child.id().to_string()).status();
@@ -149,10 +149,10 @@ impl TestServer {
         }
     }
 
-    /// Ends it as a crash does.
+    /// Kills it, as in a crash.
     pub fn kill(&self) {
         if let Some(mut child) = self.child().take() {
-            // Where a server is many processes, the first one's death leaves the others some moments.
+            // If a server has several processes, the others live a moment longer than the first one.
             let pid = child.id();
             let others = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
             let _ = child.kill();

@@ -21,7 +21,7 @@ pub(super) fn an_amended_chunk_keeps_what_it_has(store: &dyn Store) {
     assert_eq!(commit(store, amending(vec![amendment(id, &chunk, &more)])).unwrap(), CommitOutcome::Committed);
     assert_holds(store, chunk.table, &[more.clone(), other.clone()]);
     assert_eq!(visible(store, chunk.table)[0].id, id);
-    // Another index, empty, with a lower number, beside one for the other chunk.
+    // Another index, empty, with a lower number than the first.
     let mut most = amended(&more, 2, 0);
     most.descriptor.pages.sort_by_key(|page| page.column);
     let second = amendment(id, &more, &most);
@@ -44,7 +44,7 @@ pub(super) fn a_snapshot_does_not_see_later_pages(store: &dyn Store) {
     assert_kind(held.read_pages(id, &[page]), ErrorKind::Corrupt);
     let seen = store.snapshot().unwrap();
     assert!(seen.read_pages(id, &[page, ColumnId(1)]).unwrap() == [more.pages[3].clone(), chunk.pages[1].clone()]);
-    // Both outlive the chunk.
+    // Both snapshots outlive the chunk.
     commit(store, removing(&visible(store, chunk.table))).unwrap();
     reclaim_all(store, 1 << 20, NOW_MS);
     assert_shows(&*held, chunk.table, std::slice::from_ref(&chunk));
@@ -89,7 +89,7 @@ pub(super) fn only_a_visible_chunk_of_the_table_is_amended(store: &dyn Store) {
     let staged = store.stage_snapshot(stage).unwrap().chunks(chunk.table, TimeRange::ALL).unwrap()[0].id;
     assert_kind(commit(store, of(chunk.table, staged)), ErrorKind::Conflict);
     store.abandon_stage(stage).unwrap();
-    // Removed by the same change, then by another one.
+    // The chunk is removed by the same change, then by another one.
     assert_kind(commit(store, Change { remove: vec![(chunk.table, id)], ..change.clone() }), ErrorKind::Conflict);
     assert_holds(store, chunk.table, std::slice::from_ref(&chunk));
     commit(store, removing(&visible(store, chunk.table))).unwrap();
@@ -107,7 +107,7 @@ pub(super) fn an_amendment_that_contradicts_itself_is_refused(store: &dyn Store)
     bad[2].pages[1].0 = ColumnId(INDEX_ID_MIN + 9);
     bad[3].pages[1] = bad[3].pages[0].clone();
     bad[5].descriptor.pages[0].byte_count += 1;
-    // A page that the chunk has.
+    // A page that the chunk already has.
     bad[4].descriptor.pages[4] = bad[4].descriptor.pages[2].clone();
     bad[4].pages[1] = (ColumnId(2), chunk.pages[2].clone());
     for bad in bad {
@@ -117,7 +117,7 @@ pub(super) fn an_amendment_that_contradicts_itself_is_refused(store: &dyn Store)
     commit(store, amending(vec![good])).unwrap();
 }
 
-pub(super) fn what_is_added_counts_and_goes_with_its_chunk(store: &dyn Store) {
+pub(super) fn added_pages_count_and_are_removed_with_their_chunk(store: &dyn Store) {
     let (chunk, id) = sample(store);
     let before = store.size().unwrap();
     let more = amended(&chunk, 0, 500_000);

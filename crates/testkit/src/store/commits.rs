@@ -5,7 +5,7 @@ use crate::sample::Plan;
 use atsdb_core::limits::BATCH_ID_RETENTION_MS;
 use atsdb_core::{Change, ChunkId, CommitOutcome, ErrorKind, Store, TableId};
 
-pub(super) fn what_is_committed_comes_back_as_it_was(store: &dyn Store) {
+pub(super) fn committed_chunks_are_read_back_unchanged(store: &dyn Store) {
     let table = create(store, "t");
     let chunks: Vec<_> = [0, 1, 479, 480, 4_000, 4_096, 65_536, 1_000_000]
         .into_iter()
@@ -81,7 +81,7 @@ pub(super) fn a_batch_sent_twice_counts_once(store: &dyn Store) {
         assert_eq!(send(name, 10 + seed as u64).unwrap(), CommitOutcome::Committed, "{name:?}");
     }
     assert_eq!(visible(store, table).len(), 5);
-    // A duplicate is one even if it could not be done any more.
+    // It is a duplicate even if it could no longer be committed.
     let gone = Change { remove: vec![(table, ChunkId(9_999))], ..Change::default() };
     assert_eq!(commit(store, named("batch", gone)).unwrap(), CommitOutcome::Duplicate);
 }
@@ -165,7 +165,7 @@ pub(super) fn a_dropped_table_takes_no_chunks(store: &dyn Store) {
     assert!(visible(store, table).is_empty());
 }
 
-pub(super) fn nothing_may_be_committed(store: &dyn Store) {
+pub(super) fn an_empty_change_can_be_committed(store: &dyn Store) {
     assert!(store.commit(&[], NOW_MS).unwrap().is_empty());
     assert_eq!(commit(store, Change::default()).unwrap(), CommitOutcome::Committed);
     assert_eq!(commit(store, named("empty", Change::default())).unwrap(), CommitOutcome::Committed);

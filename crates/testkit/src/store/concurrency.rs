@@ -56,7 +56,7 @@ pub(super) fn of_swaps_of_one_chunk_one_wins(store: &dyn Store) {
     }
 }
 
-/// Of what four threads did one succeeded, the others met a conflict.
+/// Checks that one of the four threads succeeded and that the others got a conflict.
 #[track_caller]
 fn assert_one_won(outcomes: Vec<Result<CommitOutcome>>) {
     let kinds: Vec<_> = outcomes.iter().map(|outcome| outcome.as_ref().map_err(Error::kind)).collect();

@@ -83,7 +83,7 @@ pub(super) fn every_new_definition_has_the_next_version(store: &dyn Store) {
     assert_eq!(versions(), [1, 1]);
     commit(store, redefining(vec![renaming(table, "t", "u")])).unwrap();
     assert_eq!(versions(), [2, 1]);
-    // Also one that is as before.
+    // Also for an unchanged definition.
     commit(store, redefining(vec![renaming(table, "u", "u")])).unwrap();
     assert_eq!(versions(), [3, 1]);
     let steps = vec![renaming(table, "u", "v"), renaming(table, "v", "w"), renaming(other, "other", "u")];
@@ -153,7 +153,7 @@ pub(super) fn a_name_that_another_table_has_is_not_given(store: &dyn Store) {
     let both = vec![renaming(table, "t", "x"), renaming(other, "Größe", "X")];
     assert_kind(commit(store, redefining(both)), ErrorKind::Exists);
     assert_eq!(table_names(store), ["t", "Größe"]);
-    // Its own name is not another's.
+    // The table may keep its own name.
     commit(store, redefining(vec![renaming(other, "Größe", "GRÖßE")])).unwrap();
     assert_eq!(table_names(store), ["t", "GRÖßE"]);
 }
@@ -167,7 +167,7 @@ pub(super) fn names_are_exchanged_in_one_change(store: &dyn Store) {
     assert_kind(store.create_table(&series_table("b"), None), ErrorKind::Exists);
 }
 
-pub(super) fn a_staged_table_stands_in_no_names_way(store: &dyn Store) {
+pub(super) fn a_staged_table_does_not_occupy_its_name(store: &dyn Store) {
     let table = create(store, "t");
     let stage = store.open_stage(NOW_MS).unwrap();
     let staged = store.create_table(&series_table("s"), Some(stage)).unwrap().id;
@@ -243,7 +243,7 @@ pub(super) fn another_table_takes_the_name_of_a_dropped_one(store: &dyn Store) {
     assert_holds(store, new, &[Plan::new(5).chunk(new)]);
     reclaim_all(store, 1 << 20, NOW_MS);
     assert_eq!(store.snapshot().unwrap().mapping(new, ColumnId(1), 0).unwrap(), [b"x"]);
-    // By a new name too.
+    // Also by being renamed.
     let other = create(store, "other");
     commit(store, Change { redefine: vec![renaming(other, "other", "t")], ..dropping(new) }).unwrap();
     assert_eq!(tables(store).iter().map(|table| table.id).collect::<Vec<_>>(), [other]);

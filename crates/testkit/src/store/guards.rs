@@ -23,7 +23,7 @@ pub(super) fn a_guard_holds_while_nothing_newer_is_there(store: &dyn Store) {
     assert_eq!(visible(store, table).len(), 4);
 }
 
-pub(super) fn what_the_change_itself_adds_does_not_count(store: &dyn Store) {
+pub(super) fn chunks_of_the_change_itself_do_not_break_its_guard(store: &dyn Store) {
     let table = create(store, "t");
     let old = fill(store, table, 0..2);
     let stage = store.open_stage(NOW_MS).unwrap();
@@ -34,7 +34,7 @@ pub(super) fn what_the_change_itself_adds_does_not_count(store: &dyn Store) {
     assert_holds(store, table, &[Plan::new(5).chunk(table), Plan::new(6).chunk(table)]);
 }
 
-pub(super) fn what_another_adds_breaks_a_guard(store: &dyn Store) {
+pub(super) fn chunks_of_another_writer_break_a_guard(store: &dyn Store) {
     let table = create(store, "t");
     let other = create(store, "u");
     let stage = || {
@@ -55,7 +55,7 @@ pub(super) fn what_another_adds_breaks_a_guard(store: &dyn Store) {
     }
 }
 
-pub(super) fn what_is_taken_away_or_amended_breaks_no_guard(store: &dyn Store) {
+pub(super) fn removed_and_amended_chunks_break_no_guard(store: &dyn Store) {
     let table = create(store, "t");
     let old = fill(store, table, 0..3);
     let known = newest(store, table);
@@ -65,7 +65,7 @@ pub(super) fn what_is_taken_away_or_amended_breaks_no_guard(store: &dyn Store) {
     commit(store, amending(vec![amendment(old[1].id, &chunk, &amended(&chunk, 0, 50))])).unwrap();
     commit(store, redefining(vec![renaming(table, "t", "u")])).unwrap();
     commit(store, guarded(table, known, Change::default())).unwrap();
-    // The number of a removed chunk is never reused, so an older number is as good.
+    // The number of a removed chunk is never reused, so an older number is equivalent.
     commit(store, guarded(table, old[1].id, Change::default())).unwrap();
 }
 

@@ -48,12 +48,12 @@ pub(super) fn amending(amend: Vec<Amendment>) -> Change {
     Change { amend, ..Change::default() }
 }
 
-/// The change, on condition that the table has nothing newer.
+/// Returns the change with a guard that the table has no newer chunk.
 pub(super) fn guarded(table: TableId, newest: ChunkId, change: Change) -> Change {
     Change { guards: vec![ChunkGuard { table, newest }], ..change }
 }
 
-/// A table's first definition as a condition.
+/// A guard that the table has its first definition.
 pub(super) fn based_on_first(table: TableId) -> DefinitionGuard {
     DefinitionGuard { table, version: DefinitionVersion::FIRST }
 }
@@ -102,13 +102,13 @@ pub(super) fn columns(count: u16) -> Vec<ColumnId> {
     (0..count).map(ColumnId).collect()
 }
 
-/// Whether the store has exactly these chunks, bit for bit, in this table.
+/// Asserts that the store has exactly these chunks, bit for bit, in this table.
 #[track_caller]
 pub(super) fn assert_holds(store: &dyn Store, table: TableId, chunks: &[NewChunk]) {
     assert_shows(&*store.snapshot().unwrap(), table, chunks);
 }
 
-/// The same of a snapshot.
+/// The same for a snapshot.
 #[track_caller]
 pub(super) fn assert_shows(snapshot: &dyn Snapshot, table: TableId, chunks: &[NewChunk]) {
     let entries = snapshot.chunks(table, TimeRange::ALL).unwrap();

@@ -19,7 +19,7 @@ pub(super) fn a_lease_is_extended_by_its_holder(store: &dyn Store) {
     assert!(store.acquire_lease("seal", "b", NOW_MS + 1_500, 1_000).unwrap());
 }
 
-pub(super) fn a_lease_is_given_back_only_by_its_holder(store: &dyn Store) {
+pub(super) fn a_lease_is_released_only_by_its_holder(store: &dyn Store) {
     store.release_lease("seal", "a").unwrap();
     assert!(store.acquire_lease("seal", "a", NOW_MS, 1_000).unwrap());
     store.release_lease("seal", "b").unwrap();
@@ -50,7 +50,7 @@ pub(super) fn a_lease_that_ends_later_than_any_can_has_run_out(store: &dyn Store
         assert!(store.acquire_lease("copy", "b", NOW_MS, 10_000).unwrap(), "{days}");
         assert!(!store.acquire_lease("copy", "c", NOW_MS, 10_000).unwrap());
     }
-    // Clocks that are a little apart leave each other their leases.
+    // A small difference between clocks does not end a lease.
     store.release_lease("copy", "b").unwrap();
     assert!(store.acquire_lease("copy", "ahead", NOW_MS + LEASE_MS_MAX / 2, 10_000).unwrap());
     assert!(!store.acquire_lease("copy", "b", NOW_MS, 10_000).unwrap());

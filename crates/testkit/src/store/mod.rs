@@ -27,7 +27,7 @@ pub type OpenStore<'a> = &'a dyn Fn() -> Box<dyn Store>;
 pub struct Case {
     /// The promise.
     pub name: &'static str,
-    /// Panics where an empty store does not keep it.
+    /// Panics if an empty store does not keep the promise.
     pub run: fn(&dyn Store),
 }
 
@@ -41,7 +41,7 @@ macro_rules! cases {
 pub fn cases() -> Vec<Case> {
     cases! {
         tables:
-            a_new_store_is_empty_and_well,
+            a_new_store_is_empty_and_undamaged,
             a_created_table_is_listed_as_defined,
             a_name_is_taken_in_any_case,
             a_definition_that_cannot_be_is_refused,
@@ -50,7 +50,7 @@ pub fn cases() -> Vec<Case> {
             a_dropped_table_leaves_its_name_but_not_its_number,
             a_staged_table_appears_with_its_commit,
             a_staged_table_whose_name_was_taken_is_refused_whole,
-            a_staged_table_goes_with_its_stage,
+            a_staged_table_is_removed_with_its_stage,
             names_may_hold_anything_printable;
         mapping:
             indices_count_up_in_the_order_given,
@@ -65,10 +65,10 @@ pub fn cases() -> Vec<Case> {
             staged_chunks_appear_together_at_commit,
             a_staged_chunk_is_numbered_by_its_commit,
             an_abandoned_stage_leaves_nothing,
-            abandoning_what_is_not_there_is_passed_over,
+            abandoning_a_missing_stage_does_nothing,
             numbers_of_stages_are_not_used_again,
-            a_stage_that_is_gone_takes_nothing,
-            an_idle_stage_is_given_up_and_a_touched_one_is_not,
+            a_missing_stage_accepts_no_chunks,
+            an_idle_stage_is_abandoned_and_a_touched_one_is_not,
             a_clock_that_is_ahead_takes_no_stage_that_is_written_to,
             staging_for_a_table_that_is_not_there_writes_nothing,
             committing_a_stage_for_a_dropped_table_is_not_found,
@@ -78,13 +78,13 @@ pub fn cases() -> Vec<Case> {
             a_stage_is_read_before_its_commit,
             staged_chunks_are_listed_like_visible_ones,
             a_snapshot_of_a_stage_does_not_change,
-            a_stage_that_is_gone_is_not_found,
-            what_is_taken_out_does_not_appear,
-            taking_out_what_is_not_there_takes_none,
-            a_table_is_taken_out_with_its_chunks,
-            what_is_taken_out_is_given_back;
+            a_missing_stage_is_not_found,
+            chunks_removed_from_a_stage_do_not_appear,
+            removing_missing_chunks_from_a_stage_removes_none,
+            a_table_is_removed_from_a_stage_with_its_chunks,
+            chunks_removed_from_a_stage_are_reclaimed;
         commits:
-            what_is_committed_comes_back_as_it_was,
+            committed_chunks_are_read_back_unchanged,
             a_change_over_many_tables_is_all_or_nothing,
             a_change_that_fails_leaves_the_others,
             a_missing_chunk_is_a_conflict_and_nothing_is_done,
@@ -97,13 +97,13 @@ pub fn cases() -> Vec<Case> {
             later_commits_have_higher_numbers,
             numbers_of_chunks_are_not_used_again,
             a_dropped_table_takes_no_chunks,
-            nothing_may_be_committed,
+            an_empty_change_can_be_committed,
             a_chunk_that_contradicts_itself_is_refused;
         guards:
             a_guard_holds_while_nothing_newer_is_there,
-            what_the_change_itself_adds_does_not_count,
-            what_another_adds_breaks_a_guard,
-            what_is_taken_away_or_amended_breaks_no_guard,
+            chunks_of_the_change_itself_do_not_break_its_guard,
+            chunks_of_another_writer_break_a_guard,
+            removed_and_amended_chunks_break_no_guard,
             a_guard_is_of_one_table_and_of_what_is_visible,
             a_guard_is_of_a_table_that_is_there,
             every_guard_of_a_change_must_hold,
@@ -121,7 +121,7 @@ pub fn cases() -> Vec<Case> {
             a_later_change_of_a_commit_finds_the_tables_of_an_earlier_one,
             a_name_that_another_table_has_is_not_given,
             names_are_exchanged_in_one_change,
-            a_staged_table_stands_in_no_names_way,
+            a_staged_table_does_not_occupy_its_name,
             a_definition_that_cannot_be_is_not_given,
             only_visible_tables_are_redefined_or_dropped,
             a_change_drops_a_table_with_all_it_has,
@@ -134,7 +134,7 @@ pub fn cases() -> Vec<Case> {
             a_chunk_is_amended_step_by_step_in_one_change,
             only_a_visible_chunk_of_the_table_is_amended,
             an_amendment_that_contradicts_itself_is_refused,
-            what_is_added_counts_and_goes_with_its_chunk;
+            added_pages_count_and_are_removed_with_their_chunk;
         whole:
             a_change_of_all_parts_is_done_whole,
             a_part_that_fails_undoes_all_others,
@@ -149,18 +149,18 @@ pub fn cases() -> Vec<Case> {
             a_missing_page_is_corrupt,
             a_thousand_columns_and_an_empty_page_are_kept,
             an_unknown_table_has_no_chunks_and_no_strings,
-            many_snapshots_hold_and_writers_go_on;
+            many_snapshots_do_not_block_writers;
         leases:
             a_lease_is_held_by_one_until_it_runs_out,
             a_lease_is_extended_by_its_holder,
-            a_lease_is_given_back_only_by_its_holder,
+            a_lease_is_released_only_by_its_holder,
             leases_of_other_names_are_free,
             a_lease_for_ever_is_one_of_the_longest_time,
             a_lease_that_ends_later_than_any_can_has_run_out;
         reclaim:
             nothing_to_reclaim_ends_at_once,
-            what_is_removed_is_given_back_in_steps,
-            what_is_visible_is_left_alone,
+            removed_chunks_are_reclaimed_in_steps,
+            visible_chunks_are_not_reclaimed,
             sizes_tell_what_tables_hold,
             sizes_leave_out_what_waits_to_be_reclaimed;
         concurrency:

@@ -92,11 +92,11 @@ pub(super) fn a_snapshot_of_a_stage_does_not_change(store: &dyn Store) {
     assert_shows(&*held, table, &chunks(table, 0..3));
     assert_shows(&*held, own, &chunks(own, 10..11));
     assert_eq!(held.tables().unwrap().len(), 1);
-    // Nothing of it is visible.
+    // No part of the stage is visible.
     assert!(visible(store, table).is_empty() && visible(store, own).is_empty());
 }
 
-pub(super) fn a_stage_that_is_gone_is_not_found(store: &dyn Store) {
+pub(super) fn a_missing_stage_is_not_found(store: &dyn Store) {
     let table = create(store, "t");
     let (committed, abandoned) = (store.open_stage(NOW_MS).unwrap(), store.open_stage(NOW_MS).unwrap());
     let own = store.create_table(&series_table("own"), Some(committed)).unwrap().id;
@@ -115,7 +115,7 @@ pub(super) fn a_stage_that_is_gone_is_not_found(store: &dyn Store) {
     assert_eq!(visible(store, table).len(), 1);
 }
 
-pub(super) fn what_is_taken_out_does_not_appear(store: &dyn Store) {
+pub(super) fn chunks_removed_from_a_stage_do_not_appear(store: &dyn Store) {
     let table = create(store, "t");
     let stage = store.open_stage(NOW_MS).unwrap();
     store.stage(stage, chunks(table, 0..4), NOW_MS).unwrap();
@@ -133,7 +133,7 @@ pub(super) fn what_is_taken_out_does_not_appear(store: &dyn Store) {
     assert_holds(store, table, &expected);
 }
 
-pub(super) fn taking_out_what_is_not_there_takes_none(store: &dyn Store) {
+pub(super) fn removing_missing_chunks_from_a_stage_removes_none(store: &dyn Store) {
     let table = create(store, "t");
     let shown = append(store, &Plan::new(9).chunk(table));
     let (stage, other) = (store.open_stage(NOW_MS).unwrap(), store.open_stage(NOW_MS).unwrap());
@@ -152,7 +152,7 @@ pub(super) fn taking_out_what_is_not_there_takes_none(store: &dyn Store) {
     assert_holds(store, table, &[9, 1, 2, 5].map(|seed| Plan::new(seed).chunk(table)));
 }
 
-pub(super) fn a_table_is_taken_out_with_its_chunks(store: &dyn Store) {
+pub(super) fn a_table_is_removed_from_a_stage_with_its_chunks(store: &dyn Store) {
     let table = create(store, "t");
     let (stage, other) = (store.open_stage(NOW_MS).unwrap(), store.open_stage(NOW_MS).unwrap());
     let own = store.create_table(&series_table("own"), Some(stage)).unwrap().id;
@@ -178,7 +178,7 @@ pub(super) fn a_table_is_taken_out_with_its_chunks(store: &dyn Store) {
     store.abandon_stage(other).unwrap();
 }
 
-pub(super) fn what_is_taken_out_is_given_back(store: &dyn Store) {
+pub(super) fn chunks_removed_from_a_stage_are_reclaimed(store: &dyn Store) {
     let table = create(store, "t");
     let before = store.size().unwrap().total;
     let stage = store.open_stage(NOW_MS).unwrap();

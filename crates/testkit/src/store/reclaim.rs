@@ -23,7 +23,7 @@ pub(super) fn nothing_to_reclaim_ends_at_once(store: &dyn Store) {
     assert_eq!(visible(store, table).len(), 3);
 }
 
-pub(super) fn what_is_removed_is_given_back_in_steps(store: &dyn Store) {
+pub(super) fn removed_chunks_are_reclaimed_in_steps(store: &dyn Store) {
     let table = create(store, "t");
     commit(store, adding(large(table, 0..20))).unwrap();
     let full = store.size().unwrap().total;
@@ -40,7 +40,7 @@ pub(super) fn what_is_removed_is_given_back_in_steps(store: &dyn Store) {
     assert!(visible(store, table).is_empty());
 }
 
-pub(super) fn what_is_visible_is_left_alone(store: &dyn Store) {
+pub(super) fn visible_chunks_are_not_reclaimed(store: &dyn Store) {
     let (kept, dropped) = (create(store, "kept"), create(store, "dropped"));
     let chunks = large(kept, 0..5);
     let stage = store.open_stage(NOW_MS).unwrap();

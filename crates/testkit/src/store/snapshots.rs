@@ -135,7 +135,7 @@ pub(super) fn an_unknown_table_has_no_chunks_and_no_strings(store: &dyn Store) {
     assert!(snapshot.mapping(TableId(5), ColumnId(0), 0).unwrap().is_empty());
 }
 
-pub(super) fn many_snapshots_hold_and_writers_go_on(store: &dyn Store) {
+pub(super) fn many_snapshots_do_not_block_writers(store: &dyn Store) {
     let table = create(store, "t");
     let mut snapshots = Vec::new();
     for seed in 0..40 {

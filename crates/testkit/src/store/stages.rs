@@ -48,7 +48,7 @@ pub(super) fn an_abandoned_stage_leaves_nothing(store: &dyn Store) {
     assert!(size_after.total < size_before.total + 100_000, "{size_before:?} {size_after:?}");
 }
 
-pub(super) fn abandoning_what_is_not_there_is_passed_over(store: &dyn Store) {
+pub(super) fn abandoning_a_missing_stage_does_nothing(store: &dyn Store) {
     store.abandon_stage(StageId(99)).unwrap();
     let table = create(store, "t");
     let stage = store.open_stage(NOW_MS).unwrap();
@@ -68,7 +68,7 @@ pub(super) fn numbers_of_stages_are_not_used_again(store: &dyn Store) {
     assert!(first < second && second < third);
 }
 
-pub(super) fn a_stage_that_is_gone_takes_nothing(store: &dyn Store) {
+pub(super) fn a_missing_stage_accepts_no_chunks(store: &dyn Store) {
     let table = create(store, "t");
     let stage = store.open_stage(NOW_MS).unwrap();
     commit(store, publishing(stage)).unwrap();
@@ -79,7 +79,7 @@ pub(super) fn a_stage_that_is_gone_takes_nothing(store: &dyn Store) {
     assert!(visible(store, table).is_empty());
 }
 
-pub(super) fn an_idle_stage_is_given_up_and_a_touched_one_is_not(store: &dyn Store) {
+pub(super) fn an_idle_stage_is_abandoned_and_a_touched_one_is_not(store: &dyn Store) {
     let table = create(store, "t");
     let (idle, touched) = (store.open_stage(NOW_MS).unwrap(), store.open_stage(NOW_MS).unwrap());
     store.create_table(&series_table("idle"), Some(idle)).unwrap();
@@ -89,7 +89,7 @@ pub(super) fn an_idle_stage_is_given_up_and_a_touched_one_is_not(store: &dyn Sto
     store.stage(touched, vec![Plan::new(2).chunk(table)], NOW_MS + STAGE_IDLE_MS_MAX).unwrap();
     reclaim_all(store, 1 << 20, NOW_MS + STAGE_IDLE_MS_MAX / 2);
     store.stage(idle, vec![Plan::new(3).chunk(table)], NOW_MS).unwrap();
-    // It is seen to be idle, and an hour later it still is.
+    // It is found idle, and is still idle an hour later.
     for later in [1, STAGE_IDLE_CONFIRM_MS / 2, STAGE_IDLE_CONFIRM_MS, STAGE_IDLE_CONFIRM_MS + 1] {
         assert_eq!(store.stages().unwrap(), [idle, touched]);
         reclaim_all(store, 1 << 20, NOW_MS + STAGE_IDLE_MS_MAX + later);
@@ -112,7 +112,7 @@ pub(super) fn a_clock_that_is_ahead_takes_no_stage_that_is_written_to(store: &dy
         reclaim_all(store, 1 << 20, now_ms + ahead);
         reclaim_all(store, 1 << 20, now_ms + ahead + STAGE_IDLE_CONFIRM_MS - 1);
     }
-    // Another reader is not deceived either.
+    // A reader with a right clock is not misled either.
     let now_ms = NOW_MS + 6 * STAGE_IDLE_CONFIRM_MS;
     for minute in 0..180 {
         reclaim_all(store, 1 << 20, now_ms + minute * 60_000);

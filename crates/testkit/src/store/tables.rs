@@ -4,7 +4,7 @@ use super::helpers::*;
 use crate::sample::{Plan, series_table, wide_table};
 use atsdb_core::{ColumnId, CommitOutcome, ErrorKind, Retention, StageId, Store, TableDefinition, TableId};
 
-pub(super) fn a_new_store_is_empty_and_well(store: &dyn Store) {
+pub(super) fn a_new_store_is_empty_and_undamaged(store: &dyn Store) {
     assert!(tables(store).is_empty());
     assert_eq!(store.verify().unwrap(), []);
     assert!(store.size().unwrap().tables.is_empty());
@@ -101,7 +101,7 @@ pub(super) fn a_staged_table_whose_name_was_taken_is_refused_whole(store: &dyn S
     assert_holds(store, staged, &[Plan::new(1).chunk(staged)]);
 }
 
-pub(super) fn a_staged_table_goes_with_its_stage(store: &dyn Store) {
+pub(super) fn a_staged_table_is_removed_with_its_stage(store: &dyn Store) {
     let stage = store.open_stage(NOW_MS).unwrap();
     let staged = store.create_table(&series_table("t"), Some(stage)).unwrap().id;
     store.abandon_stage(stage).unwrap();

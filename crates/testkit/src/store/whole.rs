@@ -83,13 +83,13 @@ pub(super) fn a_part_that_fails_undoes_all_others(store: &dyn Store) {
         (ErrorKind::NotFound, Box::new(|change| change.redefine.push(renaming(missing, "x", "y")))),
         (ErrorKind::Conflict, Box::new(|change| change.redefine[0].from = series_table("other"))),
         (ErrorKind::Exists, Box::new(|change| change.redefine[0].to = series_table("T"))),
-        // The stage has a table of that name.
+        // The stage also has a table of this name.
         (ErrorKind::Exists, Box::new(|change| change.redefine[0].to = series_table("OLD"))),
         (ErrorKind::NotFound, Box::new(|change| change.remove.push((missing, ChunkId(1))))),
         (ErrorKind::Conflict, Box::new(|change| change.remove.push((sample.table, ChunkId(9_999))))),
         (ErrorKind::Conflict, Box::new(|change| change.amend[0].from.push(0))),
         (ErrorKind::Internal, Box::new(|change| change.amend[0].pages[0].1.push(0))),
-        // Without the drop the staged table's name is taken.
+        // Unless the old table is dropped, the name of the staged table is taken.
         (ErrorKind::Exists, Box::new(|change| change.drop.clear())),
         (ErrorKind::NotFound, Box::new(|change| change.stage = Some(StageId(sample.stage.0 + 99)))),
         (ErrorKind::NotFound, Box::new(|change| change.add.push(stray.clone()))),
@@ -111,7 +111,7 @@ pub(super) fn a_part_that_fails_undoes_all_others(store: &dyn Store) {
         );
     }
     reclaim_all(store, 1 << 20, NOW_MS);
-    // Between a change that fails and another it is done as if it were alone, under the name the broken ones had.
+    // Between two changes that fail, it is applied as if it were alone, under the batch name that a failing one had.
     let broken = Change { remove: vec![(sample.table, ChunkId(9_999))], ..sample.change.clone() };
     let changes = vec![broken, named("batch", sample.change.clone()), sample.change.clone()];
     let kinds: Vec<_> = store.commit(&changes, NOW_MS).unwrap();
@@ -128,7 +128,7 @@ pub(super) fn a_duplicate_does_no_part_of_it(store: &dyn Store) {
     assert_eq!(everything(store), before);
     assert_kind(store.stage_snapshot(sample.stage), ErrorKind::NotFound);
     assert_kind(store.map_values(sample.staged, ColumnId(1), 10, &[b"a"]), ErrorKind::NotFound);
-    // It is one even if no part could be done any more.
+    // It is a duplicate even if no part of it could be applied any more.
     let mut gone = Change { stage: None, ..sample.change };
     gone.guards[0].newest = ChunkId(0);
     gone.drop.push(TableId(9_999));

@@ -1,13 +1,13 @@
-//! Which module of a crate imports which, read from the source: `use` and paths that begin with `crate`, `super`,
+//! The imports between the modules of a crate, read from the source: `use`, and paths that begin with `crate`, `super`,
 //! `self` or a child's name. Unit tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// A module by its path in the crate; the root's is empty.
+/// A module, given by its path in the crate. The root has an empty path.
 pub(crate) type Module = Vec<String>;
-/// Which modules each module imports.
+/// The modules that each module imports.
 pub(crate) type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
 /// The modules of a crate with their source.
@@ -44,7 +44,7 @@ impl Modules {
         imports
     }
 
-    /// The module that a path leads to, seen from another; `None` for paths out of the crate.
+    /// Returns the module to which a path leads from another module, or `None` if it leaves the crate.
     fn resolve(&self, from: &Module, path: &[String]) -> Option<Module> {
         let mut parts = path.iter().map(String::as_str).peekable();
         let mut place = match *parts.peek()? {
@@ -89,19 +89,19 @@ fn read_folder(folder: &Path, above: &Module, modules: &mut BTreeMap<Module, Str
     }
 }
 
-/// The modules in files of their own that a module declares for tests alone.
+/// Returns the modules that are declared for tests alone and have files of their own.
 fn test_modules(module: &Module, source: &str) -> Vec<Module> {
     let declared = source.split("#[cfg(test)]\nmod ").skip(1).filter_map(|rest| rest.lines().next()?.strip_suffix(';'));
     declared.map(|name| [module.as_slice(), &[name.to_owned()]].concat()).collect()
 }
 
-/// The source without comments and without the module of unit tests, which stands last in a file.
+/// Returns the source without comments and without the module of unit tests, which comes last in a file.
 fn code_of(source: &str) -> String {
     let code = source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// All paths of a source, those in braces one by one.
+/// Returns all paths in a source, with those in braces one by one.
 fn paths_of(code: &str) -> Vec<Vec<String>> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let (bytes, mut at, mut paths) = (code.as_bytes(), 0, Vec::new());
@@ -119,7 +119,7 @@ fn paths_of(code: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// The paths of a tree like `a::{b, c::d}` that begins at some byte, and where it ends.
+/// Returns the paths of a tree like `a::{b, c::d}` that begins at a position, and the position of its end.
 fn tree(code: &str, mut at: usize) -> (Vec<Vec<String>>, usize) {
     let mut path = Vec::new();
     loop {
@@ -138,7 +138,7 @@ fn tree(code: &str, mut at: usize) -> (Vec<Vec<String>>, usize) {
             let mut paths = Vec::new();
             while let Some(next) = code[at..].chars().next().filter(|letter| *letter != '}') {
                 if code[at..].starts_with("as ") {
-                    // Another name for the branch before.
+                    // A different name for the preceding branch.
                     at += code[at..].find([',', '}']).unwrap_or(code.len() - at);
                 } else if next.is_alphanumeric() || next == '_' {
                     let (branches, end) = tree(code, at);
@@ -155,7 +155,7 @@ fn tree(code: &str, mut at: usize) -> (Vec<Vec<String>>, usize) {
     }
 }
 
-/// The groups of modules that import each other, directly or by way of others.
+/// Returns the groups of modules that import each other, directly or indirectly.
 pub(crate) fn cycles(imports: &Imports) -> Vec<Vec<String>> {
     let reached: BTreeMap<&Module, BTreeSet<&Module>> =
         imports.keys().map(|module| (module, reachable(imports, module))).collect();
@@ -186,7 +186,7 @@ fn paths_are_found_in_braces_and_in_code() {
 }
 
 #[test]
-fn a_cycle_over_three_modules_is_found_and_a_shared_import_is_none() {
+fn a_cycle_over_three_modules_is_found_and_a_shared_import_is_not_one() {
     let of = |pairs: &[(&str, &[&str])]| -> Imports {
         let name = |name: &str| vec![name.to_owned()];
         pairs.iter().map(|(from, to)| (name(from), to.iter().map(|to| name(to)).collect())).collect()

@@ -1,4 +1,4 @@
-//! Layers as a test: which crate may import which, rooms that import one way, and modules without cycles.
+//! Layers as a test: allowed imports between crates, rooms that import in one direction, and modules without cycles.
 
 mod imports;
 
@@ -23,7 +23,7 @@ fn modules(name: &str) -> Modules {
     Modules::read(&root().join("crates").join(name).join("src"))
 }
 
-/// The floor of each crate, as ARCHITECTURE.md has it.
+/// Returns the floor of each crate according to ARCHITECTURE.md.
 fn floors() -> BTreeMap<String, u32> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let mut floors = BTreeMap::new();
@@ -37,7 +37,7 @@ fn floors() -> BTreeMap<String, u32> {
     floors
 }
 
-/// The project's crates that one depends on, tests left out.
+/// Returns the project's crates on which a crate depends, except for its tests.
 fn dependencies(name: &str) -> Vec<String> {
     let text = fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
     let all = text.split("\n[").find(|part| part.starts_with("dependencies]")).unwrap_or_default();

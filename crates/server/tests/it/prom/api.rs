@@ -1,10 +1,10 @@
-//! The API that Grafana's data source asks.
+//! The API that Grafana's data source uses.
 
 use super::client::{Served, json as json_of};
 use super::message::{request_v1, series_v1};
 use serde_json::json;
 
-/// Two counters over ten minutes, and a gauge that ends after five.
+/// A server with two counters over ten minutes, and a gauge that ends after five.
 fn served() -> Served {
     let served = Served::start();
     let counter = |code: &str, step: f64| {
@@ -93,7 +93,7 @@ fn series_and_labels_are_those_of_the_range() {
 }
 
 #[test]
-fn what_grafana_asks_first_is_answered() {
+fn the_first_requests_of_grafana_are_answered() {
     let served = Served::start();
     assert_eq!(json_of(&served.get("/api/v1/status/buildinfo"))["data"]["version"], "3.0.0");
     assert_eq!(json_of(&served.get("/api/v1/metadata"))["data"], json!({}));

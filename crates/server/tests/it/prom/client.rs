@@ -1,4 +1,4 @@
-//! A server, and the requests of Prometheus and Grafana.
+//! A server, and requests as Prometheus and Grafana send them.
 
 use crate::client::{Reply, TestServer, server, server_with};
 use atsdb_server::IngestOptions;
@@ -27,7 +27,7 @@ impl Served {
         self.0.send("POST", path, &[("Content-Type", "application/x-www-form-urlencoded")], form)
     }
 
-    /// Writes by version 1.
+    /// Sends a remote write of version 1.
     pub(super) fn write(&self, body: &[u8]) -> Reply {
         let headers = [("Content-Type", "application/x-protobuf"), ("Content-Encoding", "snappy")];
         self.0.send("POST", "/api/v1/write", &headers, body)
@@ -38,7 +38,7 @@ impl Served {
         self.0.send("POST", "/api/v1/write", &[("Content-Type", kind), ("Content-Encoding", "snappy")], body)
     }
 
-    /// The rows of a statement as texts.
+    /// Returns the rows of a statement, with each value as text.
     pub(super) fn rows(&self, sql: &str) -> Vec<Vec<String>> {
         self.0.rows(sql).iter().map(|row| row.split(" | ").map(str::to_owned).collect()).collect()
     }

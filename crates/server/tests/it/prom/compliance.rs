@@ -1,11 +1,11 @@
-//! Prometheus' own tests of receivers (prometheus/compliance, `remotewrite/receiver`), if somebody has built them.
+//! Prometheus' own tests of receivers (prometheus/compliance, `remotewrite/receiver`), if their program is given.
 
 #![allow(clippy::print_stdout, reason = "the counts are for the documentation")]
 
 use super::client::Served;
 use std::process::Command;
 
-/// The program that `go test -c` makes of them.
+/// The variable with the path of the program that `go test -c` builds from them.
 const PROGRAM: &str = "ATSDB_REMOTE_WRITE_TESTS";
 
 #[test]
@@ -23,7 +23,7 @@ fn prometheus_own_tests_of_receivers_pass_but_for_histograms_and_exemplars() {
     command.arg("-test.v").current_dir(folder.path()).env("PROMETHEUS_RW2_COMPLIANCE_CONFIG_FILE", &config);
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    // A case ends with the receiver's name.
+    // The name of a case ends with that of the receiver.
     let cases = |mark: &str| -> Vec<String> {
         let lines = text.lines().filter_map(|line| line.trim().strip_prefix(mark));
         lines.filter_map(|line| line.split(' ').next()?.strip_suffix("/atsdb").map(str::to_owned)).collect()
@@ -31,7 +31,7 @@ fn prometheus_own_tests_of_receivers_pass_but_for_histograms_and_exemplars() {
     let (passed, failed) = (cases("--- PASS: "), cases("--- FAIL: "));
     println!("{} passed, {} failed\n{}", passed.len(), failed.len(), failed.join("\n"));
     assert!(passed.len() > 100, "only {} passed: {text}", passed.len());
-    // Each says why it failed: nothing but histograms and exemplars that were not written, or were not looked at.
+    // Each failure says its reason. Only histograms and exemplars may be missing, or responses that depend on them.
     let messages = text.lines().filter_map(|line| line.trim().strip_prefix("Messages:"));
     let is_other = |message: &&str| {
         !message.ends_with("exemplars written")

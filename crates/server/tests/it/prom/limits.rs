@@ -1,4 +1,4 @@
-//! Whatever is sent, memory stays bounded, and trouble that passes is never a 4xx.
+//! Whatever clients send, memory is bounded, and a temporary problem is never a 4xx.
 
 use super::client::Served;
 use super::message::{Message, request_v1, series_v1};
@@ -30,14 +30,14 @@ fn still_stores(served: &Served) {
 }
 
 #[test]
-fn what_is_too_large_is_refused_at_every_size() {
+fn requests_beyond_any_limit_are_refused() {
     let served = Served::with(small());
     assert_eq!(served.write(&[0; 65 << 10]).status, 413, "as it is sent");
     let zeros = Message(vec![0; 4 << 20]).snappy();
     assert!(zeros.len() < 64 << 10 || served.write(&zeros).status == 413);
-    // Claims 1 GiB.
+    // The body claims to be 1 GiB.
     assert_eq!(served.write(&[0x80, 0x80, 0x80, 0x80, 0x04, 0x00]).status, 413, "after decompression");
-    // 100,000 empty samples are 200 kB, and 2 MB in columns.
+    // 100,000 empty samples take 200 kB in the request, and 2 MB in columns.
     let mut series = series_v1(&[("__name__", "m")], &[]);
     for _ in 0..100_000 {
         series = series.bytes(2, &[]);
@@ -50,7 +50,7 @@ fn what_is_too_large_is_refused_at_every_size() {
 }
 
 #[test]
-fn who_finds_no_room_or_is_slow_is_told_to_retry() {
+fn clients_without_room_and_slow_ones_are_asked_to_retry() {
     let served = Served::with(IngestOptions { bytes_in_flight_max: 32 << 10, ..small() });
     let held: Vec<_> = (0..10)
         .map(|_| {

@@ -1,6 +1,6 @@
-//! Messages as senders write them.
+//! Messages as a sender encodes them.
 
-/// A message that grows field by field.
+/// A message to which fields are added.
 #[derive(Default, Clone)]
 pub(crate) struct Message(pub(crate) Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! OpenTelemetry's metrics.
+//! Metrics of OpenTelemetry.
 
 use super::client::{Served, json as json_of};
 use crate::programs::clients;
@@ -12,7 +12,7 @@ fn send(served: &Served, body: &Value) -> crate::client::Reply {
     served.0.send("POST", "/v1/metrics", &[("Content-Type", "application/json")], body.to_string())
 }
 
-/// A request of one metric.
+/// Returns a request with one metric.
 fn of(metric: &Value) -> Value {
     let attribute = |key: &str, value: &str| json!({ "key": key, "value": { "stringValue": value } });
     let attributes = [
@@ -84,7 +84,7 @@ fn points_get_the_names_and_labels_that_prometheus_gives_them() {
 }
 
 #[test]
-fn what_is_not_stored_is_reported() {
+fn metrics_that_are_not_stored_are_reported() {
     let served = Served::start();
     let points: Vec<Value> = (0..3).map(|_| point("1", &json!({ "asInt": "1" }))).collect();
     let delta = json!({ "name": "d", "sum": { "aggregationTemporality": 1, "dataPoints": points } });

@@ -1,4 +1,4 @@
-//! A real Prometheus that sends here and reads back.
+//! A real Prometheus that writes to the server and reads back.
 
 use super::client::Served;
 use std::fs;
@@ -14,7 +14,7 @@ impl Drop for Killed {
     }
 }
 
-/// A port that is free now.
+/// Returns a port that is free at the moment.
 fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -66,7 +66,7 @@ fn a_real_prometheus_writes_here_and_reads_back() {
     assert_eq!(rows, [[series, "1".to_owned()]]);
     assert!(served.rows("SELECT DISTINCT metric FROM prom_samples").len() > 100);
 
-    // A new Prometheus without data of its own sees what the first one wrote.
+    // A new Prometheus without data of its own sees the samples that the first one wrote.
     let before = served.rows(count)[0][0].parse::<u64>().unwrap();
     let _second = start();
     let ask = |path: &str| -> Option<serde_json::Value> {

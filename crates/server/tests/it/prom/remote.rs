@@ -1,4 +1,4 @@
-//! Remote write and read.
+//! Remote write and remote read.
 
 use super::client::{Served, json};
 use super::message::{Message, request_v1, sample, series_v1};
@@ -108,11 +108,11 @@ fn series_that_can_never_be_stored_are_left_out_and_reported() {
 }
 
 #[test]
-fn a_request_that_is_none_is_a_4xx_and_stores_nothing() {
+fn an_invalid_request_is_a_4xx_and_stores_nothing() {
     let served = Served::start();
     assert_eq!(served.write(b"no snappy").status, 400);
     assert_eq!(served.write(&Message(vec![0x0a, 0x7f]).snappy()).status, 400);
-    // Claims 1 GiB.
+    // The body claims to be 1 GiB.
     let reply = served.write(&[0x80, 0x80, 0x80, 0x80, 0x04, 0x00]);
     assert_eq!(reply.status, 413, "{}", reply.text());
     let as_json = served.0.send("POST", "/api/v1/write", &[("Content-Type", "application/json")], b"{}".as_slice());

@@ -1,4 +1,4 @@
-//! Statements that change rows: what they set stays small, so that nothing overflows however often they run.
+//! Statements that change rows. The values that they set are small, so that nothing overflows however often they run.
 
 use super::generator::Generator;
 use super::schema::Column;
@@ -21,7 +21,7 @@ impl Generator {
         let cell = |choice: &mut _, column: &Column| match column.name.as_str() {
             "m" => "'red'".to_owned(),
             _ => match value(choice, column.ty) {
-                // As both understand it in a list of values.
+                // Both databases accept this form in a list of values.
                 bytes if column.ty == Type::Bytea => format!("decode('{}, 'hex')", bytes.trim_start_matches("'\\x")),
                 value => value,
             },
@@ -31,7 +31,7 @@ impl Generator {
         table.insert(&rows)
     }
 
-    /// Few rows: the tables are to last for a run.
+    /// Deletes few rows, so that the tables last for a run.
     fn delete(&mut self) -> String {
         let table = self.of(&["a", "b"]);
         let scope = self.scope(table, "l");

@@ -1,6 +1,6 @@
-//! Choices that a seed decides.
+//! Choices that depend on a seed.
 
-/// A small generator.
+/// A generator of random numbers.
 pub(crate) struct Choice(u64);
 
 impl Choice {

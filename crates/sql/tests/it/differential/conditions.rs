@@ -15,7 +15,7 @@ impl Generator {
                 _ => format!("NOT ({left})"),
             };
         }
-        // Conditions that chunks may be passed over for: a column beside a literal.
+        // Conditions by which chunks can be pruned: a column and a literal.
         if self.percent(25) && !scope.0.is_empty() {
             let (column, ty) = scope.0[self.below(scope.0.len())].clone();
             return self.predicate(scope, &column, ty, 0);

@@ -1,5 +1,5 @@
-//! What the generator leaves out, because atsdb is known to answer otherwise than PostgreSQL. The list may only shrink:
-//! what answers as PostgreSQL does is no longer an exclusion.
+//! Statements that the generator avoids, because atsdb is known to answer them differently from PostgreSQL. The list
+//! may only shrink: a test fails if an entry no longer differs.
 
 use super::run::differs;
 use super::sides::atsdb::Atsdb;
@@ -8,9 +8,9 @@ use super::sides::oracle;
 use super::types::{Dialect, Type};
 
 struct Exclusion {
-    /// What PostgreSQL does, and what atsdb does.
+    /// The behaviour of PostgreSQL and of atsdb.
     what: &'static str,
-    /// A query that shows it.
+    /// A query that shows the difference.
     sql: &'static str,
     types: &'static [Type],
 }
@@ -29,7 +29,7 @@ const EXCLUSIONS: [Exclusion; 2] = [
 ];
 
 #[test]
-fn what_is_excluded_differs() {
+fn every_exclusion_differs() {
     let Some(mut postgres) = oracle::oracle(Dialect::Postgres) else { return };
     let here = Atsdb::new(LAYOUTS[0]).unwrap();
     for sql in ["CREATE TABLE four (x INT)", "INSERT INTO four VALUES (1), (2), (3), (4)"] {

@@ -1,11 +1,11 @@
-//! Expressions over the columns that are in scope, by type.
+//! Expressions over the columns in scope, by type.
 
 use super::generator::{Generator, Scope};
 use super::types::Type;
 use Type::{Bool, Bytea, Date, Float, Int, Interval, Numeric, Text, Timestamp, TimestampTz};
 
 impl Generator {
-    /// An expression of a type, `depth` levels deep at most.
+    /// An expression of a type, at most `depth` levels deep.
     pub(crate) fn expression(&mut self, scope: &Scope, ty: Type, depth: usize) -> String {
         if depth == 0 || self.percent(35) {
             let column = self.column(scope, ty);

@@ -1,4 +1,4 @@
-//! What makes up statements: the choices of a seed, the tables, and the database that they are for.
+//! The generator of statements: random choices, the tables, and the database whose dialect is used.
 
 use super::choice::Choice;
 use super::schema::{Schema, Table};
@@ -41,12 +41,12 @@ impl Generator {
         literal(&mut self.choice, ty, self.dialect)
     }
 
-    /// The columns of a table under an alias.
+    /// Returns the columns of a table under an alias.
     pub(crate) fn scope(&self, table: &str, alias: &str) -> Scope {
         Scope::of(self.schema.table(table), alias)
     }
 
-    /// A column of the type, if there is one.
+    /// Returns a column of the type, if there is one.
     pub(crate) fn column(&mut self, scope: &Scope, ty: Type) -> Option<String> {
         let fitting: Vec<&str> =
             scope.0.iter().filter(|(_, other)| *other == ty).map(|(name, _)| name.as_str()).collect();
@@ -54,7 +54,7 @@ impl Generator {
     }
 }
 
-/// The columns that may be named, as they are written.
+/// The columns that an expression may use, as they are written.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scope(pub(crate) Vec<(String, Type)>);
 
@@ -67,7 +67,7 @@ impl Scope {
         Self(self.0.iter().chain(&other.0).cloned().collect())
     }
 
-    /// Whether an expression names one of the columns.
+    /// Returns whether an expression uses one of the columns.
     pub(crate) fn is_in(&self, expression: &str) -> bool {
         self.0.iter().any(|(column, _)| expression.contains(column))
     }

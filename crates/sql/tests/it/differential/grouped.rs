@@ -1,4 +1,4 @@
-//! Queries with groups, and those with windows.
+//! Queries with groups, and queries with window functions.
 
 use super::generator::{Generator, Scope};
 use super::queries::{Query, named};
@@ -12,7 +12,7 @@ impl Generator {
         for _ in 0..self.below(3) {
             let ty = self.any_type();
             let key = self.expression(&scope, ty, 1);
-            // A literal in GROUP BY is the number of a column.
+            // A literal in GROUP BY would be the number of a column.
             if scope.is_in(&key) {
                 keys.push((key, ty));
             }
@@ -72,7 +72,7 @@ impl Generator {
         }
     }
 
-    /// Window functions whose order is total, by every column of the table.
+    /// Window functions with a total order, by every column of the table.
     pub(crate) fn windowed(&mut self) -> Query {
         let table = self.of(&["a", "b"]);
         let scope = self.scope(table, "l");

@@ -1,20 +1,21 @@
-//! Statements over a table with a key, `k`, and transactions, some of which are rolled back as a whole or in part.
+//! Statements on the table `k`, which has a key, and transactions, some of which are rolled back completely or to a
+//! savepoint.
 
 use super::generator::Generator;
 
-/// The table, as all sides declare it.
+/// The table, as it is declared on all sides.
 pub(crate) const DECLARATION: &str = "CREATE TABLE k (id BIGINT, part TEXT, n BIGINT, PRIMARY KEY (id, part))";
 
-/// What shows whether all sides hold the same.
+/// The query by which the contents of all sides are compared.
 pub(crate) const WHOLE: &str = "SELECT id, part, n FROM k";
 
 const PARTS: [&str; 3] = ["'a'", "'b'", "''"];
 
 impl Generator {
-    /// An `INSERT` that says what becomes of rows whose key is there: none fails.
+    /// An `INSERT` with a rule for existing keys, so that none fails.
     pub(crate) fn keyed_insert(&mut self) -> String {
         if self.is_for_postgres() {
-            // PostgreSQL refuses to settle two rows of one statement on the same key.
+            // PostgreSQL refuses to update a row twice in one statement.
             return match self.percent(40) {
                 true => format!("INSERT INTO k {} ON CONFLICT (id, part) DO NOTHING", self.keyed_rows(6)),
                 false => format!("INSERT INTO k {}{}", self.keyed_rows(1), self.on_conflict()),
@@ -28,7 +29,7 @@ impl Generator {
             _ => ("INSERT", self.on_conflict()),
         };
         if self.percent(25) {
-            // Rows count one after the other: their order matters.
+            // Rows apply one after the other, so their order matters.
             let query = "SELECT k, s, y % 50 FROM b WHERE k IS NOT NULL AND s IS NOT NULL ORDER BY k, s, y NULLS FIRST";
             return format!("{word} INTO k {query}{clause}");
         }
@@ -58,7 +59,7 @@ impl Generator {
         format!(" ON CONFLICT (id, part) DO UPDATE SET n = {value}{condition}")
     }
 
-    /// Several changes that are committed or taken back.
+    /// Several changes that are committed or rolled back.
     pub(crate) fn transaction(&mut self) -> Vec<String> {
         let begin = if self.is_for_postgres() { "BEGIN" } else { "BEGIN IMMEDIATE TRANSACTION" };
         let mut statements = vec![self.of(&["BEGIN", begin]).to_owned()];

@@ -1,23 +1,23 @@
-//! Generated statements, run here and by a database whose answers are the right ones, on the same rows: the answers are
-//! the same, however the rows lie.
+//! Generated statements run here and on a database whose answers count as right, on the same rows: the answers must be
+//! the same for every layout of the rows.
 //!
-//! A seed stands for one run of [`run::STEPS`] statements. It makes up the tables ([`schema`]) and the statements
-//! ([`queries`], [`grouped`], [`changes`], [`keys`]) of expressions ([`expressions`], [`conditions`]). An oracle
-//! ([`sides::oracle`]) answers: PostgreSQL, or SQLite for what both know. Of atsdb there are many sides, one for each
-//! layout of the rows ([`sides::layout`]). The oracle is compared with the first layout, and that with the others. A
-//! condition is also checked by itself: the rows for which it holds, does not hold and is NULL are all rows.
+//! A seed stands for one run of [`run::STEPS`] statements. From it come the tables ([`schema`]) and the statements
+//! ([`queries`], [`grouped`], [`changes`], [`keys`]) with their expressions ([`expressions`], [`conditions`]). The
+//! oracle ([`sides::oracle`]) is PostgreSQL, or SQLite for what both support. atsdb takes part with many sides, one for
+//! each layout of the rows ([`sides::layout`]). The oracle is compared with the first layout, and that with the others.
+//! A condition is also checked by itself: the rows for which it is true, false and NULL must be all rows together.
 //!
-//! What atsdb refuses is counted by cause; what it is known to answer otherwise is listed in [`exclusions`]. A failure
-//! is made smaller ([`reduce`]) and shown with its seed, statements and both answers.
+//! Statements that atsdb refuses are counted by cause; known differences are listed in [`exclusions`]. A failure is
+//! reduced ([`reduce`]) and shown with its seed, statements and both answers.
 //!
-//! `ATSDB_TEST_SEED=n` begins with another seed and `ATSDB_TEST_QUERIES=n` says how many statements there are.
+//! `ATSDB_TEST_SEED=n` sets the first seed, and `ATSDB_TEST_QUERIES=n` the number of statements.
 //!
-//! Where the dialects differ by right, the generator goes around. All: division only by positive literals but where an
-//! error is looked for, no overflow, places of NULL always said, no product that makes -0.0 (which DISTINCT tells from
-//! 0.0 here). SQLite: no numbers where text is wanted or text where numbers are, `LIKE` with `case_sensitive_like`,
-//! capitals only of ASCII letters, one set operation at a time (SQLite gives INTERSECT no precedence). PostgreSQL: a
-//! number with a point is cast to `DOUBLE PRECISION`, which it is here anyway; integers stay small where their width
-//! decides.
+//! The generator avoids some things in which the dialects differ by design. In both: division only by positive literals
+//! unless an error is intended, no overflow, NULLS FIRST or LAST always given, no product that is -0.0 (which DISTINCT
+//! distinguishes from 0.0 here). SQLite: no numbers in place of text or text in place of numbers, `LIKE` with
+//! `case_sensitive_like`, upper case only of ASCII letters, one set operation at a time (SQLite gives INTERSECT no
+//! precedence). PostgreSQL: a number with a point is cast to `DOUBLE PRECISION`, which is its type here anyway;
+//! integers stay small if their width matters.
 
 mod changes;
 mod choice;
@@ -40,11 +40,11 @@ use report::Report;
 use run::{STEPS, Sides};
 use types::Dialect;
 
-/// What atsdb refuses, of a hundred statements.
+/// The most statements that atsdb may refuse, of a hundred.
 const REFUSED_PERCENT_MAX: usize = 5;
-/// What the oracle refuses.
+/// The most statements that the oracle may refuse, of a hundred.
 const ORACLE_REFUSED_PERCENT_MAX: usize = 1;
-/// Failures after which the rest does not matter.
+/// After this many failures, a run ends.
 const FAILURES_MAX: usize = 20;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Statements: what the generator can ask. A new kind of query is one more arm of [`Generator::query`].
+//! The statements that the generator can make. A new kind of query is another arm of [`Generator::query`].
 
 use super::generator::{Generator, Scope};
 use super::types::{Type, name_of};
@@ -7,7 +7,7 @@ use Type::{Date, Float, Int, Text, Timestamp};
 /// One statement of a run.
 pub(crate) enum Step {
     Query(Query),
-    /// Executed on all sides, one after the other; then what the tables hold is compared.
+    /// Executed on all sides, one after the other. Then the contents of the tables are compared.
     Changes(Vec<String>),
 }
 
@@ -16,11 +16,11 @@ pub(crate) enum Step {
 pub(crate) struct Query {
     pub(crate) sql: String,
     pub(crate) types: Vec<Type>,
-    /// Compared in order: that is said to the last column.
+    /// Whether the rows are compared in order: the order includes every column.
     pub(crate) is_ordered: bool,
-    /// An aggregate of all rows: one row whatever there is.
+    /// Whether it aggregates all rows, which always gives one row.
     pub(crate) is_single: bool,
-    /// The same query without its condition, and the condition.
+    /// The query without its condition, and the condition.
     pub(crate) partition: Option<(String, String)>,
 }
 
@@ -89,7 +89,7 @@ impl Generator {
         }
     }
 
-    /// A column of the result: now and then a scalar subquery.
+    /// A column of the result, sometimes a scalar subquery.
     fn item(&mut self, scope: &Scope, ty: Type) -> String {
         if ty != Int || self.percent(90) {
             return self.expression(scope, ty, 2);
@@ -104,7 +104,7 @@ impl Generator {
         }
     }
 
-    /// What follows WHERE, if anything does.
+    /// A WHERE clause, or nothing.
     fn filter(&mut self, scope: &Scope) -> Option<String> {
         if self.percent(15) {
             return None;
@@ -133,7 +133,7 @@ impl Generator {
         Some(format!("{plain} {} {subquery}", self.of(&["AND", "AND", "AND", "OR"])))
     }
 
-    /// What follows FROM, and its columns.
+    /// A FROM clause and its columns.
     pub(crate) fn source(&mut self, depth: usize) -> (String, Scope) {
         let table = self.of(&["a", "b"]);
         let left = self.scope(table, "l");
@@ -167,7 +167,7 @@ impl Generator {
         }
         let join = self.of(&["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]);
         if self.percent(30) {
-            // The merged column stands for both.
+            // The merged column replaces both.
             let (using, merged) = match self.percent(50) {
                 true => ("k", vec![("k".to_owned(), Int)]),
                 false => ("k, s", vec![("k".to_owned(), Int), ("s".to_owned(), Text)]),
@@ -176,7 +176,7 @@ impl Generator {
             let scope = Scope(both.0.iter().filter(own).cloned().chain(merged).collect());
             return (format!("{table} AS l {join} {other} AS r USING ({using})"), scope);
         }
-        // PostgreSQL joins in full by equalities alone.
+        // PostgreSQL supports FULL JOIN with equalities only.
         let more = match join {
             "FULL JOIN" => String::new(),
             _ if self.percent(40) => format!(" AND {}", self.condition(&both, 1)),
@@ -209,7 +209,7 @@ impl Generator {
         format!("SELECT {} FROM {from}{filter}", named(&items))
     }
 
-    /// A query over one that stands before it, read once or joined with itself.
+    /// A query with a WITH clause, which is read once or joined with itself.
     fn with(&mut self, depth: usize) -> Query {
         let inner = self.query(depth - 1);
         if inner.is_single {
@@ -233,12 +233,12 @@ impl Generator {
         }
     }
 
-    /// What may be an error: of the values, which every side computes for the same rows.
+    /// A query that may fail because of a value, on every side and for the same rows.
     fn failing(&mut self) -> Query {
         let table = self.of(&["a", "b"]);
         let scope = self.scope(table, "l");
         let column = |generator: &mut Self, ty| {
-            // Not a literal: PostgreSQL computes those although there is no row.
+            // Not a literal: PostgreSQL computes these even if there is no row.
             generator.column(&scope, ty).unwrap_or_else(|| format!("CAST(l.k AS {})", name_of(ty)))
         };
         let (int, other) = (column(self, Int), column(self, Int));

@@ -1,4 +1,4 @@
-//! Makes a failure smaller: fewer changes, rows and columns, and a shorter query, as long as the answers differ.
+//! Reduces a failure to fewer changes, rows and columns, and a shorter query, as long as the answers differ.
 
 use super::queries::Query;
 use super::run::{Sides, differs, shown};
@@ -8,18 +8,18 @@ use super::sides::Answer;
 use super::sides::oracle;
 use super::types::{Dialect, Type};
 
-/// Attempts at one failure.
+/// The most attempts at one failure.
 const ATTEMPTS_MAX: usize = 300;
 
 #[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) schema: Schema,
-    /// Statements that came before, those of one transaction together.
+    /// The earlier statements, those of a transaction together.
     pub(crate) changes: Vec<Vec<String>>,
     pub(crate) query: Query,
 }
 
-/// The smallest case that was found, as text.
+/// Returns the smallest case that was found, as text.
 pub(crate) fn reduced(case: Case, sides: &mut Sides, layout: usize) -> String {
     let mut reducer = Reducer { sides, layout, attempts: 0 };
     match reducer.reduce(case) {
@@ -53,7 +53,7 @@ impl Reducer<'_> {
         self.fewer_rows(&mut case);
         self.fewer_columns(&mut case);
         self.shorter_query(&mut case);
-        // The last attempt may have been another.
+        // The last attempt may have been another case, so this one runs again.
         self.attempts = 0;
         self.differs(&case).then_some(case)
     }
@@ -120,7 +120,7 @@ impl Reducer<'_> {
         }
     }
 
-    /// Makes the tables of both sides and asks them.
+    /// Fills the tables of both sides and returns whether the answers differ.
     fn differs(&mut self, case: &Case) -> bool {
         self.attempts += 1;
         if self.attempts > ATTEMPTS_MAX {
@@ -139,7 +139,7 @@ impl Reducer<'_> {
         differs(&wanted, &found, case.query.is_ordered)
     }
 
-    /// A query with the types of its columns, which may be others than those of the one that it comes of.
+    /// Returns a query with the types of its columns, which may differ from those of the original query.
     fn typed(&mut self, sql: String, of: &Query) -> Option<Query> {
         let types = match self.sides.dialect {
             Dialect::Sqlite => of.types.clone(),

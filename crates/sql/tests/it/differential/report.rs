@@ -1,23 +1,23 @@
-//! What a run counts.
+//! The counts of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Failures that are made smaller; the others only show their statement.
+/// The most failures that are reduced. Of the others only the statement is shown.
 const REDUCED_MAX: usize = 6;
 
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) queries: usize,
     pub(crate) changes: usize,
-    /// Answers of layouts that were compared.
+    /// The number of layouts' answers that were compared.
     pub(crate) compared: usize,
     pub(crate) rows: usize,
-    /// Conditions whose three parts were added up.
+    /// The number of conditions whose three parts were compared with all rows.
     pub(crate) partitions: usize,
-    /// What atsdb refuses.
+    /// Statements that atsdb refuses.
     pub(crate) refused: Causes,
-    /// What the oracle refuses: mistakes of the generator.
+    /// Statements that the oracle refuses, which are mistakes of the generator.
     pub(crate) oracle_refused: Causes,
     pub(crate) failures: Vec<String>,
 }
@@ -37,7 +37,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// How often something was refused, by cause, with the shortest statement.
+/// The number of refused statements by cause, with the shortest one.
 #[derive(Default)]
 pub(crate) struct Causes(BTreeMap<String, (usize, String)>);
 

@@ -1,4 +1,4 @@
-//! One run: tables are made and filled on all sides, and the statements of a seed follow.
+//! A run: tables are created and filled on all sides, then the statements of a seed are executed and compared.
 
 use super::generator::Generator;
 use super::keys;
@@ -10,13 +10,13 @@ use super::sides::oracle::{self, Oracle};
 use super::sides::{Answer, Failure, Row, is_same};
 use super::types::{Dialect, Type};
 
-/// Statements of one seed.
+/// The number of statements per seed.
 pub(crate) const STEPS: usize = 100;
 
-/// How many layouts a query runs on besides the first: one after the other has its turn.
+/// The number of layouts on which a query runs in addition to the first. They take turns.
 const OTHERS: usize = 3;
 
-/// All sides of a dialect. Those on servers live as long as this does.
+/// All sides of a dialect, with the servers that they need.
 pub(crate) struct Sides {
     pub(crate) dialect: Dialect,
     pub(crate) oracle: Box<dyn Oracle>,
@@ -24,7 +24,7 @@ pub(crate) struct Sides {
 }
 
 impl Sides {
-    /// None where the oracle is not installed.
+    /// Returns `None` if the oracle is not installed.
     pub(crate) fn new(dialect: Dialect) -> Option<Self> {
         Some(Self { dialect, oracle: oracle::oracle(dialect)?, atsdb: Atsdb::all() })
     }
@@ -36,7 +36,7 @@ impl Sides {
         for step in 0..=STEPS {
             let turn = seed as usize * STEPS + step;
             let failed = match generator.next_step() {
-                // At the end all layouts still hold the same.
+                // In the end the tables of all layouts must be the same.
                 _ if step == STEPS => self.hold_the_same(&generator, |_, _| true),
                 Step::Query(query) => self.compare(&query, turn, report),
                 Step::Changes(statements) => self.change(&generator, statements, &mut done, report),
@@ -48,7 +48,7 @@ impl Sides {
                 false => case.query.sql,
             };
             report.failures.push(format!("ATSDB_TEST_SEED={seed}, step {step}: {what}\n{text}"));
-            // What made it smaller left other tables.
+            // The reduction changed the tables.
             self.fill(&generator, seed);
             for statements in &done {
                 let _ = oracle::change(self.oracle.as_mut(), statements);
@@ -69,7 +69,7 @@ impl Sides {
         }
     }
 
-    /// Compares the oracle with the first layout, and that with some others.
+    /// Compares the oracle with the first layout, and that with some of the others.
     fn compare(&mut self, query: &Query, turn: usize, report: &mut Report) -> Option<Difference> {
         report.queries += 1;
         let wanted = self.oracle.query(&query.sql, &query.types);
@@ -101,7 +101,7 @@ impl Sides {
             return None;
         }
         let at = turn % self.atsdb.len();
-        // Which of the parts it is shows beside the oracle, and can then be made smaller.
+        // A part that differs from the oracle's answer can be reduced.
         for part in ["{p}", "NOT ({p})", "({p}) IS NULL"] {
             let sql = format!("{without} WHERE {}", part.replace("{p}", condition));
             let (wanted, found) = (self.oracle.query(&sql, &query.types), self.atsdb[at].query(&sql, &query.types));
@@ -113,7 +113,7 @@ impl Sides {
         Some(Difference::new(query.clone(), at, &whole, &parts, "the rows without a condition, to those of all three"))
     }
 
-    /// All rows, and those of `WHERE p`, `NOT p` and `p IS NULL` together, if all of them are answered.
+    /// Returns all rows, and those of `WHERE p`, `NOT p` and `p IS NULL` together, if all of them are answered.
     fn parts(&self, at: usize, without: &str, condition: &str, types: &[Type]) -> Option<(Vec<Row>, Vec<Row>)> {
         let ask = |condition: &str| self.atsdb[at].query(&format!("{without}{condition}"), types).ok();
         let whole = ask("")?;
@@ -123,7 +123,7 @@ impl Sides {
         Some((whole, parts))
     }
 
-    /// Changes the tables of all sides, and compares what they hold then.
+    /// Changes the tables of all sides, then compares their contents.
     fn change(
         &mut self,
         generator: &Generator,
@@ -134,7 +134,7 @@ impl Sides {
         report.changes += 1;
         let first = self.atsdb[0].change(&statements);
         if let Err(Failure::Refused(why)) = &first {
-            // Nobody does it then.
+            // Then no side executes them.
             report.refused.count(why, &statements.join("; "));
             return None;
         }
@@ -155,7 +155,7 @@ impl Sides {
         Some(difference)
     }
 
-    /// Compares what the tables hold, in the layouts that are chosen by their place.
+    /// Compares the contents of the tables, in the layouts that are chosen by their position.
     fn hold_the_same(&mut self, generator: &Generator, is_chosen: impl Fn(usize, usize) -> bool) -> Option<Difference> {
         let tables = generator.schema.tables.iter();
         let wholes = tables.map(|table| (table.whole(), table.columns.iter().map(|column| column.ty).collect()));
@@ -176,7 +176,7 @@ impl Sides {
 
 struct Difference {
     query: Query,
-    /// The place of the layout that answered otherwise.
+    /// The position of the layout that answered differently.
     layout: usize,
     what: String,
 }
@@ -193,8 +193,8 @@ impl Difference {
     }
 }
 
-/// Whether an answer is another one. What either side refuses is no answer; an error is, and what must never happen
-/// differs from everything.
+/// Returns whether two answers differ. A refusal on either side makes no difference, an error does, and an internal
+/// error differs from everything.
 pub(crate) fn differs(wanted: &Answer, found: &Answer, is_ordered: bool) -> bool {
     match (wanted, found) {
         (_, Err(Failure::Internal(_))) => true,
@@ -205,7 +205,7 @@ pub(crate) fn differs(wanted: &Answer, found: &Answer, is_ordered: bool) -> bool
     }
 }
 
-/// How many rows there are, and those that are not on the other side.
+/// Returns the number of rows, and the rows that the other side does not have.
 pub(crate) fn shown(answer: &Answer, other: &Answer) -> String {
     let rows = match answer {
         Err(failure) => return failure.text(),

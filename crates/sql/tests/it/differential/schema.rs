@@ -1,20 +1,20 @@
-//! Tables and their rows, as data: so that a failure can be shown with fewer of them.
+//! Tables and their rows, as data, so that a failure can be shown with fewer of them.
 
 use super::choice::Choice;
 use super::types::{Dialect, Type, value};
 
-/// The tables of one seed.
+/// The tables of a seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
     pub(crate) tables: Vec<Table>,
 }
 
-/// `a` is a series table of a few days, `b` a plain one, `c` is small enough for cross joins.
+/// A table: `a` is a series table with a few days, `b` is a plain one, `c` is small enough for cross joins.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) columns: Vec<Column>,
-    /// Rows as one statement inserts them: what lies between two is sealed or not. A cell is a literal.
+    /// The rows of each INSERT statement. Between two of them rows may be sealed. A cell is a literal.
     pub(crate) inserts: Vec<Vec<Vec<String>>>,
 }
 
@@ -22,19 +22,19 @@ pub(crate) struct Table {
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) ty: Type,
-    /// The type as the declaration says it.
+    /// The type as it is written in the declaration.
     pub(crate) declared: &'static str,
     pub(crate) is_not_null: bool,
     pub(crate) history: History,
 }
 
-/// How a column came about on a table that was altered. The rows are such that both ways lead to the same.
+/// How a column is created on an altered table. The rows are such that the result is the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum History {
     Declared,
-    /// Added after half of the statements, with this default, which the rows before have.
+    /// Added after half of the statements, with this default, which earlier rows get.
     Added(String),
-    /// Of this narrower type for half of the statements.
+    /// Has this narrower type for half of the statements.
     Widened(&'static str),
     Renamed,
 }
@@ -64,7 +64,7 @@ impl Table {
         Self { name, columns, inserts }
     }
 
-    /// `CREATE TABLE`, as each database understands it.
+    /// Returns the `CREATE TABLE` statement in the dialect of a database.
     pub(crate) fn declaration(&self) -> String {
         let column = |column: &Column| {
             let not_null = if column.is_not_null { " NOT NULL" } else { "" };

@@ -1,4 +1,4 @@
-//! Shorter forms of a query: each is the query with one thing left out, or put in the place of what it is part of.
+//! Shorter forms of a query: in each, one part is left out, or replaces the expression that contains it.
 
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, GroupByExpr, Query, Select, SetExpr, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
-/// The `at`-th shorter form. `None`: there are no more.
+/// Returns the `at`-th shorter form, or `None` if there are no more.
 pub(crate) fn shorter(sql: &str, at: usize) -> Option<String> {
     let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, sql).ok()?;
     let mut edit = Edit { left: at };
@@ -18,12 +18,12 @@ pub(crate) fn shorter(sql: &str, at: usize) -> Option<String> {
 }
 
 struct Edit {
-    /// Edits to go past.
+    /// The number of edits to skip.
     left: usize,
 }
 
 impl Edit {
-    /// Whether the edit that comes now is the one.
+    /// Returns whether the next edit is the one to make.
     fn is_it(&mut self) -> bool {
         let is_it = self.left == 0;
         self.left = self.left.wrapping_sub(1);
@@ -123,7 +123,7 @@ impl VisitorMut for Edit {
     }
 }
 
-/// The expressions right below one.
+/// Returns the expressions directly below one.
 fn parts(expr: &Expr) -> Vec<Expr> {
     let mut parts = Parts { depth: 0, found: Vec::new() };
     let _ = expr.visit(&mut parts);

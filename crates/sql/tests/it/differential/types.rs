@@ -1,8 +1,8 @@
-//! The types of values, literals of them, and which database the statements are for.
+//! The types of values, their literals, and the dialects of statements.
 
 use super::choice::Choice;
 
-/// The type of an expression: what PostgreSQL's widths of integers and floats have in common is one type.
+/// The type of an expression. All widths of integers are one type, and so are those of floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Type {
     Bool,
@@ -17,16 +17,17 @@ pub(crate) enum Type {
     Interval,
 }
 
-/// The database whose answers are the right ones.
+/// The database whose answers count as right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// Integers, floats and text alone; statements that PostgreSQL does not know, such as `INSERT OR REPLACE`.
+    /// Only integers, floats and text. Includes statements that PostgreSQL does not support, such as `INSERT OR
+    /// REPLACE`.
     Sqlite,
     Postgres,
 }
 
 impl Dialect {
-    /// The types of an item of a query.
+    /// Returns a random type of a column of a query.
     pub(crate) fn any_type(self, choice: &mut Choice) -> Type {
         use Type::{Bool, Bytea, Date, Float, Int, Numeric, Text, Timestamp, TimestampTz};
         match self {
@@ -39,7 +40,7 @@ impl Dialect {
     }
 }
 
-/// What a literal `NULL` of the type is cast to.
+/// Returns the type name to which a literal `NULL` is cast.
 pub(crate) fn name_of(ty: Type) -> &'static str {
     match ty {
         Type::Bool => "BOOLEAN",
@@ -55,13 +56,13 @@ pub(crate) fn name_of(ty: Type) -> &'static str {
     }
 }
 
-/// A literal in an expression. Floats are quarters and numbers are small, so that sums are exact.
+/// Returns a literal in an expression. Floats are quarters and numbers are small, so that sums are exact.
 pub(crate) fn literal(choice: &mut Choice, ty: Type, dialect: Dialect) -> String {
     if choice.percent(4) {
         return format!("CAST(NULL AS {})", name_of(ty));
     }
     match (ty, value(choice, ty)) {
-        // A number with a point is a DOUBLE here, and a NUMERIC in PostgreSQL.
+        // A number with a point is a DOUBLE here and a NUMERIC in PostgreSQL.
         (Type::Float, value) if dialect == Dialect::Postgres => format!("CAST({value} AS DOUBLE PRECISION)"),
         (Type::Numeric, value) => format!("CAST({value} AS DECIMAL(10, 2))"),
         (Type::Bytea, value) => format!("CAST({value} AS BYTEA)"),
@@ -69,7 +70,7 @@ pub(crate) fn literal(choice: &mut Choice, ty: Type, dialect: Dialect) -> String
     }
 }
 
-/// A literal as `INSERT` takes it; never NULL.
+/// Returns a literal for `INSERT`, never NULL.
 pub(crate) fn value(choice: &mut Choice, ty: Type) -> String {
     match ty {
         Type::Bool => choice.of(&["true", "false"]).to_owned(),

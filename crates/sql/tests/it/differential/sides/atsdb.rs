@@ -1,4 +1,4 @@
-//! atsdb, with the rows in one layout.
+//! atsdb, with rows in one layout.
 
 use super::layout::{LAYOUTS, Layout, ON_MARIADB, Variant, Where};
 use super::{Answer, Cell, Failure};
@@ -25,7 +25,7 @@ pub(crate) struct Atsdb {
 }
 
 impl Atsdb {
-    /// A store of the layout, if its server is installed.
+    /// Returns a store with the layout, if its server is installed.
     pub(crate) fn new(layout: Layout) -> Option<Self> {
         let (session, directory) = match layout.place {
             Where::Store(name) => {
@@ -37,12 +37,12 @@ impl Atsdb {
         Some(Self { layout, session, _directory: directory })
     }
 
-    /// One of each layout.
+    /// Returns a store with each layout.
     pub(crate) fn all() -> Vec<Self> {
         LAYOUTS.iter().chain([&ON_MARIADB]).filter_map(|layout| Self::new(*layout)).collect()
     }
 
-    /// Makes the tables and fills them; what was there before is gone.
+    /// Drops earlier tables, creates the tables and fills them.
     pub(crate) fn fill(&self, schema: &Schema, dialect: Dialect) -> Result<(), Failure> {
         self.execute("ROLLBACK").ok();
         for table in schema.tables.iter().map(|table| table.name).chain(["k"]) {
@@ -69,7 +69,7 @@ impl Atsdb {
         self.answer(sql, &[]).map(drop)
     }
 
-    /// Executes statements one after the other; if one fails, what the transaction did is taken back.
+    /// Executes statements one after the other. If one fails, rolls back the transaction.
     pub(crate) fn change(&self, statements: &[String]) -> Result<(), Failure> {
         for sql in statements {
             if let Err(failure) = self.execute(sql) {
@@ -82,10 +82,10 @@ impl Atsdb {
         Ok(())
     }
 
-    /// The answer when a question is asked again: by a plan that is kept, where it was answered at all.
+    /// Runs a query twice, if it is not refused, and returns the second answer, which comes from a cached plan.
     pub(crate) fn query(&self, sql: &str, types: &[Type]) -> Answer {
         let sql = match self.layout.variant {
-            // One LIMIT below another may lose it: see the exclusions.
+            // A LIMIT below another one may get lost: see the exclusions.
             Variant::NoPushdown if !sql.contains(" LIMIT ") => without_pushdown(sql),
             _ => sql.to_owned(),
         };
@@ -159,7 +159,7 @@ fn cells(array: &ArrayRef, ty: Type) -> Vec<Cell> {
     }
 }
 
-/// The same query with each table behind a LIMIT, which no condition passes.
+/// Returns the same query with a LIMIT around each table, so that no condition is pushed down.
 fn without_pushdown(sql: &str) -> String {
     let Ok(mut statements) = Parser::parse_sql(&PostgreSqlDialect {}, sql) else { return sql.to_owned() };
     let _ = statements[0].visit(&mut Hide);

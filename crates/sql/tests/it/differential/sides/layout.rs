@@ -1,11 +1,11 @@
-//! How the rows of the same tables may lie in a store, and how queries may come to them.
+//! Layouts of the same rows in a store, and ways in which queries read them.
 
 use crate::differential::schema::{History, Schema, Table};
 use crate::differential::types::{Dialect, Type};
 use crate::stores::State;
 use atsdb_testkit::server::Kind;
 
-/// A layout: everything but its store is a choice about the statements.
+/// A layout. Apart from its store, it is a choice of statements.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
     pub(crate) name: &'static str,
@@ -16,30 +16,30 @@ pub(crate) struct Layout {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Where {
-    /// A store of this name of its own.
+    /// A new store of this kind.
     Store(&'static str),
-    /// A store on a server that all seeds use.
+    /// A store on a server that all seeds share.
     Server(Kind),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
     Plain,
-    /// Slices of this width, where they are a day.
+    /// Slices of this width instead of a day.
     Slice(&'static str),
-    /// A chunk for each row.
+    /// One chunk for each row.
     TinyChunks,
     /// Tables in memory.
     InMemory,
-    /// Tables become what they are by `ALTER TABLE`, half filled.
+    /// Tables get their definition by `ALTER TABLE` when they are half filled.
     Altered,
-    /// Filters on the columns.
+    /// With indexes on the columns.
     Indexed,
-    /// No condition reaches the table: it stands behind a LIMIT.
+    /// No condition is pushed down, because of a LIMIT around each table.
     NoPushdown,
 }
 
-/// The first is compared with the oracle, the others with the first.
+/// The oracle is compared with the first layout, the others with the first.
 pub(crate) const LAYOUTS: [Layout; 13] = {
     use Variant::{Altered, InMemory, Indexed, NoPushdown, Plain, Slice, TinyChunks};
     use Where::{Server, Store};
@@ -71,7 +71,7 @@ pub(crate) const ON_MARIADB: Layout = Layout {
 };
 
 impl Layout {
-    /// The statements that make the tables and fill them; after `None` rows may be sealed.
+    /// Returns the statements that create and fill the tables. At each `None`, rows may be sealed.
     pub(crate) fn statements(&self, schema: &Schema, dialect: Dialect) -> Vec<Option<String>> {
         schema.tables.iter().flat_map(|table| self.of_table(table, dialect)).collect()
     }
@@ -131,7 +131,7 @@ impl Layout {
     }
 }
 
-/// The table before it was altered.
+/// Returns the table before it is altered.
 fn before(table: &Table) -> Table {
     let mut before = table.clone();
     for at in (0..before.columns.len()).rev() {
@@ -175,7 +175,7 @@ fn alter(table: &Table) -> impl Iterator<Item = String> {
     table.columns.iter().enumerate().filter_map(alter).collect::<Vec<_>>().into_iter()
 }
 
-/// Binary literals are written `X'00'` here, which are bits in PostgreSQL.
+/// Binary literals are written `X'00'` here; in PostgreSQL these are bits.
 fn insert(table: &Table, rows: &[Vec<String>]) -> String {
     let cell = |cell: &String| match cell.strip_prefix("'\\x") {
         Some(rest) => format!("X'{rest}"),

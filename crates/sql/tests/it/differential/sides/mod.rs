@@ -1,4 +1,4 @@
-//! Who answers: databases whose answers are right, and atsdb with the same rows laid out in many ways.
+//! The sides of a comparison: databases whose answers count as right, and atsdb with the same rows in many layouts.
 
 pub(crate) mod atsdb;
 pub(crate) mod layout;
@@ -9,14 +9,14 @@ mod sqlite;
 use super::types::Type;
 use std::cmp::Ordering;
 
-/// Why there is no answer.
+/// The reason for which there is no answer.
 #[derive(Debug, Clone)]
 pub(crate) enum Failure {
-    /// A value is wrong: division by zero, overflow, text that is no number, NULL in a column that takes none.
+    /// A value is wrong: division by zero, overflow, text that is not a number, NULL in a NOT NULL column.
     Value(String),
     /// The statement is refused.
     Refused(String),
-    /// What must never happen.
+    /// An error that must never happen.
     Internal(String),
 }
 
@@ -35,7 +35,7 @@ impl Failure {
 pub(crate) enum Cell {
     Null,
     Float(f64),
-    /// Everything else, as PostgreSQL writes it.
+    /// Every other value, as PostgreSQL writes it.
     Text(String),
 }
 
@@ -64,7 +64,7 @@ impl Cell {
         }
     }
 
-    /// Floats are the same up to the order in which they were added.
+    /// Compares values. Floats may differ as far as the order of additions allows.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Float(own), Self::Float(other)) => {
@@ -84,7 +84,7 @@ impl Cell {
     }
 }
 
-/// Whether two answers are the same, in order or not.
+/// Returns whether two answers are the same, in order if asked.
 pub(crate) fn is_same(one: &[Row], other: &[Row], is_ordered: bool) -> bool {
     if one.len() != other.len() {
         return false;
@@ -99,7 +99,7 @@ pub(crate) fn is_same(one: &[Row], other: &[Row], is_ordered: bool) -> bool {
         .all(|(one, other)| one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_like(other)))
 }
 
-/// First by what has no rounding errors.
+/// Compares rows, first by the cells that have no rounding errors.
 fn compare(one: &Row, other: &Row) -> Ordering {
     let exact = |row: &Row| row.iter().filter(|cell| !matches!(cell, Cell::Float(_))).cloned().collect::<Row>();
     let by_cells = |one: &Row, other: &Row| {

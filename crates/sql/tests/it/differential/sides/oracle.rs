@@ -1,4 +1,4 @@
-//! A database whose answers are the right ones.
+//! A database whose answers count as right.
 
 use super::postgres::Postgres;
 use super::sqlite::Sqlite;
@@ -10,11 +10,11 @@ use crate::differential::types::{Dialect, Type};
 pub(crate) trait Oracle {
     fn execute(&mut self, sql: &str) -> Result<(), Failure>;
     fn query(&mut self, sql: &str, types: &[Type]) -> Answer;
-    /// The types of a query's columns, if they are decided before it runs.
+    /// Returns the types of a query's columns, if they are known before it runs.
     fn types(&mut self, sql: &str) -> Option<Vec<Type>>;
 }
 
-/// The oracle of a dialect, if it is installed.
+/// Returns the oracle of a dialect, if it is installed.
 pub(crate) fn oracle(dialect: Dialect) -> Option<Box<dyn Oracle>> {
     match dialect {
         Dialect::Sqlite => Some(Box::new(Sqlite::new())),
@@ -22,7 +22,7 @@ pub(crate) fn oracle(dialect: Dialect) -> Option<Box<dyn Oracle>> {
     }
 }
 
-/// Makes the tables and fills them; what was there before is gone.
+/// Drops earlier tables, creates the tables and fills them.
 pub(crate) fn fill(oracle: &mut dyn Oracle, schema: &Schema) -> Result<(), Failure> {
     oracle.execute("DROP TABLE IF EXISTS k")?;
     oracle.execute(DECLARATION)?;
@@ -36,7 +36,7 @@ pub(crate) fn fill(oracle: &mut dyn Oracle, schema: &Schema) -> Result<(), Failu
     Ok(())
 }
 
-/// Executes statements one after the other; if one fails, what the transaction did is taken back.
+/// Executes statements one after the other. If one fails, rolls back the transaction.
 pub(crate) fn change(oracle: &mut dyn Oracle, statements: &[String]) -> Result<(), Failure> {
     for sql in statements {
         if let Err(failure) = oracle.execute(sql) {

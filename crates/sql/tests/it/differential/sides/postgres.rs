@@ -1,4 +1,4 @@
-//! PostgreSQL: a database of the server that all tests share. Text is ordered by its bytes, and times are UTC.
+//! PostgreSQL: a database on the server that all tests share. Text is ordered by its bytes, and times are UTC.
 
 use super::oracle::Oracle;
 use super::{Answer, Cell, Failure};
@@ -10,7 +10,7 @@ use postgres::{Client, NoTls, SimpleQueryMessage};
 pub(super) struct Postgres(Client);
 
 impl Postgres {
-    /// None, and a word on stderr, where PostgreSQL is not installed.
+    /// Returns `None`, with a message on stderr, if PostgreSQL is not installed.
     pub(super) fn connect() -> Option<Self> {
         let url = server::shared(Kind::Postgres)?.database();
         let mut client = Client::connect(&url, NoTls).unwrap();
@@ -65,7 +65,7 @@ fn cell(text: &str, ty: Type) -> Cell {
     }
 }
 
-/// SQLSTATEs of class 22 and 23 are about values.
+/// Converts an error. SQLSTATEs of classes 22 and 23 are about values.
 fn failure(error: postgres::Error) -> Failure {
     match error.as_db_error() {
         Some(error) if error.code().code().starts_with("22") || error.code().code().starts_with("23") => {
