@@ -2,12 +2,16 @@
 
 #![expect(unsafe_code, reason = "the connection is the host's, a pointer")]
 
-use crate::error::interrupted;
+use crate::error::{interrupted, module_error};
 use rusqlite::{Connection, Result, ffi};
 
 /// A query that does nothing for about 1,500 steps. While it runs, SQLite checks for interrupts and calls the host's
 /// progress handler.
 const IDLE: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100) SELECT count(*) FROM n";
+
+/// Makes the module `atsdb_transaction` take part in the open transaction.
+const TAKE_PART: &str = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.atsdb_transaction USING atsdb_transaction;
+    DELETE FROM temp.atsdb_transaction WHERE ended IS NOT NULL";
 
 /// The host's connection.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +41,16 @@ impl HostConnection {
     pub(crate) fn is_autocommit(self) -> bool {
         // SAFETY: the connection is open.
         unsafe { ffi::sqlite3_get_autocommit(self.0) != 0 }
+    }
+
+    /// Makes SQLite report the end of the open transaction to the module `atsdb_transaction`.
+    pub(crate) fn follow_transaction(self) -> Result<()> {
+        self.with(|host| host.execute_batch(TAKE_PART)).map_err(|error| {
+            module_error(format!(
+                "cannot take part in the transaction: {error} (allow the connection to write to its schema temp, or \
+                 read outside of a transaction)"
+            ))
+        })
     }
 
     /// An error if the statement that runs was interrupted, or if the progress handler asks for its end.

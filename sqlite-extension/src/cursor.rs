@@ -6,7 +6,7 @@ use crate::error::{guarded, module_error, of_store};
 use crate::filter::{Operands, request};
 use crate::plan::{Operator, Plan};
 use crate::shape::{find, shape_of};
-use crate::table::TableState;
+use crate::table_state::TableState;
 use crate::time_format::TimeWriter;
 use crate::walk::{ReadRows, ScanProgress};
 use rusqlite::Result;

@@ -42,6 +42,7 @@ mod rows;
 mod shape;
 mod stores;
 mod table;
+mod table_state;
 mod time_format;
 mod time_text;
 mod transaction;

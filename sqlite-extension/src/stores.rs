@@ -5,7 +5,6 @@
 
 use crate::connection::HostConnection;
 use crate::error::of_store;
-use crate::transaction::follow;
 use atsdb_core::Error as StoreError;
 use atsdb_engine::{Engine, EngineOptions, ReadSnapshot};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
@@ -56,7 +55,7 @@ impl Stores {
     /// Holds a snapshot until the open transaction ends.
     fn hold(&self, snapshot: &Arc<ReadSnapshot>) -> Result<()> {
         if !self.held.lock().iter().any(|held| Arc::ptr_eq(held, snapshot)) {
-            follow(self.connection)?;
+            self.connection.follow_transaction()?;
             self.held.lock().push(Arc::clone(snapshot));
         }
         Ok(())

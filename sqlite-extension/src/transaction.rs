@@ -2,12 +2,12 @@
 //!
 //! SQLite informs a virtual table of a transaction only if the table takes part as one that is written to. So an empty
 //! table in the schema `temp` takes part for all tables of the extension: an empty DELETE makes SQLite begin a
-//! transaction of it, and report its end. Nothing is written, and no file but the connection's own temporary one is
-//! locked.
+//! transaction of it, and report its end. See
+//! [`follow_transaction`](crate::connection::HostConnection::follow_transaction). Nothing is written, and no file but
+//! the connection's own temporary one is locked.
 
 #![expect(unsafe_code, reason = "the layout of a virtual table is fixed by SQLite")]
 
-use crate::connection::HostConnection;
 use crate::error::{guarded, module_error};
 use crate::stores::Stores;
 use rusqlite::types::ValueRef;
@@ -20,9 +20,6 @@ use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 
-const BEGIN: &str = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.atsdb_transaction USING atsdb_transaction;
-    DELETE FROM temp.atsdb_transaction WHERE ended IS NOT NULL";
-
 /// Registers the module of the table.
 pub(crate) fn register(host: &Connection, stores: &Arc<Stores>) -> Result<()> {
     host.create_module(
@@ -30,16 +27,6 @@ pub(crate) fn register(host: &Connection, stores: &Arc<Stores>) -> Result<()> {
         const { &Module::<TransactionTable>::update_module_with_tx() },
         Some(Arc::clone(stores)),
     )
-}
-
-/// Makes SQLite report the end of the open transaction to [`Stores::end_transaction`].
-pub(crate) fn follow(connection: HostConnection) -> Result<()> {
-    connection.with(|host| host.execute_batch(BEGIN)).map_err(|error| {
-        module_error(format!(
-            "cannot take part in the transaction: {error} (allow the connection to write to its schema temp, or read \
-             outside of a transaction)"
-        ))
-    })
 }
 
 #[repr(C)]

@@ -9,7 +9,7 @@
 use arrow::array::{ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 use atsdb::sql::Answer;
 use atsdb::{Database, OpenOptions, PageCacheFolder, arrow};
-use atsdb_testkit::server::{self, Kind};
+use atsdb_testkit::server::{self, ServerKind};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn main() -> atsdb::Result<()> {
         db.preload()?;
         Ok(db)
     })?;
-    for kind in [Kind::Postgres, Kind::Mariadb] {
+    for kind in [ServerKind::Postgres, ServerKind::Mariadb] {
         let Some(server) = server::shared(kind) else { continue };
         let url = server.database();
         let through =

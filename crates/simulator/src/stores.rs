@@ -7,7 +7,7 @@ use atsdb_mysql::MysqlStore;
 use atsdb_postgres::PostgresStore;
 use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_sqlstore::ServerOptions;
-use atsdb_testkit::server::{Kind, TestServer, shared};
+use atsdb_testkit::server::{ServerKind, TestServer, shared};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,8 +42,8 @@ pub fn are_there(kind: StoreKind) -> bool {
 /// Returns the server of a kind of store; `None` if it needs none, or if its programs are not installed.
 fn server_of(kind: StoreKind) -> Option<&'static TestServer> {
     match kind {
-        StoreKind::Postgres => shared(Kind::Postgres),
-        StoreKind::Mariadb => shared(Kind::Mariadb),
+        StoreKind::Postgres => shared(ServerKind::Postgres),
+        StoreKind::Mariadb => shared(ServerKind::Mariadb),
         StoreKind::Memory | StoreKind::Sqlite | StoreKind::Split => None,
     }
 }

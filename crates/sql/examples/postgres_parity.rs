@@ -9,7 +9,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use atsdb_engine::{Engine, EngineOptions};
 use atsdb_memory::MemoryStore;
 use atsdb_sql::{Answer, Session, SessionOptions};
-use atsdb_testkit::server::{self, Kind};
+use atsdb_testkit::server::{self, ServerKind};
 use postgres::{Client, NoTls, SimpleQueryMessage};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -21,7 +21,7 @@ const SHOWN: usize = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("name a folder of sqllogictest files")?;
-    let server = server::shared(Kind::Postgres).ok_or("PostgreSQL is not installed")?;
+    let server = server::shared(ServerKind::Postgres).ok_or("PostgreSQL is not installed")?;
     let mut files = Vec::new();
     collect(Path::new(&folder), &mut files)?;
     files.sort();

@@ -115,6 +115,22 @@ pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     }
 }
 
+/// The files that a store has open: the file, its log and index, and one more for the directory.
+const HANDLES_OF_A_STORE: usize = 4;
+
+/// The code of the operating system for too many open files in the whole system.
+const ENFILE: i32 = 23;
+/// The code for too many open files in the process.
+const EMFILE: i32 = 24;
+
+/// Whether the process, or the system, cannot open as many more files as a store needs. SQLite does not say why it
+/// could not open one.
+fn lacks_handles() -> bool {
+    let opened: Vec<_> = (0..HANDLES_OF_A_STORE).map(|_| std::fs::File::open("/dev/null")).collect();
+    let is_shortage = |error: &std::io::Error| matches!(error.raw_os_error(), Some(ENFILE | EMFILE));
+    opened.iter().any(|opened| opened.as_ref().is_err_and(is_shortage))
+}
+
 fn translate(error: rusqlite::Error, path: &Path) -> Error {
     let location = path.display();
     if is_damage(&error) {
@@ -140,6 +156,10 @@ fn translate(error: rusqlite::Error, path: &Path) -> Error {
         Some(ffi::SQLITE_IOERR) => {
             let message = format!("input or output failed at {location}, nothing was acknowledged: {error}");
             Error::new(ErrorKind::Unavailable, message).with_hint("check the disk and the system's log")
+        }
+        Some(ffi::SQLITE_CANTOPEN) if lacks_handles() => {
+            Error::new(ErrorKind::Unavailable, format!("cannot open {location}: too many files are open"))
+                .with_hint("raise its limit of open files: ulimit -n 4096")
         }
         Some(ffi::SQLITE_CANTOPEN) => Error::new(ErrorKind::Unavailable, format!("cannot open {location}: {error}"))
             .with_hint("check that you may read and write the file and its directory"),

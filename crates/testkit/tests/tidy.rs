@@ -67,12 +67,8 @@ const COMMENT_WIDTH: usize = 120;
 
 #[test]
 fn comments_are_no_wider_than_code() {
-    let crates = root().join("crates");
     let mut wide = Vec::new();
     for (path, text) in all(".rs") {
-        if !path.starts_with(&crates) {
-            continue;
-        }
         for (line, content) in text.lines().enumerate() {
             // A row of a table cannot be wrapped.
             let comment = content.trim_start().strip_prefix("//").map(|rest| rest.trim_start_matches(['/', '!', ' ']));
@@ -82,4 +78,33 @@ fn comments_are_no_wider_than_code() {
         }
     }
     assert!(wide.is_empty(), "comments wider than {COMMENT_WIDTH} characters: {wide:#?}");
+}
+
+#[test]
+fn types_have_the_names_of_the_field() {
+    // Names that say nothing about what a type is for.
+    const VAGUE: [&str; 14] = [
+        "Again",
+        "Asked",
+        "Caretaker",
+        "Found",
+        "Given",
+        "Gone",
+        "Held",
+        "Kind",
+        "Looked",
+        "Misfit",
+        "Mover",
+        "Place",
+        "Seen",
+        "Wanted",
+    ];
+    for (path, text) in all(".rs") {
+        for (line, content) in text.lines().enumerate() {
+            let mut words = content.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            let declares = words.by_ref().any(|word| matches!(word, "struct" | "enum" | "trait"));
+            let is_vague = declares && words.next().is_some_and(|name| VAGUE.contains(&name));
+            assert!(!is_vague, "{}:{}: {content}", path.display(), line + 1);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use crate::support::{
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use atsdb_core::{ColumnType, ErrorKind, InMemory, TableDefinition};
 use atsdb_engine::{CopyOptions, Engine};
-use atsdb_testkit::server::Kind;
+use atsdb_testkit::server::ServerKind;
 use std::sync::Arc;
 
 #[test]
@@ -15,9 +15,9 @@ fn a_store_moved_from_one_kind_to_the_next_and_back_is_the_same() {
     let first = sqlite(&folder.path().join("a.db"));
     fill(&first);
     let mut stores: Vec<(&str, Engine)> = vec![("memory", memory())];
-    stores.extend(on_server(Kind::Postgres).map(|engine| ("PostgreSQL", engine)));
-    stores.extend(on_server(Kind::Mariadb).map(|engine| ("MariaDB", engine)));
-    stores.extend(on_server(Kind::Mysql).map(|engine| ("MySQL", engine)));
+    stores.extend(on_server(ServerKind::Postgres).map(|engine| ("PostgreSQL", engine)));
+    stores.extend(on_server(ServerKind::Mariadb).map(|engine| ("MariaDB", engine)));
+    stores.extend(on_server(ServerKind::Mysql).map(|engine| ("MySQL", engine)));
     stores.push(("a split store", split(&folder.path().join("split"))));
     stores.push(("SQLite", sqlite(&folder.path().join("b.db"))));
     let before = hashes(&first);

@@ -3,13 +3,13 @@
 use crate::support::{append, assert_same, copy, fill, memory, on_server, rows, sqlite};
 use atsdb_core::{Column, ColumnType, Redefinition, Table, TableDefinition};
 use atsdb_engine::{Engine, Rewrite, ScanRequest};
-use atsdb_testkit::server::Kind;
+use atsdb_testkit::server::ServerKind;
 
 fn each_kind(test: impl Fn(&Engine, &Engine)) {
     let folder = tempfile::tempdir().unwrap();
     test(&memory(), &sqlite(&folder.path().join("a.db")));
     test(&sqlite(&folder.path().join("b.db")), &memory());
-    for kind in [Kind::Postgres, Kind::Mariadb] {
+    for kind in [ServerKind::Postgres, ServerKind::Mariadb] {
         if let Some(target) = on_server(kind) {
             test(&memory(), &target);
         }

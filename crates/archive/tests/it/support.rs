@@ -12,7 +12,7 @@ use atsdb_postgres::PostgresStore;
 use atsdb_sqlite::{SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_sqlstore::ServerOptions;
 use atsdb_testkit::sample::Random;
-use atsdb_testkit::server::{self, Kind};
+use atsdb_testkit::server::{self, ServerKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -43,12 +43,12 @@ pub(crate) fn split(path: &Path) -> Engine {
 }
 
 /// An empty store on a server of that kind, if one is installed.
-pub(crate) fn on_server(kind: Kind) -> Option<Engine> {
+pub(crate) fn on_server(kind: ServerKind) -> Option<Engine> {
     let url = server::shared(kind)?.database();
     let options = ServerOptions { durability: Durability::Off, ..ServerOptions::default() };
     let opened = match kind {
-        Kind::Postgres => PostgresStore::open(&url, None, &options),
-        Kind::Mariadb | Kind::Mysql => MysqlStore::open(&url, None, &options),
+        ServerKind::Postgres => PostgresStore::open(&url, None, &options),
+        ServerKind::Mariadb | ServerKind::Mysql => MysqlStore::open(&url, None, &options),
     };
     Some(engine(Arc::new(opened.unwrap().0)))
 }

@@ -12,7 +12,7 @@ use atsdb::{
     PageCacheFolder, TableDefinition, limits,
 };
 use atsdb_testkit::sample::Random;
-use atsdb_testkit::server::{self, Kind};
+use atsdb_testkit::server::{self, ServerKind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn open_url(url: &str) -> Database {
 /// A file, a split store, and a database on each installed server.
 fn places(folder: &Path) -> Vec<String> {
     let file = |ending: &str| format!("{}{ending}", folder.join("a").display());
-    let servers = [Kind::Mariadb, Kind::Postgres].into_iter().filter_map(server::shared);
+    let servers = [ServerKind::Mariadb, ServerKind::Postgres].into_iter().filter_map(server::shared);
     [file(".db"), file("?split=slice")].into_iter().chain(servers.map(|server| server.database())).collect()
 }
 

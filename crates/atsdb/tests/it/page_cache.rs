@@ -4,12 +4,12 @@
 use crate::support::{Warnings, rows};
 use atsdb::{Database, OpenOptions, PageCacheFolder, PageCacheStats};
 use atsdb_testkit::sample::Random;
-use atsdb_testkit::server::{self, Kind, TestServer};
+use atsdb_testkit::server::{self, ServerKind, TestServer};
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-const KINDS: [Kind; 2] = [Kind::Postgres, Kind::Mariadb];
+const KINDS: [ServerKind; 2] = [ServerKind::Postgres, ServerKind::Mariadb];
 
 /// The queries whose answers are compared.
 const QUESTIONS: [&str; 5] = [
@@ -140,7 +140,7 @@ fn changes_on_request() {
     }
 }
 
-fn follows_another_process(kind: Kind, steps: u64) {
+fn follows_another_process(kind: ServerKind, steps: u64) {
     let Some(server) = server::shared(kind) else { return };
     let folder = tempfile::tempdir().unwrap();
     for seed in 0..3 {
@@ -166,12 +166,12 @@ fn follows_another_process(kind: Kind, steps: u64) {
 
 #[test]
 fn readers_follow_another_process_on_postgres() {
-    follows_another_process(Kind::Postgres, 40);
+    follows_another_process(ServerKind::Postgres, 40);
 }
 
 #[test]
 fn readers_follow_another_process_on_mariadb() {
-    follows_another_process(Kind::Mariadb, 40);
+    follows_another_process(ServerKind::Mariadb, 40);
 }
 
 #[test]
@@ -236,13 +236,13 @@ fn damage_in_the_caches_files_changes_no_answer() {
 /// Does on the server what restoring a backup does: the store is as it was, with the same uid and numbers.
 struct Backup<'a> {
     server: &'a TestServer,
-    kind: Kind,
+    kind: ServerKind,
     url: String,
     database: String,
 }
 
 impl<'a> Backup<'a> {
-    fn take(server: &'a TestServer, kind: Kind, url: &str) -> Self {
+    fn take(server: &'a TestServer, kind: ServerKind, url: &str) -> Self {
         let database = url.rsplit('/').next().unwrap().to_owned();
         let backup = Self { server, kind, url: url.to_owned(), database };
         backup.copy(&backup.database, &format!("{}_backup", backup.database));
@@ -255,11 +255,11 @@ impl<'a> Backup<'a> {
 
     fn copy(&self, from: &str, to: &str) {
         match self.kind {
-            Kind::Postgres => {
+            ServerKind::Postgres => {
                 self.server.administer(&format!("DROP DATABASE IF EXISTS {to} WITH (FORCE)"));
                 self.server.administer(&format!("CREATE DATABASE {to} TEMPLATE {from} OWNER {}", server::USER));
             }
-            Kind::Mariadb | Kind::Mysql => {
+            ServerKind::Mariadb | ServerKind::Mysql => {
                 let tables = self.server.ask(&self.url, &format!("SHOW TABLES FROM {from}"));
                 let copies = tables.lines().filter(|name| name.starts_with("atsdb_")).map(|name| {
                     format!("CREATE TABLE {to}.{name} LIKE {from}.{name}; INSERT INTO {to}.{name} SELECT * FROM {from}.{name};")
@@ -317,7 +317,7 @@ fn a_store_that_was_restored_shows_no_page_of_before() {
 
 #[test]
 fn the_cache_is_where_the_url_or_the_program_says_and_a_bad_one_is_reported() {
-    let Some(server) = server::shared(Kind::Postgres) else { return };
+    let Some(server) = server::shared(ServerKind::Postgres) else { return };
     let (url, folder) = (server.database(), tempfile::tempdir().unwrap());
     let at = |name: &str| folder.path().join(name);
     let open = |url: &str| options(PageCacheFolder::At(at("program"))).page_cache_bytes(5 << 20).open(url).unwrap();

@@ -124,6 +124,12 @@ fn verify_does_not_take_a_shortage_for_damage() {
             places += u32::from(output.contains("could not be checked") && output.contains("Too many open files"));
         }
     }
+    for handles in [5, 6, 8] {
+        let run = case.run_with_handles(handles, &["sql", "air", "SELECT count(*) FROM t"]);
+        if run.code != 0 {
+            assert!(run.stderr.contains("oo many"), "{handles} handles: {}", run.stderr);
+        }
+    }
     assert!(places > 3, "only {places} runs met with a page file that they could not open");
     // The server cannot be reached, so nothing is known about the store.
     let run = case.run(&["verify", "postgresql://nobody@127.0.0.1:1/air"]);

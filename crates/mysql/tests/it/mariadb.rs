@@ -5,14 +5,14 @@ use atsdb_core::{ColumnId, Durability, ErrorKind};
 use atsdb_mysql::MysqlStore;
 use atsdb_sqlstore::ServerOptions;
 use atsdb_testkit::sample::series_table;
-use atsdb_testkit::server::{self, Kind, TestServer};
+use atsdb_testkit::server::{self, ServerKind, TestServer};
 
 atsdb_testkit::on_server_tests!("mariadb", crate::support::MARIADB);
 
 /// Encryption that the URL asks for is used, or the connection is refused.
 #[test]
 fn encryption_that_a_socket_does_not_have_is_refused_where_it_is_asked_for() {
-    let Some(server) = server::shared(Kind::Mariadb) else { return };
+    let Some(server) = server::shared(ServerKind::Mariadb) else { return };
     let url = format!("{}?socket={}", server.database(), server.data().with_extension("socket").display());
     for mode in ["require", "verify-ca", "verify-full"] {
         let error = open(&format!("{url}&sslmode={mode}")).expect_err("nothing would be encrypted");
@@ -32,7 +32,7 @@ fn encryption_that_a_socket_does_not_have_is_refused_where_it_is_asked_for() {
 #[test]
 fn a_string_that_the_server_refuses_is_reported_with_the_setting() {
     const STRING_BYTES: usize = 300_000;
-    let Some(server) = TestServer::start_with(Kind::Mariadb, &["--max-allowed-packet=1M"]) else { return };
+    let Some(server) = TestServer::start_with(ServerKind::Mariadb, &["--max-allowed-packet=1M"]) else { return };
     let store = open(&server.database()).unwrap();
     let table = store.create_table(&series_table("t"), None).unwrap().id;
     let map = |values: &[Vec<u8>]| {
@@ -54,8 +54,8 @@ fn a_string_that_the_server_refuses_is_reported_with_the_setting() {
 /// Like a standby, a replica that is set to read only is skipped.
 #[test]
 fn a_server_that_is_read_only_is_not_written_while_there_is_another() {
-    let Some(primary) = TestServer::start(Kind::Mariadb) else { return };
-    let Some(replica) = TestServer::start(Kind::Mariadb) else { return };
+    let Some(primary) = TestServer::start(ServerKind::Mariadb) else { return };
+    let Some(replica) = TestServer::start(ServerKind::Mariadb) else { return };
     let (at_primary, at_replica) = (primary.database(), replica.database());
     replica.administer("SET GLOBAL read_only = 1");
     let error = open(&at_replica).expect_err("it takes no writes");
@@ -74,7 +74,7 @@ fn a_binary_log_that_is_not_synced_is_reported() {
     const LOGGED: [&str; 2] = ["--log-bin=log", "--innodb-flush-log-at-trx-commit=1"];
     for (sync_binlog, survives) in [("0", Durability::Normal), ("1", Durability::Full)] {
         let sync = format!("--sync-binlog={sync_binlog}");
-        let Some(server) = TestServer::start_with(Kind::Mariadb, &[LOGGED[0], LOGGED[1], &sync]) else { return };
+        let Some(server) = TestServer::start_with(ServerKind::Mariadb, &[LOGGED[0], LOGGED[1], &sync]) else { return };
         let (store, warnings) = MysqlStore::open(&server.database(), None, &ServerOptions::default()).unwrap();
         assert_eq!(atsdb_core::Store::durability(&store), survives);
         let is_told = warnings.iter().any(|warning| warning.contains("sync_binlog = 0"));

@@ -4,14 +4,14 @@ use atsdb_core::{Result, Store};
 use atsdb_mysql::MysqlStore;
 use atsdb_sqlstore::{OnNotice, ServerOptions};
 use atsdb_testkit::on_server::{Limits, Subject};
-use atsdb_testkit::server::Kind;
+use atsdb_testkit::server::ServerKind;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The store on MariaDB.
-pub(crate) const MARIADB: Subject = Subject { kind: Kind::Mariadb, open, open_for_reading, open_with };
+pub(crate) const MARIADB: Subject = Subject { kind: ServerKind::Mariadb, open, open_for_reading, open_with };
 /// The store on MySQL.
-pub(crate) const MYSQL: Subject = Subject { kind: Kind::Mysql, ..MARIADB };
+pub(crate) const MYSQL: Subject = Subject { kind: ServerKind::Mysql, ..MARIADB };
 
 /// Opens the store of a URL, and creates it if it does not exist. Waits for a server that is restarting.
 pub(crate) fn open(url: &str) -> Result<Box<dyn Store>> {

@@ -3,7 +3,7 @@
 use crate::support::open;
 use atsdb_core::{BatchId, Change, CommitOutcome, Result, Store, TableId};
 use atsdb_testkit::sample::{Plan, series_table};
-use atsdb_testkit::server::{Kind, TestServer};
+use atsdb_testkit::server::{ServerKind, TestServer};
 use std::time::Duration;
 
 fn send(store: &dyn Store, table: TableId) -> Result<CommitOutcome> {
@@ -16,7 +16,7 @@ fn send(store: &dyn Store, table: TableId) -> Result<CommitOutcome> {
 /// exists, although it was never acknowledged. If it is sent again, it is acknowledged only once the standby has it.
 #[test]
 fn a_batch_that_is_there_already_is_acknowledged_when_a_commit_would_be() {
-    let Some(server) = TestServer::start(Kind::Postgres) else { return };
+    let Some(server) = TestServer::start(ServerKind::Postgres) else { return };
     let url = server.database();
     let first = open(&url).unwrap();
     let table = first.create_table(&series_table("t"), None).unwrap().id;

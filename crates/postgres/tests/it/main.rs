@@ -9,7 +9,7 @@ mod support;
 
 use atsdb_core::ColumnId;
 use atsdb_testkit::sample::series_table;
-use atsdb_testkit::server::{self, Kind};
+use atsdb_testkit::server::{self, ServerKind};
 use std::ops::Range;
 use support::open;
 
@@ -20,7 +20,7 @@ mod servers {
 /// The server updates its statistics late. Before that, it would scan all strings of a table to look up a few.
 #[test]
 fn strings_are_found_by_their_index_as_soon_as_there_are_many() {
-    let Some(server) = server::shared(Kind::Postgres) else { return };
+    let Some(server) = server::shared(ServerKind::Postgres) else { return };
     let url = server.database();
     let store = open(&url).unwrap();
     let table = store.create_table(&series_table("t"), None).unwrap().id;

@@ -3,7 +3,7 @@
 use crate::support::open;
 use atsdb_core::{Change, Error, ErrorKind, Result, Store, TableId, TimeRange};
 use atsdb_testkit::sample::{Plan, series_table};
-use atsdb_testkit::server::{self, Kind, Pooler};
+use atsdb_testkit::server::{self, Pooler, ServerKind};
 
 fn append(store: &dyn Store, table: TableId, seed: u64) -> Result<()> {
     let add = vec![Plan::new(seed).chunk(table)];
@@ -24,7 +24,7 @@ fn work(url: &str) -> Result<usize> {
 
 #[test]
 fn a_pooler_that_shares_sessions_among_transactions_is_refused() {
-    let Some(server) = server::shared(Kind::Postgres) else { return };
+    let Some(server) = server::shared(ServerKind::Postgres) else { return };
     let Some(pooler) = Pooler::start(server, "transaction") else { return };
     let error: Error = work(&pooler.through(&server.database())).expect_err("its settings are not kept");
     assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
@@ -34,7 +34,7 @@ fn a_pooler_that_shares_sessions_among_transactions_is_refused() {
 
 #[test]
 fn a_pooler_that_gives_each_connection_a_session_serves() {
-    let Some(server) = server::shared(Kind::Postgres) else { return };
+    let Some(server) = server::shared(ServerKind::Postgres) else { return };
     let Some(pooler) = Pooler::start(server, "session") else { return };
     assert_eq!(work(&pooler.through(&server.database())).unwrap(), 3);
 }

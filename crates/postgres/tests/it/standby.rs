@@ -5,7 +5,7 @@ use atsdb_core::{Change, ErrorKind, Result, Store, TableId, TimeRange};
 use atsdb_postgres::PostgresStore;
 use atsdb_sqlstore::{OnNotice, ServerOptions};
 use atsdb_testkit::sample::{Plan, series_table};
-use atsdb_testkit::server::{Kind, TestServer};
+use atsdb_testkit::server::{ServerKind, TestServer};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn both(first: &str, second: &str) -> String {
 
 #[test]
 fn a_standby_that_is_named_first_is_neither_written_nor_read_while_there_is_a_primary() {
-    let Some(primary) = TestServer::start(Kind::Postgres) else { return };
+    let Some(primary) = TestServer::start(ServerKind::Postgres) else { return };
     let at_primary = primary.database();
     let standby = primary.start_standby();
     let at_standby = standby.url("tester", "pass%2Fword%401", at_primary.rsplit('/').next().unwrap());
@@ -82,7 +82,7 @@ fn a_standby_that_is_named_first_is_neither_written_nor_read_while_there_is_a_pr
 /// During the switch there may be no primary for a moment.
 #[test]
 fn a_write_waits_for_the_standby_to_become_the_primary() {
-    let Some(primary) = TestServer::start(Kind::Postgres) else { return };
+    let Some(primary) = TestServer::start(ServerKind::Postgres) else { return };
     let at_primary = primary.database();
     let first = open(&at_primary).unwrap();
     let table = first.create_table(&series_table("t"), None).unwrap().id;

@@ -4,12 +4,12 @@ use atsdb_core::{Result, Store};
 use atsdb_postgres::PostgresStore;
 use atsdb_sqlstore::{OnNotice, ServerOptions};
 use atsdb_testkit::on_server::{Limits, Subject};
-use atsdb_testkit::server::Kind;
+use atsdb_testkit::server::ServerKind;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The store under test.
-pub(crate) const SUBJECT: Subject = Subject { kind: Kind::Postgres, open, open_for_reading, open_with };
+pub(crate) const SUBJECT: Subject = Subject { kind: ServerKind::Postgres, open, open_for_reading, open_with };
 
 /// Opens the store of a URL, and creates it if it does not exist. Waits for a server that is restarting.
 pub(crate) fn open(url: &str) -> Result<Box<dyn Store>> {

@@ -3,7 +3,7 @@
 
 use crate::support::Served;
 use atsdb_server::Role;
-use atsdb_testkit::server::{Kind, PASSWORD, TestServer, USER, shared};
+use atsdb_testkit::server::{PASSWORD, ServerKind, TestServer, USER, shared};
 use postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
@@ -140,7 +140,7 @@ fn captured() -> Vec<Captured> {
 
 /// Returns a PostgreSQL and an atsdb with the same tables, database and user, or `None` if PostgreSQL is not installed.
 fn both() -> Option<(Config, Config, Served)> {
-    let url = shared(Kind::Postgres)?.database();
+    let url = shared(ServerKind::Postgres)?.database();
     let theirs: Config = url.parse().unwrap();
     theirs.connect(NoTls).unwrap().batch_execute(SCHEMA).unwrap();
     let served = Served::with_tables();
@@ -403,7 +403,7 @@ fn commands_of_psql_show_what_they_show_of_postgresql() {
 
 #[test]
 fn users_are_the_roles_of_postgresql() {
-    let Some(postgres) = TestServer::start(Kind::Postgres) else { return };
+    let Some(postgres) = TestServer::start(ServerKind::Postgres) else { return };
     let theirs: Config = postgres.database().parse().unwrap();
     postgres.administer("CREATE ROLE boss SUPERUSER LOGIN PASSWORD 'b'");
     postgres.administer("CREATE ROLE reader LOGIN PASSWORD 'r' IN ROLE pg_read_all_data");

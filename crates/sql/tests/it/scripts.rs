@@ -9,7 +9,7 @@ use crate::render::lines;
 use crate::stores::{STATES, STORES, State, server_session, session};
 use atsdb_core::Result;
 use atsdb_sql::{Answer, Session};
-use atsdb_testkit::server::Kind;
+use atsdb_testkit::server::ServerKind;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -42,17 +42,17 @@ fn every_script_answers_the_same_on_every_store_fresh_and_sealed() {
 
 #[test]
 fn every_script_answers_the_same_on_postgresql() {
-    on_server(Kind::Postgres);
+    on_server(ServerKind::Postgres);
 }
 
 #[test]
 fn every_script_answers_the_same_on_mariadb() {
-    on_server(Kind::Mariadb);
+    on_server(ServerKind::Mariadb);
 }
 
 #[test]
 fn every_script_answers_the_same_on_mysql() {
-    on_server(Kind::Mysql);
+    on_server(ServerKind::Mysql);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn in_memory(text: &str) -> String {
 }
 
 /// Runs each script in a single state: states are the engine's part, and the other stores test all of them.
-fn on_server(kind: Kind) {
+fn on_server(kind: ServerKind) {
     let mut failures = Vec::new();
     for (position, path) in scripts().iter().enumerate() {
         let Some(session) = server_session(kind) else { return };

@@ -8,7 +8,7 @@ use atsdb_postgres::PostgresStore;
 use atsdb_sql::{Session, SessionOptions};
 use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_sqlstore::{ServerOptions, ServerStore};
-use atsdb_testkit::server::{self, Kind};
+use atsdb_testkit::server::{self, ServerKind};
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -28,18 +28,18 @@ pub(crate) const STATES: [State; 3] = [State::Fresh, State::HalfSealed, State::S
 pub(crate) const STORES: [&str; 4] = ["memory", "sqlite", "sqlite split by slice", "sqlite in shards"];
 
 /// A store on a server of that kind, if one is installed.
-fn on_server(kind: Kind) -> Option<ServerStore> {
+fn on_server(kind: ServerKind) -> Option<ServerStore> {
     let url = server::shared(kind)?.database();
     let options = ServerOptions { durability: Durability::Off, ..ServerOptions::default() };
     let opened = match kind {
-        Kind::Postgres => PostgresStore::open(&url, None, &options),
-        Kind::Mariadb | Kind::Mysql => MysqlStore::open(&url, None, &options),
+        ServerKind::Postgres => PostgresStore::open(&url, None, &options),
+        ServerKind::Mariadb | ServerKind::Mysql => MysqlStore::open(&url, None, &options),
     };
     Some(opened.unwrap().0)
 }
 
 /// A session on an empty store on a server of that kind, if one is installed.
-pub(crate) fn server_session(kind: Kind) -> Option<Session> {
+pub(crate) fn server_session(kind: ServerKind) -> Option<Session> {
     Some(session_over(Arc::new(on_server(kind)?)))
 }
 

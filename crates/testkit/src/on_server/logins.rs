@@ -2,7 +2,7 @@
 
 use super::subject::{Limits, NOW_MS, Subject};
 use crate::sample::{Plan, series_table};
-use crate::server::{self, Kind, PASSWORD, USER};
+use crate::server::{self, PASSWORD, ServerKind, USER};
 use atsdb_core::{Change, ErrorKind, Result, Store, TimeRange};
 
 /// Returns the kind and the text of the error, which must not contain a password.
@@ -64,11 +64,11 @@ pub fn every_write_of_a_user_without_rights_is_refused(subject: Subject) {
     store.commit(&[change()], NOW_MS).unwrap().remove(0).unwrap();
     let reader = format!("reader_{database}");
     match subject.kind {
-        Kind::Postgres => {
+        ServerKind::Postgres => {
             server.ask(&url, &format!("CREATE ROLE {reader} LOGIN PASSWORD 'r'"));
             server.ask(&url, &format!("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {reader}"));
         }
-        Kind::Mariadb | Kind::Mysql => {
+        ServerKind::Mariadb | ServerKind::Mysql => {
             server.administer(&format!("CREATE USER {reader}@'%' IDENTIFIED BY 'r'"));
             server.administer(&format!("GRANT SELECT ON {database}.* TO {reader}@'%'"));
         }

@@ -1,6 +1,6 @@
 //! The store under test, and functions that every test uses.
 
-use crate::server::Kind;
+use crate::server::ServerKind;
 use atsdb_core::{Change, NewChunk, Result, Store, TableId, TimeRange};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub struct Subject {
     /// The server's kind.
-    pub kind: Kind,
+    pub kind: ServerKind,
     /// Opens the store of a URL, waiting some seconds if needed, and creates it if it does not exist.
     pub open: fn(&str) -> Result<Box<dyn Store>>,
     /// Opens it for reading.

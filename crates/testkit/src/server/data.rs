@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 /// The kind of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ServerKind {
     /// PostgreSQL.
     Postgres,
     /// MariaDB.
@@ -22,11 +22,11 @@ pub enum Kind {
 }
 
 /// Returns a folder with data of a kind. `None`, with a message on stderr, if its programs are not installed.
-pub(super) fn new_folder(kind: Kind) -> Option<TempDir> {
+pub(super) fn new_folder(kind: ServerKind) -> Option<TempDir> {
     let missing = match kind {
-        Kind::Postgres => postgres::missing(),
-        Kind::Mariadb => mariadb::missing(),
-        Kind::Mysql => mysql::missing(),
+        ServerKind::Postgres => postgres::missing(),
+        ServerKind::Mariadb => mariadb::missing(),
+        ServerKind::Mysql => mysql::missing(),
     };
     match missing {
         Some(program) => {
@@ -37,11 +37,11 @@ pub(super) fn new_folder(kind: Kind) -> Option<TempDir> {
     }
 }
 
-fn package(kind: Kind) -> &'static str {
+fn package(kind: ServerKind) -> &'static str {
     match kind {
-        Kind::Postgres => "postgresql",
-        Kind::Mariadb => "mariadb-server",
-        Kind::Mysql => "mysql-server",
+        ServerKind::Postgres => "postgresql",
+        ServerKind::Mariadb => "mariadb-server",
+        ServerKind::Mysql => "mysql-server",
     }
 }
 
@@ -63,9 +63,9 @@ fn remove_left_over() -> Result<()> {
 
 /// A copy of the kind's first data folder, which is made if it does not exist. It is not in the target folder: a
 /// server that runs as another user could not get there.
-pub(super) fn data_folder(kind: Kind) -> Result<TempDir> {
+pub(super) fn data_folder(kind: ServerKind) -> Result<TempDir> {
     let folder = own_folder()?;
-    let name = if kind == Kind::Mysql { mysql::version() } else { format!("{kind:?}") };
+    let name = if kind == ServerKind::Mysql { mysql::version() } else { format!("{kind:?}") };
     let template = templates()?.join(name);
     let lock = File::create(template.with_extension("lock"))?;
     lock.lock()?;
@@ -73,9 +73,9 @@ pub(super) fn data_folder(kind: Kind) -> Result<TempDir> {
     let data = folder.path().join("data");
     if !template.exists() {
         match kind {
-            Kind::Postgres => postgres::initialize(&data)?,
-            Kind::Mariadb => mariadb::initialize(&data)?,
-            Kind::Mysql => mysql::initialize(&data)?,
+            ServerKind::Postgres => postgres::initialize(&data)?,
+            ServerKind::Mariadb => mariadb::initialize(&data)?,
+            ServerKind::Mysql => mysql::initialize(&data)?,
         }
         let unfinished = template.with_extension("unfinished");
         let _ = std::fs::remove_dir_all(&unfinished);
@@ -88,12 +88,12 @@ pub(super) fn data_folder(kind: Kind) -> Result<TempDir> {
 }
 
 /// Moves the data of a new server to a disk of its own.
-pub(super) fn onto_a_disk(kind: Kind, folder: &Path) -> Result<Option<SmallDisk>> {
+pub(super) fn onto_a_disk(kind: ServerKind, folder: &Path) -> Result<Option<SmallDisk>> {
     let (data, elsewhere) = (folder.join("data"), folder.join("elsewhere"));
     std::fs::rename(&data, &elsewhere)?;
     let Some(disk) = SmallDisk::mount(&data, 1 << 30) else { return Ok(None) };
     run(Command::new("cp").arg("-a").arg(elsewhere.join(".")).arg(&data))?;
-    if kind == Kind::Postgres {
+    if kind == ServerKind::Postgres {
         postgres::keep_log_elsewhere(&data, &elsewhere)?;
     }
     Ok(Some(disk))

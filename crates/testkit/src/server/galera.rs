@@ -2,7 +2,7 @@
 //! once, and copied, so that the other nodes need not request it. A killed node does request it: `rsync` transfers
 //! everything. It refuses to read a folder of root, so root's nodes run as the user of the package.
 
-use super::data::{Kind, data_folder};
+use super::data::{ServerKind, data_folder};
 use super::mariadb;
 use super::setup::{PASSWORD_IN_URL, USER, free_port, is_root, own_folder, run};
 use super::test_server::TestServer;
@@ -80,14 +80,14 @@ fn nodes(provider: &str) -> Result<Vec<TestServer>> {
             ),
         ]
     };
-    let first = TestServer::of(Kind::Mariadb, owned(data_folder(Kind::Mariadb)?)?, arguments(0));
+    let first = TestServer::of(ServerKind::Mariadb, owned(data_folder(ServerKind::Mariadb)?)?, arguments(0));
     first.resume_with(&BEGIN);
     first.shut_down();
     let mut nodes = vec![first];
     for position in 1..NODES {
         let folder = own_folder()?;
         run(Command::new("cp").arg("-a").arg(nodes[0].data()).arg(folder.path()))?;
-        nodes.push(TestServer::of(Kind::Mariadb, owned(folder)?, arguments(position)));
+        nodes.push(TestServer::of(ServerKind::Mariadb, owned(folder)?, arguments(position)));
     }
     Ok(nodes)
 }

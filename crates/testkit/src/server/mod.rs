@@ -14,7 +14,7 @@ mod setup;
 mod spider;
 mod test_server;
 
-pub use data::Kind;
+pub use data::ServerKind;
 pub use galera::Cluster;
 pub use pooler::Pooler;
 pub use setup::{PASSWORD, USER};

@@ -1,6 +1,6 @@
 //! PgBouncer for tests, in front of a PostgreSQL. It refuses to run as root, too.
 
-use super::data::Kind;
+use super::data::ServerKind;
 use super::postgres;
 use super::setup::{PASSWORD, USER, find, free_port, own_folder, spawn_for_good};
 use super::test_server::TestServer;
@@ -26,7 +26,7 @@ impl Pooler {
     /// Starts a separate pooler that shares its connections according to `pool_mode`. `None`, with a message on stderr,
     /// if it is not installed.
     pub fn start(server: &TestServer, pool_mode: &str) -> Option<Self> {
-        assert_eq!(server.kind, Kind::Postgres, "it is PostgreSQL's");
+        assert_eq!(server.kind, ServerKind::Postgres, "it is PostgreSQL's");
         let Some(program) = find("pgbouncer", &FOLDERS) else {
             skipped("PgBouncer is not installed; the Debian package pgbouncer has it");
             return None;

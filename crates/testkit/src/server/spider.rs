@@ -3,7 +3,7 @@
 //! Spider distinguishes the parts of a transaction by the hosts of their servers alone, so the two have addresses of
 //! their own on loopback.
 
-use super::data::{Kind, data_folder};
+use super::data::{ServerKind, data_folder};
 use super::mariadb;
 use super::setup::{PASSWORD, USER};
 use super::test_server::TestServer;
@@ -38,8 +38,8 @@ impl Spider {
             return None;
         }
         let start = |arguments: Vec<String>| {
-            let folder = data_folder(Kind::Mariadb).expect("a data folder can be made");
-            let server = TestServer::of(Kind::Mariadb, folder, arguments);
+            let folder = data_folder(ServerKind::Mariadb).expect("a data folder can be made");
+            let server = TestServer::of(ServerKind::Mariadb, folder, arguments);
             server.resume();
             server
         };

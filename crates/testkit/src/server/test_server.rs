@@ -1,7 +1,7 @@
 //! A running server.
 
 use super::certificates::Certificates;
-use super::data::{Kind, bytes_in, new_folder, onto_a_disk};
+use super::data::{ServerKind, bytes_in, new_folder, onto_a_disk};
 use super::setup::{PASSWORD_IN_URL, USER, free_port, own_folder, spawn_for_good};
 use super::{mariadb, mysql, postgres};
 use crate::clock;
@@ -21,7 +21,7 @@ const START_MAX: Duration = Duration::from_secs(60);
 /// A running server.
 #[derive(Debug)]
 pub struct TestServer {
-    pub(super) kind: Kind,
+    pub(super) kind: ServerKind,
     pub(super) port: u16,
     /// Further arguments of its program.
     arguments: Vec<String>,
@@ -34,21 +34,21 @@ pub struct TestServer {
 
 /// Returns the server of that kind which all tests of this process share. `None`, with a message on stderr, if its
 /// programs are not installed.
-pub fn shared(kind: Kind) -> Option<&'static TestServer> {
+pub fn shared(kind: ServerKind) -> Option<&'static TestServer> {
     static SERVERS: [OnceLock<Option<TestServer>>; 3] = [const { OnceLock::new() }; 3];
     SERVERS[kind as usize].get_or_init(|| TestServer::start(kind)).as_ref()
 }
 
 impl TestServer {
     /// Starts a separate server. `None`, with a message on stderr, if its programs are not installed.
-    pub fn start(kind: Kind) -> Option<Self> {
+    pub fn start(kind: ServerKind) -> Option<Self> {
         let server = Self::of(kind, new_folder(kind)?, Vec::new());
         server.resume();
         Some(server)
     }
 
     /// Starts a separate server with further arguments for its program.
-    pub fn start_with(kind: Kind, arguments: &[&str]) -> Option<Self> {
+    pub fn start_with(kind: ServerKind, arguments: &[&str]) -> Option<Self> {
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
         let server = Self::of(kind, new_folder(kind)?, arguments);
         server.resume();
@@ -66,13 +66,13 @@ impl TestServer {
 
     /// Starts a separate server with encryption. It proves to be `localhost`, which is none of its addresses, with a
     /// certificate of its own authority. Also returns the file with the authority's certificate.
-    pub fn start_encrypting(kind: Kind) -> Option<(Self, PathBuf)> {
+    pub fn start_encrypting(kind: ServerKind) -> Option<(Self, PathBuf)> {
         let folder = new_folder(kind)?;
         let certificates = Certificates::make(folder.path())?;
         let arguments = match kind {
-            Kind::Postgres => postgres::encryption(&certificates),
-            Kind::Mariadb => mariadb::encryption(&certificates),
-            Kind::Mysql => mysql::encryption(&certificates),
+            ServerKind::Postgres => postgres::encryption(&certificates),
+            ServerKind::Mariadb => mariadb::encryption(&certificates),
+            ServerKind::Mysql => mysql::encryption(&certificates),
         };
         let server = Self::of(kind, folder, arguments);
         server.resume();
@@ -81,7 +81,7 @@ impl TestServer {
 
     /// Starts a separate server whose data is on a disk with this much free space; PostgreSQL's write-ahead log is
     /// elsewhere. `None`, with a message on stderr, if mounting is not permitted.
-    pub fn start_on_small_disk(kind: Kind, free_bytes: u64) -> Option<Self> {
+    pub fn start_on_small_disk(kind: ServerKind, free_bytes: u64) -> Option<Self> {
         let folder = new_folder(kind)?;
         let disk = onto_a_disk(kind, folder.path()).expect("the data can be moved")?;
         let mut server = Self::of(kind, folder, Vec::new());
@@ -92,7 +92,7 @@ impl TestServer {
         Some(server)
     }
 
-    pub(super) fn of(kind: Kind, folder: TempDir, arguments: Vec<String>) -> Self {
+    pub(super) fn of(kind: ServerKind, folder: TempDir, arguments: Vec<String>) -> Self {
         let (child, databases) = (Mutex::new(None), AtomicU32::new(0));
         Self { kind, port: free_port(), arguments, disk: None, folder, child, databases }
     }
@@ -131,9 +131,9 @@ impl TestServer {
 
     fn spawn(&self, arguments: &[&str]) {
         let mut command = match self.kind {
-            Kind::Postgres => postgres::command(&self.data(), self.port),
-            Kind::Mariadb => mariadb::command(&self.data(), self.port),
-            Kind::Mysql => mysql::command(&self.data(), self.port),
+            ServerKind::Postgres => postgres::command(&self.data(), self.port),
+            ServerKind::Mariadb => mariadb::command(&self.data(), self.port),
+            ServerKind::Mysql => mysql::command(&self.data(), self.port),
         };
         command.args(&self.arguments).args(arguments);
         let log = File::options().create(true).append(true).open(self.log()).expect("a log can be written");
@@ -165,8 +165,10 @@ impl TestServer {
     pub fn database(&self) -> String {
         let name = format!("d{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.administer(&match self.kind {
-            Kind::Postgres => format!("CREATE DATABASE {name} OWNER {USER}"),
-            Kind::Mariadb | Kind::Mysql => format!("CREATE DATABASE {name}; GRANT ALL ON {name}.* TO {USER}@'%'"),
+            ServerKind::Postgres => format!("CREATE DATABASE {name} OWNER {USER}"),
+            ServerKind::Mariadb | ServerKind::Mysql => {
+                format!("CREATE DATABASE {name}; GRANT ALL ON {name}.* TO {USER}@'%'")
+            }
         });
         self.url(USER, PASSWORD_IN_URL, &name)
     }
@@ -174,9 +176,9 @@ impl TestServer {
     /// The URL of a database for some user.
     pub fn url(&self, user: &str, password_in_url: &str, database: &str) -> String {
         let scheme = match self.kind {
-            Kind::Postgres => "postgresql",
-            Kind::Mariadb => "mariadb",
-            Kind::Mysql => "mysql",
+            ServerKind::Postgres => "postgresql",
+            ServerKind::Mariadb => "mariadb",
+            ServerKind::Mysql => "mysql",
         };
         format!("{scheme}://{user}:{password_in_url}@127.0.0.1:{}/{database}", self.port)
     }
@@ -199,9 +201,9 @@ impl TestServer {
 
     fn run(&self, database: &str, sql: &str) -> Result<String> {
         let mut command = match self.kind {
-            Kind::Postgres => postgres::client(self.port, database),
-            Kind::Mariadb => mariadb::client(&self.data(), database),
-            Kind::Mysql => mysql::client(&self.data(), database),
+            ServerKind::Postgres => postgres::client(self.port, database),
+            ServerKind::Mariadb => mariadb::client(&self.data(), database),
+            ServerKind::Mysql => mysql::client(&self.data(), database),
         };
         let output = command.arg(sql).stdin(Stdio::null()).output()?;
         match output.status.success() {

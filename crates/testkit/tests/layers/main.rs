@@ -11,16 +11,23 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The packages beside the folder of crates.
+const PACKAGES: [&str; 3] = ["adbc", "python", "sqlite-extension"];
+
+fn folder(name: &str) -> PathBuf {
+    if PACKAGES.contains(&name) { root().join(name) } else { root().join("crates").join(name) }
+}
+
 fn crates() -> Vec<String> {
     let entries = fs::read_dir(root().join("crates")).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.chain(PACKAGES.map(str::to_owned)).collect();
     names.sort();
     names
 }
 
 fn modules(name: &str) -> Modules {
-    Modules::read(&root().join("crates").join(name).join("src"))
+    Modules::read(&folder(name).join("src"))
 }
 
 /// Returns the floor of each crate according to ARCHITECTURE.md.
@@ -30,8 +37,9 @@ fn floors() -> BTreeMap<String, u32> {
     for line in text.lines() {
         let mut cells = line.split('|').map(str::trim).skip(1);
         let Some(Ok(floor)) = cells.next().map(str::parse) else { continue };
-        for named in cells.next().unwrap_or_default().split("](crates/").skip(1) {
-            floors.insert(named.split(')').next().unwrap().to_owned(), floor);
+        for linked in cells.next().unwrap_or_default().split("](").skip(1) {
+            let linked = linked.split(')').next().unwrap().trim_end_matches('/');
+            floors.insert(linked.strip_prefix("crates/").unwrap_or(linked).to_owned(), floor);
         }
     }
     floors
@@ -39,7 +47,7 @@ fn floors() -> BTreeMap<String, u32> {
 
 /// Returns the project's crates on which a crate depends, except for its tests.
 fn dependencies(name: &str) -> Vec<String> {
-    let text = fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
+    let text = fs::read_to_string(folder(name).join("Cargo.toml")).unwrap();
     let all = text.split("\n[").find(|part| part.starts_with("dependencies]")).unwrap_or_default();
     let names = all.lines().filter_map(|line| line.split(['.', ' ', '=']).next());
     let own = names.filter_map(|name| if name == "atsdb" { Some("atsdb") } else { name.strip_prefix("atsdb-") });
@@ -91,8 +99,7 @@ fn rooms_import_only_rooms_below_them() {
 fn a_module_with_children_is_a_folder_with_mod_rs() {
     for name in crates() {
         for module in modules(&name).names() {
-            let folder =
-                module.iter().fold(root().join("crates").join(&name).join("src"), |path, part| path.join(part));
+            let folder = module.iter().fold(folder(&name).join("src"), |path, part| path.join(part));
             let has_both = folder.is_dir() && folder.with_extension("rs").is_file();
             assert!(!has_both, "{} is beside a folder of that name: make it mod.rs", folder.display());
         }

@@ -3,7 +3,7 @@
 use crate::differential::schema::{History, Schema, Table};
 use crate::differential::types::{Dialect, Type};
 use crate::stores::State;
-use atsdb_testkit::server::Kind;
+use atsdb_testkit::server::ServerKind;
 
 /// A layout. Apart from its store, it is a choice of statements.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ pub(crate) enum Where {
     /// A new store of this kind.
     Store(&'static str),
     /// A store on a server that all seeds share.
-    Server(Kind),
+    Server(ServerKind),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,13 +59,13 @@ pub(crate) const LAYOUTS: [Layout; 13] = {
         layout("altered, half sealed", Store("memory"), State::HalfSealed, Altered),
         layout("indexed, half sealed", Store("memory"), State::HalfSealed, Indexed),
         layout("without pushdown, sealed", Store("memory"), State::Sealed, NoPushdown),
-        layout("on PostgreSQL, half sealed", Server(Kind::Postgres), State::HalfSealed, Plain),
+        layout("on PostgreSQL, half sealed", Server(ServerKind::Postgres), State::HalfSealed, Plain),
     ]
 };
 
 pub(crate) const ON_MARIADB: Layout = Layout {
     name: "on MariaDB, sealed",
-    place: Where::Server(Kind::Mariadb),
+    place: Where::Server(ServerKind::Mariadb),
     state: State::Sealed,
     variant: Variant::Plain,
 };

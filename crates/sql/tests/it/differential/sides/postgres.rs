@@ -3,7 +3,7 @@
 use super::oracle::Oracle;
 use super::{Answer, Cell, Failure};
 use crate::differential::types::Type;
-use atsdb_testkit::server::{self, Kind};
+use atsdb_testkit::server::{self, ServerKind};
 use postgres::types::Type as Known;
 use postgres::{Client, NoTls, SimpleQueryMessage};
 
@@ -12,7 +12,7 @@ pub(super) struct Postgres(Client);
 impl Postgres {
     /// Returns `None`, with a message on stderr, if PostgreSQL is not installed.
     pub(super) fn connect() -> Option<Self> {
-        let url = server::shared(Kind::Postgres)?.database();
+        let url = server::shared(ServerKind::Postgres)?.database();
         let mut client = Client::connect(&url, NoTls).unwrap();
         let settings =
             "SET client_min_messages = error; SET timezone = 'UTC'; SET jit = off; SET statement_timeout = '20s'";
