@@ -79,7 +79,7 @@ impl Shell {
             }
             DotCommand::Mode(format) => {
                 if !format.is_text() {
-                    return Err(Error::usage(format!("{} is no text for a terminal", format.name()))
+                    return Err(Error::usage(format!("{} cannot be shown on a terminal", format.name()))
                         .with_hint("write such a file with atsdb sql -o FILE"));
                 }
                 self.runner.format = format;

@@ -1,4 +1,5 @@
-//! Durability tiers: what the commits of a contestant really survive, which may differ from the requested tier.
+//! Durability tiers: the failures that the commits of a contestant really survive, which may differ from the requested
+//! tier.
 
 use atsdb::Durability;
 use serde::{Deserialize, Serialize};

@@ -55,7 +55,7 @@ pub(super) fn start(
 ) -> Result<(Running, ServerAddress), Failure> {
     let (program, account) = (program()?, Account::of("mysql")?);
     let (data, socket) = (folder.join("data"), folder.join("s"));
-    // As it starts, a server removes what another of the same folder has there.
+    // At its start, a server removes the temporary files of other servers in the same folder.
     let temporary = format!("--tmpdir={}", folder.display());
     account.own(folder)?;
     let install = process::on_path("mariadb-install-db").unwrap_or_else(|| "mariadb-install-db".into());
@@ -150,7 +150,7 @@ fn rocksdb_settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str
 ///
 /// # Errors
 ///
-/// The URL is not understood; what the server reports.
+/// The URL is invalid, or an error of the server.
 pub(crate) fn mysql_client(address: &ServerAddress, database: Option<&str>) -> Result<Conn, Failure> {
     // A URL always names a database, even if none is needed.
     let url = address.url_of(database.unwrap_or("mysql"));

@@ -240,7 +240,7 @@ fn mixes(contestant: &dyn Contestant, workspace: &Workspace, bench: &mut Bench<'
     Ok(())
 }
 
-/// How many rows writers have added from this number on.
+/// The number of rows that writers have added from this number on.
 fn count(session: &mut dyn Session, first: u64) -> Result<u64, Failure> {
     let from = 1_050_000_000 + first;
     let answer = session.query(&format!("SELECT count(*) FROM data_200112 WHERE timestamp >= {from}"))?;

@@ -62,7 +62,7 @@ fn end_of_text(text: &str) -> Result<usize, Failure> {
             _ => is_escaped = false,
         }
     }
-    Err(Failure::wrong("a text has no end"))
+    Err(Failure::wrong("a text has no closing quote"))
 }
 
 fn scalar(text: &str) -> Result<Cell, Failure> {
