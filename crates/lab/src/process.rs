@@ -114,7 +114,7 @@ const TICKS_PER_SECOND: f64 = 100.0;
 struct Stat {
     state: String,
     parent: u32,
-    /// With those of ended children.
+    /// Includes those of ended children.
     ticks: u64,
     own_ticks: u64,
 }

@@ -17,7 +17,7 @@ const READ_DEPTH_MAX: usize = 16;
 /// A longer text is not kept for `.chart`.
 const LAST_BYTES_MAX: usize = 64 << 10;
 
-/// What the shell does after a line.
+/// The shell's next action after a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterLine {
     Line,

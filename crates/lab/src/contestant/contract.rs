@@ -90,7 +90,7 @@ pub trait Session {
     /// Its dialect.
     fn dialect(&self) -> Dialect;
 
-    /// What its commits really survive.
+    /// The durability that its commits really have.
     fn tier(&self) -> Tier;
 
     /// Every setting that bears on speed or safety, as `name = value`.
@@ -149,7 +149,7 @@ pub trait Session {
     ///
     /// # Errors
     ///
-    /// As [`execute`](Self::execute).
+    /// Those of [`execute`](Self::execute).
     fn transaction(&mut self, statements: &[String]) -> Result<(), Failure>;
 
     /// Loads a file with one value in each line into a table of one column, with the system's own command for loading

@@ -71,7 +71,7 @@ impl Answer {
         Self { rows: self.rows.iter().map(|row| row.iter().map(fraction).collect()).collect() }
     }
 
-    /// Its hash.
+    /// The hash of the answer.
     pub fn hash(&self) -> AnswerHash {
         self.hash_to(9)
     }

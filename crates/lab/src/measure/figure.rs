@@ -28,7 +28,7 @@ impl Unit {
         matches!(self, Self::RowsPerSecond | Self::StatementsPerSecond | Self::PerSecond)
     }
 
-    /// By which factor `figure` is better than `other`: above 1 it is, below 1 it is worse.
+    /// The factor by which `figure` is better than `other`. Below 1 it is worse.
     pub fn advantage(self, figure: f64, other: f64) -> f64 {
         if self.more_is_better() { figure / other } else { other / figure }
     }

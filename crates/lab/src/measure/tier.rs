@@ -5,7 +5,7 @@ use atsdb::Durability;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What an acknowledged commit survives, safest first.
+/// The failures that an acknowledged commit survives, the safest tier first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {

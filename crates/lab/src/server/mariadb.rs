@@ -164,7 +164,7 @@ const ENGINE_CANNOT: [u16; 6] = [1031, 1069, 1163, 1164, 1178, 1214];
 pub(crate) fn server_failure(error: mysql::Error) -> Failure {
     let (message, code) = match &error {
         mysql::Error::MySqlError(reported) => (format!("{} ({})", reported.message, reported.code), reported.code),
-        // Without the name that the client's own code has for it.
+        // The message without the client's name for the error.
         mysql::Error::IoError(why) => (why.to_string(), 0),
         mysql::Error::CodecError(why) => (why.to_string(), 0),
         mysql::Error::DriverError(why) => (why.to_string(), 0),

@@ -13,7 +13,7 @@ pub(super) struct Mixed<'a> {
     pub(super) readers: usize,
     /// The number of writers.
     pub(super) writers: usize,
-    /// For how long.
+    /// The duration of the work.
     pub(super) time: Duration,
     /// The queries of readers, one after another.
     pub(super) queries: &'a [String],

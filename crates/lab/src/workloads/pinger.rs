@@ -2,7 +2,7 @@
 //! row an INSERT statement (in autocommit, as a timed sample, and all in one exclusive transaction), three queries;
 //! and, in addition to the publication, readers and writers at the same time.
 //!
-//! Some contestants hold `float` in four bytes, so that six digits of a number count when answers are compared.
+//! Some contestants store `float` in four bytes, so that only six digits are compared between answers.
 //! Acknowledged rows are counted afterwards: a missing row fails the contestant.
 
 use crate::contestant::{Contestant, Session, Workspace};

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 const MARK: &str = "atsdb-lab-done";
 
-/// Its message about a file that another process has open.
+/// DuckDB's message about a file that another process has open.
 const IN_USE: &str = "Could not set lock on file";
 
 /// The program; dropping it closes the database.
