@@ -229,7 +229,7 @@ pub fn check_same_columns(found: &TableDefinition, wanted: &TableDefinition) -> 
         if !same_name || !same_type {
             let nullable = |column: &atsdb_core::Column| if column.nullable { ", nullable" } else { "" };
             return refuse(format!(
-                "{} {}{} stands where the record has {} {}{}",
+                "the table has {} {}{} where the record has {} {}{}",
                 found.name,
                 found.column_type,
                 nullable(found),

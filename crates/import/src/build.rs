@@ -97,11 +97,11 @@ pub(crate) struct BuiltRows {
     pub(crate) batch: RecordBatch,
     /// The first and last time.
     pub(crate) time_bounds: Option<(i64, i64)>,
-    /// For each counted column its distinct texts and its number of values.
+    /// The distinct texts and the number of values of each counted column.
     pub(crate) distinct: Vec<Option<(Distinct, u64)>>,
-    /// For each column the NULLs, and the values kept though they usually mean NULL.
+    /// The NULLs of each column, and the values that it keeps although they usually mean NULL.
     pub(crate) nulls: Vec<NullCounts>,
-    /// For each column the numbers that were rounded.
+    /// The rounded numbers of each column.
     pub(crate) inexact: Vec<Inexact>,
     /// Records left out.
     pub(crate) skipped: Vec<Skipped>,

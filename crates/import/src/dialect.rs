@@ -24,7 +24,7 @@ pub(crate) struct Dialect {
     pub(crate) has_header: bool,
     /// The end of the lines before the first record.
     pub(crate) preamble_end: usize,
-    /// For the user.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
     /// Whether blanks around text are padding, as in the names of the columns.
     pub(crate) is_padded: bool,

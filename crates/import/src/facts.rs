@@ -55,7 +55,7 @@ pub(crate) mod orders {
 /// A value and the line it is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SampleValue {
-    /// From 1.
+    /// The number of the line, from 1.
     pub(crate) line: u64,
     /// The value as it is written in the file.
     pub(crate) value: String,

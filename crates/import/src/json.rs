@@ -132,7 +132,7 @@ pub(crate) fn records(text: &str, names: &mut Names) -> JsonBlock {
             Err(reason) => {
                 let found = text.get(reader.position..).unwrap_or("").lines().next().unwrap_or("").to_owned();
                 bad.push(BadRecord { start, reason: format!("is not a JSON object: {reason}"), value: found });
-                // On with the next line that begins an object.
+                // Continues at the next line that begins an object.
                 position =
                     memchr::memmem::find(&bytes[start + 1..], b"\n{").map_or(bytes.len(), |next| start + 1 + next);
             }

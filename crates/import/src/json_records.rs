@@ -22,7 +22,7 @@ pub(crate) struct JsonRecords {
     pub(crate) are_arrays: bool,
     /// Whether they are the features of GeoJSON.
     pub(crate) is_geojson: bool,
-    /// For the user.
+    /// A note for the user.
     pub(crate) note: Option<String>,
 }
 

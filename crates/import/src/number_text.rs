@@ -124,7 +124,7 @@ pub(crate) fn any_f64(bytes: &[u8]) -> Option<f64> {
     if seen == 0 {
         return special(negative, digits);
     }
-    // Up to 2^53 over a power of ten up to 10^22, both exact, so that the one division rounds once.
+    // A number up to 2^53 divided by a power of ten up to 10^22. Both are exact, so that only the division rounds.
     if position == digits.len() && seen <= 19 && mantissa <= 1 << 53 && fraction <= 22 {
         let value = mantissa as f64 / POWERS_OF_TEN[fraction];
         return Some(if negative { -value } else { value });

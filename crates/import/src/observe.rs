@@ -28,7 +28,7 @@ pub(crate) struct FileFacts {
     pub(crate) parser: RecordParser,
     /// Its name without extensions.
     pub(crate) stem: String,
-    /// For the user.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
     /// One for each field.
     pub(crate) columns: Vec<Facts>,

@@ -199,7 +199,7 @@ impl Planner<'_> {
                 let value = facts.first_text.as_ref().map_or(String::new(), |seen| {
                     format!(", as {} in line {}", crate::record_error::shown(&seen.value), seen.line)
                 });
-                return Err(Error::invalid(format!("column {} holds no times{value}", column.name))
+                return Err(Error::invalid(format!("column {} contains no times{value}", column.name))
                     .with_hint("name another column with --time, or --time none for a plain table"));
             }
             let is_date = facts.kinds & kind::STAMP == 0 && facts.value_count > 0;
@@ -363,5 +363,5 @@ impl Planner<'_> {
 }
 
 fn short_years(name: &str) -> String {
-    format!("column {name}: years of two digits stand last and are read as 1970 to 2069")
+    format!("column {name}: two-digit years come last and are read as 1970 to 2069")
 }

@@ -17,7 +17,7 @@ pub(crate) struct Preamble {
     pub(crate) end: usize,
     /// Whether the preamble has comments. If so, there may also be comments between the records.
     pub(crate) has_comments: bool,
-    /// For the user.
+    /// A note for the user.
     pub(crate) note: Option<String>,
 }
 

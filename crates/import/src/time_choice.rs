@@ -180,7 +180,7 @@ pub(crate) fn clock_of(columns: &[Merged], date: usize, row_count: u64) -> Optio
 pub(crate) fn unknown_epoch(column: &Merged) -> Error {
     let (min, max) = column.facts.int_bounds.unwrap_or((0, 0));
     let message = format!(
-        "column {}: its numbers, {min} to {max}, are no times between 1980 and 2100 in s, ms, us or ns",
+        "column {}: its numbers, {min} to {max}, are not times between 1980 and 2100 in s, ms, us or ns",
         column.name
     );
     Error::usage(message).with_hint("pass --time-unit s, ms, us or ns, or --time with another column, or --time none")

@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Failure {
     /// The contestant cannot do it; the reason is shown unchanged.
     Cannot(String),
-    /// It tried and failed, or gave a wrong answer.
+    /// The contestant failed, or gave a wrong answer.
     Failed(Error),
     /// The caller interrupted the run.
     Interrupted,

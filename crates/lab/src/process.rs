@@ -1,4 +1,4 @@
-//! What the system reports of processes and of this machine. Linux has it in `/proc`; elsewhere it is unknown.
+//! Facts about processes and this machine, which Linux reports in `/proc`. On other systems they are unknown.
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub struct Machine {
     /// The model of the processor.
     pub processor: String,
-    /// How many threads run at once.
+    /// The number of threads that can run at once.
     pub cores: usize,
     /// Main memory, in bytes.
     pub memory_bytes: Option<u64>,
@@ -50,7 +50,7 @@ pub(crate) fn memory_bytes() -> Option<u64> {
     kibibytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal")
 }
 
-/// Whether a process runs. One that has ended and waits for its parent does not.
+/// Whether a process is running. A zombie process is not.
 pub(crate) fn is_alive(process: u32) -> bool {
     match (Stat::of(process), Path::new("/proc/self").exists()) {
         (Some(stat), _) => stat.state != "Z",
@@ -114,7 +114,7 @@ const TICKS_PER_SECOND: f64 = 100.0;
 struct Stat {
     state: String,
     parent: u32,
-    /// With those of ended children.
+    /// Includes those of ended children.
     ticks: u64,
     own_ticks: u64,
 }
@@ -122,7 +122,7 @@ struct Stat {
 impl Stat {
     fn of(process: u32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The name is in parentheses and may hold anything.
+        // The name is in parentheses and may contain any character.
         let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_whitespace().collect();
         let number = |field: usize| fields.get(field)?.parse::<u64>().ok();
         let own_ticks = number(11)? + number(12)?;

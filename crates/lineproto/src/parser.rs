@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 /// A block is returned before it has more values than this, including NULLs. The bytes of texts are also counted.
 const BLOCK_VALUES_MAX: usize = 4 << 20;
-/// At most this many errors are kept.
+/// The maximum number of errors that are kept.
 const ERRORS_MAX: usize = 100;
 
 /// How timestamps are read.

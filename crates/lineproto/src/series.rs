@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 #[derive(Debug)]
 pub(crate) struct Series {
     pub(crate) table: usize,
-    /// For each tag of the table the number of its value. Tags that the table got later are missing.
+    /// The number of the value of each tag of the table. Tags that were added to the table later are missing.
     pub(crate) tags: Vec<u32>,
 }
 

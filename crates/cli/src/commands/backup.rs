@@ -16,7 +16,7 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
         return list(place, args.format);
     }
     let (Some(source), Some(target)) = (&args.source, &args.target) else {
-        return Err(Error::usage("a backup needs a store and a place for it"));
+        return Err(Error::usage("name the store to back up, and the target"));
     };
     let started = clock::now();
     let database = settings::open(source, Access::Read, &args.store, None)?;

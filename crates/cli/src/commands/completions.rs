@@ -9,6 +9,6 @@ use clap::CommandFactory;
 pub(super) fn run(args: &CompletionsArgs) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "atsdb", &mut script);
-    let script = String::from_utf8(script).map_err(|_| Error::internal("a completion script is no text"))?;
+    let script = String::from_utf8(script).map_err(|_| Error::internal("a completion script is not UTF-8"))?;
     report::write_text(&script)
 }

@@ -12,7 +12,7 @@ use tempfile::{Builder, TempPath};
 /// How a text file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
-    /// Not at all.
+    /// Not compressed.
     None,
     /// gzip, for `.gz`.
     Gzip,

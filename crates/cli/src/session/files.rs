@@ -99,7 +99,7 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
             ("header" | "sep" | "delim" | "delimiter" | "quote" | "decimal_separator" | "decimal", _) => {
                 return refused("it cannot be that");
             }
-            _ => return refused("it is no option of a file"),
+            _ => return refused("it is not an option of a file"),
         }
     }
     Ok(options)

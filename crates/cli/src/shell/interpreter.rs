@@ -17,7 +17,7 @@ const READ_DEPTH_MAX: usize = 16;
 /// A longer text is not kept for `.chart`.
 const LAST_BYTES_MAX: usize = 64 << 10;
 
-/// What the shell does after a line.
+/// The shell's next action after a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterLine {
     Line,
@@ -79,7 +79,7 @@ impl Shell {
             }
             DotCommand::Mode(format) => {
                 if !format.is_text() {
-                    return Err(Error::usage(format!("{} is no text for a terminal", format.name()))
+                    return Err(Error::usage(format!("{} cannot be shown on a terminal", format.name()))
                         .with_hint("write such a file with atsdb sql -o FILE"));
                 }
                 self.runner.format = format;

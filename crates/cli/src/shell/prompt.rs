@@ -30,7 +30,7 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
         // The file does not exist at the first start.
         let _ = editor.load_history(path);
     }
-    // As the store reports it: without a password.
+    // The store reports its URL without a password.
     let url = shell.database.engine().store().url();
     eprintln!("atsdb {}, {url}; .help lists the commands", crate::console::version::text());
     let mut typed = String::new();

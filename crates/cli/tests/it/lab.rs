@@ -93,7 +93,7 @@ fn rows_are_given_to_all_workloads_or_to_one() {
     let rows = |workload: usize| results["workloads"][workload]["rows"].clone();
     assert_eq!((rows(0), rows(1)), (200.into(), 300.into()));
     run("mas=200").failed(1, &["no workload named mas", "did you mean mass"]);
-    run("mass=many").failed(1, &["many is no number of rows"]);
+    run("mass=many").failed(1, &["many is not a number of rows"]);
     run("mass=0").failed(1, &["at least one row"]);
 }
 

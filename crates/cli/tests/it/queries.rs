@@ -67,7 +67,8 @@ fn files_are_tables_of_a_query() {
     case.run(&["sql", "a.db", "CREATE TABLE day AS SELECT * FROM 'day.csv'"]).well();
     assert_eq!(case.query("a.db", "SELECT sum(temp) FROM day"), "4.0");
     case.run(&["sql", "SELECT * FROM 'missing.csv'"]).failed(3, &["missing.csv"]);
-    case.run(&["sql", "SELECT * FROM read_csv('day.csv', skp = 1)"]).failed(3, &["skp", "no option of a file", "skip"]);
+    case.run(&["sql", "SELECT * FROM read_csv('day.csv', skp = 1)"])
+        .failed(3, &["skp", "not an option of a file", "skip"]);
     case.run(&["sql", "SELECT * FROM 'day.csv'", "--memory", "1"]).failed(2, &["take more than", "--memory"]);
     case.run(&["sql", "a.db", "CREATE VIEW v AS SELECT * FROM 'day.csv'"]).failed(3, &["may not read files"]);
 }

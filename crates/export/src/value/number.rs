@@ -28,7 +28,7 @@ pub(super) fn numbers<'a>(array: &'a dyn Array) -> Option<Render<'a>> {
         DataType::UInt64 => integers!(UInt64Type),
         DataType::Float32 => {
             let values = array.as_primitive::<Float32Type>().values();
-            // In its own width: 0.1 of 32 bits is not 0.10000000149011612.
+            // Formatted in its own width: a 32-bit 0.1 is not 0.10000000149011612.
             Box::new(move |row, out| drop(write!(out, "{:?}", values[row])))
         }
         DataType::Float64 => {

@@ -159,7 +159,7 @@ fn a_date_and_a_time_of_day_become_the_time() {
 fn years_of_two_digits_are_read_with_a_note() {
     let imported = csv("time,v\n13/02/24 10:00,1\n14/02/99 10:00,2\n");
     assert_eq!(imported.texts("time"), ["2024-02-13T10:00:00Z", "1999-02-14T10:00:00Z"]);
-    assert!(notes(&imported).contains("years of two digits"), "{}", notes(&imported));
+    assert!(notes(&imported).contains("two-digit years"), "{}", notes(&imported));
     let unsure = csv("id,score\n1,3/4/05\n2,1/2/03\n");
     assert_eq!(unsure.columns()[1], "score text");
     assert!(notes(&unsure).contains("--date-order"), "{}", notes(&unsure));

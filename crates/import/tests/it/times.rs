@@ -87,7 +87,7 @@ fn epochs_tell_their_unit_by_their_size() {
 fn numbers_that_are_no_times_need_a_unit() {
     let error = refused("time,v\n0,1\n60,2\n");
     assert!(
-        error.message().contains("column time: its numbers, 0 to 60, are no times between 1980 and 2100"),
+        error.message().contains("column time: its numbers, 0 to 60, are not times between 1980 and 2100"),
         "{error}"
     );
     assert!(error.hint().unwrap().contains("--time-unit"));
@@ -153,7 +153,7 @@ fn an_invalid_time_names_its_place() {
     let error = refused_with("when,v\nx,1\n", &time("wen"));
     assert_eq!((error.message(), error.hint()), ("--time: no column named wen", Some("did you mean when?")));
     let error = refused_with("when,v\nx,1\n", &time("when"));
-    assert!(error.message().starts_with("column when holds no times, as \"x\" in line 2"), "{error}");
+    assert!(error.message().starts_with("column when contains no times, as \"x\" in line 2"), "{error}");
 }
 
 #[test]

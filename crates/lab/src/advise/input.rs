@@ -11,13 +11,13 @@ pub struct AdviseInput {
     pub file: PathBuf,
     /// The table that it declares.
     pub table: TableDefinition,
-    /// How many rows it has.
+    /// The number of rows.
     pub rows: u64,
     /// The earliest and the latest time, in the table's unit.
     pub times: Option<(i64, i64)>,
     /// The series column, and one of its values of median frequency.
     pub series: Option<(String, String)>,
-    /// How many distinct values the series column has.
+    /// The number of distinct values of the series column.
     pub series_count: u64,
     /// A column of numbers.
     pub value: Option<String>,

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// A column with more distinct values than this names rows, not series.
 const SERIES_MAX: usize = 100_000;
-/// How many rows each value of a series column must have, on average.
+/// The minimum number of rows for each value of a series column, on average.
 const ROWS_A_SERIES: u64 = 2;
 
 impl AdviseInput {
@@ -37,7 +37,7 @@ impl AdviseInput {
     }
 }
 
-/// Passes a file's rows to `take`, as [`AdviseInput::look`] read them.
+/// Passes a file's rows to `take`, in the form in which [`AdviseInput::look`] read them.
 pub(crate) fn read(
     input: &AdviseInput,
     take: &mut dyn FnMut(&RecordBatch) -> Result<(), Failure>,

@@ -85,7 +85,7 @@ fn hourly(input: &AdviseInput, dialect: Dialect) -> Question {
     Ok(format!("SELECT {hour} AS hour, count(*), avg({value}) FROM {table} GROUP BY {hour}"))
 }
 
-/// The value at the latest time, of each series where there are several.
+/// The value at the latest time, for each series if there are several.
 fn last(input: &AdviseInput, dialect: Dialect) -> Question {
     let QuotedNames { table, time, value } = names(input, dialect)?;
     Ok(match &input.series {

@@ -54,7 +54,7 @@ pub trait Contestant: Sync {
         None
     }
 
-    /// Its version, or why it cannot run here and how to install it. `urls` names servers that run already.
+    /// Its version, or why it cannot run here and how to install it. `urls` names running servers.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ pub trait Contestant: Sync {
     ///
     /// # Errors
     ///
-    /// What the system reports.
+    /// An error of the system.
     fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure>;
 
     /// The size of everything in `workspace` in bytes, logs and indexes included, while no session is open. By default
@@ -90,7 +90,7 @@ pub trait Session {
     /// Its dialect.
     fn dialect(&self) -> Dialect;
 
-    /// What its commits really survive.
+    /// The durability that its commits really have.
     fn tier(&self) -> Tier;
 
     /// Every setting that bears on speed or safety, as `name = value`.
@@ -100,14 +100,14 @@ pub trait Session {
     ///
     /// # Errors
     ///
-    /// What the system reports.
+    /// An error of the system.
     fn create_table(&mut self, table: &TableDefinition) -> Result<(), Failure>;
 
     /// Begins a load. Its rows are in the table when [`Loader::finish`] returns.
     ///
     /// # Errors
     ///
-    /// What the system reports.
+    /// An error of the system.
     fn loader<'a>(&'a mut self, table: &TableDefinition) -> Result<Box<dyn Loader + 'a>, Failure>;
 
     /// Converts loaded rows to their lasting form, if that differs from the form they are loaded in.
@@ -128,28 +128,28 @@ pub trait Session {
     ///
     /// # Errors
     ///
-    /// What the system reports.
+    /// An error of the system.
     fn read_all(&mut self, table: &TableDefinition) -> Result<RowDigest, Failure>;
 
     /// Answers a query.
     ///
     /// # Errors
     ///
-    /// What the system reports.
+    /// An error of the system.
     fn query(&mut self, sql: &str) -> Result<Answer, Failure>;
 
     /// Runs statements one by one, each in its own transaction.
     ///
     /// # Errors
     ///
-    /// What the system reports. [`Failure::Cannot`] where it does not know such statements.
+    /// An error of the system; [`Failure::Cannot`] if it does not support such statements.
     fn execute(&mut self, statements: &[String]) -> Result<(), Failure>;
 
     /// Runs statements one by one, all in one transaction.
     ///
     /// # Errors
     ///
-    /// As [`execute`](Self::execute).
+    /// Those of [`execute`](Self::execute).
     fn transaction(&mut self, statements: &[String]) -> Result<(), Failure>;
 
     /// Loads a file with one value in each line into a table of one column, with the system's own command for loading
@@ -157,7 +157,7 @@ pub trait Session {
     ///
     /// # Errors
     ///
-    /// What the system reports. [`Failure::Cannot`] where it has no such way.
+    /// An error of the system; [`Failure::Cannot`] if it does not support this.
     fn load_lines(&mut self, _table: &str, _file: &Path) -> Result<(), Failure> {
         Err(Failure::cannot("has no way to load a file"))
     }
@@ -167,7 +167,7 @@ pub trait Session {
     ///
     /// # Errors
     ///
-    /// What the system reports.
+    /// An error of the system.
     fn lookups(&mut self, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
         values.iter().try_fold(0, |found, value| {
             let answer = self.query(&format!("SELECT {column} FROM {table} WHERE {column} = {value}"))?;
@@ -179,7 +179,7 @@ pub trait Session {
     ///
     /// # Errors
     ///
-    /// What the system reports.
+    /// An error of the system.
     fn bytes_in_memory(&mut self, _table: &str) -> Result<Option<u64>, Failure> {
         Ok(None)
     }
@@ -188,7 +188,7 @@ pub trait Session {
     ///
     /// # Errors
     ///
-    /// What the system reports. [`Failure::Cannot`] where one session has one workspace.
+    /// An error of the system; [`Failure::Cannot`] if a session can have only one workspace.
     fn attach(&mut self, _place: &Workspace, _name: &str) -> Result<String, Failure> {
         Err(Failure::cannot("a session has one workspace; another cannot be attached"))
     }
@@ -200,21 +200,21 @@ pub trait Loader {
     ///
     /// # Errors
     ///
-    /// What the system reports.
+    /// An error of the system.
     fn rows(&mut self, rows: &RowSet) -> Result<(), Failure>;
 
     /// Takes a batch.
     ///
     /// # Errors
     ///
-    /// What the system reports.
+    /// An error of the system.
     fn batch(&mut self, batch: &RecordBatch) -> Result<(), Failure>;
 
     /// Commits.
     ///
     /// # Errors
     ///
-    /// What the system reports.
+    /// An error of the system.
     fn finish(self: Box<Self>) -> Result<(), Failure>;
 }
 

@@ -1,7 +1,7 @@
-//! How contestants spell what SQL leaves open.
+//! The SQL dialects of the contestants.
 
-/// How a contestant spells what SQL leaves open. A *time* is what [`time`](Self::time) writes; the variants with
-/// epochs hold it as an integer of seconds.
+/// The SQL dialect of a contestant. A *time* is an expression that [`time`](Self::time) writes; the variants with
+/// epochs store it as an integer of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// SQLite: a time is an integer of seconds.

@@ -1,5 +1,5 @@
-//! How contestants spell functions. One that a dialect lacks is refused with the reason, which the report shows in
-//! place of a figure.
+//! The functions of each dialect. A missing function is refused with the reason, which the report shows instead of a
+//! figure.
 
 use crate::contestant::dialect::Dialect;
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ impl Dialect {
     /// The mean of large integers in `column`, as an aggregate.
     pub fn mean(self, column: &str) -> String {
         match self {
-            // Its sums of integers overflow, also those of a mean.
+            // Its sums of integers can overflow, also in a mean.
             Self::Clickhouse => format!("avg(toFloat64({column}))"),
             _ => format!("avg({column})"),
         }
@@ -50,11 +50,11 @@ impl Dialect {
     ///
     /// # Errors
     ///
-    /// [`Failure::Cannot`] where there is no such aggregate.
+    /// [`Failure::Cannot`] if the dialect has no such aggregate.
     pub fn median(self, column: &str) -> Result<String, Failure> {
         match self {
             Self::Atsdb | Self::Duckdb => Ok(format!("median({column})")),
-            // Its median is a sample's.
+            // Its `median` is computed from a sample.
             Self::Clickhouse => Ok(format!("quantileExactInclusive(0.5)({column})")),
             Self::Postgres | Self::PostgresEpoch => {
                 Ok(format!("percentile_cont(0.5) WITHIN GROUP (ORDER BY {column})"))
@@ -67,7 +67,7 @@ impl Dialect {
     ///
     /// # Errors
     ///
-    /// [`Failure::Cannot`] where there is no such aggregate.
+    /// [`Failure::Cannot`] if the dialect has no such aggregate.
     pub fn correlation(self, first: &str, second: &str) -> Result<String, Failure> {
         match self {
             Self::Sqlite | Self::Mysql | Self::MysqlEpoch => Err(Failure::cannot("has no correlation as an aggregate")),

@@ -1,4 +1,4 @@
-//! How contestants spell the statements of the workloads: transactions, indexes, tables with a hash index.
+//! The statements of the workloads in each dialect: transactions, indexes, tables with a hash index.
 //!
 //! Owned here: whole statements. Not owned: types and literals ([`Dialect`]'s own file).
 
@@ -6,7 +6,7 @@ use crate::contestant::dialect::Dialect;
 use atsdb::time::format_time;
 use atsdb::{TableDefinition, TimeUnit};
 
-/// Who shares a spelling.
+/// Contestants that share a dialect.
 #[derive(Clone, Copy, PartialEq)]
 enum Family {
     Sqlite,
@@ -38,8 +38,8 @@ impl Dialect {
         }
     }
 
-    /// How many rows a careful user commits at once when every row is a statement: SQLite keeps a transaction in the
-    /// file, servers in memory and logs.
+    /// The number of rows that a careful user commits at once if every row is a statement: SQLite keeps a transaction
+    /// in the file, servers in memory and logs.
     pub fn rows_per_commit(self) -> u64 {
         match self.family() {
             Family::Sqlite | Family::Atsdb | Family::Duckdb | Family::Clickhouse => 100_000,
@@ -122,7 +122,7 @@ impl Dialect {
             Family::Sqlite | Family::Atsdb | Family::Mysql => statement,
             Family::Postgres | Family::Duckdb | Family::Clickhouse => {
                 let wide = statement.replace("bigint(20)", "bigint").replace("bigint(12)", "bigint");
-                // As wide as PostgreSQL's own `float`.
+                // This is as wide as PostgreSQL's own `float`.
                 let plain = wide.replace("smallint(6)", "smallint").replace("tinyint(1)", "smallint");
                 plain.replace(" float ", " double precision ")
             }

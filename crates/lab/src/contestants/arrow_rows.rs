@@ -11,7 +11,7 @@ enum Growing {
     Integers(Vec<Option<i64>>),
     Floats(Vec<Option<f64>>),
     Texts(Vec<Option<String>>),
-    /// Nothing but NULL until now.
+    /// Only NULLs so far.
     Nulls(usize),
 }
 
@@ -23,7 +23,7 @@ pub(super) struct ArrowRows {
 }
 
 impl ArrowRows {
-    /// Of these columns.
+    /// Creates a batch with these columns.
     pub(super) fn new(names: Vec<String>) -> Self {
         let columns = names.iter().map(|_| Growing::Nulls(0)).collect();
         Self { names, columns, position: 0 }

@@ -21,7 +21,7 @@ pub(crate) struct Atsdb {
     store: StoreKind,
 }
 
-/// Where the store is.
+/// The location of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StoreKind {
     Sqlite,

@@ -13,9 +13,9 @@ pub(super) struct InsertText {
     dialect: Dialect,
     begin: String,
     statement: String,
-    /// It is sent once it is this long.
+    /// The statement is sent when it has this many bytes.
     bytes_max: usize,
-    /// How many of its units make a second of the table's time.
+    /// The number of units of the table's time in a second.
     per_second: i64,
     /// Which columns are dates.
     dates: Vec<bool>,

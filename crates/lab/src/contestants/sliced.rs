@@ -109,7 +109,7 @@ fn slice_name(table: &str, day: i64) -> String {
     format!("{table}_{day}")
 }
 
-/// A table of which every column is an integer of 4 bytes.
+/// A table whose columns are all integers of 4 bytes.
 fn integers(name: &str, columns: impl Iterator<Item = String>) -> TableDefinition {
     columns.fold(TableDefinition::new(name), |table, column| table.with_column(column, ColumnType::Int32, None))
 }
@@ -334,7 +334,7 @@ struct SlicedLoader<'a> {
     table: TableDefinition,
     /// Which column is the time.
     time: usize,
-    /// Whether there are slices that the view does not show.
+    /// Whether slices were added that the view does not show yet.
     added: bool,
 }
 

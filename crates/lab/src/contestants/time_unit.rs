@@ -2,7 +2,7 @@
 
 use atsdb::TableDefinition;
 
-/// How many units of a table's time make a second.
+/// The number of units of a table's time in a second.
 pub(super) fn units_per_second(table: &TableDefinition) -> i64 {
     table.time.map_or(1, |time| time.unit.per_second())
 }

@@ -33,7 +33,7 @@ pub struct Answer {
 /// The part of an answer that a report keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerHash {
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: u64,
     /// FNV-1a of the sorted lines, 64 bits in hexadecimal.
     pub hash: String,
@@ -54,14 +54,14 @@ impl Answer {
         Ok(())
     }
 
-    /// The same rows with only the columns at these positions.
+    /// Returns the same rows with only the columns at these positions.
     #[must_use]
     pub fn columns(&self, positions: &[usize]) -> Self {
         let row = |row: &Vec<Cell>| positions.iter().filter_map(|position| row.get(*position).cloned()).collect();
         Self { rows: self.rows.iter().map(row).collect() }
     }
 
-    /// The same rows with whole numbers as fractions.
+    /// Returns the same rows with whole numbers as fractions.
     #[must_use]
     pub fn fractions(&self) -> Self {
         let fraction = |cell: &Cell| match cell {
@@ -71,13 +71,13 @@ impl Answer {
         Self { rows: self.rows.iter().map(|row| row.iter().map(fraction).collect()).collect() }
     }
 
-    /// Its hash.
+    /// The hash of the answer.
     pub fn hash(&self) -> AnswerHash {
         self.hash_to(9)
     }
 
-    /// The number that stands for it when only so many digits of a floating point number count, at least one: for
-    /// columns that some contestants hold in four bytes.
+    /// The hash with floating point numbers rounded to this many digits, at least one, for columns that some
+    /// contestants store in four bytes.
     pub fn hash_to(&self, digits: usize) -> AnswerHash {
         let mut lines: Vec<String> = self.rows.iter().map(|row| line(row, digits)).collect();
         lines.sort_unstable();

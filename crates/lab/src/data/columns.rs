@@ -7,7 +7,7 @@ use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBat
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt32Type};
 
-/// What inserts rows, one by one.
+/// Inserts rows one by one.
 pub(crate) trait RowSink: Binder {
     /// A row begins.
     fn begin(&mut self) -> Result<(), Self::Error>;

@@ -12,10 +12,10 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt8Type, UInt16Type, 
 const FOLD: u64 = 0x9E37_79B9_7F4A_7C15;
 const NULL: u64 = 0xD6E8_FEB8_6659_FD93;
 
-/// How many rows there are, and the sum over them.
+/// The number of rows, and the sum over them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RowDigest {
-    /// How many rows.
+    /// The number of rows.
     pub rows: u64,
     /// The sum of their numbers, modulo 2^64.
     pub sum: u64,

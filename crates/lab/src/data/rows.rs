@@ -21,7 +21,7 @@ pub struct Reading {
     /// Which sensor.
     #[atsdb(map = "u32")]
     pub sensor: String,
-    /// How it was.
+    /// The status of the reading.
     #[atsdb(map = "u8")]
     pub status: String,
 }
@@ -32,7 +32,7 @@ pub struct CounterReading {
     /// Which sensor.
     #[atsdb(map = "u32")]
     pub sensor: String,
-    /// How it was.
+    /// The status of the reading.
     #[atsdb(map = "u8")]
     pub status: String,
     /// A counter.
@@ -49,7 +49,7 @@ pub struct CounterReading {
     pub count6: i32,
 }
 
-/// A row type of the lab: a record for atsdb, and values for everybody else.
+/// A row type of the lab: a record for atsdb, and values for the other contestants.
 pub trait LabRow: Record + 'static {
     /// Passes the columns except the time to `binder`, in order.
     fn bind<B: Binder>(&self, binder: &mut B) -> Result<(), B::Error>;
@@ -90,9 +90,9 @@ impl LabRow for CounterReading {
 /// Rows of one of the row types.
 #[derive(Debug, Clone)]
 pub enum RowSet {
-    /// Of the narrow table of `series`.
+    /// The rows of the narrow table of `series`.
     Readings(Vec<Timed<Reading>>),
-    /// Of the wide table of `series`.
+    /// The rows of the wide table of `series`.
     CounterReadings(Vec<Timed<CounterReading>>),
 }
 

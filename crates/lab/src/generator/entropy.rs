@@ -1,13 +1,13 @@
-//! Shannon entropy (1948) of the distributions that generators draw from, in bits. No lossless code stores draws
-//! in fewer bits on the average, so it is the bound that sizes are shown beside.
+//! Shannon entropy (1948) of the distributions that generators draw from, in bits. No lossless code stores draws in
+//! fewer bits on average, so it is the lower bound that reports show next to sizes.
 
-/// Of one draw among outcomes of these weights. Weights need no common sum.
+/// The entropy of one draw among outcomes with these weights, which may have any sum.
 pub fn of_weights(weights: &[f64]) -> f64 {
     let sum: f64 = weights.iter().sum();
     weights.iter().filter(|weight| **weight > 0.0).map(|weight| weight / sum).map(|share| -share * share.log2()).sum()
 }
 
-/// Of one draw among `count` outcomes that are equally likely.
+/// The entropy of one draw among `count` outcomes that are equally likely.
 pub fn of_uniform(count: f64) -> f64 {
     count.log2()
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The most that K is.
 pub const SMALL_MAX: u64 = 100;
-/// Rows of a group of two small columns, at least, unless there are fewer rows than for two groups.
+/// The minimum number of rows in a group of two small columns, unless there are too few rows for two groups.
 const ROWS_OF_A_PAIR: u64 = 40;
 /// The integers that are summed are from 1 to these.
 const VALUES_MAX: (i64, i64) = (5, 15);

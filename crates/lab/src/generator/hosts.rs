@@ -14,13 +14,13 @@ use std::sync::Arc;
 pub const INTERVAL_SECONDS: i64 = 10;
 /// The first report: 2016-01-01T00:00:00Z, in seconds since the epoch.
 pub const START_SECONDS: i64 = 1_451_606_400;
-/// How many hosts there are at most.
+/// The maximum number of hosts.
 pub const HOSTS_MAX: u64 = 100;
 const HOSTS_MIN: u64 = 10;
 /// With fewer reports of a host than this, six hours, there are fewer hosts.
 const REPORTS: u64 = 2_160;
 
-/// What is reported.
+/// The metrics that a host reports.
 pub const METRICS: [&str; 10] = [
     "usage_user",
     "usage_system",
@@ -33,7 +33,7 @@ pub const METRICS: [&str; 10] = [
     "usage_guest",
     "usage_guest_nice",
 ];
-/// What is known of a host; the first is its name.
+/// The tags of a host; the first is its name.
 pub const TAGS: [&str; 10] = [
     "hostname",
     "region",
@@ -70,7 +70,7 @@ const VERSIONS: u64 = 2;
 /// A share is kept in quarters of a percent.
 const QUARTERS: i64 = 4;
 
-/// How many hosts a table of so many rows has.
+/// The number of hosts in a table of this many rows.
 pub fn hosts_of(rows: u64) -> u64 {
     (rows / REPORTS).clamp(HOSTS_MIN, HOSTS_MAX)
 }

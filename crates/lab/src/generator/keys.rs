@@ -49,7 +49,7 @@ impl Keys {
 ///
 /// # Errors
 ///
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write_keys(path: &Path, keys: Keys, seed: u64, rows: u64) -> Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     for value in keys.values(seed, rows) {

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 /// The number of sensors.
 pub const SENSORS: usize = 5_000;
-/// How many counters the wide table has.
+/// The number of counters in the wide table.
 pub const COUNTERS: usize = 6;
 /// The possible statuses; the first is the usual one.
 pub const STATUSES: [&str; 5] = ["ok", "late", "out of range", "calibrating", "offline"];

@@ -4,7 +4,7 @@ use crate::generator::random::Random;
 
 /// The integers are below this.
 pub const NUMBERS_END: u64 = 30_000;
-/// How many different strings there are.
+/// The number of distinct strings.
 pub const WORDS: u64 = 20_000;
 
 /// Makes the rows of a seed, in order.

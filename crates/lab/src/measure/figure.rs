@@ -28,7 +28,7 @@ impl Unit {
         matches!(self, Self::RowsPerSecond | Self::StatementsPerSecond | Self::PerSecond)
     }
 
-    /// By which factor `figure` is better than `other`: above 1 it is, below 1 it is worse.
+    /// The factor by which `figure` is better than `other`. Below 1 it is worse.
     pub fn advantage(self, figure: f64, other: f64) -> f64 {
         if self.more_is_better() { figure / other } else { other / figure }
     }
@@ -83,7 +83,7 @@ pub struct Figure {
     /// The durations of many operations, if those were measured; `value` is then the median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latencies: Option<Latencies>,
-    /// How the figure changed as the table grew.
+    /// The figure at several sizes of the table, as it grew.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
     /// The processor time of the process meanwhile, in seconds, if the system reports it.
@@ -125,7 +125,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of at least one figure; `None` of none.
+    /// The spread of the figures, or `None` if there are none.
     pub fn of(figures: &[f64]) -> Option<Self> {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! How long each of many operations took: the middle, the tails, and what failed.
+//! The latencies of many operations: the median, the tails, and the failures.
 
 use crate::measure::clock;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use std::time::Duration;
 /// The shares of operations at which a distribution is kept, in permille.
 const QUANTILES_PERMILLE: [u32; 11] = [0, 100, 250, 500, 750, 900, 950, 990, 995, 999, 1_000];
 
-/// How long each of many operations took.
+/// The latencies of many operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Latencies {
-    /// How many succeeded.
+    /// The number of operations that succeeded.
     pub count: u64,
-    /// How many failed: locks not had in time, conflicts, deadlocks.
+    /// The number of operations that failed: lock timeouts, conflicts, deadlocks.
     pub errors: u64,
     /// The last of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ impl Stopwatch {
         self.last_error = other.last_error.or(self.last_error.take());
     }
 
-    /// How many operations succeeded.
+    /// The number of operations that succeeded.
     pub fn count(&self) -> u64 {
         self.milliseconds.len() as u64
     }
@@ -73,7 +73,7 @@ impl Stopwatch {
     ///
     /// # Errors
     ///
-    /// Nothing succeeded.
+    /// No operation succeeded.
     pub fn finish(mut self, elapsed: Duration) -> Result<Latencies, String> {
         if self.milliseconds.is_empty() {
             return Err(self.last_error.unwrap_or_else(|| "nothing was done in the time".to_owned()));

@@ -1,10 +1,11 @@
-//! Durability tiers: what the commits of a contestant really survive, which may differ from the requested tier.
+//! Durability tiers: the failures that the commits of a contestant really survive, which may differ from the requested
+//! tier.
 
 use atsdb::Durability;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What an acknowledged commit survives, safest first.
+/// The failures that an acknowledged commit survives, the safest tier first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {

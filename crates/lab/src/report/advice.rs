@@ -1,4 +1,4 @@
-//! Advice on a file: which contestant wins what, by how much, how certain that is, and what would change it.
+//! Advice on a file: the winner of each measure, its advantage, how certain that is, and what would change it.
 
 use crate::advise::AdviseInput;
 use crate::measure::{Tier, Unit};
@@ -41,7 +41,7 @@ pub struct Winner {
 }
 
 impl Report {
-    /// The advice of a run of the workload `advise`. `commands` are those that measure it again.
+    /// The advice of a run of the workload `advise`. `commands` repeat the measurement.
     pub fn advice(&self, commands: Vec<String>) -> Advice {
         let measures = || self.workloads.iter().flat_map(|workload| &workload.measures);
         let winners: Vec<Winner> = measures().filter_map(winner).collect();
@@ -114,7 +114,7 @@ fn safest(measure: &MeasureReport, winner: &Winner) -> Option<String> {
     (safe.contestant != winner.winner).then(|| {
         let factor = measure.unit.advantage(winner.figure, safe.spread.map_or(winner.figure, |spread| spread.median));
         format!(
-            "{}: {} has durability {}; of those with {strictest}, {} is best, {} behind",
+            "{}: {} has durability {}; of those with {strictest}, {} is best, {} worse",
             measure.title.trim(),
             winner.winner,
             winner.durability,

@@ -1,4 +1,4 @@
-//! The results of a run: figures as JSON, as text for a terminal, as a page, beside an earlier run, and as advice.
+//! The results of a run: as JSON, as text for a terminal, as a page, compared with an earlier run, and as advice.
 
 mod advice;
 mod comparison;

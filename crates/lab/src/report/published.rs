@@ -1,11 +1,11 @@
-//! Published ratios beside those of a run.
+//! Compares published ratios with those of a run.
 
 use crate::measure::Spread;
 use crate::report::results::MeasureReport;
 use crate::workload::PublishedRatio;
 
 impl PublishedRatio {
-    /// The same ratio in this run with the names of the two contestants, if both have a figure.
+    /// The same ratio in this run, with the names of the two contestants, if both have a figure.
     pub(crate) fn today(&self, measure: &MeasureReport) -> Option<(String, String, f64)> {
         let of = |wanted: &str| -> Option<(String, Spread)> {
             let has = |exact: bool| {

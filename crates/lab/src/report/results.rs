@@ -22,9 +22,9 @@ pub struct Report {
     pub version: String,
     /// When it began, as the caller gave it.
     pub date: String,
-    /// Where it ran.
+    /// The machine of the run.
     pub machine: Machine,
-    /// How it ran.
+    /// The settings of the run.
     pub settings: Settings,
     /// Whether the run was stopped early.
     pub interrupted: bool,
@@ -34,12 +34,12 @@ pub struct Report {
     pub workloads: Vec<WorkloadReport>,
 }
 
-/// How a run was made.
+/// The settings of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Where randomness starts.
+    /// The seed of the random numbers.
     pub seed: u64,
-    /// How often each contestant ran.
+    /// The number of runs of each contestant.
     pub repeat: u32,
     /// The requested durability: `full`, `normal` or `off`.
     pub durability: String,
@@ -55,7 +55,7 @@ pub struct ContestantReport {
     pub name: String,
     /// A one-line description.
     pub summary: String,
-    /// Its version, when it is present.
+    /// The version, if the contestant can run here.
     pub version: Option<String>,
     /// The real durability of its commits, known once it has run. If that is not the requested tier, its figures are
     /// shown separately.
@@ -63,7 +63,7 @@ pub struct ContestantReport {
     pub tier: Option<Tier>,
     /// Every setting that bears on speed or safety.
     pub settings: Vec<String>,
-    /// Why it could not run here, and what installs it.
+    /// Why the contestant cannot run here, and how to install it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent: Option<String>,
 }
@@ -75,7 +75,7 @@ pub struct WorkloadReport {
     pub name: String,
     /// A one-line description.
     pub summary: String,
-    /// How many rows.
+    /// The number of rows.
     pub rows: u64,
     /// Facts about its data.
     pub facts: Vec<Fact>,
@@ -189,7 +189,7 @@ impl Report {
         }
     }
 
-    /// The same, concluded.
+    /// Returns the report with its conclusions.
     pub(crate) fn concluded(mut self) -> Self {
         self.conclude();
         self

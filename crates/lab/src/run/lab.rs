@@ -1,4 +1,4 @@
-//! A run from its options to its report.
+//! Runs the lab, from the options to the report.
 
 use crate::contestant::Contestant;
 use crate::failure::Failure;
@@ -58,7 +58,7 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
 /// A run in progress.
 struct LabRun<'a> {
     options: &'a RunOptions,
-    /// Where jobs have their folders.
+    /// The folder in which jobs have their folders.
     folder: &'a Path,
     workloads: Vec<&'static dyn Workload>,
     /// The resource limits of each workload for a contestant.

@@ -16,7 +16,7 @@ pub struct Listing {
     pub name: &'static str,
     /// A description in one line.
     pub summary: &'static str,
-    /// A contestant's version; or why it cannot run here, and what installs it.
+    /// A contestant's version, or why it cannot run here and how to install it.
     pub presence: std::result::Result<String, String>,
 }
 

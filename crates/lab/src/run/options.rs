@@ -25,9 +25,9 @@ pub struct RunOptions {
     pub rows_of: BTreeMap<String, u64>,
     /// Whether each workload has its published size, unless `rows` is set.
     pub full: bool,
-    /// Where randomness starts.
+    /// The seed of the random numbers.
     pub seed: u64,
-    /// How often each contestant runs each workload, at least once.
+    /// The number of runs of each contestant for each workload, at least 1.
     pub repeat: u32,
     /// The requested durability.
     pub durability: Durability,
@@ -85,7 +85,7 @@ impl RunOptions {
         })
     }
 
-    /// How many rows a workload takes.
+    /// The number of rows of a workload.
     pub(super) fn rows_of(&self, workload: &dyn Workload) -> u64 {
         let usual = if self.full { workload.rows_published() } else { workload.rows_default() };
         let of_file = self.input.as_ref().map(|input| input.rows);
@@ -113,7 +113,7 @@ pub enum Progress<'a> {
     Step {
         /// Counted from 1.
         step: u32,
-        /// How many there are.
+        /// The number of steps.
         steps: u32,
         /// The workload.
         workload: &'a str,

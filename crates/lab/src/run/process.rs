@@ -49,7 +49,7 @@ pub(super) fn run_one(
 enum EarlyEnd {
     /// The lab stopped it.
     Stopped(String),
-    /// It ended without a word.
+    /// The process ended without reporting a result.
     Died(String),
 }
 
@@ -97,7 +97,7 @@ fn in_child(
             stopped = Some(format!("stopped after {} s, the bound for this many rows", time_max.as_secs()));
         }
         if stopped.is_some() {
-            // It may have ended already.
+            // The process may have ended already.
             let _ = child.kill();
             break;
         }

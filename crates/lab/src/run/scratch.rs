@@ -18,7 +18,7 @@ const NEW: &str = ".new";
 const LOCK: &str = "lock";
 /// Folders of one process number, living in several containers.
 const SAME_NUMBER_MAX: u32 = 1_000;
-/// How often a folder is tried to be removed, and the time between.
+/// The number of attempts to remove a folder, and the pause between them.
 const ATTEMPTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -45,7 +45,7 @@ impl Scratch {
         Err(Error::new(ErrorKind::Unavailable, format!("{} is full of folders of labs", directory.display())))
     }
 
-    /// It is locked before it gets its final name, so that no other lab takes it for abandoned.
+    /// Locks the folder before it gets its final name, so that no other lab considers it abandoned.
     fn lock(new: &Path, folder: &Path) -> io::Result<Self> {
         // The users of servers must be able to enter it, but not to list it.
         fs::DirBuilder::new().mode(0o711).create(new)?;
@@ -58,7 +58,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // The next lab removes what stays. A failure here cannot be reported to anybody.
+        // The next lab removes what is left. A failure here cannot be reported.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -79,7 +79,7 @@ pub fn remove_abandoned(directory: &Path) -> Vec<PathBuf> {
     abandoned
 }
 
-/// Removes a folder, the lock last: what cannot be removed now still counts as abandoned then.
+/// Removes a folder, the lock last, so that a folder that cannot be removed completely still counts as abandoned.
 fn remove(folder: &Path) -> bool {
     for _ in 0..ATTEMPTS {
         let entries: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()).collect();

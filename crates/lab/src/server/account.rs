@@ -22,7 +22,7 @@ struct User {
 }
 
 impl Account {
-    /// The user `name` if the lab runs as root, else the lab's own user.
+    /// The user `name` if the lab runs as root, otherwise the lab's own user.
     pub(super) fn of(name: &str) -> Result<Self, Failure> {
         // The owner of this process's own entry is its user.
         let is_root = fs::metadata("/proc/self").map_err(Failure::broken)?.uid() == 0;
@@ -72,7 +72,7 @@ impl Account {
         arguments
     }
 
-    /// What to do when it cannot reach its folder.
+    /// The hint for an account that cannot access its folder.
     pub(super) fn hint(&self, folder: &Path) -> String {
         match &self.user {
             Some(user) => format!("; it runs as {}, which must be able to reach {}", user.name, folder.display()),

@@ -1,4 +1,4 @@
-//! Which servers there are, and how to reach one. What holds a password prints without it.
+//! The kinds of servers, and the address of one. Passwords are never printed.
 
 use crate::measure::Tuning;
 use atsdb::{Error, Result};
@@ -48,7 +48,7 @@ impl ServerKind {
     /// The kind with this name.
     ///
     /// # Errors
-    /// It does not exist; the message has the nearest name.
+    /// There is no such kind; the message suggests the nearest name.
     pub fn parse(name: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| {
@@ -65,7 +65,7 @@ pub struct ServerUrls {
 }
 
 impl ServerUrls {
-    /// Those that the environment names.
+    /// The URLs in the environment.
     pub fn from_environment() -> Self {
         let url = |kind: ServerKind| std::env::var(kind.variable()).ok().filter(|url| !url.is_empty());
         Self { urls: ServerKind::ALL.into_iter().filter_map(|kind| Some((kind, url(kind)?))).collect() }
@@ -74,7 +74,7 @@ impl ServerUrls {
     /// Parses `SERVER=URL`.
     ///
     /// # Errors
-    /// It does not have this form, or the server does not exist.
+    /// The text does not have this form, or the kind of server does not exist.
     pub fn add(&mut self, text: &str) -> Result<()> {
         let form =
             || Error::usage("a server's URL is given as SERVER=URL").with_hint("mysql=mysql://user@host/database");
@@ -101,9 +101,9 @@ impl fmt::Debug for ServerUrls {
 pub struct ServerAddress {
     /// Which.
     pub kind: ServerKind,
-    /// Where; may hold a password.
+    /// The URL, which may contain a password.
     pub(crate) url: String,
-    /// Its process, when the lab started it.
+    /// The server's process, if the lab started it.
     pub process: Option<u32>,
     /// The folder of its data, when the lab started it.
     pub data: Option<PathBuf>,
@@ -120,7 +120,7 @@ impl ServerAddress {
         Self { kind, url, process: None, data: None, tuning: None, settings: Vec::new() }
     }
 
-    /// Its URL with another database.
+    /// The URL of another database of the server.
     pub fn url_of(&self, database: &str) -> String {
         let (base, query) =
             self.url.split_once('?').map_or((self.url.as_str(), None), |(base, query)| (base, Some(query)));
@@ -137,7 +137,7 @@ impl ServerAddress {
         rest.split_once('/').map(|(_, database)| database).filter(|database| !database.is_empty())
     }
 
-    /// Where it is, without user and password.
+    /// The URL without user and password.
     pub fn shown(&self) -> String {
         let base = self.url.split_once('?').map_or(self.url.as_str(), |(base, _)| base);
         let (scheme, rest) = base.split_once("://").unwrap_or(("", base));

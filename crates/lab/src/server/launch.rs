@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// How long a server may take until it answers.
 const START_TIME_MAX: Duration = Duration::from_secs(60);
-/// How many of a log's last lines are shown.
+/// The number of last lines of a log that are shown.
 const LOG_LINES: usize = 8;
 /// The number of lines before them that explain the reason.
 const REASON_LINES: usize = 4;
@@ -51,18 +51,18 @@ pub(super) struct Launch<'a> {
     pub(super) command: Vec<String>,
     /// The user it runs as.
     pub(super) account: &'a Account,
-    /// Its folder, which is removed in the end.
+    /// The server's folder, which is removed in the end.
     pub(super) folder: &'a Path,
     /// The signal that ends it at once. Its data is scratch, so nothing is lost.
     pub(super) signal: &'static str,
 }
 
 impl Launch<'_> {
-    /// Starts it, and waits until `answers` says that it does.
+    /// Starts the server, and waits until `answers` succeeds.
     ///
     /// # Errors
     ///
-    /// It does not, with the last lines of its log.
+    /// The server does not start; the message has the last lines of its log.
     pub(super) fn start(&self, answers: impl Fn() -> Result<(), Failure>) -> Result<Running, Failure> {
         let mut supervisor = Command::new("sh")
             .args(["-c", SUPERVISOR, "atsdb-lab-server"])

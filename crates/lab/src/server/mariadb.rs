@@ -55,7 +55,7 @@ pub(super) fn start(
 ) -> Result<(Running, ServerAddress), Failure> {
     let (program, account) = (program()?, Account::of("mysql")?);
     let (data, socket) = (folder.join("data"), folder.join("s"));
-    // As it starts, a server removes what another of the same folder has there.
+    // At its start, a server removes the temporary files of other servers in the same folder.
     let temporary = format!("--tmpdir={}", folder.display());
     account.own(folder)?;
     let install = process::on_path("mariadb-install-db").unwrap_or_else(|| "mariadb-install-db".into());
@@ -150,7 +150,7 @@ fn rocksdb_settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str
 ///
 /// # Errors
 ///
-/// The URL is not understood; what the server reports.
+/// The URL is invalid, or an error of the server.
 pub(crate) fn mysql_client(address: &ServerAddress, database: Option<&str>) -> Result<Conn, Failure> {
     // A URL always names a database, even if none is needed.
     let url = address.url_of(database.unwrap_or("mysql"));
@@ -164,7 +164,7 @@ const ENGINE_CANNOT: [u16; 6] = [1031, 1069, 1163, 1164, 1178, 1214];
 pub(crate) fn server_failure(error: mysql::Error) -> Failure {
     let (message, code) = match &error {
         mysql::Error::MySqlError(reported) => (format!("{} ({})", reported.message, reported.code), reported.code),
-        // Without the name that the client's own code has for it.
+        // The message without the client's name for the error.
         mysql::Error::IoError(why) => (why.to_string(), 0),
         mysql::Error::CodecError(why) => (why.to_string(), 0),
         mysql::Error::DriverError(why) => (why.to_string(), 0),

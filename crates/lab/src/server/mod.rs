@@ -1,8 +1,8 @@
 //! The servers that contestants run on: started by the lab on this machine, in a scratch folder and reachable only over
 //! a local socket, or named by a URL.
 //!
-//! Owned here: which servers there are ([`ServerKind`]), how to reach one ([`ServerAddress`]), starting and stopping
-//! ([`Servers`]) and what the system reports of their processes. Not owned: what contestants do with them.
+//! Owned here: the kinds of servers ([`ServerKind`]), their addresses ([`ServerAddress`]), starting and stopping them
+//! ([`Servers`]), and the facts that the system reports about their processes. Not owned: how contestants use them.
 
 mod account;
 mod address;

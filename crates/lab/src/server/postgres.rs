@@ -12,7 +12,7 @@ use postgres::{Client, Config, NoTls};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What installs it.
+/// The command that installs PostgreSQL.
 pub(super) const INSTALL: &str = "apt-get install postgresql";
 
 /// The database that exists in every server.
@@ -79,7 +79,7 @@ pub(super) fn start(
 }
 
 /// The settings that decide the tier, and those that an experienced user changes. Tier `normal` has no exact setting:
-/// commits that do not wait are written within 0.6 s, so a crash of the server may lose those, too.
+/// commits that do not wait are written within 0.6 s, so a crash of the server may also lose them.
 fn settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String)> {
     let on_off = |on: bool| if on { "on" } else { "off" }.to_owned();
     let mut settings = vec![
@@ -107,7 +107,7 @@ fn settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String
 ///
 /// # Errors
 ///
-/// What the server reports.
+/// An error of the server.
 pub(crate) fn postgres_client(address: &ServerAddress, database: &str) -> Result<Client, Failure> {
     connect(address, database)?.map_err(postgres_failure)
 }
@@ -123,7 +123,7 @@ fn connect(address: &ServerAddress, database: &str) -> Result<Result<Client, pos
 ///
 /// # Errors
 ///
-/// What the server reports.
+/// An error of the server.
 pub(crate) fn postgres_session(address: &ServerAddress, database: &str) -> Result<Client, Failure> {
     match connect(address, database)? {
         Ok(client) => Ok(client),

@@ -41,7 +41,8 @@ impl Servers {
     ///
     /// # Errors
     ///
-    /// It does not start, with the last lines of its log; or what the URL names may not be used.
+    /// The server does not start, and the message has the last lines of its log; or the database of the URL may not be
+    /// used.
     pub fn address(&mut self, kind: ServerKind) -> Result<ServerAddress, Failure> {
         let died = |server: &Server| server.running.as_ref().is_some_and(|running| !running.is_alive());
         if self.known.get(&kind).is_some_and(died) {
@@ -73,8 +74,8 @@ impl Servers {
         let _ = drop_all(&server.address, &prefix);
     }
 
-    /// The same of a step whose client was stopped in the middle of a statement, which the server may be busy with for
-    /// long: a server that the lab started is stopped, and the next contestant gets a new one.
+    /// Like [`forget`](Self::forget), for a step whose client was stopped in the middle of a statement, which may
+    /// keep the server busy for long. A server that the lab started is stopped, and the next contestant gets a new one.
     pub fn abandon(&mut self, kind: ServerKind, step: u32) {
         if self.known.get(&kind).is_some_and(|server| server.running.is_some()) {
             self.known.remove(&kind);
@@ -138,7 +139,7 @@ pub(crate) fn by_url_only() -> String {
 }
 
 impl ServerKind {
-    /// The version of a server of this kind: the one that `urls` names, else the one that is installed.
+    /// The version of a server of this kind: the one that `urls` names, or else the installed one.
     pub(crate) fn version(self, urls: &ServerUrls) -> Result<String, Failure> {
         match (self, urls.get(self)) {
             (Self::Mariadb, None) => mariadb::version(),

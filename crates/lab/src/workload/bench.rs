@@ -14,16 +14,16 @@ use std::time::Duration;
 
 /// A query is run once with cold caches, then this often with warm ones.
 const WARM_RUNS: usize = 5;
-/// A query is not run again once it has taken this long altogether.
+/// A query is not repeated once its runs have taken this long in total.
 const QUERY_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// The bench of a workload, for one contestant.
 pub struct Bench<'a> {
-    /// How many rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Where randomness starts.
+    /// The seed of the random numbers.
     pub seed: u64,
-    /// What commits survive.
+    /// The requested durability of commits.
     pub durability: Durability,
     /// Whose settings.
     pub tuning: Tuning,
@@ -56,7 +56,7 @@ impl Bench<'_> {
         Ok(Workspace { directory, durability, tuning, database, server })
     }
 
-    /// Reports the settings that a contestant runs with and what its commits survive. Called before its first figure.
+    /// Reports the settings of a contestant and the durability of its commits. Called before its first figure.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Bench<'_> {
         self.query_to(measure, Answer::hash, run)
     }
 
-    /// As [`query`](Self::query); answers with equal `hash` are the same answer.
+    /// Like [`query`](Self::query); answers with an equal `hash` count as the same.
     ///
     /// # Errors
     ///

@@ -16,10 +16,10 @@ pub trait Workload: Sync {
     /// A description in one line.
     fn summary(&self) -> &'static str;
 
-    /// How many rows it takes by default.
+    /// The default number of rows.
     fn rows_default(&self) -> u64;
 
-    /// How many rows the published experiment had.
+    /// The number of rows in the published experiment.
     fn rows_published(&self) -> u64 {
         self.rows_default()
     }
@@ -37,7 +37,7 @@ pub trait Workload: Sync {
     /// Everything it measures, in the order of reports.
     fn measures(&self) -> &'static [Measure];
 
-    /// Facts about its data that are independent of contestants. The report shows them beside the figures.
+    /// Facts about the data that are independent of contestants. The report shows them next to the figures.
     fn facts(&self, rows: u64) -> Vec<Fact>;
 
     /// The resource limits of one contestant for this many rows.
@@ -63,7 +63,7 @@ pub struct Fact {
     pub value: f64,
     /// The unit of the value.
     pub unit: Unit,
-    /// The measures beside which it is shown.
+    /// The measures next to which it is shown.
     pub measures: Vec<String>,
 }
 

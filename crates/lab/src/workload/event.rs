@@ -25,9 +25,9 @@ pub struct Job {
     pub workload: String,
     /// The contestant's name.
     pub contestant: String,
-    /// How many rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Where randomness starts.
+    /// The seed of the random numbers.
     pub seed: u64,
     /// `full`, `normal` or `off`.
     pub durability: String,
@@ -52,7 +52,7 @@ pub struct Job {
 pub enum Event {
     /// The contestant opened its workspace with these settings.
     Opened {
-        /// As `name = value`.
+        /// The settings, as `name = value`.
         settings: Vec<String>,
         /// The real durability of its commits.
         tier: Tier,
@@ -76,7 +76,7 @@ pub enum Event {
         /// Why.
         reason: String,
     },
-    /// It tried and failed.
+    /// The contestant failed.
     Failed {
         /// Which measure.
         measure: String,
@@ -97,7 +97,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// It cannot be written as JSON.
+    /// The event cannot be written as JSON.
     pub fn to_line(&self) -> Result<String, Failure> {
         serde_json::to_string(self).map(|json| format!("{MARK}{json}")).map_err(Failure::broken)
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A published ratio of two systems.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublishedRatio {
-    /// The measure beside which it is shown.
+    /// The measure next to which it is shown.
     pub measure: String,
     /// The better system: a contestant's name, or a part of it.
     pub better: String,
@@ -17,12 +17,12 @@ pub struct PublishedRatio {
     pub ratio: f64,
     /// The figures from which the ratio is computed, and the published names of the systems.
     pub figures: String,
-    /// Where it was published.
+    /// The publication.
     pub source: String,
 }
 
 impl PublishedRatio {
-    /// Of two figures of one unit.
+    /// The ratio of two figures of one unit.
     pub fn new(measure: &str, unit: Unit, better: (&str, &str, f64), worse: (&str, &str, f64), source: &str) -> Self {
         Self {
             measure: measure.to_owned(),

@@ -64,7 +64,7 @@ impl Workload for Advise {
         session.create_table(&input.table)?;
         let loaded = bench.attempt("load", || load(session.as_mut(), &input))?;
         let Some(expected) = loaded else { return Ok(()) };
-        // As one keeps it: sealed, or with the indexes that one would make, which are part of the size.
+        // The size in normal use: sealed, or with the indexes that a user would create.
         bench.progress("sealing or indexing")?;
         for made in [session.seal(), session.prepare_lookups(&input.table)] {
             match made {

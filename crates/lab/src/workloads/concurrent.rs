@@ -11,13 +11,13 @@ use std::time::Duration;
 pub(super) struct Mixed<'a> {
     /// The number of readers.
     pub(super) readers: usize,
-    /// How many insert.
+    /// The number of writers.
     pub(super) writers: usize,
-    /// For how long.
+    /// The duration of the work.
     pub(super) time: Duration,
     /// The queries of readers, one after another.
     pub(super) queries: &'a [String],
-    /// Where writers insert.
+    /// The table that writers insert into.
     pub(super) table: &'a str,
     /// The values of a number's row, between parentheses; each is inserted at most once.
     pub(super) row: &'a (dyn Fn(u64) -> String + Sync),
@@ -27,9 +27,9 @@ pub(super) struct Mixed<'a> {
 
 /// The operations of one side.
 pub(super) struct Side {
-    /// How long each operation took; or why none succeeded.
+    /// The latencies of the operations, or the reason why none succeeded.
     pub(super) latencies: Result<Latencies, String>,
-    /// How many were tried.
+    /// The number of attempted operations.
     pub(super) attempted: u64,
 }
 

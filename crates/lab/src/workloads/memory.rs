@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The published number of rows: 50 x 1024 x 1024.
 const ROWS_PUBLISHED: u64 = 52_428_800;
-/// How often each file is loaded.
+/// The number of times that each file is loaded.
 const LOADS: usize = 5;
 /// Look-ups are made in runs of this many, until their time is over.
 const LOOKUPS_AT_ONCE: u64 = 200;

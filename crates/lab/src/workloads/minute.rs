@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Rows of the workload for each second of inserting.
 pub(super) const ROWS_A_SECOND: u64 = 200_000;
 const TIME_MAX: Duration = Duration::from_secs(60);
-/// Rows are handed over in runs of this many, between which the time is looked at.
+/// Rows are passed in runs of this many. The clock is checked between runs.
 const RUN_ROWS: usize = 5_000;
 /// Rows of a commit, at most.
 const COMMIT_ROWS: u64 = 100_000;

@@ -2,7 +2,7 @@
 //! row an INSERT statement (in autocommit, as a timed sample, and all in one exclusive transaction), three queries;
 //! and, in addition to the publication, readers and writers at the same time.
 //!
-//! Some contestants hold `float` in four bytes, so that six digits of a number count when answers are compared.
+//! Some contestants store `float` in four bytes, so that only six digits are compared between answers.
 //! Acknowledged rows are counted afterwards: a missing row fails the contestant.
 
 use crate::contestant::{Contestant, Session, Workspace};
@@ -240,7 +240,7 @@ fn mixes(contestant: &dyn Contestant, workspace: &Workspace, bench: &mut Bench<'
     Ok(())
 }
 
-/// How many rows writers have added from this number on.
+/// The number of rows that writers have added from this number on.
 fn count(session: &mut dyn Session, first: u64) -> Result<u64, Failure> {
     let from = 1_050_000_000 + first;
     let answer = session.query(&format!("SELECT count(*) FROM data_200112 WHERE timestamp >= {from}"))?;

@@ -1,4 +1,4 @@
-//! What the workloads that load one table and ask many questions share: `groupby`, `hits` and `tsbs`.
+//! The code shared by workloads that load one table and run many queries: `groupby`, `hits` and `tsbs`.
 
 use crate::contestant::{Contestant, Session, Workspace};
 use crate::data::answer::Answer;
@@ -9,12 +9,12 @@ use arrow::array::RecordBatch;
 use atsdb::TableDefinition;
 use std::time::Duration;
 
-/// Rows are made and handed over in runs of this many, so that the generator's memory stays small.
+/// Rows are generated and passed in runs of this many, so that the generator's memory stays small.
 const CHUNK_ROWS: u64 = 100_000;
-/// So many digits of a floating point number are compared: sums are added up in different orders.
+/// The number of digits of a floating point number that are compared. Sums are added up in different orders.
 const DIGITS: usize = 6;
 
-/// What is measured before the questions.
+/// The measures before the queries.
 pub(super) const LOAD: [Measure; 3] = [
     Measure { name: "load", title: "load Arrow batches", unit: Unit::RowsPerSecond },
     Measure { name: "seal", title: "seal", unit: Unit::RowsPerSecond },
@@ -31,21 +31,21 @@ pub(super) fn measures(questions: impl IntoIterator<Item = (&'static str, &'stat
 pub(super) struct Question {
     /// Its measure.
     pub(super) measure: &'static str,
-    /// Its text, or why the contestant cannot answer it.
+    /// The text of the query, or why the contestant cannot answer it.
     pub(super) text: Result<String, Failure>,
     /// The columns of the answer that have one correct value. Others depend on which of several rows that are equal
     /// by the question's order come before its LIMIT.
     pub(super) decided: Decided,
 }
 
-/// What of an answer is compared.
+/// The part of an answer that is compared.
 #[derive(Clone, Copy)]
 pub(super) enum Decided {
     /// Everything.
     All,
     /// Everything, with whole numbers as fractions: a mean of large integers has no decimals in PostgreSQL.
     Fractions,
-    /// The columns at these positions, and how many rows there are.
+    /// The columns at these positions, and the number of rows.
     Columns(&'static [usize]),
 }
 
@@ -98,7 +98,7 @@ pub(super) fn load(
     Ok(Some(workspace))
 }
 
-/// How long `work` takes.
+/// Measures how long `work` takes.
 pub(super) fn timed(work: impl FnOnce() -> Result<(), Failure>) -> Result<Duration, Failure> {
     let begin = clock::now();
     work()?;

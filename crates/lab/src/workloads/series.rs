@@ -24,13 +24,14 @@ use std::time::Duration;
 
 /// Rows are generated and passed on in runs of this many, so that the generator's memory stays small.
 const CHUNK_ROWS: u64 = 100_000;
-/// How many `INSERT` statements are timed: together, and each alone, which waits for the disk.
+/// The numbers of `INSERT` statements that are timed: in one transaction, and each in its own, which waits for the
+/// disk.
 const STATEMENTS: (u64, usize) = (20_000, 200);
 /// Rows of a statement that inserts many.
 const STATEMENT_ROWS: usize = 1_000;
 /// The store whose opening is timed: this many days, with this many rows each.
 const SLICES: (i64, usize) = (1_000, 10);
-/// How often opening and starting are timed.
+/// The number of times that opening and starting are timed.
 const OPENINGS: usize = 7;
 
 const TABLE: &str = "readings";
@@ -122,7 +123,7 @@ impl Workload for Series {
 
     fn bound(&self, rows: u64) -> RunBound {
         let disk_bytes = (64 << 20) + rows.saturating_mul(200);
-        // Some forty sessions are opened, each of which is a process of its own for some contestants.
+        // Some forty sessions are opened, each of which is a separate process for some contestants.
         RunBound { disk_bytes, time: Duration::from_secs(360) + Duration::from_micros(rows.saturating_mul(60)) }
     }
 
@@ -227,7 +228,7 @@ fn wide(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failur
     Ok(())
 }
 
-/// How rows are handed over.
+/// How rows are passed to a contestant.
 #[derive(Clone, Copy, PartialEq)]
 enum LoadForm {
     Rows,

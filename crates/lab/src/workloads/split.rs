@@ -3,8 +3,9 @@
 //! thousands of rows at three sizes; count(*); a new index on two columns at two sizes ten times apart; VACUUM; then
 //! the same rows in ten files, one after another, at once, and as one database by ATTACH.
 //!
-//! The published size is 7.7 million rows, looked at after 0.5, 1 and 7.7 million; other sizes are looked at after the
-//! same shares. The ten files are written and read at once by a thread each, which share no connection and no cache.
+//! The published size is 7.7 million rows, measured after 0.5, 1 and 7.7 million; other sizes are measured after the
+//! same shares. The ten files are written and read at the same time by one thread each, which share no connection and
+//! no cache.
 
 use crate::contestant::{Contestant, Session, Workspace};
 use crate::failure::Failure;

@@ -23,7 +23,7 @@ const ROWS: u64 = 100 * 3 * 8_640;
 /// A share above this many percent is high.
 const HIGH: u64 = 90;
 
-/// What a query asks.
+/// A query of TSBS, with its parameters.
 #[derive(Clone, Copy)]
 enum TsbsQuery {
     /// The maximum a minute of so many metrics, of so many hosts, in so many hours.
@@ -152,7 +152,7 @@ impl Draw {
         format!("time >= {} AND time < {}", dialect.time(begin), dialect.time(begin + length))
     }
 
-    /// So many different hosts, as a condition.
+    /// A condition that selects this many different hosts.
     fn hosts(&mut self, count: usize) -> String {
         let mut hosts: Vec<u64> = (0..self.hosts).collect();
         let mut host = || host_name(hosts.swap_remove(self.random.below(hosts.len() as u64) as usize));

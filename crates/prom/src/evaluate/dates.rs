@@ -9,7 +9,7 @@ pub(super) struct Moment {
     pub(super) month: i64,
     pub(super) day: i64,
     pub(super) day_of_year: i64,
-    /// From 0, a Sunday.
+    /// The day of the week, from 0 for Sunday.
     pub(super) weekday: i64,
     pub(super) hour: i64,
     pub(super) minute: i64,

@@ -6,9 +6,9 @@ use std::fmt;
 /// An expression that is not PromQL, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// In characters from 1.
+    /// The column in characters, from 1.
     pub column: usize,
     /// The error message.
     pub message: String,

@@ -36,7 +36,7 @@ impl fmt::Debug for Credentials {
 pub(crate) enum Refusal {
     /// There are no credentials.
     Missing,
-    /// They are wrong.
+    /// The credentials are wrong.
     Wrong,
     /// There were too many failures: no attempt is checked before this time has passed.
     TooMany(Duration),

@@ -34,7 +34,7 @@ impl Role {
         found.ok_or_else(|| Error::usage(format!("unknown role {text}")).with_hint("use read, write or admin"))
     }
 
-    /// What statements of a user with this role may do.
+    /// The permission that statements of a user with this role have.
     pub(crate) fn permission(self) -> Permission {
         match self {
             Self::Read => Permission::Read,

@@ -175,7 +175,7 @@ fn find<'a>(rows: &'a mut [AccessRow], name: &str) -> Result<&'a mut AccessRow> 
 }
 
 fn check_name(name: &str) -> Result<()> {
-    let wrong = |what: &str| Err(Error::usage(format!("{name:?} is no name for a user: {what}")));
+    let wrong = |what: &str| Err(Error::usage(format!("{name:?} is not a valid user name: {what}")));
     match name {
         "" => wrong("it is empty"),
         name if name.len() > NAME_BYTES_MAX => wrong("it has more than 63 bytes"),

@@ -32,11 +32,11 @@ pub(crate) enum Compression {
 /// Why a body was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BodyError {
-    /// It is larger than allowed, as it was sent or after decompression.
+    /// The body is larger than allowed, as sent or after decompression.
     TooLarge(usize),
-    /// Its encoding is not gzip.
+    /// The encoding is not gzip.
     Encoding(String),
-    /// It does not have the form that it claims to have.
+    /// The body does not have its declared format.
     Malformed(String),
     /// The client sent nothing for too long.
     Slow,

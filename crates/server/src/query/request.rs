@@ -65,8 +65,8 @@ fn value(value: Value) -> Result<ParameterValue, String> {
             (Some(int), ..) => Ok(int.into()),
             (_, Some(uint), _) => Ok(uint.into()),
             (_, _, Some(float)) => Ok(float.into()),
-            _ => Err(format!("{number} is no parameter")),
+            _ => Err(format!("{number} is not a valid parameter")),
         },
-        other => Err(format!("{other} is no parameter: use null, booleans, numbers and texts")),
+        other => Err(format!("{other} is not a valid parameter: use null, booleans, numbers and texts")),
     }
 }

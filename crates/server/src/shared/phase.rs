@@ -5,11 +5,11 @@ use tokio::sync::{mpsc, watch};
 /// The current phase of a server. A phase is never followed by an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// It is not listening on all addresses yet.
+    /// The server is not listening on all addresses yet.
     Starting,
-    /// It answers requests.
+    /// The server answers requests.
     Ready,
-    /// It accepts no new connections; running work may finish.
+    /// The server accepts no new connections; running work may finish.
     Draining,
     /// Remaining work is cancelled.
     Stopping,

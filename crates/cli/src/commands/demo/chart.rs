@@ -19,7 +19,8 @@ pub(super) fn draw(session: &Session, sql: &str) -> Result<String> {
         let Answer::Rows(rows) = session.execute(&statement?, &[])? else { continue };
         for batch in rows {
             let batch = batch?;
-            let unreadable = |error| Error::internal("the chart's columns are no label and number").with_source(error);
+            let unreadable =
+                |error| Error::internal("the chart's columns are not a label and a number").with_source(error);
             let numbers = cast(batch.column(1), &DataType::Float64).map_err(unreadable)?;
             for row in 0..batch.num_rows() {
                 let label = array_value_to_string(batch.column(0), row).map_err(unreadable)?;

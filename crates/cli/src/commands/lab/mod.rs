@@ -63,7 +63,7 @@ fn measure(args: &LabRunArgs) -> Result<()> {
 fn take_rows(text: &str, options: &mut RunOptions) -> Result<()> {
     let (name, count) = text.split_once('=').map_or((None, text), |(name, count)| (Some(name), count));
     let count = count.replace('_', "").parse().map_err(|_| {
-        Error::usage(format!("--rows {text}: {count} is no number of rows"))
+        Error::usage(format!("--rows {text}: {count} is not a number of rows"))
             .with_hint("use --rows 100000, or --rows pinger=50000,split=200000")
     })?;
     match name {
@@ -88,7 +88,7 @@ fn read(path: &Path) -> Result<Report> {
         Error::new(ErrorKind::NotFound, format!("cannot read {}: {error}", path.display())).with_source(error)
     })?;
     let result: Report = serde_json::from_str(&text).map_err(|error| {
-        Error::invalid(format!("{} holds no results of the lab: {error}", path.display()))
+        Error::invalid(format!("{} is not a file of lab results: {error}", path.display()))
             .with_hint("write them with atsdb lab run -o FILE")
     })?;
     if result.format > REPORT_FORMAT {

@@ -39,6 +39,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
             report::write_text(&text)?;
         }
     }
-    let hint = "delete the objects that are named and back the source up again: what it still has is written anew";
+    let hint =
+        "delete the objects that are named and back the source up again: data that it still has is written again";
     outcome(archive.place(), &checked.findings, hint)
 }

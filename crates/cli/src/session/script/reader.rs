@@ -78,7 +78,7 @@ impl<R: Read> PieceReader<R> {
         if from > 0 || to - from <= SQL_BYTES_MAX {
             return Ok(());
         }
-        let message = format!("{}: the statement from line {} on has no end", self.name, self.next_line);
+        let message = format!("{}: the statement that begins in line {} is not complete", self.name, self.next_line);
         Err(Error::new(ErrorKind::Sql, message)
             .with_hint(format!("the most is {} MiB a statement", SQL_BYTES_MAX >> 20)))
     }

@@ -1,9 +1,9 @@
 //! ClickHouse through chdb, its engine as a library, in a process of Python behind a pipe: it takes statements and
 //! answers in lines of JSON. Rows in bulk travel as Parquet files, one INSERT for all of a load.
 //!
-//! Tables are of the engine MergeTree, ordered by the key of the table, else by its first mapped text, and then by the
-//! time, without an index beside; mapped texts are `LowCardinality`. Times and dates are those that ClickHouse keeps in
-//! four and two bytes, from 1970 on. There are no transactions: every statement is an insert of its own.
+//! Tables use the engine MergeTree, ordered by the key of the table, or else by its first mapped text, and then by the
+//! time, without additional indexes; mapped texts are `LowCardinality`. Times and dates have the types that ClickHouse
+//! stores in four and two bytes, from 1970 on. There are no transactions: every statement is a separate insert.
 
 mod pipe;
 mod session;
@@ -21,7 +21,7 @@ const VARIABLE: &str = "ATSDB_LAB_CHDB";
 /// ClickHouse.
 pub(crate) struct Clickhouse;
 
-/// The Python that is named, else the one of the path.
+/// The Python that the variable names, or else the one on the path.
 fn python() -> Result<PathBuf, Failure> {
     let named = std::env::var_os(VARIABLE).map(PathBuf::from).filter(|path| path.is_file());
     named.or_else(|| process::on_path("python3")).ok_or_else(missing)

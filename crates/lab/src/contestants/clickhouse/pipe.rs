@@ -1,4 +1,4 @@
-//! The process that ClickHouse is within.
+//! The process that runs ClickHouse.
 
 use crate::failure::Failure;
 use atsdb::{Error, ErrorKind};
@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 const SCRIPT: &str = include_str!("session.py");
 const LOCK: &str = "open";
 
-/// What ClickHouse says when it does not know a statement, a type or a feature, or does not have it.
+/// ClickHouse's messages about unknown or unsupported statements, types and features.
 const NOT_KNOWN: [&str; 6] = [
     "(SYNTAX_ERROR)",
     "(NOT_IMPLEMENTED)",
@@ -96,7 +96,7 @@ fn said(end: &Value) -> Option<Failure> {
 impl Drop for Pipe {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // It ends at the end of its input, once the database is closed. A failure here cannot be reported to anybody.
+        // The process ends at the end of its input, once the database is closed. A failure here cannot be reported.
         let _ = self.child.wait();
     }
 }

@@ -1,4 +1,4 @@
-//! A database that the process has open.
+//! An open database of the process.
 
 use super::pipe::{Pipe, PipeAnswer};
 use crate::contestant::{Dialect, Loader, Session, Workspace};
@@ -14,19 +14,19 @@ use atsdb::{Column, ColumnType, Durability, TableDefinition, TimeUnit};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What a table needs so that an insert, and a merge of what was inserted before, is on disk when it is acknowledged.
+/// The settings of a table with which inserts and merges are on disk when they are acknowledged.
 const SYNCED: &str = "fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, \
                       min_compressed_bytes_to_fsync_after_merge = 1";
 
-/// What follows the columns of a table, before the columns that it is sorted by.
+/// The clause after the columns of a table, followed by its sort order.
 const ENGINE: &str = " ENGINE = MergeTree ORDER BY ";
 
 pub(super) struct ClickhouseSession {
     pipe: Pipe,
     durability: Durability,
-    /// Where rows pass through.
+    /// The folder for files of rows.
     folder: PathBuf,
-    /// How many loads have passed through.
+    /// The number of loads so far.
     loads: u64,
     settings: Vec<String>,
 }
@@ -117,7 +117,7 @@ impl Session for ClickhouseSession {
         Dialect::Clickhouse
     }
 
-    /// Without fsync nothing says when the system writes what it was handed.
+    /// Without fsync it is unknown when the operating system writes the data.
     fn tier(&self) -> Tier {
         if self.durability == Durability::Full { Tier::Full } else { Tier::Off }
     }

@@ -18,7 +18,8 @@ const VARIABLE: &str = "ATSDB_LAB_DUCKDB";
 /// DuckDB.
 pub(crate) struct Duckdb;
 
-/// The program: the one that is named, else of the path, else where its installers put it.
+/// The program: the one that the variable names, or else the one on the path, or else the one in the folders of its
+/// installers.
 fn program() -> Result<PathBuf, Failure> {
     let folder = |variable: &str, rest: &str| std::env::var_os(variable).map(|path| PathBuf::from(path).join(rest));
     let named = std::env::var_os(VARIABLE).map(PathBuf::from).filter(|path| path.is_file());
@@ -31,8 +32,7 @@ fn program() -> Result<PathBuf, Failure> {
     found.map(|path| without_wrapper(&path)).ok_or_else(install)
 }
 
-/// The real program for a path. pip installs a script on the path, which starts Python before it starts the program
-/// beside it.
+/// The real program for a path. pip installs a script on the path, which starts Python and then the program next to it.
 fn without_wrapper(path: &Path) -> PathBuf {
     let Some(root) = path.canonicalize().ok().and_then(|path| Some(path.parent()?.parent()?.to_owned())) else {
         return path.to_owned();

@@ -1,4 +1,4 @@
-//! The program behind a pipe. After each statement it is asked to print a mark, which ends the answer.
+//! The program, controlled through a pipe. After each statement it must print a mark, which ends the answer.
 
 use crate::failure::Failure;
 use atsdb::{Error, ErrorKind};
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 const MARK: &str = "atsdb-lab-done";
 
-/// Its message about a file that another process has open.
+/// DuckDB's message about a file that another process has open.
 const IN_USE: &str = "Could not set lock on file";
 
 /// The program; dropping it closes the database.
@@ -69,8 +69,8 @@ impl Pipe {
 impl Drop for Pipe {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // It ends at the end of its input, once the database is written back. A failure here cannot be reported to
-        // anybody.
+        // The process ends at the end of its input, once the database is written back. A failure here cannot be
+        // reported.
         let _ = self.child.wait();
     }
 }

@@ -24,9 +24,9 @@ const GROUP: (usize, usize) = (100, 32 << 10);
 
 pub(super) struct DuckdbSession {
     pipe: Pipe,
-    /// Where rows pass through.
+    /// The folder for files of rows.
     folder: PathBuf,
-    /// How many files they have passed through.
+    /// The number of files so far.
     files: u64,
     /// The names and types of a query's columns, in order; JSON has neither.
     known: HashMap<String, Vec<(String, String)>>,

@@ -1,10 +1,10 @@
-//! The two formats.
+//! The formats of the files.
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileFormat {
-    /// A line a row; rows are appended.
+    /// One line for each row. Rows are appended.
     Csv,
-    /// One array of arrays; rewritten by every change.
+    /// One array of arrays, which every change rewrites.
     Json,
 }

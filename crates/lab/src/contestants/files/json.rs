@@ -52,7 +52,7 @@ pub(super) fn json_rows(text: &str) -> Result<Vec<Vec<Cell>>, Failure> {
     }
 }
 
-/// Behind the second quote.
+/// The position after the closing quote.
 fn end_of_text(text: &str) -> Result<usize, Failure> {
     let mut is_escaped = false;
     for (position, byte) in text.bytes().enumerate().skip(1) {
@@ -62,7 +62,7 @@ fn end_of_text(text: &str) -> Result<usize, Failure> {
             _ => is_escaped = false,
         }
     }
-    Err(Failure::wrong("a text has no end"))
+    Err(Failure::wrong("a text has no closing quote"))
 }
 
 fn scalar(text: &str) -> Result<Cell, Failure> {

@@ -1,4 +1,4 @@
-//! A folder with a file a table. The first line, or the first array, names the columns.
+//! A folder with one file for each table. The first line, or the first array, contains the names of the columns.
 
 use super::file_format::FileFormat;
 use super::json::{json_of_cell, json_rows};
@@ -161,7 +161,7 @@ fn csv_rows(text: &str) -> Result<Vec<Vec<Cell>>, Failure> {
             Some(quoted) => {
                 let mut end = 0;
                 loop {
-                    end += quoted[end..].find('"').ok_or_else(|| Failure::wrong("a text has no end"))?;
+                    end += quoted[end..].find('"').ok_or_else(|| Failure::wrong("a text has no closing quote"))?;
                     if !quoted[end + 1..].starts_with('"') {
                         break;
                     }
@@ -259,7 +259,7 @@ impl Session for FilesSession {
         Ok(())
     }
 
-    /// FileRows that are inserted one after another are written together: that is all of a transaction that files have.
+    /// Writes the rows of consecutive inserts together. Files support no other part of a transaction.
     fn transaction(&mut self, statements: &[String]) -> Result<(), Failure> {
         let mut waiting: Option<(String, Vec<Vec<Cell>>)> = None;
         for statement in statements {

@@ -208,7 +208,7 @@ fn text(rest: &str) -> Result<(Token, usize), Failure> {
     let mut from = 1;
     loop {
         let Some(end) = rest[from..].find('\'').map(|end| from + end) else {
-            return Err(Failure::cannot("a text has no end"));
+            return Err(Failure::cannot("a text has no closing quote"));
         };
         if !rest[end + 1..].starts_with('\'') {
             return Ok((Token::Text(rest[1..end].replace("''", "'")), end + 1));

@@ -8,7 +8,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::time::Duration;
 
-/// How long to wait before the server is asked again whether delayed rows are written.
+/// The interval between checks whether delayed rows have been written.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// A connection whose tables have one engine.
@@ -23,7 +23,7 @@ impl MariadbConnection {
         Self { connection, engine, delayed }
     }
 
-    /// How a statement that inserts begins.
+    /// The first words of an insert statement.
     pub(super) fn insert_verb(&self) -> &'static str {
         if self.delayed { "INSERT DELAYED INTO" } else { "INSERT INTO" }
     }

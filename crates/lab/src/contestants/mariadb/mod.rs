@@ -79,7 +79,7 @@ impl Contestant for Mariadb {
         let has_files = !matches!(self.engine, Engine::Memory | Engine::Rocksdb);
         if let (true, Some(data)) = (has_files, &server.data) {
             if self.engine == Engine::Aria {
-                // It writes its pages back at leisure; until then they are in its log alone.
+                // The server writes its pages back later. Until then they are only in its log.
                 mysql_client(server, Some(&workspace.database))?.query_drop("FLUSH TABLES").map_err(server_failure)?;
             }
             return folder_bytes(&data.join(&workspace.database));
@@ -95,7 +95,7 @@ impl Contestant for Mariadb {
                 connection.query_drop(format!("ANALYZE TABLE `{table}`")).map_err(server_failure)?;
             }
         }
-        // MEMORY reserves a tenth of what a table may ever take; the size of its rows is computed from their length.
+        // MEMORY reserves a tenth of the maximum size of a table, so the size is computed from the length of the rows.
         let data = if self.engine == Engine::Memory { "table_rows * avg_row_length" } else { "data_length" };
         // MyRocks subtracts what it has not compacted yet, and reports a negative size as a large number.
         let sum = format!(

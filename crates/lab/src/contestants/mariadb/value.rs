@@ -1,4 +1,4 @@
-//! Values of the server as cells, and columns as types of the server.
+//! Converts values of the server to cells, and column types to the server's.
 
 use super::engine::Engine;
 use crate::data::answer::Cell;
@@ -8,9 +8,9 @@ use atsdb::time::days_from_civil;
 use atsdb::{Column, ColumnType, TimeUnit};
 use mysql::Value;
 
-/// Of this many characters is one of few texts at most. MEMORY keeps them all for every row.
+/// The maximum length of repeated texts, in characters. MEMORY reserves it in every row.
 const TEXT_CHARACTERS: (u32, u32) = (100, 64);
-/// Of this many is any other text.
+/// The maximum length of other texts, in characters.
 const LONG_TEXT_CHARACTERS: u32 = 255;
 
 const DAY_SECONDS: i64 = 86_400;
@@ -40,7 +40,7 @@ pub(super) fn column_type(column: &Column, engine: Engine) -> String {
     }
 }
 
-/// What a value of an answer is, in a column of this type.
+/// Converts a value of an answer, in a column of this type, to a cell.
 pub(super) fn cell(value: Value, column_type: mysql::consts::ColumnType) -> Result<Cell, Failure> {
     Ok(match value {
         Value::NULL => Cell::Null,

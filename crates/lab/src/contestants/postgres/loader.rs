@@ -171,7 +171,7 @@ impl Loader for MultirowLoader<'_> {
 impl Drop for MultirowLoader<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            // The load is given up anyway; what cannot be rolled back goes when the connection closes.
+            // The load has failed anyway. If it cannot be rolled back here, it is when the connection closes.
             let _ = self.client.batch_execute("ROLLBACK");
         }
     }
@@ -224,7 +224,7 @@ impl Loader for InsertLoader<'_> {
 impl Drop for InsertLoader<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            // The load is given up anyway; what cannot be rolled back goes when the connection closes.
+            // The load has failed anyway. If it cannot be rolled back here, it is when the connection closes.
             let _ = self.client.batch_execute("ROLLBACK");
         }
     }

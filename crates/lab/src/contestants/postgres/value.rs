@@ -45,7 +45,7 @@ impl<'a> FromSql<'a> for Raw<'a> {
 }
 
 impl Raw<'_> {
-    /// As a cell of an answer.
+    /// Converts the value to a cell of an answer.
     pub(super) fn cell(&self) -> Result<Cell, Failure> {
         Ok(match self.data_type {
             Type::BOOL | Type::INT2 | Type::INT4 | Type::INT8 => Cell::Integer(self.integer()?),
@@ -60,7 +60,7 @@ impl Raw<'_> {
         })
     }
 
-    /// As a number for a digest; times count `per_second`.
+    /// Converts the value to a number for a digest. Times have `per_second` units in a second.
     #[inline]
     pub(super) fn digest_cell(&self, per_second: i64) -> Result<u64, Failure> {
         Ok(match self.data_type {
@@ -91,8 +91,9 @@ impl Raw<'_> {
     }
 }
 
-/// A NUMERIC: digits of base 10,000, the place of the first, the sign, and how many decimals are shown (`numeric_send`
-/// of PostgreSQL's numeric.c). One without decimals is a whole number, as sums are and means never are.
+/// Reads a NUMERIC: digits of base 10,000, the weight of the first, the sign, and the number of decimals that are shown
+/// (`numeric_send` of PostgreSQL's numeric.c). A value without decimals is a whole number. Sums of integers are; means
+/// never are.
 fn numeric(bytes: &[u8]) -> Result<Cell, Failure> {
     let word = |at: usize| bytes.get(at * 2..at * 2 + 2).map(|pair| i16::from_be_bytes([pair[0], pair[1]]));
     let (Some(count), Some(weight), Some(sign), Some(scale)) = (word(0), word(1), word(2), word(3)) else {

@@ -1,4 +1,4 @@
-//! Where the database is.
+//! The location of the database.
 
 use std::path::{Path, PathBuf};
 

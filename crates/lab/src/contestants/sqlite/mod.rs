@@ -23,12 +23,12 @@ pub(crate) struct Sqlite {
     journal: Journal,
 }
 
-/// How a commit becomes whole.
+/// How commits are made atomic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Journal {
     /// New pages are appended to a log, and copied back later.
     Wal,
-    /// Old pages are kept until the new ones are in their place.
+    /// Old pages are kept until the new ones are written.
     Rollback,
     /// The database is in memory.
     Memory,

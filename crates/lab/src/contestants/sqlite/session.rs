@@ -136,7 +136,7 @@ impl Session for SqliteSession {
         done.and(connection.execute_batch(end)).map_err(Failure::broken)
     }
 
-    /// As `.import` of SQLite's program: a prepared statement a line, one transaction.
+    /// Like `.import` of SQLite's shell: a prepared statement for each line, in one transaction.
     fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
         let lines = BufReader::new(File::open(file).map_err(Failure::broken)?).lines();
         let transaction = self.connection()?.unchecked_transaction().map_err(Failure::broken)?;

@@ -1,4 +1,5 @@
-//! The columns of the table, in ClickBench's order and with its types, and what of a page view each of them shows.
+//! The columns of the table, in ClickBench's order and with its types, and the property of a page view that each
+//! contains.
 
 use super::page_view::{PageView, text_hash};
 use crate::data::digest::text_cell;
@@ -12,7 +13,7 @@ const DAY_SECONDS: i64 = 86_400;
 const REGIONS: u64 = 9_000;
 const MODELS: [&str; 12] =
     ["iPad", "iPhone", "iPhone 2", "A1", "C2", "G2", "N1", "T55", "S7", "nokia 52", "E71", "x10"];
-/// Screens: widths with the heights that belong to them.
+/// Screens: widths with their heights.
 const WIDTHS: [i64; 12] = [1366, 1366, 1280, 1024, 1920, 1920, 1600, 1440, 1680, 1638, 320, 2560];
 const HEIGHTS: [i64; 12] = [768, 768, 1024, 768, 1080, 1080, 900, 900, 1050, 1658, 480, 1440];
 const OPENSTAT: [&str; 64] = of_64("direct", "market");
@@ -35,7 +36,7 @@ struct HitColumn {
     values: HitValues,
 }
 
-/// What a column shows of a page view.
+/// The property of a page view that a column contains.
 #[derive(Clone, Copy)]
 enum HitValues {
     Number(fn(&PageView) -> i64),
@@ -189,7 +190,7 @@ fn part(bits: u64, shift: u32, end: u64) -> i64 {
     (((bits.rotate_right(shift) & 0xffff) * end) >> 16) as i64
 }
 
-/// 1 for so many of 256, else 0.
+/// 1 for `of_256` of 256 values, otherwise 0.
 fn flag(bits: u64, shift: u32, of_256: u64) -> i64 {
     i64::from(bits.rotate_right(shift) & 0xff < of_256)
 }
@@ -221,7 +222,7 @@ fn phone(view: &PageView) -> i64 {
     part(view.traits, 5, end)
 }
 
-/// How far the clock of the user is off, in seconds.
+/// The error of the user's clock in seconds.
 fn skew(view: &PageView) -> i64 {
     part(view.traits, 47, 600) - 300 + part(view.more, 44, 3)
 }

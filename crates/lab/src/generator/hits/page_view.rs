@@ -1,4 +1,4 @@
-//! One page view: what its columns are made of.
+//! One page view, from which its columns are computed.
 
 use crate::data::digest::text_cell;
 use crate::generator::random::Random;
@@ -11,9 +11,9 @@ const MONTH_SECONDS: i64 = 31 * 86_400;
 /// The site that queries ask about, and how many of so many views are its own.
 pub const SITE: u64 = 62;
 const SITE_SHARE: (u64, u64) = (1, 20);
-/// How many other sites there are.
+/// The number of other sites.
 const SITES: u64 = 6_500;
-/// How many pages a site has; [`SITE`] has more.
+/// The number of pages of a site; [`SITE`] has more.
 const PAGES: u64 = 300;
 /// Views for each user, on the average, if all users came.
 const VIEWS_OF_A_USER: u64 = 5;
@@ -29,21 +29,21 @@ pub struct PageView {
     pub watch: i64,
     /// The user's.
     pub user: i64,
-    /// What belongs to the user: 64 bits to take choices from.
+    /// 64 random bits that determine the user's properties.
     pub traits: u64,
-    /// What belongs to this view alone, likewise.
+    /// 64 random bits that determine the properties of this view.
     pub bits: u64,
     /// And more of that.
     pub more: u64,
     /// The site.
     pub counter: u64,
-    /// Where it was.
+    /// The address of the page.
     pub url: String,
-    /// What the page is called; may be empty.
+    /// The title of the page; may be empty.
     pub title: String,
-    /// Where the user came from; may be empty.
+    /// The address of the previous page; may be empty.
     pub referer: String,
-    /// What the user had searched for; mostly empty.
+    /// The search phrase; mostly empty.
     pub phrase: String,
 }
 
@@ -71,7 +71,7 @@ pub fn user_id(number: u64) -> i64 {
     (bits_of(number, USER_ID) >> 1) as i64
 }
 
-/// What stands for a text in `urlhash` and `refererhash`.
+/// The hash of a text for `urlhash` and `refererhash`.
 pub fn text_hash(text: &str) -> i64 {
     (text_cell(text.as_bytes()) >> 1) as i64
 }
@@ -84,7 +84,7 @@ pub fn front_page(site: u64) -> String {
     format!("{start}{}{}{end}/", word_of(bits % WORDS), word_of((bits >> 16) % 400))
 }
 
-/// So many words that belong to these bits.
+/// `count` words that are determined by these bits.
 fn words(mut bits: u64, count: u64, between: &str) -> String {
     let mut text = String::new();
     for position in 0..count {

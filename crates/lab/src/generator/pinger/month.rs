@@ -62,7 +62,7 @@ const DETAILED: [&str; 2] = ["hep.net", "umd.edu"];
 /// A row of `metaData`: who pings whom, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetaRow {
-    /// Its number, from 1.
+    /// The number of the pair, from 1.
     pub meta_id: i32,
     /// The host that sends the pings.
     pub ip_name_src: &'static str,

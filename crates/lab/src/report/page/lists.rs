@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-/// The lines as a list; nothing where there are none.
+/// The lines as a list; empty if there are none.
 pub(super) fn list(class: &str, lines: &[String]) -> Markup {
     html! {
         @if !lines.is_empty() {

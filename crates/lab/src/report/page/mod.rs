@@ -14,7 +14,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 const STYLE: &str = include_str!("style.css");
 
 impl Report {
-    /// The page for this run, beside an earlier one if given.
+    /// The page for this run, compared with an earlier run if given.
     pub fn to_html(&self, before: Option<&Self>) -> String {
         let title = format!("atsdb lab, {}", if self.date.is_empty() { "a run" } else { &self.date });
         let page = html! {

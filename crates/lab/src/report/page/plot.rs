@@ -11,7 +11,7 @@ use maud::{Markup, html};
 /// Colours of lines; further lines are dashed.
 const COLOURS: usize = 8;
 
-/// With figures further apart than this, the lengths of bars are logarithms.
+/// If the largest and the smallest figure differ by more than this factor, the bars are logarithmic.
 const FACTOR_MAX: f64 = 200.0;
 
 /// A bar for each contestant, its spread as a whisker, facts as dashed lines. Contestants without a figure are listed
@@ -24,7 +24,7 @@ pub(super) fn bars(
     let spreads = || measure.results.iter().filter_map(|result| result.spread);
     let most = spreads().map(|spread| spread.max).fold(0.0, f64::max);
     let least = spreads().map(|spread| spread.min).filter(|least| *least > 0.0).fold(most, f64::min);
-    // Beside a figure that is a thousand times another, all others would look like nothing.
+    // On a linear scale, a figure a thousand times larger than the others would hide them.
     let is_logarithmic = least > 0.0 && most / least > FACTOR_MAX;
     let share = |value: f64| {
         if most <= 0.0 {
@@ -97,7 +97,7 @@ fn value_text(unit: Unit, result: &MeasureResult) -> String {
     if result.runs.len() > 1 {
         text += &format!(" ±{:.0} %", spread.relative() * 100.0);
     }
-    // Of the first run: the others' first is no colder.
+    // Only the first query of the first run is cold.
     if let Some(cold) = result.runs.first().and_then(|run| run.first) {
         text += &format!(", cold {}", unit.format(cold));
     }

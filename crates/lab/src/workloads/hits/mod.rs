@@ -1,5 +1,5 @@
-//! `hits`: ClickBench's 43 queries on a table of its shape. The rows are made up; see
-//! [`generator::hits`](crate::generator::hits) for what they have in common with the original's.
+//! `hits`: ClickBench's 43 queries on a table with its columns. The rows are generated;
+//! [`generator::hits`](crate::generator::hits) describes what they have in common with the original ones.
 
 mod queries;
 

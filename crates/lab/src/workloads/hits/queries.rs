@@ -1,6 +1,6 @@
-//! The 43 queries. Names of columns are in small letters, as some databases read them that way and some do not change
-//! them. In braces is what differs between dialects, and what has to fit the rows: the user, the hashes and the number
-//! of rows that is many, which are constants of the original's data in the original.
+//! The 43 queries. Column names are in lower case, because some databases convert them to it and others do not. Braces
+//! contain the parts that differ between dialects, or depend on the rows: the user, the hashes, and the number of rows
+//! that counts as many. The original queries have constants of the original data there.
 
 use crate::contestant::Dialect;
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ const TWO_DAYS: (i64, i64) = (15_900, 15_901);
 const USER: u64 = 7;
 /// Many rows are one in so many.
 const MANY: u64 = 1_000;
-/// How many sums the query of sums has.
+/// The number of sums in the query of sums.
 const SUMS: i64 = 90;
 
 pub(super) struct HitsQuery {
@@ -36,7 +36,7 @@ const COLUMN_3: Decided = Decided::Columns(&[3]);
 const COLUMN_4: Decided = Decided::Columns(&[4]);
 const COLUMN_5: Decided = Decided::Columns(&[5]);
 
-/// What the queries about one site have in common.
+/// The condition that the queries about one site share.
 const OF_SITE: &str = "counterid = 62 AND eventdate >= {first} AND eventdate <= {last} AND isrefresh = 0";
 
 #[rustfmt::skip]
@@ -147,7 +147,7 @@ pub(super) const QUERIES: [HitsQuery; 43] = [
 ];
 
 impl HitsQuery {
-    /// As a question for a contestant, of a table of so many rows.
+    /// Converts the query to a question for a contestant, on a table with this many rows.
     pub(super) fn of(&self, dialect: Dialect, rows: u64) -> Question {
         Question { measure: self.name, text: self.text(dialect, rows), decided: self.decided }
     }

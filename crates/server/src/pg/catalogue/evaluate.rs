@@ -407,7 +407,7 @@ fn function_value(context: &Context<'_>, function: &Function, frame: &Frame<'_>)
         });
     }
     let Some(rows) = frame.group else {
-        return Err(PgError::error("42803", format!("{name} is an aggregate, and there is no group here")));
+        return Err(PgError::error("42803", format!("{name} is an aggregate function, which is not allowed here")));
     };
     let order = list.clauses.iter().find_map(|clause| match clause {
         FunctionArgumentClause::OrderBy(order) => Some(order.as_slice()),

@@ -23,7 +23,7 @@ pub(super) struct PreparedStatement {
     pub(super) plan: Plan,
 }
 
-/// What executes a statement.
+/// The executor of a statement.
 pub(super) enum Plan {
     /// The statement is empty or contains only comments.
     Empty,

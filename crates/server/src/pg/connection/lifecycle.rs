@@ -45,7 +45,7 @@ pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Ar
         }
     }
     connection.log("disconnection", LogLevel::Debug, &[]);
-    // What is open in the session is rolled back, which may take a while.
+    // An open transaction is rolled back, which may take a while.
     let _ = tokio::task::spawn_blocking(move || drop(connection)).await;
 }
 
