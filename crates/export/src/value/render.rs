@@ -5,10 +5,11 @@ use super::{calendar, number};
 use arrow::array::{Array, ArrayRef, AsArray, GenericListArray, OffsetSizeTrait};
 use arrow::compute::cast;
 use arrow::datatypes::{
-    ArrowDictionaryKeyType, DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
+    ArrowDictionaryKeyType, DataType, Int8Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano,
+    IntervalMonthDayNanoType, IntervalUnit, TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use atsdb_core::interval_text::{duration_text, interval_text};
 use atsdb_core::{Error, Result};
 use std::io::Write;
 use std::ops::Range;
@@ -59,6 +60,26 @@ fn renderer<'a>(array: &'a dyn Array) -> Result<(TextKind, Render<'a>)> {
             let wide = cast(array, &T::Float32).map_err(unreadable)?;
             Box::new(move |row, out| number::write_float(f64::from(float32(&wide, row)), out))
         }
+        T::Interval(IntervalUnit::MonthDayNano) => {
+            let values = array.as_primitive::<IntervalMonthDayNanoType>();
+            Box::new(move |row, out| {
+                let IntervalMonthDayNano { months, days, nanoseconds } = values.value(row);
+                out.extend_from_slice(interval_text(months, days, nanoseconds).as_bytes());
+            })
+        }
+        T::Duration(unit) => {
+            let unit_nanos = match unit {
+                TimeUnit::Second => 1_000_000_000,
+                TimeUnit::Millisecond => 1_000_000,
+                TimeUnit::Microsecond => 1_000,
+                TimeUnit::Nanosecond => 1,
+            };
+            let counts = cast(array, &T::Int64).map_err(unreadable)?;
+            Box::new(move |row, out| {
+                let count = counts.as_primitive::<Int64Type>().value(row);
+                out.extend_from_slice(duration_text(count, unit_nanos).as_bytes());
+            })
+        }
         _ => match number::numbers(array) {
             Some(render) => render,
             None => other(array)?,
@@ -96,7 +117,7 @@ fn dictionary<'a, K: ArrowDictionaryKeyType>(array: &'a dyn Array) -> Result<Ren
     }))
 }
 
-/// Types without a special format here: intervals, times of day, decimals, other zones.
+/// Types without a special format here: intervals of other units, times of day, decimals, other zones.
 fn other<'a>(array: &'a dyn Array) -> Result<Render<'a>> {
     let options = FormatOptions::new().with_display_error(true);
     let formatter = ArrayFormatter::try_new(array, &options).map_err(unreadable)?;

@@ -1,9 +1,15 @@
 //! Intervals as arguments: literals, and text such as `5 minutes`.
 
+use super::arguments::per_second;
 use crate::text::errors::sql_error;
 use atsdb_core::Result;
+use datafusion::arrow::array::{ArrayRef, AsArray, IntervalMonthDayNanoArray};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
-use datafusion::arrow::datatypes::IntervalMonthDayNano as Interval;
+use datafusion::arrow::datatypes::{
+    DataType, Int64Type, IntervalMonthDayNano as Interval, IntervalMonthDayNanoType, IntervalUnit,
+};
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::ScalarValue;
 
 /// A value as an interval; `None` for NULL.
@@ -36,6 +42,26 @@ pub(crate) fn interval_of(value: &ScalarValue) -> Result<Option<Interval>> {
             }
         },
     })
+}
+
+/// Intervals or durations as intervals. A duration becomes whole days and a rest of the same sign.
+pub(crate) fn intervals(lengths: &ArrayRef) -> datafusion::common::Result<IntervalMonthDayNanoArray> {
+    let DataType::Duration(unit) = lengths.data_type() else {
+        return Ok(cast(lengths, &DataType::Interval(IntervalUnit::MonthDayNano))?.as_primitive().clone());
+    };
+    let unit_nanos = i128::from(1_000_000_000 / per_second(*unit));
+    let counts = cast(lengths, &DataType::Int64)?;
+    let lengths = counts.as_primitive::<Int64Type>().try_unary::<_, IntervalMonthDayNanoType, ArrowError>(|count| {
+        of_nanos(i128::from(count) * unit_nanos)
+            .ok_or_else(|| ArrowError::ComputeError("the interval is out of range".to_owned()))
+    })?;
+    Ok(lengths)
+}
+
+/// A length in nanoseconds as whole days and a rest of the same sign; `None` if there are too many days.
+pub(crate) fn of_nanos(nanos: i128) -> Option<Interval> {
+    let (days, rest) = (nanos / super::grid::DAY_NANOS, nanos % super::grid::DAY_NANOS);
+    Some(Interval { months: 0, days: i32::try_from(days).ok()?, nanoseconds: rest as i64 })
 }
 
 /// Parses `5 minutes`, `1 day 12 hours`, `1h`. A number without a unit is refused.

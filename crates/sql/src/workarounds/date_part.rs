@@ -1,17 +1,16 @@
-//! `extract(epoch FROM interval)`, and `second` and `millisecond` with their fraction, as PostgreSQL counts them. All
-//! other parts are left to DataFusion's `date_part`.
+//! `extract` and `date_part`: the parts of intervals; `second` and `millisecond` of times with their fraction; `decade`,
+//! `century`, `millennium` and `julian`. All other parts of times are left to DataFusion's `date_part`.
 //!
-//! DataFusion 55 counts the seconds of the whole interval, and drops fractions. Waits for
+//! DataFusion 55 counts the seconds of the whole interval, counts a year and a month of an interval wrongly in `epoch`,
+//! drops fractions, and does not know those units. Waits for
 //! [#14817](https://github.com/apache/datafusion/issues/14817).
 
-use crate::functions::arguments::{per_second, text_of};
-use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, PrimitiveArray};
+use crate::functions::arguments::text_of;
+use crate::functions::interval::intervals;
+use datafusion::arrow::array::{ArrayRef, AsArray, IntervalMonthDayNanoArray};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{
-    DataType, FieldRef, Float64Type, Int64Type, IntervalDayTimeType, IntervalMonthDayNanoType, IntervalUnit,
-    IntervalYearMonthType,
-};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::arrow::datatypes::{DataType, FieldRef, Float64Type, Int64Type, IntervalMonthDayNano as Interval};
+use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::functions::datetime::date_part;
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -24,6 +23,9 @@ use datafusion::logical_expr::{
 use std::sync::Arc;
 
 const DAY_SECONDS: f64 = 86_400.0;
+
+/// The Julian day of 1970-01-01, as PostgreSQL counts: days begin at midnight.
+const EPOCH_JULIAN_DAY: f64 = 2_440_588.0;
 
 /// PostgreSQL's lengths: a year has 365.25 days, and each month beyond whole years 30.
 const YEAR_DAYS: f64 = 365.25;
@@ -66,7 +68,7 @@ impl ScalarUDFImpl for DatePart {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let part = args.scalar_arguments.first().copied().flatten();
-        let has_fraction = part.and_then(nanoseconds_in).is_some();
+        let has_fraction = part.and_then(text_of).is_some_and(|part| has_fraction(&normalized(part)));
         let field = self.inner.return_field_from_args(args)?;
         match has_fraction {
             true => Ok(Arc::new(field.as_ref().clone().with_data_type(DataType::Float64))),
@@ -83,49 +85,118 @@ impl ScalarUDFImpl for DatePart {
     }
 
     fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        if let Some(ColumnarValue::Scalar(part)) = args.args.first()
-            && let Some(nanoseconds) = nanoseconds_in(part)
-        {
-            args.args[0] = ColumnarValue::Scalar(ScalarValue::from("nanosecond"));
-            let counts = self.inner.invoke_with_args(args)?.cast_to(&DataType::Float64, None)?;
-            return match counts {
-                ColumnarValue::Scalar(ScalarValue::Float64(count)) => {
-                    Ok(ColumnarValue::Scalar(ScalarValue::Float64(count.map(|count| count / nanoseconds))))
-                }
-                ColumnarValue::Array(counts) => {
-                    let counts = counts.as_primitive::<Float64Type>();
-                    let parts = counts.unary::<_, Float64Type>(|count| count / nanoseconds);
-                    Ok(ColumnarValue::Array(Arc::new(parts)))
-                }
-                other => Ok(other),
+        let [ColumnarValue::Scalar(part), value] = args.args.as_slice() else {
+            return self.inner.invoke_with_args(args);
+        };
+        let Some(part) = text_of(part).map(normalized) else { return self.inner.invoke_with_args(args) };
+        if matches!(value.data_type(), DataType::Interval(_) | DataType::Duration(_)) {
+            let lengths = intervals(&value.clone().into_array(1)?)?;
+            let parts = of_intervals(&part, &lengths)?;
+            return match value {
+                ColumnarValue::Array(_) => Ok(ColumnarValue::Array(parts)),
+                ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&parts, 0).map(ColumnarValue::Scalar),
             };
         }
-        if let [ColumnarValue::Scalar(part), value] = args.args.as_slice()
-            && text_of(part).is_some_and(|part| part.trim_matches(['"', '\'']).eq_ignore_ascii_case("epoch"))
-        {
-            match value {
-                ColumnarValue::Array(array) => {
-                    if let Some(seconds) = seconds(array)? {
-                        return Ok(ColumnarValue::Array(Arc::new(seconds)));
-                    }
-                }
-                ColumnarValue::Scalar(scalar) => {
-                    if let Some(seconds) = seconds(&scalar.to_array()?)? {
-                        return ScalarValue::try_from_array(&seconds, 0).map(ColumnarValue::Scalar);
-                    }
-                }
+        let Some(Derived { from, compute }) = Derived::of(&part) else { return self.inner.invoke_with_args(args) };
+        args.args[0] = ColumnarValue::Scalar(ScalarValue::from(from));
+        let result = if has_fraction(&part) { DataType::Float64 } else { DataType::Int32 };
+        match self.inner.invoke_with_args(args)?.cast_to(&DataType::Float64, None)? {
+            ColumnarValue::Scalar(ScalarValue::Float64(count)) => {
+                ScalarValue::Float64(count.map(compute)).cast_to(&result).map(ColumnarValue::Scalar)
             }
+            ColumnarValue::Array(counts) => {
+                let parts: ArrayRef = Arc::new(counts.as_primitive::<Float64Type>().unary::<_, Float64Type>(compute));
+                Ok(ColumnarValue::Array(cast(&parts, &result)?))
+            }
+            other => Ok(other),
         }
-        self.inner.invoke_with_args(args)
     }
 }
 
-/// The length of a part that has a fraction, in nanoseconds; `None` for other parts.
-fn nanoseconds_in(part: &ScalarValue) -> Option<f64> {
-    match text_of(part)?.trim_matches(['"', '\'']).to_ascii_lowercase().as_str() {
-        "second" | "seconds" | "sec" | "secs" | "s" => Some(1e9),
-        "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => Some(1e6),
-        _ => None,
+/// A part without quotes, plural and case.
+fn normalized(part: &str) -> String {
+    let part = part.trim_matches(['"', '\'']).to_ascii_lowercase();
+    let name = match part.as_str() {
+        "second" | "seconds" | "sec" | "secs" | "s" => "second",
+        "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => "millisecond",
+        "microsecond" | "microseconds" | "usec" | "usecs" | "us" => "microsecond",
+        "nanosecond" | "nanoseconds" | "nsec" | "nsecs" | "ns" => "nanosecond",
+        "minute" | "minutes" | "min" | "mins" | "m" => "minute",
+        "hour" | "hours" | "hr" | "hrs" | "h" => "hour",
+        "day" | "days" | "d" => "day",
+        "month" | "months" | "mon" | "mons" => "month",
+        "quarter" | "qtr" => "quarter",
+        "year" | "years" | "yr" | "yrs" | "y" => "year",
+        "decade" | "decades" | "dec" | "decs" => "decade",
+        "century" | "centuries" | "cent" | "c" => "century",
+        "millennium" | "millennia" | "millenium" | "mil" | "mils" => "millennium",
+        "julian" | "jd" | "j" => "julian",
+        _ => return part,
+    };
+    name.to_owned()
+}
+
+fn has_fraction(part: &str) -> bool {
+    matches!(part, "second" | "millisecond" | "julian")
+}
+
+/// A part of a time that is computed from another part, which DataFusion knows.
+struct Derived {
+    from: &'static str,
+    compute: fn(f64) -> f64,
+}
+
+impl Derived {
+    fn of(part: &str) -> Option<Self> {
+        let derived = |from, compute: fn(f64) -> f64| Some(Self { from, compute });
+        match part {
+            "second" => derived("nanosecond", |nanos| nanos / 1e9),
+            "millisecond" => derived("nanosecond", |nanos| nanos / 1e6),
+            "decade" => derived("year", |year| (year / 10.0).floor()),
+            // The first century began in the year 1. There is no century 0.
+            "century" => derived("year", |year| numbered(year, 100.0)),
+            "millennium" => derived("year", |year| numbered(year, 1_000.0)),
+            "julian" => derived("epoch", |seconds| seconds / DAY_SECONDS + EPOCH_JULIAN_DAY),
+            // All times are UTC.
+            "timezone" | "timezone_hour" | "timezone_minute" => derived("year", |_| 0.0),
+            _ => None,
+        }
+    }
+}
+
+/// The number of a span of years, where the spans before Christ count down from -1.
+fn numbered(year: f64, span: f64) -> f64 {
+    match year > 0.0 {
+        true => (year / span).ceil(),
+        false => ((year - 1.0) / span).floor(),
+    }
+}
+
+/// A part of intervals, as PostgreSQL counts it: years have whole months, minutes whole seconds, and days are not
+/// carried.
+fn of_intervals(part: &str, lengths: &IntervalMonthDayNanoArray) -> Result<ArrayRef> {
+    const MINUTE: i64 = 60_000_000_000;
+    let whole = |compute: fn(Interval) -> i64| -> Result<ArrayRef> {
+        let parts: ArrayRef = Arc::new(lengths.unary::<_, Int64Type>(compute));
+        Ok(cast(&parts, &DataType::Int32)?)
+    };
+    let float = |compute: fn(Interval) -> f64| -> ArrayRef { Arc::new(lengths.unary::<_, Float64Type>(compute)) };
+    match part {
+        "epoch" => Ok(float(|of| (days(of.months) + f64::from(of.days)) * DAY_SECONDS + of.nanoseconds as f64 / 1e9)),
+        "second" => Ok(float(|of| (of.nanoseconds % MINUTE) as f64 / 1e9)),
+        "millisecond" => Ok(float(|of| (of.nanoseconds % MINUTE) as f64 / 1e6)),
+        "microsecond" => whole(|of| of.nanoseconds % MINUTE / 1_000),
+        "nanosecond" => Ok(Arc::new(lengths.unary::<_, Int64Type>(|of| of.nanoseconds % MINUTE))),
+        "minute" => whole(|of| of.nanoseconds / MINUTE % 60),
+        "hour" => whole(|of| of.nanoseconds / (60 * MINUTE)),
+        "day" => whole(|of| i64::from(of.days)),
+        "month" => whole(|of| i64::from(of.months % 12)),
+        "quarter" => whole(|of| i64::from(of.months % 12 / 3 + 1)),
+        "year" => whole(|of| i64::from(of.months / 12)),
+        "decade" => whole(|of| i64::from(of.months / 120)),
+        "century" => whole(|of| i64::from(of.months / 1_200)),
+        "millennium" => whole(|of| i64::from(of.months / 12_000)),
+        other => exec_err!("an INTERVAL has no {other:.30}: write year, month, day, hour, minute, second or epoch"),
     }
 }
 
@@ -138,30 +209,6 @@ impl ExprPlanner for Extract {
         let function = Arc::new(ScalarUDF::new_from_impl(DatePart::new(date_part())));
         Ok(PlannerResult::Planned(Expr::ScalarFunction(ScalarFunction::new_udf(function, args))))
     }
-}
-
-/// Intervals and durations in seconds; `None` for other types.
-fn seconds(array: &ArrayRef) -> Result<Option<Float64Array>> {
-    Ok(Some(match array.data_type() {
-        DataType::Duration(unit) => {
-            let per_second = per_second(*unit) as f64;
-            let counts = cast(array, &DataType::Int64)?;
-            counts.as_primitive::<Int64Type>().unary::<_, Float64Type>(|count| count as f64 / per_second)
-        }
-        DataType::Interval(IntervalUnit::YearMonth) => {
-            let months: &PrimitiveArray<IntervalYearMonthType> = array.as_primitive();
-            months.unary(|months| days(months) * DAY_SECONDS)
-        }
-        DataType::Interval(IntervalUnit::DayTime) => {
-            let intervals: &PrimitiveArray<IntervalDayTimeType> = array.as_primitive();
-            intervals.unary(|of| f64::from(of.days) * DAY_SECONDS + f64::from(of.milliseconds) / 1e3)
-        }
-        DataType::Interval(IntervalUnit::MonthDayNano) => {
-            let intervals: &PrimitiveArray<IntervalMonthDayNanoType> = array.as_primitive();
-            intervals.unary(|of| (days(of.months) + f64::from(of.days)) * DAY_SECONDS + of.nanoseconds as f64 / 1e9)
-        }
-        _ => return Ok(None),
-    }))
 }
 
 fn days(months: i32) -> f64 {

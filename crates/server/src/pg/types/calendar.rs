@@ -67,36 +67,6 @@ fn push_fraction(out: &mut String, microseconds: i64) {
     }
 }
 
-/// `1 year 2 mons 3 days 04:05:06`, as with `IntervalStyle` `postgres`.
-pub(in crate::pg) fn interval(months: i32, days: i32, microseconds: i64) -> String {
-    let mut out = String::new();
-    let mut is_before_negative = false;
-    for (count, unit) in [(months / 12, "year"), (months % 12, "mon"), (days, "day")] {
-        if count != 0 {
-            let space = if out.is_empty() { "" } else { " " };
-            let sign = if is_before_negative && count > 0 { "+" } else { "" };
-            let plural = if count == 1 { "" } else { "s" };
-            let _ = write!(out, "{space}{sign}{count} {unit}{plural}");
-            is_before_negative = count < 0;
-        }
-    }
-    if microseconds != 0 || out.is_empty() {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        if microseconds < 0 {
-            out.push('-');
-        } else if is_before_negative {
-            out.push('+');
-        }
-        let magnitude = microseconds.unsigned_abs();
-        let seconds = magnitude / 1_000_000;
-        let _ = write!(out, "{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60);
-        push_fraction(&mut out, (magnitude % 1_000_000) as i64);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,13 +79,5 @@ mod tests {
         assert_eq!(date(-719_528), "0001-01-01 BC");
         assert_eq!(date(2_932_897), "10000-01-01");
         assert_eq!(time(DAY_US - 1), "23:59:59.999999");
-    }
-
-    #[test]
-    fn intervals_are_written_as_postgresql_does() {
-        assert_eq!(interval(0, 0, 0), "00:00:00");
-        assert_eq!(interval(14, 3, 14_706_789_000), "1 year 2 mons 3 days 04:05:06.789");
-        assert_eq!(interval(-1, 0, -3_600_000_000), "-1 mons -01:00:00");
-        assert_eq!(interval(-1, 1, 1_000_000), "-1 mons +1 day 00:00:01");
     }
 }

@@ -1,5 +1,6 @@
 //! The values of an Arrow array of any type, one at a time.
 
+use super::calendar::DAY_US;
 use super::known;
 use arrow::array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType, Float16Type,
@@ -229,7 +230,8 @@ fn duration(array: &ArrayRef, unit: TimeUnit) -> Cells<'_> {
         TimeUnit::Microsecond => Ints::plain::<DurationMicrosecondType>(array),
         TimeUnit::Nanosecond => Ints::new::<DurationNanosecondType>(array, micros),
     };
-    Cells::Interval(Box::new(move |row| (ints.read)(row).flatten().map(|microseconds| (0, 0, microseconds))))
+    let split = |microseconds: i64| (0, (microseconds / DAY_US) as i32, microseconds % DAY_US);
+    Cells::Interval(Box::new(move |row| (ints.read)(row).flatten().map(split)))
 }
 
 fn interval(array: &ArrayRef, unit: IntervalUnit) -> Cells<'_> {

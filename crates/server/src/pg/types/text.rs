@@ -4,6 +4,7 @@ use super::cells::{Cell, Cells};
 use super::{calendar, known};
 use crate::pg::error::PgError;
 use arrow::array::{Array, ArrayRef};
+use atsdb::interval_text::interval_text;
 use std::fmt::Write;
 
 /// The value as text; `None` for NULL. Times beyond the range of PostgreSQL's types are formatted all the same.
@@ -42,7 +43,7 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
         }
         Cell::Timestamp(None) => return Err(out_of_range()),
         Cell::Interval { months, days, microseconds } => {
-            out.extend(calendar::interval(*months, *days, *microseconds).as_bytes());
+            out.extend(interval_text(*months, *days, microseconds.saturating_mul(1_000)).as_bytes());
         }
         Cell::List(element, list) => out.extend(array_text(*element, list).as_bytes()),
     }

@@ -1,25 +1,28 @@
-//! Casts as PostgreSQL makes them: floats and decimals are rounded to integers; floats and times are written in its
-//! form (times in UTC, without a zone); text becomes bytes, times and intervals by its rules. `round` of a float goes
-//! to the even neighbour.
+//! Casts as PostgreSQL makes them: floats and decimals are rounded to integers; floats, times and intervals are written
+//! in its form (times in UTC, without a zone); text becomes bytes, times and intervals by its rules. `round` of a float
+//! goes to the even neighbour.
 //!
-//! DataFusion 55 truncates floats to integers, writes floats and times in forms of its own, copies text to bytes
-//! unchanged, requires seconds in times, and reads a bare number in an interval as months. Waits for
+//! DataFusion 55 truncates floats to integers, writes floats, times and intervals in forms of its own, copies text to
+//! bytes unchanged, requires seconds in times, and reads a bare number in an interval as months. Waits for
 //! [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream issue is known.
 
 use super::float_text::float_text;
 use super::half_even::{RoundHalfEven, to_integers};
 use super::text_bytes::bytes_of;
+use crate::functions::arguments::per_second;
 use crate::functions::time_types::is_utc;
 use crate::text::interval_text::parse_interval;
 use crate::text::time_text::parse_time;
 use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
+use atsdb_core::interval_text::{duration_text, interval_text};
 use chrono::NaiveDateTime;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, Int64Array, IntervalMonthDayNanoArray, PrimitiveArray, StringArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{
-    ArrowTimestampType, DataType, Field, FieldRef, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
+    ArrowTimestampType, DataType, Field, FieldRef, Int64Type, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
+    TimestampMicrosecondType, TimestampNanosecondType,
 };
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
@@ -94,6 +97,8 @@ enum Conversion {
     TextToBytes,
     TextToTime,
     TextToInterval,
+    IntervalToText,
+    DurationToText,
 }
 
 impl Conversion {
@@ -114,6 +119,8 @@ impl Conversion {
                 Self::TextToTime
             }
             (from, DataType::Interval(_)) if is_text(from) => Self::TextToInterval,
+            (DataType::Interval(_), to) if is_text(to) => Self::IntervalToText,
+            (DataType::Duration(_), to) if is_text(to) => Self::DurationToText,
             _ => return None,
         })
     }
@@ -164,6 +171,20 @@ impl Conversion {
                     None => Ok(None),
                 });
                 Arc::new(intervals.collect::<Result<Vec<_>>>()?.into_iter().collect::<IntervalMonthDayNanoArray>())
+            }
+            Self::IntervalToText => {
+                let intervals = cast(array, &DataType::Interval(IntervalUnit::MonthDayNano))?;
+                let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>().iter();
+                let texts = intervals.map(|of| of.map(|of| interval_text(of.months, of.days, of.nanoseconds)));
+                Arc::new(texts.collect::<StringArray>())
+            }
+            Self::DurationToText => {
+                let DataType::Duration(unit) = array.data_type() else { return Ok(cast(array, target)?) };
+                let unit_nanos = 1_000_000_000 / per_second(*unit);
+                let counts = cast(array, &DataType::Int64)?;
+                let counts = counts.as_primitive::<Int64Type>().iter();
+                let texts = counts.map(|count| count.map(|count| duration_text(count, unit_nanos)));
+                Arc::new(texts.collect::<StringArray>())
             }
         };
         Ok(cast(&converted, target)?)

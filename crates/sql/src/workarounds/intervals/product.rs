@@ -2,12 +2,9 @@
 //!
 //! Part of [`arithmetic`](super::arithmetic).
 
-use crate::functions::arguments::per_second;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray};
-use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{
-    DataType, Float64Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
-};
+use crate::functions::interval::intervals;
+use datafusion::arrow::array::{AsArray, IntervalMonthDayNanoArray};
+use datafusion::arrow::datatypes::{DataType, Float64Type, IntervalMonthDayNano, IntervalUnit};
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 use std::sync::Arc;
@@ -44,8 +41,7 @@ impl ScalarUDFImpl for IntervalProduct {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let lengths = as_intervals(&arrays[0])?;
-        let lengths = lengths.as_primitive::<IntervalMonthDayNanoType>();
+        let lengths = intervals(&arrays[0])?;
         let products = lengths.iter().zip(arrays[1].as_primitive::<Float64Type>()).map(|(length, factor)| match length
             .zip(factor)
         {
@@ -58,15 +54,6 @@ impl ScalarUDFImpl for IntervalProduct {
             false => Ok(ColumnarValue::Array(Arc::new(products))),
         }
     }
-}
-
-fn as_intervals(array: &ArrayRef) -> Result<ArrayRef> {
-    let DataType::Duration(unit) = array.data_type() else { return Ok(cast(array, &INTERVAL)?) };
-    let nanos = 1_000_000_000 / per_second(*unit);
-    let counts = cast(array, &DataType::Int64)?;
-    let length = |count: i64| IntervalMonthDayNano { months: 0, days: 0, nanoseconds: count.saturating_mul(nanos) };
-    let lengths = counts.as_primitive::<Int64Type>().iter().map(|count| count.map(length));
-    Ok(Arc::new(lengths.collect::<IntervalMonthDayNanoArray>()))
 }
 
 fn product(length: IntervalMonthDayNano, factor: f64) -> Result<IntervalMonthDayNano> {

@@ -7,7 +7,7 @@
 use super::binding::settle_operators;
 use super::frames::empty_frame;
 use super::integer_literals::{in_columns, in_expression, in_rows, of_function};
-use super::interval_literals::read_interval;
+use super::interval_literals::{keep_sign, read_interval};
 use super::like_escape::write_backslashes;
 use super::limits::settle_limits;
 use super::natural::name_natural_columns;
@@ -94,6 +94,10 @@ impl VisitorMut for Clauses {
             Expr::Like { .. } | Expr::ILike { .. } => write_backslashes(expr),
             Expr::Function(_) => empty_frame(expr),
             Expr::Interval(_) => read_interval(expr),
+            Expr::UnaryOp { .. } => {
+                keep_sign(expr);
+                Ok(())
+            }
             _ => Ok(()),
         };
         in_expression(expr);

@@ -1,12 +1,22 @@
 //! `INTERVAL '...'` by PostgreSQL's rules. DataFusion reads a bare number in a cast as months, and does not know words
-//! such as `ago`, nor `DAY TO SECOND`.
+//! such as `ago`, nor `DAY TO SECOND`. It gives the sign before a literal to the first number in it.
 //!
 //! No upstream issue known.
 
 use crate::text::errors::sql_error;
 use crate::text::interval_text::{Unit, parse_interval};
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{DateTimeField, Expr, Interval, Value, ValueWithSpan};
+use datafusion::sql::sqlparser::ast::{DateTimeField, Expr, Interval, UnaryOperator, Value, ValueWithSpan};
+
+/// Puts the literal of `-INTERVAL '1 hour'` into parentheses. DataFusion would put the sign before its text, where it
+/// belongs to the first number alone.
+pub(super) fn keep_sign(expr: &mut Expr) {
+    if let Expr::UnaryOp { op: UnaryOperator::Minus, expr: operand } = expr
+        && let Expr::Interval(interval) = operand.as_ref()
+    {
+        **operand = Expr::Nested(Box::new(Expr::Interval(interval.clone())));
+    }
+}
 
 /// Writes the text of a literal in DataFusion's notation.
 pub(super) fn read_interval(expr: &mut Expr) -> Result<()> {
