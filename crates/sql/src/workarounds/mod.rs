@@ -36,6 +36,7 @@ pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use long_literals::batch_rows;
 pub(crate) use overflow::{AVERAGE, WIDE_SUM, average, checked, fitting_sum, sums_as};
 pub(crate) use syntax::output_names;
+pub(crate) use syntax::stars::Stars;
 
 use crate::text::errors::from_parser;
 use crate::text::source_position::SourcePosition;
