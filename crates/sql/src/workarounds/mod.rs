@@ -31,6 +31,7 @@ mod stoppable;
 mod subqueries;
 mod syntax;
 mod unambiguous_filters;
+mod untyped_texts;
 
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use long_literals::batch_rows;
@@ -71,6 +72,7 @@ pub(crate) fn rewrite_statement(
 /// Planners that see an expression before DataFusion's own.
 pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
+        Arc::new(untyped_texts::UntypedTexts),
         Arc::new(intervals::arithmetic::LengthArithmetic),
         Arc::new(decimals::arithmetic::DecimalArithmetic),
         Arc::new(date_part::Extract),
