@@ -1,13 +1,15 @@
-//! Values in `INSERT` and `UPDATE` that depend on their column: `DEFAULT` is the literal in the column's definition,
-//! and a parameter for a text column is text, even if it looks like a number.
+//! Values in `INSERT` and `UPDATE` that depend on their column: `DEFAULT` is the literal in the column's definition, a
+//! parameter for a text column is text, even if it looks like a number, and a text beside values of other types has the
+//! column's type.
 
 use super::target::Target;
 use crate::ddl::defaults::value_sql;
 use crate::parse::parameter_types::numeric_parameter;
 use crate::text::errors::{as_sql_error, sql_error};
-use atsdb_core::{Column, ColumnType, Error, Result, Table};
+use atsdb_core::{Column, ColumnType, Error, Result, Table, TimeUnit};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast, Value, Values,
+    CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast, TimezoneInfo, Value,
+    ValueWithSpan, Values,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -69,10 +71,56 @@ pub(crate) fn source_with_defaults(insert: &mut Insert, target: &Target, tables:
                     place_value(column, value)?;
                 }
             }
+            type_texts(values, &columns);
         }
         body => place_texts(body, &columns),
     }
     Ok(source)
+}
+
+/// Casts texts to the types of their columns where other rows have values of other kinds: the rows of `VALUES` have one
+/// type, and DataFusion knows none for a text and a time. A text alone keeps its type, because assigning it accepts more.
+fn type_texts(values: &mut Values, columns: &[&Column]) {
+    for (position, column) in columns.iter().enumerate() {
+        let Some(data_type) = type_beside_text(column.column_type) else { continue };
+        let has_other = values.rows.iter().filter_map(|row| row.content.get(position)).any(|value| match value {
+            Expr::Value(ValueWithSpan { value, .. }) => matches!(value, Value::Boolean(_) | Value::HexStringLiteral(_)),
+            _ => true,
+        });
+        if !has_other {
+            continue;
+        }
+        for value in values.rows.iter_mut().filter_map(|row| row.content.get_mut(position)) {
+            if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }) = value {
+                *value = Expr::Cast {
+                    kind: CastKind::Cast,
+                    expr: Box::new(value.clone()),
+                    data_type: data_type.clone(),
+                    array: false,
+                    format: None,
+                };
+            }
+        }
+    }
+}
+
+/// The type that a text needs beside other values of a column; `None` if DataFusion finds a common type by itself.
+fn type_beside_text(column_type: ColumnType) -> Option<DataType> {
+    Some(match column_type {
+        ColumnType::Bool => DataType::Boolean,
+        ColumnType::Binary => DataType::Bytea,
+        ColumnType::Date => DataType::Date,
+        ColumnType::Timestamp(unit) => {
+            let digits = match unit {
+                TimeUnit::Second => 0,
+                TimeUnit::Millisecond => 3,
+                TimeUnit::Microsecond => 6,
+                TimeUnit::Nanosecond => 9,
+            };
+            DataType::Timestamp(Some(digits), TimezoneInfo::None)
+        }
+        _ => return None,
+    })
 }
 
 fn default_expression(column: &Column) -> Result<Expr> {

@@ -2,7 +2,8 @@
 //! declares it.
 
 use crate::text::identifiers::Spellings;
-use crate::workarounds::output_names::{distinct, name_of, shown, tell_casts_apart, text_of};
+use crate::workarounds::Stars;
+use crate::workarounds::output_names::{distinct, name_of, plain_name, shown, tell_casts_apart, text_of};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr};
 use std::collections::HashSet;
@@ -32,7 +33,7 @@ impl Headings {
         let mut headings = Self::default();
         let (mut texts, mut names, mut aliases) = (HashSet::new(), HashSet::new(), HashSet::new());
         let mut star_seen = false;
-        let single = select.projection.len() == 1;
+        let (single, stars) = (select.projection.len() == 1, Stars::of(select));
         let texts_of_items: Vec<String> = select.projection.iter().map(SelectItem::to_string).collect();
         if !single {
             tell_casts_apart(select);
@@ -48,9 +49,11 @@ impl Headings {
                         _ => Some(text.clone()).filter(|text| text.len() <= HEADING_BYTES_MAX),
                     };
                     let cast = name_of(expr).filter(|_| matches!(expr, Expr::Cast { .. }));
-                    let is_aliased = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
-                        && name_of(expr).is_some_and(|name| aliases.contains(&name.value.to_lowercase()));
-                    let is_repeated = !single && (!texts.insert(text.clone()) || is_aliased);
+                    let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+                    let is_aliased =
+                        is_column && name_of(expr).is_some_and(|name| aliases.contains(&name.value.to_lowercase()));
+                    let key = if is_column || cast.is_some() { text.clone() } else { plain_name(expr) };
+                    let is_repeated = !single && (!texts.insert(key) || is_aliased || stars.contain(expr));
                     match cast {
                         // ORDER BY with this name refers to the cast.
                         Some(alias) if names.insert(alias.value.to_lowercase()) => {

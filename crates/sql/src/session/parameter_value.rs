@@ -1,11 +1,11 @@
 //! Values of parameters, and their conversion to the types that a statement was prepared with.
 
 use crate::ddl::from_query::type_name_of;
+use crate::text::bytes_text::bytes_of;
 use crate::text::errors::sql_error;
 use crate::text::literal::Literal;
 use crate::text::literal_columns::boolean;
 use crate::text::time_text::{parse_date, parse_time};
-use crate::workarounds::bytes_of;
 use arrow::array::Array;
 use arrow::compute::CastOptions;
 use arrow::datatypes::{DataType, Field, TimeUnit};

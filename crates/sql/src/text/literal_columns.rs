@@ -1,5 +1,6 @@
 //! Collects literals into Arrow columns with a table's types.
 
+use super::bytes_text::bytes_of;
 use super::literal::Literal;
 use super::literal_numbers::{as_text, float32, float64, integer};
 use super::time_text::{parse_date, parse_time};
@@ -219,7 +220,7 @@ impl LiteralColumn {
             },
             Builder::Binary(builder) => match literal {
                 Literal::Bytes(bytes) => builder.append_value(bytes),
-                Literal::Text(text) => builder.append_value(text.as_bytes()),
+                Literal::Text(text) => builder.append_value(bytes_of(text).map_err(Error::invalid)?),
                 _ => return Err(refuse()),
             },
             Builder::Second(builder) => time!(builder, TimeUnit::Second),

@@ -4,6 +4,7 @@
 //! literals and times in text, and the errors that parsing, planning and executing report ([`errors`],
 //! [`datafusion_errors`]). Not owned: what a statement means.
 
+pub(crate) mod bytes_text;
 pub(crate) mod datafusion_errors;
 pub(crate) mod errors;
 pub(crate) mod identifiers;

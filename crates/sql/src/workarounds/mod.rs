@@ -31,12 +31,13 @@ mod stoppable;
 mod subqueries;
 mod syntax;
 mod unambiguous_filters;
+mod untyped_texts;
 
-pub(crate) use casts::text_bytes::bytes_of;
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use long_literals::batch_rows;
 pub(crate) use overflow::{AVERAGE, WIDE_SUM, average, checked, fitting_sum, sums_as};
 pub(crate) use syntax::output_names;
+pub(crate) use syntax::stars::Stars;
 
 use crate::text::errors::from_parser;
 use crate::text::source_position::SourcePosition;
@@ -71,6 +72,7 @@ pub(crate) fn rewrite_statement(
 /// Planners that see an expression before DataFusion's own.
 pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
+        Arc::new(untyped_texts::UntypedTexts),
         Arc::new(intervals::arithmetic::LengthArithmetic),
         Arc::new(decimals::arithmetic::DecimalArithmetic),
         Arc::new(date_part::Extract),

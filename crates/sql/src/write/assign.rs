@@ -24,7 +24,7 @@ pub(crate) fn assign(
     let assignment = Assignment { column, array, rows_before };
     let is_time = definition.time_column() == Some(column);
     let assigned = match (array.data_type(), column.column_type) {
-        (_, ColumnType::Text | ColumnType::Binary) => Ok(Arc::clone(array)),
+        (_, ColumnType::Text) => Ok(Arc::clone(array)),
         (found, _) if is_text(found) => assignment.read_text(),
         (DataType::Timestamp(..) | DataType::Date32, ColumnType::Timestamp(unit)) => assignment.times(unit),
         (DataType::Timestamp(..), ColumnType::Date) => assignment.days(),

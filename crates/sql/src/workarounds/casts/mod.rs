@@ -4,4 +4,3 @@ pub(super) mod exact;
 mod float_text;
 mod half_even;
 pub(super) mod postgres;
-pub(super) mod text_bytes;

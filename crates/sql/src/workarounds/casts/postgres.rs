@@ -8,9 +8,9 @@
 
 use super::float_text::float_text;
 use super::half_even::{RoundHalfEven, to_integers};
-use super::text_bytes::bytes_of;
 use crate::functions::arguments::per_second;
 use crate::functions::time_types::is_utc;
+use crate::text::bytes_text::bytes_of;
 use crate::text::interval_text::parse_interval;
 use crate::text::time_text::parse_time;
 use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};

@@ -16,6 +16,7 @@ use super::output_names::{keep_texts, name_inner_columns, name_other_sides, text
 use super::row_members::compare_rows;
 use super::rows_of_functions::{narrow_series, unnest_functions};
 use super::set_all::count_rows;
+use super::stars::name_repeated_columns;
 use super::using::merge_columns;
 use super::windows::complete_windows;
 use crate::text::errors::not_supported;
@@ -28,6 +29,7 @@ use std::ops::ControlFlow;
 
 /// Rewrites a parsed statement over these tables.
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
+    name_repeated_columns(statement, tables);
     let texts = texts_of_items(statement);
     name_natural_columns(statement, tables);
     match statement.visit(&mut Clauses::default()) {

@@ -8,6 +8,7 @@
 //! [#13558](https://github.com/apache/datafusion/issues/13558) (casts); of
 //! [#6543](https://github.com/apache/datafusion/issues/6543) (equal aliases) the fix is not in 55.2.
 
+use super::stars::Stars;
 use super::{expression, set_first_argument};
 use datafusion::sql::sqlparser::ast::{
     CopySource, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr,
@@ -115,13 +116,20 @@ fn of_body(body: &mut SetExpr) {
 
 fn name_columns(select: &mut Select) {
     tell_casts_apart(select);
-    let mut names = HashSet::new();
+    let stars = Stars::of(select);
+    let (mut names, mut plain_names) = (HashSet::new(), HashSet::new());
     for (position, item) in select.projection.iter_mut().enumerate() {
         match item {
             SelectItem::UnnamedExpr(expr) => {
                 let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
-                let Some(name) = name_of(expr) else { continue };
-                let is_new = names.insert(name.value.to_lowercase());
+                let Some(name) = name_of(expr) else {
+                    if !plain_names.insert(plain_name(expr)) {
+                        let alias = distinct(&text_of(expr), position);
+                        *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+                    }
+                    continue;
+                };
+                let is_new = names.insert(name.value.to_lowercase()) && !stars.contain(expr);
                 let alias = match (is_column, is_new) {
                     (true, true) => continue,
                     (false, true) => name,
@@ -183,8 +191,34 @@ fn calls(expr: &Expr) -> bool {
 fn without_casts(expr: &Expr) -> String {
     let mut plain = expr.clone();
     let _ = visit_expressions_mut(&mut plain, |inner| {
-        while let Expr::Cast { expr, .. } | Expr::Nested(expr) = inner {
-            *inner = std::mem::replace(expr.as_mut(), Expr::value(Value::Null));
+        drop_casts(inner);
+        ControlFlow::<()>::Continue(())
+    });
+    plain.to_string()
+}
+
+fn drop_casts(expr: &mut Expr) {
+    while let Expr::Cast { expr: inner, .. } | Expr::Nested(inner) = expr {
+        *expr = std::mem::replace(inner.as_mut(), Expr::value(Value::Null));
+    }
+}
+
+/// A text that is the same for expressions to which DataFusion gives one name: without casts and subqueries, and with
+/// numbers by their value.
+pub(crate) fn plain_name(expr: &Expr) -> String {
+    let mut plain = expr.clone();
+    let _ = visit_expressions_mut(&mut plain, |inner| {
+        drop_casts(inner);
+        match inner {
+            Expr::Subquery(_) => *inner = Expr::Identifier(Ident::new("subquery")),
+            Expr::Exists { negated, .. } => *inner = Expr::Identifier(Ident::new(format!("exists {negated}"))),
+            Expr::Value(ValueWithSpan { value: Value::Number(digits, mark), .. }) => {
+                *mark = false;
+                if let Ok(number) = digits.parse::<f64>() {
+                    *digits = number.to_string();
+                }
+            }
+            _ => {}
         }
         ControlFlow::<()>::Continue(())
     });

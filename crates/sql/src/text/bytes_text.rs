@@ -1,7 +1,5 @@
 //! Text as bytes, by PostgreSQL's rules: `\x` and pairs of hexadecimal digits, or the bytes of the text itself, where
 //! `\\` is a backslash and `\012` the byte of that octal number.
-//!
-//! Part of [`postgres`](super::postgres). No upstream issue known.
 
 /// Parses a text as bytes.
 pub(crate) fn bytes_of(text: &str) -> Result<Vec<u8>, String> {

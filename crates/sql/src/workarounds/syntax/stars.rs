@@ -1,0 +1,154 @@
+//! `SELECT *, a` and `SELECT t.*, t.*` show a column twice, which DataFusion refuses. A column beside a `*` that
+//! contains it gets a name of its own, and a `*` that repeats another one becomes the columns of its table.
+//!
+//! Waits for [#4478](https://github.com/apache/datafusion/issues/4478), as `output_names` does.
+
+use super::output_names::distinct;
+use atsdb_core::Table;
+use atsdb_core::name::same_name;
+use datafusion::sql::sqlparser::ast::{
+    Cte, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, Statement, TableFactor, VisitMut,
+    VisitorMut, WildcardAdditionalOptions,
+};
+use std::ops::ControlFlow;
+
+/// The `*`s of a SELECT.
+#[derive(Debug, Default)]
+pub(crate) struct Stars {
+    /// Whether there is a `*` of all tables.
+    has_all: bool,
+    /// The tables of `table.*`.
+    tables: Vec<String>,
+    /// Whether the SELECT reads one table only.
+    reads_one: bool,
+}
+
+impl Stars {
+    pub(crate) fn of(select: &Select) -> Self {
+        let reads_one = matches!(select.from.as_slice(), [from] if from.joins.is_empty());
+        let mut stars = Self { reads_one, ..Self::default() };
+        select.projection.iter().for_each(|item| stars.add(item));
+        stars
+    }
+
+    fn add(&mut self, item: &SelectItem) {
+        match item {
+            SelectItem::Wildcard(_) => self.has_all = true,
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                self.tables.extend(name.0.last().and_then(|part| part.as_ident()).map(|name| name.value.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether one of them shows this column.
+    pub(crate) fn contain(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Identifier(_) => self.has_all || (self.reads_one && !self.tables.is_empty()),
+            Expr::CompoundIdentifier(names) => {
+                let table = names.len().checked_sub(2).map(|at| &names[at].value);
+                self.has_all || table.is_some_and(|table| self.contain_table(table))
+            }
+            _ => false,
+        }
+    }
+
+    fn contain_table(&self, name: &str) -> bool {
+        self.tables.iter().any(|other| same_name(other, name))
+    }
+
+    /// Whether all columns of a table are shown already.
+    fn show(&self, table: &str) -> bool {
+        self.has_all || self.contain_table(table)
+    }
+}
+
+/// Names the columns of each `*` that repeats another one. A `*` of a subquery or a view stays as it is.
+pub(super) fn name_repeated_columns(statement: &mut Statement, tables: &[Table]) {
+    if !tables.is_empty() {
+        let _ = statement.visit(&mut Naming { tables, hidden: Vec::new() });
+    }
+}
+
+struct Naming<'a> {
+    tables: &'a [Table],
+    /// Names of common table expressions, which hide tables of the same name.
+    hidden: Vec<String>,
+}
+
+impl VisitorMut for Naming<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.hidden.extend(ctes.map(|Cte { alias, .. }| alias.name.value.clone()));
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        let star_count = select.projection.iter().filter(|item| options(item).is_some()).count();
+        if star_count < 2 {
+            return ControlFlow::Continue(());
+        }
+        let mut seen = Stars::default();
+        let mut projection = Vec::with_capacity(select.projection.len());
+        for item in std::mem::take(&mut select.projection) {
+            let repeated = match &item {
+                _ if options(&item).is_none_or(|options| *options != WildcardAdditionalOptions::default()) => None,
+                SelectItem::Wildcard(_) if seen.has_all => match select.from.as_slice() {
+                    [from] if from.joins.is_empty() => self.columns_of(&from.relation, None),
+                    _ => None,
+                },
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                    let table = name.0.last().and_then(|part| part.as_ident()).filter(|name| seen.show(&name.value));
+                    let tables = select.from.iter();
+                    let mut relations = tables.flat_map(|from| {
+                        std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
+                    });
+                    table.and_then(|table| relations.find_map(|of| self.columns_of(of, Some(&table.value))))
+                }
+                _ => None,
+            };
+            seen.add(&item);
+            match repeated {
+                Some(columns) => {
+                    for column in columns {
+                        let name = column.last().map(|name| name.value.clone()).unwrap_or_default();
+                        let alias = distinct(&name, projection.len());
+                        projection.push(SelectItem::ExprWithAlias { expr: Expr::CompoundIdentifier(column), alias });
+                    }
+                }
+                None => projection.push(item),
+            }
+        }
+        select.projection = projection;
+        ControlFlow::Continue(())
+    }
+}
+
+impl Naming<'_> {
+    /// The columns of a table, if it has this name in the statement.
+    fn columns_of(&self, relation: &TableFactor, wanted: Option<&str>) -> Option<Vec<Vec<Ident>>> {
+        let TableFactor::Table { name, alias, args: None, .. } = relation else { return None };
+        let [part] = name.0.as_slice() else { return None };
+        let name = part.as_ident()?;
+        let shown = alias.as_ref().map_or(name, |alias| &alias.name);
+        if self.hidden.iter().any(|hidden| same_name(hidden, &name.value))
+            || alias.as_ref().is_some_and(|alias| !alias.columns.is_empty())
+            || wanted.is_some_and(|wanted| !same_name(wanted, &shown.value))
+        {
+            return None;
+        }
+        let table = self.tables.iter().find(|table| same_name(&table.definition.name, &name.value))?;
+        let columns = table.definition.columns.iter();
+        let column = |column: &str| vec![shown.clone(), Ident::with_quote('"', column)];
+        table.definition.view.is_none().then(|| columns.map(|of| column(&of.name)).collect())
+    }
+}
+
+fn options(item: &SelectItem) -> Option<&WildcardAdditionalOptions> {
+    match item {
+        SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => Some(options),
+        _ => None,
+    }
+}

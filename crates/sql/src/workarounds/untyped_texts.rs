@@ -1,0 +1,79 @@
+//! A text constant beside an operand with a type has that type, as in PostgreSQL: `1 + '2'`, `flag = 'true'`,
+//! `time - '2024-01-01'`. DataFusion knows no arithmetic with text, and no boolean that is compared with one. For
+//! numbers and times in comparisons it makes types equal by itself.
+//!
+//! Waits for [#23041](https://github.com/apache/datafusion/issues/23041).
+
+use datafusion::arrow::datatypes::{DataType, IntervalUnit};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::{Expr, ExprSchemable, cast};
+use datafusion::sql::sqlparser::ast::BinaryOperator;
+
+/// The most digits of a decimal.
+const DECIMAL_DIGITS_MAX: usize = 38;
+
+/// Runs while a statement is planned, before the planners that look at the types of operands.
+#[derive(Debug)]
+pub(crate) struct UntypedTexts;
+
+impl ExprPlanner for UntypedTexts {
+    fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        let RawBinaryExpr { op, left, right } = expr;
+        let (left, right) = match (text(&left), text(&right)) {
+            (None, Some(constant)) => {
+                let typed = left.get_type(schema).ok().and_then(|of| type_beside(&op, &of, constant));
+                let right = typed_as(right, typed);
+                (left, right)
+            }
+            (Some(constant), None) => {
+                let typed = right.get_type(schema).ok().and_then(|of| type_beside(&op, &of, constant));
+                let left = typed_as(left, typed);
+                (left, right)
+            }
+            _ => (left, right),
+        };
+        Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }))
+    }
+}
+
+fn typed_as(constant: Expr, data_type: Option<DataType>) -> Expr {
+    match data_type {
+        Some(data_type) => cast(constant, data_type),
+        None => constant,
+    }
+}
+
+/// A text constant without a cast.
+fn text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => Some(text),
+        _ => None,
+    }
+}
+
+/// The type of a text constant beside an operand of a type; `None` if DataFusion finds it, or if there is none.
+fn type_beside(op: &BinaryOperator, other: &DataType, constant: &str) -> Option<DataType> {
+    use BinaryOperator as B;
+    match (op, other) {
+        (B::And | B::Or, DataType::Boolean) => Some(DataType::Boolean),
+        (B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq, DataType::Boolean) => Some(DataType::Boolean),
+        (B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo, DataType::Decimal128(..)) => decimal(constant),
+        (B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo, of) if of.is_numeric() => Some(of.clone()),
+        (B::Plus | B::Minus, DataType::Interval(_)) => Some(DataType::Interval(IntervalUnit::MonthDayNano)),
+        (B::Multiply | B::Divide, DataType::Interval(_)) => Some(DataType::Float64),
+        (B::Plus, DataType::Timestamp(..)) => Some(DataType::Interval(IntervalUnit::MonthDayNano)),
+        (B::Minus, DataType::Timestamp(..) | DataType::Date32) => Some(other.clone()),
+        _ => None,
+    }
+}
+
+/// The decimal type with all digits of a number.
+fn decimal(number: &str) -> Option<DataType> {
+    let (whole, fraction) = number.trim().split_once('.').unwrap_or((number.trim(), ""));
+    let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
+    let (scale, precision) = (digits(fraction), digits(whole) + digits(fraction));
+    let is_plain = fraction.bytes().all(|byte| byte.is_ascii_digit()) && precision <= DECIMAL_DIGITS_MAX;
+    let (precision, scale) = (u8::try_from(precision.max(1)).ok()?, i8::try_from(scale).ok()?);
+    is_plain.then_some(DataType::Decimal128(precision, scale))
+}
