@@ -221,7 +221,7 @@ mod tests {
         for (width, tick, reason) in [
             (interval(0, 0, 0), SECOND, "width of 0 is not positive"),
             (interval(0, -1, 0), SECOND, "-1 days is not positive"),
-            (interval(-1, 40, 0), SECOND, "not longer"),
+            (interval(-1, 40, 0), SECOND, "a width of -1 months 40 days is not positive"),
             (interval(1, 1, 0), SECOND, "1 month 1 day mixes"),
             (interval(0, 1, 43_200), day, "not a whole number of days"),
             (interval(0, i32::MAX, 0), 1, "is out of range"),

@@ -160,7 +160,7 @@ mod tests {
         }
         for format in ["Day", "MONTH", "Month", "yyyy", "Q", "FMQ", "SSSS", "IDDD"] {
             let error = strftime(format).unwrap_err().to_string();
-            assert!(error.contains(&format!("has {format}")), "{error}");
+            assert!(error.contains(&format!("unknown pattern {format}")), "{error}");
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Answers as text: one line per row, values separated by bars, `NULL` for NULL, `(empty)` for the empty text.
 
-use arrow::array::{Array, RecordBatch};
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::IntervalMonthDayNanoType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use atsdb_core::interval_text::interval_text;
 use atsdb_sql::{Answer, Session};
 
 /// Returns the lines of a statement's answer. The statement must not fail.
@@ -24,8 +26,15 @@ pub(crate) fn lines(batch: &RecordBatch) -> Vec<String> {
     let formatters: Vec<_> =
         batch.columns().iter().map(|column| ArrayFormatter::try_new(column.as_ref(), &options).unwrap()).collect();
     let cell = |column: usize, row: usize| {
-        let text = formatters[column].value(row).to_string();
-        let is_null = batch.column(column).is_null(row);
+        let array = batch.column(column);
+        let is_null = array.is_null(row);
+        let text = match array.as_primitive_opt::<IntervalMonthDayNanoType>().filter(|_| !is_null) {
+            Some(intervals) => {
+                let value = intervals.value(row);
+                interval_text(value.months, value.days, value.nanoseconds)
+            }
+            None => formatters[column].value(row).to_string(),
+        };
         match text.as_str() {
             "" if !is_null => "(empty)".to_owned(),
             _ => text.replace('\\', "\\\\").replace('\n', "\\n").replace('\0', "\\0"),
