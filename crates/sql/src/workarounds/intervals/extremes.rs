@@ -34,7 +34,8 @@ impl ExtremeLength {
 impl Accumulator for ExtremeLength {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         for length in values[0].as_primitive::<IntervalMonthDayNanoType>().iter().flatten() {
-            if self.found.is_none_or(|found| is_better(length, found, self.is_max)) {
+            // Of equal lengths, PostgreSQL keeps the last.
+            if self.found.is_none_or(|found| !is_better(found, length, self.is_max)) {
                 self.found = Some(length);
             }
         }
@@ -74,7 +75,8 @@ impl ExtremeLengthOfWindow {
 impl Accumulator for ExtremeLengthOfWindow {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         for length in values[0].as_primitive::<IntervalMonthDayNanoType>().iter().flatten() {
-            self.lengths.entry(nanos_of(length)).or_insert((length, 0)).1 += 1;
+            let entry = self.lengths.entry(nanos_of(length)).or_insert((length, 0));
+            *entry = (length, entry.1 + 1);
         }
         Ok(())
     }
