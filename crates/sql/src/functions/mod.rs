@@ -9,6 +9,7 @@ mod bookend;
 mod bookend_groups;
 pub(crate) mod buckets;
 pub(crate) mod cut;
+pub(crate) mod difference;
 mod ends;
 pub(crate) mod grid;
 mod histogram;

@@ -1,10 +1,12 @@
 //! `min` and `max` of floats for many groups. DataFusion's start with the largest finite number, so a group that holds
-//! only infinities does not find its value, and they forget a NaN when a number follows. Other types are left to
-//! DataFusion.
+//! only infinities does not find its value, and they forget a NaN when a number follows. Intervals are compared by
+//! their length. Other types are left to DataFusion.
 //!
 //! [#24432](https://github.com/apache/datafusion/issues/24432) is closed upstream, but 55.2 has no fix.
 
 use super::filters::unwanted;
+use super::intervals::average::INTERVAL;
+use super::intervals::extremes::{ExtremeLength, ExtremeLengthOfWindow};
 use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::nullif;
@@ -65,10 +67,16 @@ impl AggregateUDFImpl for Extreme {
     }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        if *args.return_field.data_type() == INTERVAL {
+            return Ok(Box::new(ExtremeLength::new(self.is_max)));
+        }
         self.inner.accumulator(args)
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        if *args.return_field.data_type() == INTERVAL {
+            return Ok(Box::new(ExtremeLengthOfWindow::new(self.is_max)));
+        }
         self.inner.create_sliding_accumulator(args)
     }
 
@@ -77,7 +85,7 @@ impl AggregateUDFImpl for Extreme {
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
-        self.inner.groups_accumulator_supported(args)
+        *args.return_field.data_type() != INTERVAL && self.inner.groups_accumulator_supported(args)
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {

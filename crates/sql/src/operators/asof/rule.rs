@@ -1,6 +1,7 @@
 //! Turns each join whose condition has the mark into an [`AsofJoin`], and moves conditions on its left side below it.
 
 use super::node::{AsofJoin, Task, Tolerance};
+use crate::functions::difference::operands_of_difference;
 use crate::functions::interval::interval_of;
 use crate::text::errors::sql_error;
 use atsdb_core::time::DAY_SECONDS;
@@ -217,7 +218,9 @@ fn compared(part: &Expr, left: &DFSchema, right: &DFSchema) -> Option<Comparison
 }
 
 fn is_shifted(expr: &Expr) -> bool {
-    matches!(bare(expr), Expr::BinaryExpr(BinaryExpr { op: Operator::Plus | Operator::Minus, .. }))
+    let expr = bare(expr);
+    matches!(expr, Expr::BinaryExpr(BinaryExpr { op: Operator::Plus | Operator::Minus, .. }))
+        || operands_of_difference(expr).is_some()
 }
 
 fn bare(expr: &Expr) -> &Expr {
@@ -254,6 +257,7 @@ fn tolerance<'a>(part: &'a Expr, later: &Expr, earlier: &Expr) -> Option<(&'a Ex
     };
     let shifted = |expr: &'a Expr, by: Operator| match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if *op == by => Some((left.as_ref(), right.as_ref())),
+        other if by == Minus => operands_of_difference(other),
         _ => None,
     };
     let limit = match (shifted(small, Minus), shifted(large, Plus)) {

@@ -1,15 +1,17 @@
 //! An interval times a number is an interval. A date plus an interval is a time, from which DataFusion drops the time
-//! of day. The difference of two dates is an integer, the number of days: DataFusion knows that type only in part.
+//! of day. The difference of two times is an interval, where DataFusion has a duration. The difference of two dates is
+//! an integer, the number of days: DataFusion knows that type only in part.
 //!
 //! Waits for [#13850](https://github.com/apache/datafusion/issues/13850) (products) and
 //! [#19527](https://github.com/apache/datafusion/issues/19527) (dates and intervals).
 
 use super::comparison::is_length;
 use super::product::IntervalProduct;
+use crate::functions::difference::difference;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{Expr, ExprSchemable, Operator, ScalarUDF, binary_expr, cast, lit};
+use datafusion::logical_expr::{Expr, ExprSchemable, Operator, ScalarUDF, binary_expr, cast};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 /// Runs while a statement is planned: the types of its columns depend on it.
@@ -21,14 +23,13 @@ impl ExprPlanner for LengthArithmetic {
         let RawBinaryExpr { op, left, right } = &expr;
         let is_number = |expr: &Expr| expr.get_type(schema).is_ok_and(|ty| ty.is_numeric());
         let is_date = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::Date32));
+        let is_time = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::Timestamp(..)));
         let is_length = |expr: &Expr| is_length(expr, schema);
         let float = |expr: &Expr| cast(expr.clone(), DataType::Float64);
         let planned = match op {
-            BinaryOperator::Multiply if is_length(left) && is_number(right) => product(left, float(right)),
-            BinaryOperator::Multiply if is_number(left) && is_length(right) => product(right, float(left)),
-            BinaryOperator::Divide if is_length(left) && is_number(right) => {
-                product(left, binary_expr(lit(1.0), Operator::Divide, float(right)))
-            }
+            BinaryOperator::Multiply if is_length(left) && is_number(right) => product(left, float(right), false),
+            BinaryOperator::Multiply if is_number(left) && is_length(right) => product(right, float(left), false),
+            BinaryOperator::Divide if is_length(left) && is_number(right) => product(left, float(right), true),
             BinaryOperator::Plus if is_date(left) && is_length(right) => {
                 binary_expr(midnight(left), Operator::Plus, right.clone())
             }
@@ -38,6 +39,10 @@ impl ExprPlanner for LengthArithmetic {
             BinaryOperator::Minus if is_date(left) && is_length(right) => {
                 binary_expr(midnight(left), Operator::Minus, right.clone())
             }
+            BinaryOperator::Minus if is_time(left) && (is_time(right) || is_date(right)) => {
+                difference(left.clone(), right.clone())
+            }
+            BinaryOperator::Minus if is_date(left) && is_time(right) => difference(left.clone(), right.clone()),
             BinaryOperator::Minus if is_date(left) && is_date(right) => {
                 let days = |date: &Expr| cast(date.clone(), DataType::Int32);
                 binary_expr(days(left), Operator::Minus, days(right))
@@ -48,8 +53,8 @@ impl ExprPlanner for LengthArithmetic {
     }
 }
 
-fn product(length: &Expr, factor: Expr) -> Expr {
-    ScalarUDF::new_from_impl(IntervalProduct::new()).call(vec![length.clone(), factor])
+fn product(length: &Expr, number: Expr, is_quotient: bool) -> Expr {
+    ScalarUDF::new_from_impl(IntervalProduct::new(is_quotient)).call(vec![length.clone(), number])
 }
 
 fn midnight(date: &Expr) -> Expr {

@@ -5,9 +5,11 @@
 use crate::functions::arguments::per_second;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalMonthDayNanoType, IntervalUnit};
+use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit};
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
 
 const SECOND_NANOS: i128 = 1_000_000_000;
 const DAY_NANOS: i128 = 86_400 * SECOND_NANOS;
@@ -17,13 +19,18 @@ const MONTH_DAYS: i128 = 30;
 /// The type of the length in nanoseconds.
 const RESULT: DataType = DataType::Decimal128(38, 0);
 
+/// An interval as a number that is compared in its place.
+pub(super) fn order(interval: Expr) -> Expr {
+    ScalarUDF::new_from_impl(IntervalOrder::new()).call(vec![interval])
+}
+
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct IntervalOrder {
+struct IntervalOrder {
     signature: Signature,
 }
 
 impl IntervalOrder {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         Self { signature: Signature::any(1, Volatility::Immutable) }
     }
 }
@@ -51,6 +58,12 @@ impl ScalarUDFImpl for IntervalOrder {
     }
 }
 
+/// The length of an interval in nanoseconds.
+pub(super) fn nanos_of(length: IntervalMonthDayNano) -> i128 {
+    let days = i128::from(length.months) * MONTH_DAYS + i128::from(length.days);
+    days * DAY_NANOS + i128::from(length.nanoseconds)
+}
+
 fn nanoseconds(array: &ArrayRef) -> Result<ArrayRef> {
     let counts: Decimal128Array = match array.data_type() {
         DataType::Duration(unit) => {
@@ -65,10 +78,7 @@ fn nanoseconds(array: &ArrayRef) -> Result<ArrayRef> {
         _ => {
             let intervals = cast(array, &DataType::Interval(IntervalUnit::MonthDayNano))?;
             let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>().iter();
-            let length = |months: i32, days: i32, nanos: i64| {
-                (i128::from(months) * MONTH_DAYS + i128::from(days)) * DAY_NANOS + i128::from(nanos)
-            };
-            intervals.map(|of| of.map(|of| length(of.months, of.days, of.nanoseconds))).collect()
+            intervals.map(|of| of.map(nanos_of)).collect()
         }
     };
     Ok(std::sync::Arc::new(counts.with_data_type(RESULT)))

@@ -1,11 +1,12 @@
 //! Exact `avg` of a `BIGINT`, with the type of PostgreSQL's `NUMERIC`. DataFusion adds up floats of 53 bits. Averages
-//! of narrower integers stay floats, which lose no digit of them.
+//! of narrower integers stay floats, which lose no digit of them. Intervals have an average, too.
 //!
 //! No upstream issue known.
 
 use super::average_groups::AverageGroups;
 use super::sum_distinct::DistinctSum;
 use super::wide_sum::{AVERAGE, AVERAGE_SCALE, STATE, average, coerced_by, each_of};
+use crate::workarounds::intervals::average::{AverageLength, INTERVAL};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, UInt64Type};
 use datafusion::common::{Result, ScalarValue};
@@ -29,6 +30,9 @@ impl ExactAverage {
     }
 
     fn exact(args: &AccumulatorArgs<'_>) -> Option<Box<dyn Accumulator>> {
+        if is_length(args.expr_fields) && !args.is_distinct {
+            return Some(Box::<AverageLength>::default());
+        }
         match (is_exact(args.expr_fields), args.is_distinct) {
             (false, _) => None,
             (true, false) => Some(Box::new(Average { sum: 0, count: 0 })),
@@ -39,6 +43,10 @@ impl ExactAverage {
 
 fn is_exact(fields: &[FieldRef]) -> bool {
     matches!(fields, [field] if is_wide(field.data_type()))
+}
+
+fn is_length(fields: &[FieldRef]) -> bool {
+    matches!(fields, [field] if matches!(field.data_type(), DataType::Interval(_)))
 }
 
 fn is_wide(data_type: &DataType) -> bool {
@@ -61,6 +69,7 @@ impl AggregateUDFImpl for ExactAverage {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types {
             [data_type] if is_wide(data_type) => Ok(types.to_vec()),
+            [DataType::Interval(_)] => Ok(vec![INTERVAL]),
             _ => coerced_by(&self.inner, types),
         }
     }
@@ -68,6 +77,7 @@ impl AggregateUDFImpl for ExactAverage {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
             [data_type] if is_wide(data_type) => Ok(AVERAGE),
+            [DataType::Interval(_)] => Ok(INTERVAL),
             _ => self.inner.return_type(types),
         }
     }
@@ -87,6 +97,9 @@ impl AggregateUDFImpl for ExactAverage {
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        if is_length(args.input_fields) {
+            return Ok(AverageLength::state_fields(args.name));
+        }
         if !is_exact(args.input_fields) {
             return self.inner.state_fields(args);
         }
@@ -102,6 +115,7 @@ impl AggregateUDFImpl for ExactAverage {
     fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
         match is_exact(args.expr_fields) {
             true => !args.is_distinct,
+            false if is_length(args.expr_fields) => false,
             false => self.inner.groups_accumulator_supported(args),
         }
     }

@@ -1,0 +1,95 @@
+//! `avg` of intervals, which DataFusion does not have. Months, days and the rest are averaged one by one; a fraction of
+//! a month becomes days, and a fraction of a day hours and smaller units.
+//!
+//! Waits for [#13850](https://github.com/apache/datafusion/issues/13850).
+
+use super::product::quotient;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray};
+use datafusion::arrow::datatypes::{
+    DataType, Decimal128Type, Field, FieldRef, Int64Type, IntervalMonthDayNanoType, IntervalUnit, UInt64Type,
+};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::Accumulator;
+use datafusion::logical_expr::utils::format_state_name;
+use std::sync::Arc;
+
+pub(crate) const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
+
+/// The sums of the parts of intervals, and their number.
+#[derive(Debug, Default)]
+pub(crate) struct AverageLength {
+    months: i64,
+    days: i64,
+    nanos: i128,
+    count: u64,
+}
+
+impl AverageLength {
+    /// The fields of its state.
+    pub(crate) fn state_fields(name: &str) -> Vec<FieldRef> {
+        let field = |what: &str, data_type: DataType| -> FieldRef {
+            Arc::new(Field::new(format_state_name(name, what), data_type, true))
+        };
+        vec![
+            field("months", DataType::Int64),
+            field("days", DataType::Int64),
+            field("nanos", DataType::Decimal128(38, 0)),
+            field("count", DataType::UInt64),
+        ]
+    }
+
+    fn add(&mut self, lengths: &ArrayRef, sign: i64) {
+        for length in lengths.as_primitive::<IntervalMonthDayNanoType>().iter().flatten() {
+            self.months += sign * i64::from(length.months);
+            self.days += sign * i64::from(length.days);
+            self.nanos += i128::from(sign) * i128::from(length.nanoseconds);
+        }
+    }
+}
+
+impl Accumulator for AverageLength {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.add(&values[0], 1);
+        self.count += (values[0].len() - values[0].null_count()) as u64;
+        Ok(())
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.add(&values[0], -1);
+        self.count -= (values[0].len() - values[0].null_count()) as u64;
+        Ok(())
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        true
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.months += states[0].as_primitive::<Int64Type>().iter().flatten().sum::<i64>();
+        self.days += states[1].as_primitive::<Int64Type>().iter().flatten().sum::<i64>();
+        self.nanos += states[2].as_primitive::<Decimal128Type>().iter().flatten().sum::<i128>();
+        self.count += states[3].as_primitive::<UInt64Type>().iter().flatten().sum::<u64>();
+        Ok(())
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Ok(vec![
+            ScalarValue::Int64(Some(self.months)),
+            ScalarValue::Int64(Some(self.days)),
+            ScalarValue::Decimal128(Some(self.nanos), 38, 0),
+            ScalarValue::UInt64(Some(self.count)),
+        ])
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        if self.count == 0 {
+            return Ok(ScalarValue::IntervalMonthDayNano(None));
+        }
+        let parts = (self.months as f64, self.days as f64, self.nanos as f64);
+        quotient(parts, self.count as f64).map(|length| ScalarValue::IntervalMonthDayNano(Some(length)))
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self)
+    }
+}
