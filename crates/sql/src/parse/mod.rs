@@ -1,7 +1,7 @@
 //! From a statement's text to its syntax tree, by DataFusion's parser.
 //!
 //! Owned here: limits of a statement's size and depth ([`statement`]), syntax of other databases that the parser does
-//! not accept ([`foreign`]), types of parameters, the names of the columns of an answer ([`headings`]), and statements
+//! not accept ([`foreign`]), `WITH` before changes ([`with_clause`]), types of parameters, the names of the columns of an answer ([`headings`]), and statements
 //! that are refused ([`refuse`]). Not owned: clauses that DataFusion interprets differently (`workarounds`).
 
 pub(crate) mod foreign;
@@ -10,3 +10,4 @@ pub(crate) mod parameter_types;
 pub(crate) mod query_text;
 pub(crate) mod refuse;
 pub(crate) mod statement;
+pub(crate) mod with_clause;

@@ -1,6 +1,7 @@
 //! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
 
 use super::foreign::read_foreign;
+use super::with_clause::settle_with;
 use crate::operators::asof;
 use crate::text::errors::{from_parser, sql_error, too_deep};
 use crate::text::identifiers::Spellings;
@@ -81,6 +82,7 @@ fn parse(tokens: Vec<TokenWithSpan>, tables: &[Table], place: SourcePosition) ->
         let message = format!("Expected: end of statement, found: {}{}", next.token, next.span.start);
         return Err(from_parser(ParserError::ParserError(message), place));
     }
+    settle_with(&mut statement)?;
     workarounds::rewrite_statement(&mut statement, tables, place)?;
     let mut relation_count = 0;
     let _ = visit_relations(&statement, |_| {

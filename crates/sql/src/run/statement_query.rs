@@ -7,6 +7,7 @@ use crate::dml::target::Target;
 use crate::dml::values::source_with_defaults;
 use crate::parse::refuse::refused;
 use crate::parse::statement::parse_over;
+use crate::parse::with_clause::{add_with, split_with};
 use crate::plan::files::take_files;
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::{WorkQuery, WorkTable};
@@ -36,10 +37,14 @@ pub(super) struct StatementQuery {
 impl StatementQuery {
     pub(super) fn of_text(query: &Query, focus: Focus) -> Result<Self> {
         let tables = query.snapshot.tables();
-        let (mut statement, spellings) = parse_over(&query.text, query.place, &query.parameters, tables)?;
+        let (statement, spellings) = parse_over(&query.text, query.place, &query.parameters, tables)?;
+        let (with, mut statement) = split_with(statement);
         let change = query_of_change(&mut statement, tables, &spellings)?;
         let (statement, insert, change) = match change {
-            Some((query, change)) => (Ast::Query(Box::new(query)), None, Some(Box::new(change))),
+            Some((mut query, change)) => {
+                add_with(&mut query, with);
+                (Ast::Query(Box::new(query)), None, Some(Box::new(change)))
+            }
             None => {
                 let (statement, insert) = query_of_statement(statement, tables)?;
                 (statement, insert.map(Box::new), None)

@@ -8,6 +8,7 @@ use crate::ddl::create_table::table_definition;
 use crate::dml::target::Target;
 use crate::parse::refuse::{reads_a_file, refuse_files, refused};
 use crate::parse::statement::parse_declaring;
+use crate::parse::with_clause::main_word;
 use crate::resident::plain_select::PlainSelect;
 use crate::rollup::syntax::RollupStatement;
 use crate::run::answer::{Answer, Rows};
@@ -46,11 +47,12 @@ impl Session {
     }
 
     fn execute_once(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
-        self.require(Permission::needed(&first_word(statement.text())))?;
+        let word = main_word(statement.text());
+        self.require(Permission::needed(&word))?;
         if let Some(row_count) = self.insert_literals(statement.text(), parameters)? {
             return Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) });
         }
-        match first_word(statement.text()).as_str() {
+        match word.as_str() {
             "INSERT" | "REPLACE" if may_have_conflict_clause(statement.text()) => {
                 self.insert_on_conflict(statement, parameters)
             }
@@ -98,8 +100,11 @@ impl Session {
     }
 
     fn run_query(&self, query: Query) -> Result<Answer> {
-        let Started { insert, rows, .. } = self.worker.start(query, &self.interrupt)?;
+        let Started { insert, change, rows, .. } = self.worker.start(query, &self.interrupt)?;
         let rows = Rows::query(rows);
+        if let Some(change) = change {
+            return Err(not_supported(format_args!("{} in this form", change.verb)));
+        }
         match insert {
             Some(target) => {
                 self.require(Permission::Change)?;
@@ -269,7 +274,7 @@ fn may_change(text: &str) -> bool {
         "RELEASE",
         "CHECKPOINT",
     ];
-    !OTHERS.contains(&first_word(text).as_str())
+    !OTHERS.contains(&main_word(text).as_str())
 }
 
 fn is_plain(options: &ShowStatementOptions) -> bool {

@@ -53,6 +53,8 @@ use std::sync::Arc;
 /// Rewrites the tokens of a statement before they are parsed.
 pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()> {
     syntax::distinct_from::words_to_operators(tokens);
+    syntax::texts::join_texts(tokens)?;
+    syntax::texts::write_null_tests(tokens);
     syntax::binding::sharps_to_words(tokens);
     syntax::words::settle_words(tokens)
 }

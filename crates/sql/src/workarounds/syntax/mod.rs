@@ -17,6 +17,7 @@ mod row_members;
 mod rows_of_functions;
 mod set_all;
 pub(crate) mod stars;
+pub(super) mod texts;
 mod using;
 mod windows;
 pub(super) mod words;

@@ -1,24 +1,41 @@
 //! `(a, b) IN (SELECT x, y ...)`. DataFusion compares one column only. So the condition becomes two EXISTS: whether a
-//! row is equal, and whether a row may be equal.
+//! row is equal, and whether a row may be equal. `= ANY` and `<> ALL` mean the same as `IN` and `NOT IN`. A comparison
+//! with a subquery of one row, `(a, b) = (SELECT x, y ...)`, becomes a subquery that selects the comparison.
 //!
 //! No upstream issue known.
 
 use super::expression;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Ident, Query, SetExpr, TableFactor, UnaryOperator, Value, VisitMut, VisitorMut,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SelectItem, SetExpr,
+    TableFactor, UnaryOperator, Value, VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 
 /// Rewrites a condition about rows.
 pub(super) fn compare_rows(expr: &mut Expr) -> Result<()> {
-    let Expr::InSubquery { expr: row, subquery, negated } = expr else { return Ok(()) };
-    let values = match row.as_ref() {
-        Expr::Tuple(values) if values.len() > 1 => values.clone(),
+    let (row, subquery, negated) = match expr {
+        Expr::InSubquery { expr: row, subquery, negated } => (row, subquery, *negated),
+        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => match right.as_mut() {
+            Expr::Subquery(subquery) => (left, subquery, false),
+            _ => return Ok(()),
+        },
+        Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } => match right.as_mut() {
+            Expr::Subquery(subquery) => (left, subquery, true),
+            _ => return Ok(()),
+        },
+        Expr::BinaryOp { left, op, right } => {
+            if let (Some(values), Expr::Subquery(subquery)) = (values_of(left), right.as_ref())
+                && let Some(condition) = comparison(op, &values)
+            {
+                *expr = selected(condition, subquery, values.len())?;
+            }
+            return Ok(());
+        }
         _ => return Ok(()),
     };
-    let columns: Vec<String> = (0..values.len()).map(|at| format!("\"\u{1}c{at}\"")).collect();
-    let columns = columns.join(", ");
+    let Some(values) = values_of(row) else { return Ok(()) };
+    let columns = names(values.len());
     let rows = format!("SELECT 1 FROM (SELECT 1) AS \"\u{1}row\"({columns}) WHERE");
     let text = format!(
         "(CASE WHEN EXISTS ({rows} TRUE) THEN TRUE WHEN EXISTS ({rows} (TRUE) IS NULL) THEN NULL ELSE FALSE END)"
@@ -32,19 +49,84 @@ pub(super) fn compare_rows(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-/// Builds `c0 = a AND c1 = b`.
-fn equal(values: &[Expr]) -> Expr {
-    let binary = |left: Expr, op: BinaryOperator, right: Expr| Expr::BinaryOp {
-        left: Box::new(left),
-        op,
-        right: Box::new(right),
+/// The values of a row of several columns: `(a, b)` or `ROW(a, b)`.
+fn values_of(row: &Expr) -> Option<Vec<Expr>> {
+    let values = match row {
+        Expr::Tuple(values) => values.clone(),
+        Expr::Function(Function { name, args: FunctionArguments::List(list), over: None, .. })
+            if name.to_string().eq_ignore_ascii_case("row") =>
+        {
+            let value = |arg: &FunctionArg| match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
+                _ => None,
+            };
+            list.args.iter().map(value).collect::<Option<Vec<_>>>()?
+        }
+        _ => return None,
     };
-    let pairs = values.iter().enumerate().map(|(at, value)| {
-        let column = Expr::Identifier(Ident::with_quote('"', format!("\u{1}c{at}")));
-        binary(column, BinaryOperator::Eq, Expr::Nested(Box::new(value.clone())))
-    });
+    (values.len() > 1).then_some(values)
+}
+
+/// The names of the subquery's columns, as a list.
+fn names(count: usize) -> String {
+    let names: Vec<String> = (0..count).map(|at| format!("\"\u{1}c{at}\"")).collect();
+    names.join(", ")
+}
+
+/// `(SELECT condition FROM (subquery))`: NULL without a row, and an error with several.
+fn selected(condition: Expr, subquery: &Query, count: usize) -> Result<Expr> {
+    let mut found = expression(&format!("(SELECT TRUE FROM (SELECT 1) AS \"\u{1}row\"({}))", names(count)))?;
+    let _ = VisitMut::visit(&mut found, &mut TemplateFiller { query: subquery, condition: condition.clone() });
+    if let Expr::Subquery(query) = &mut found
+        && let SetExpr::Select(select) = query.body.as_mut()
+    {
+        select.projection = vec![SelectItem::UnnamedExpr(condition)];
+    }
+    Ok(found)
+}
+
+/// Compares a row with the subquery's columns; `None` for an operator that does not compare.
+fn comparison(op: &BinaryOperator, values: &[Expr]) -> Option<Expr> {
+    use BinaryOperator as B;
+    let strict = match op {
+        B::Eq => return Some(equal(values)),
+        B::NotEq => {
+            return Some(Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(equal(values)) });
+        }
+        B::Lt | B::LtEq => B::Lt,
+        B::Gt | B::GtEq => B::Gt,
+        _ => return None,
+    };
+    // The first columns that differ decide: a < c0 OR (a = c0 AND (b < c1 OR ...)).
+    let mut rest: Option<Expr> = None;
+    for (at, value) in values.iter().enumerate().rev() {
+        rest = Some(match rest {
+            None => pair(at, value, op.clone()),
+            Some(rest) => {
+                let tie = binary(pair(at, value, B::Eq), B::And, rest);
+                binary(pair(at, value, strict.clone()), B::Or, Expr::Nested(Box::new(tie)))
+            }
+        });
+        rest = rest.map(|rest| Expr::Nested(Box::new(rest)));
+    }
+    rest
+}
+
+/// Builds `a = c0 AND b = c1`.
+fn equal(values: &[Expr]) -> Expr {
+    let pairs = values.iter().enumerate().map(|(at, value)| pair(at, value, BinaryOperator::Eq));
     let all = pairs.reduce(|left, right| binary(left, BinaryOperator::And, right));
     Expr::Nested(Box::new(all.unwrap_or_else(|| Expr::value(Value::Boolean(true)))))
+}
+
+/// Compares one value with its column.
+fn pair(at: usize, value: &Expr, op: BinaryOperator) -> Expr {
+    let column = Expr::Identifier(Ident::with_quote('"', format!("\u{1}c{at}")));
+    binary(Expr::Nested(Box::new(value.clone())), op, column)
+}
+
+fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
 }
 
 /// Inserts the subquery and the condition into the template.

@@ -1,0 +1,158 @@
+//! `WITH ...` before `INSERT`, `UPDATE` and `DELETE`. The parser makes a query of it, whose body is the statement;
+//! DataFusion plans only queries. So the clause moves to the query whose rows are inserted, or that finds the rows to
+//! change. A statement that changes rows inside `WITH` is refused.
+
+use crate::text::errors::not_supported;
+use atsdb_core::{Error, Result};
+use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement as Ast, Visit, Visitor, With};
+use std::ops::ControlFlow;
+
+/// Statements that may follow the clause and change rows.
+const VERBS: [&str; 3] = ["INSERT", "UPDATE", "DELETE"];
+
+/// Moves the clause before an `INSERT` to its rows.
+pub(super) fn settle_with(statement: &mut Ast) -> Result<()> {
+    if let Ast::Query(query) = statement
+        && let SetExpr::Insert(Ast::Insert(insert)) = query.body.as_mut()
+    {
+        let mut insert = insert.clone();
+        let with = query.with.take();
+        if let Some(source) = &mut insert.source {
+            add_with(source, with);
+        }
+        *statement = Ast::Insert(insert);
+    }
+    match statement.visit(&mut ChangeInWith) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+/// Separates an `UPDATE` or `DELETE` from the clause before it. Other statements keep theirs.
+pub(crate) fn split_with(statement: Ast) -> (Option<With>, Ast) {
+    match statement {
+        Ast::Query(mut query) if matches!(*query.body, SetExpr::Update(_) | SetExpr::Delete(_)) => {
+            let with = query.with.take();
+            match *query.body {
+                SetExpr::Update(change) | SetExpr::Delete(change) => (with, change),
+                body => {
+                    query.body = Box::new(body);
+                    (with, Ast::Query(query))
+                }
+            }
+        }
+        other => (None, other),
+    }
+}
+
+/// Adds a clause to a query, before its own.
+pub(crate) fn add_with(query: &mut Query, with: Option<With>) {
+    let Some(mut with) = with else { return };
+    if let Some(own) = query.with.take() {
+        with.recursive |= own.recursive;
+        with.cte_tables.extend(own.cte_tables);
+    }
+    query.with = Some(with);
+}
+
+/// The word that a statement's kind depends on, in upper case: the first one, or for `WITH ...` the one after the
+/// clause. Empty if the statement begins with something else, such as `(`.
+pub(crate) fn main_word(text: &str) -> String {
+    let first = text.chars().take_while(|character| character.is_ascii_alphabetic()).collect::<String>();
+    match first.eq_ignore_ascii_case("WITH") {
+        true => change_after_with(text).map_or_else(|| "WITH".to_owned(), str::to_owned),
+        false => first.to_ascii_uppercase(),
+    }
+}
+
+/// The verb of the `INSERT`, `UPDATE` or `DELETE` that follows the clause.
+fn change_after_with(text: &str) -> Option<&'static str> {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth, mut follows_parenthesis) = (0, 0_usize, false);
+    while at < bytes.len() {
+        let rest = &text.as_bytes()[at..];
+        let skipped = match rest {
+            [quote @ (b'\'' | b'"' | b'`'), ..] => {
+                follows_parenthesis = false;
+                1 + rest[1..].iter().position(|byte| byte == quote)? + 1
+            }
+            [b'-', b'-', ..] => rest.iter().position(|byte| *byte == b'\n')?,
+            [b'/', b'*', ..] => rest.windows(2).position(|pair| pair == b"*/")? + 2,
+            [b'(', ..] => {
+                depth += 1;
+                1
+            }
+            [b')', ..] => {
+                depth = depth.checked_sub(1)?;
+                follows_parenthesis = true;
+                1
+            }
+            [letter, ..] if letter.is_ascii_alphabetic() || *letter == b'_' || !letter.is_ascii() => {
+                let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
+                let word = &rest[..rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len())];
+                if depth == 0 && follows_parenthesis {
+                    let verb = VERBS.into_iter().find(|verb| word.eq_ignore_ascii_case(verb.as_bytes()));
+                    if verb.is_some() {
+                        return verb;
+                    }
+                    // After AS, the list of columns is over, and the query begins.
+                    if !word.eq_ignore_ascii_case(b"AS") {
+                        return None;
+                    }
+                }
+                follows_parenthesis = false;
+                word.len()
+            }
+            [byte, ..] => {
+                follows_parenthesis &= byte.is_ascii_whitespace();
+                1
+            }
+            [] => return None,
+        };
+        at += skipped;
+    }
+    None
+}
+
+/// Looks for statements in `WITH` that change rows.
+struct ChangeInWith;
+
+impl Visitor for ChangeInWith {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Error> {
+        let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
+        for cte in ctes {
+            if let SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) =
+                cte.query.body.as_ref()
+            {
+                return ControlFlow::Break(
+                    not_supported("a statement that changes rows inside WITH")
+                        .with_hint("write it as a statement of its own: BEGIN; INSERT ... RETURNING ...; COMMIT"),
+                );
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verb_after_with_is_found() {
+        for (text, word) in [
+            ("with x as (select 1) insert into t select * from x", "INSERT"),
+            ("WITH x(a, b) AS (SELECT ')', 2), y AS NOT MATERIALIZED (SELECT 1) -- (\n UPDATE t SET a = 1", "UPDATE"),
+            ("WITH RECURSIVE \"delete\" AS (SELECT 1 /* ) insert */ ) delete FROM t", "DELETE"),
+            ("WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT * FROM x", "WITH"),
+            ("WITH x AS (SELECT 1) SELECT (1) insert FROM x", "WITH"),
+            ("WITH x AS (SELECT 1", "WITH"),
+            ("update t SET a = 1", "UPDATE"),
+            ("(SELECT 1)", ""),
+        ] {
+            assert_eq!(main_word(text), word, "{text}");
+        }
+    }
+}
