@@ -112,3 +112,23 @@ fn anchors_are_those_of_git_hosts() {
     let found = anchors("# What it costs\n## `a_b`, C-d (e)\n## What it costs");
     assert_eq!(found.into_iter().collect::<Vec<_>>(), ["a_b-c-d-e", "what-it-costs", "what-it-costs-1"]);
 }
+
+#[test]
+fn every_fault_that_was_found_names_a_test_that_exists() {
+    let page = root().join("docs/develop/regressions.md");
+    let text = fs::read_to_string(&page).unwrap();
+    let cells = text.lines().filter_map(|line| line.strip_prefix("| ")?.rsplit_once(" | "));
+    let (mut count, mut missing) = (0, Vec::new());
+    for file in cells.flat_map(|(_, found_by)| found_by.split("](").skip(1)) {
+        let (path, names) = file.split_once("): ").unwrap_or_else(|| panic!("{file}: it names no test"));
+        let content = fs::read_to_string(page.parent().unwrap().join(path)).unwrap();
+        // A name is between two backticks; the next file begins with a bracket.
+        for name in names.split("; [").next().unwrap_or_default().split('`').skip(1).step_by(2) {
+            count += 1;
+            if !content.contains(name) {
+                missing.push(format!("{path}: {name}"));
+            }
+        }
+    }
+    assert!(count > 100 && missing.is_empty(), "{count} tests, of which these are not there: {missing:#?}");
+}

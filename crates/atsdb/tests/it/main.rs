@@ -7,6 +7,7 @@ mod content;
 mod crash;
 mod damage;
 mod derive;
+mod examples;
 mod full_disk;
 mod golden;
 mod large;

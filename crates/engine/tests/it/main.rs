@@ -13,6 +13,7 @@ mod keys;
 mod large;
 mod later;
 mod maintenance;
+mod page_cache;
 mod reslice;
 mod rewrite;
 mod roundtrip;

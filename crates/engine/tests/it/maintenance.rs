@@ -1,10 +1,12 @@
 //! Background maintenance: sealing, retention and reclaiming space.
 
 use crate::support::{FixedClock, append, engine, read_all, readings, row, sqlite};
-use atsdb_core::Retention;
+use atsdb_core::{Retention, Store, TableDefinition};
 use atsdb_engine::{Engine, EngineOptions, SystemEnvironment};
-use std::sync::Arc;
+use atsdb_memory::MemoryStore;
+use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const DAY: i64 = 86_400;
@@ -105,6 +107,40 @@ fn slices_that_have_expired_are_dropped_whole_and_the_file_shrinks() {
     assert_eq!(engine.retain(None).unwrap().chunks, 0);
     clock.0.store(101 * DAY * 1_000, Ordering::SeqCst);
     assert_eq!(engine.retain(None).unwrap().chunks, 1);
+}
+
+#[test]
+fn no_slice_is_dropped_once_another_process_has_removed_the_retention() {
+    for call in 0.. {
+        assert!(call < 1_000, "retention has no end");
+        let inner: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+        let clock = || FixedClock(AtomicI64::new(100 * DAY * 1_000));
+        let other = engine(Arc::clone(&inner), clock());
+        let faults = Faults::new(Fails::Before);
+        let own = engine(Arc::new(FaultyStore::new(inner, &faults)), clock());
+        let definition = TableDefinition { retention: Some(Retention::parse("10 days").unwrap()), ..readings() };
+        let table = other.create_table(&definition).unwrap();
+        (80..95).for_each(|day| append(&other, &table, &[row(day * DAY, "a", "ok", 1)]));
+        let (acting, then) = (other.clone(), Arc::new(Mutex::new(None)));
+        let noted = Arc::clone(&then);
+        faults.intervene(call, move || {
+            let table = acting.table("readings").unwrap();
+            let mut batch = acting.batch(None);
+            let to = TableDefinition { retention: None, ..table.definition.clone() };
+            let table = batch.redefine(&table, to).unwrap();
+            batch.commit().unwrap();
+            *noted.lock().unwrap() = Some(read_all(&acting, &table).unwrap());
+        });
+        own.retain(None).unwrap();
+        let _pause = faults.pause();
+        let left = read_all(&other, &other.table("readings").unwrap()).unwrap();
+        let then = then.lock().unwrap().take();
+        let Some(then) = then else {
+            assert!(call > 5 && left.len() == 5, "{call} calls, {} rows", left.len());
+            return;
+        };
+        assert_eq!(left, then, "before call {call}");
+    }
 }
 
 #[test]

@@ -1,14 +1,18 @@
 //! A table's slices become wider or narrower: every row is kept and lies in a slice of the new width.
 
 use crate::support::{append, engines, read_all, readings, row, sorted};
-use atsdb_core::{Change, Redefinition, SliceWidth, Table};
-use atsdb_engine::Engine;
+use arrow::array::AsArray;
+use arrow::datatypes::{DataType, Int64Type};
+use atsdb_core::{Change, ColumnType, Redefinition, SliceWidth, Table, TableDefinition, Value};
+use atsdb_engine::{Engine, ScanRequest};
 
 const DAY: i64 = 86_400;
 
 fn with_slice(engine: &Engine, table: &Table, slice: SliceWidth) -> Table {
-    let mut to = table.definition.clone();
-    to.slice = slice;
+    redefine(engine, table, TableDefinition { slice, ..table.definition.clone() })
+}
+
+fn redefine(engine: &Engine, table: &Table, to: TableDefinition) -> Table {
     let change = Redefinition { table: table.id, from: table.definition.clone(), to: to.clone() };
     let change = Change { redefine: vec![change], ..Change::default() };
     engine.store().commit(&[change], 0).unwrap().remove(0).unwrap();
@@ -42,6 +46,32 @@ fn old_chunks_follow_the_width_when_they_are_sealed() {
             }));
             let report = engine.recompress(Some(&table)).unwrap();
             assert_eq!((report.slices, report.chunks_before), (0, 0), "{width}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_are_older_than_a_column_keep_its_value_in_other_slices() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let old = engine.create_table(&readings()).unwrap();
+        let rows: Vec<_> = (0..90).map(|day| row(day * DAY, "a", "ok", day as i32)).collect();
+        append(&engine, &old, &rows);
+        let mut to = old.definition.clone().with_column("extra", ColumnType::Int16, None);
+        to.columns[4].missing = Some(Value::Int(-8));
+        let mut table = redefine(&engine, &old, to);
+        // The chunks of a month are split into days.
+        for width in [SliceWidth::Month, SliceWidth::Day, SliceWidth::Hour] {
+            table = with_slice(&engine, &table, width);
+            engine.recompress(Some(&table)).unwrap();
+            let scan = engine.snapshot().unwrap().scan(&table, &ScanRequest::all(&table)).unwrap();
+            let mut found = Vec::new();
+            for rows in scan.batches() {
+                let extra = arrow::compute::cast(rows.unwrap().column(4), &DataType::Int64).unwrap();
+                found.extend(extra.as_primitive::<Int64Type>());
+            }
+            assert_eq!(found, [Some(-8); 90], "{width}");
+            assert!(engine.stats(None).unwrap()[0].columns[4].bytes > 0, "{width}: the values are written");
         }
     }
 }

@@ -352,3 +352,22 @@ fn rows_that_have_the_keys_of_new_rows_are_found_in_every_part() {
     assert_eq!(holders.locations.iter().map(id).collect::<Vec<_>>(), [Some(2_005), Some(5), None]);
     assert_eq!(batch.would_insert(&table, &new).unwrap(), [false, false, true, false]);
 }
+
+#[test]
+fn rows_of_a_transaction_are_refused_once_their_table_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let stores: [Arc<dyn Store>; 2] = [Arc::new(MemoryStore::new([7; 16])), sqlite(&folder.path().join("t.db"))];
+    for store in stores {
+        let engine = engine(store, SystemEnvironment);
+        let table = engine.create_table(&things()).unwrap();
+        append(&engine, &table, 0..3);
+        let mut batch = engine.batch(None);
+        batch.append(&table, &rows(3..6)).unwrap();
+        engine.drop_table(&table).unwrap();
+        assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::NotFound);
+        let another = engine.create_table(&things()).unwrap();
+        assert!(ids(&engine, &another).is_empty());
+        append(&engine, &another, 0..2);
+        assert_eq!(ids(&engine, &another), [0, 1]);
+    }
+}

@@ -247,6 +247,29 @@ fn a_bucket_that_has_not_ended_stays_stale_when_its_rows_go_and_another_is_compu
     assert_eq!(rows(session, "SELECT n FROM daily"), ["n"]);
 }
 
+/// A refresh ends a step, which is one commit, after eight million rows. The buckets that are left must stay open,
+/// although their rows have expired too.
+#[test]
+fn a_step_of_a_refresh_closes_no_bucket_that_is_still_stale() {
+    let two = two("memory", false);
+    let [session, _] = &two.sessions;
+    rows(session, "CREATE TABLE readings (time TIMESTAMP(0), x BIGINT) WITH (slice = 'day')");
+    rows(session, "CREATE ROLLUP hourly ON readings EVERY '1 hour' AS SELECT count(*) AS n FROM readings");
+    for (day, row_count) in [(980, 8_000_000), (981, 48), (999, 24)] {
+        let time = format!("to_timestamp_seconds({} + value % 24 * {HOUR})", day * DAY);
+        rows(session, &format!("INSERT INTO readings SELECT {time}, value FROM generate_series(1, {row_count})"));
+    }
+    let asked =
+        rows(session, "SELECT time_bucket('1 hour', time) AS time, count(*) AS n FROM readings GROUP BY 1 ORDER BY 1");
+    assert_eq!(asked.len(), 1 + 3 * 24);
+    rows(session, "ALTER TABLE readings SET (retention = '7 days')");
+    rows(session, "REFRESH ROLLUP hourly");
+    let kept = "SELECT time, n FROM hourly ORDER BY time";
+    assert_eq!(rows(session, kept), asked);
+    assert_eq!(session.engine().retain(None).unwrap().rows, 8_000_048);
+    assert_eq!(rows(session, kept), asked);
+}
+
 #[test]
 fn only_stale_rows_of_the_table_are_read() {
     let two = two("memory", false);
