@@ -58,7 +58,8 @@ impl AtsdbStatement {
         self.ingestion.run(&self.link, &table, data).map(Some)
     }
 
-    /// The bound data, if the statement is to be executed with it: one without parameters may have data without columns.
+    /// The bound data, if the statement is to be executed with it: one without parameters may have data without
+    /// columns.
     fn arguments(&mut self) -> Result<Option<(BoundStatement, BoundData)>> {
         let Some(data) = self.take_bound() else { return Ok(None) };
         let text = self.text()?;

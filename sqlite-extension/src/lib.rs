@@ -13,20 +13,22 @@
 //! | `attach` | the function `atsdb_attach` |
 //! | `list` | the table-valued function `atsdb_tables` |
 //! | `table` | one table of a store as a virtual table |
-//! | `estimate` | the estimated number of rows and cost of a plan |
 //! | `cursor` | the rows of one scan |
+//! | `table_state` | the constraints that a scan of a table uses, and its estimated cost |
+//! | `estimate` | the estimated number of rows and cost of a plan |
 //! | `walk` | the choice of the chunks to read next, and the sorting of rows by time |
 //! | `rows` | the decoded rows of chunks, value by value |
 //! | `filter` | the values of a plan's terms as a request to the engine |
 //! | `plan` | the parts of a query that SQLite pushes down, as text |
 //! | `shape` | the columns as SQLite sees them |
-//! | `stores` | the stores that a connection has open, and their snapshots |
-//! | `transaction` | detecting the end of a transaction of the host |
-//! | `time_format`, `time_text` | times as values of SQLite, and times that were written as text |
 //! | `arguments` | the arguments in parentheses after `USING atsdb` |
+//! | `time_format` | times as values of SQLite |
+//! | `time_text` | times that were written as text |
+//! | `transaction` | detecting the end of a transaction of the host |
+//! | `stores` | the stores that a connection has open, and their snapshots |
+//! | `host` | the functions of the host's SQLite |
 //! | `connection` | questions to the host's connection |
 //! | `error` | errors and panics as errors of SQLite |
-//! | `host` | the functions of the host's SQLite |
 
 mod arguments;
 mod attach;

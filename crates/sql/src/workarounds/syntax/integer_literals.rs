@@ -4,7 +4,7 @@
 //!
 //! No upstream issue known.
 
-use super::output_names::distinct;
+use super::distinct_name::distinct;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Select,
     SelectItem, UnaryOperator, Value, ValueWithSpan, Values, VisitMut, visit_expressions_mut,

@@ -10,6 +10,7 @@ mod interval_literals;
 mod like_escape;
 mod limits;
 
+mod distinct_name;
 mod natural;
 mod other_functions;
 pub(crate) mod output_names;

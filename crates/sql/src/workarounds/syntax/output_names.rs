@@ -8,6 +8,7 @@
 //! [#13558](https://github.com/apache/datafusion/issues/13558) (casts); of
 //! [#6543](https://github.com/apache/datafusion/issues/6543) (equal aliases) the fix is not in 55.2.
 
+pub(crate) use super::distinct_name::{distinct, shown};
 use super::stars::Stars;
 use super::{expression, set_first_argument};
 use datafusion::sql::sqlparser::ast::{
@@ -16,23 +17,6 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
-
-/// Separates a name from the suffix that makes it unique.
-const MARK: char = '\u{1}';
-
-/// A name as it is shown to users.
-pub(crate) fn shown(name: &str) -> &str {
-    match name.find(MARK) {
-        // A mark at the start belongs to internal names.
-        Some(at) if at > 0 => &name[..at],
-        _ => name,
-    }
-}
-
-/// A name that is unique to the column at a position.
-pub(crate) fn distinct(name: &str, position: usize) -> Ident {
-    Ident::with_quote('"', format!("{name}{MARK}{position}"))
-}
 
 /// The text of an expression with its parameters' values.
 pub(crate) fn text_of(expr: &Expr) -> String {

@@ -3,7 +3,7 @@
 //!
 //! Waits for [#4478](https://github.com/apache/datafusion/issues/4478), as `output_names` does.
 
-use super::output_names::distinct;
+use super::distinct_name::distinct;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{

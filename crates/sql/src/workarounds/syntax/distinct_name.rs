@@ -1,0 +1,20 @@
+//! Unique names for columns of an answer that would have the same name; `output_names` tells why.
+
+use datafusion::sql::sqlparser::ast::Ident;
+
+/// Separates a name from the suffix that makes it unique.
+const MARK: char = '\u{1}';
+
+/// A name as it is shown to users.
+pub(crate) fn shown(name: &str) -> &str {
+    match name.find(MARK) {
+        // A mark at the start belongs to internal names.
+        Some(at) if at > 0 => &name[..at],
+        _ => name,
+    }
+}
+
+/// A name that is unique to the column at a position.
+pub(crate) fn distinct(name: &str, position: usize) -> Ident {
+    Ident::with_quote('"', format!("{name}{MARK}{position}"))
+}
