@@ -4,13 +4,12 @@ pub(super) mod binding;
 pub(super) mod clauses;
 pub(super) mod constant_in;
 pub(super) mod distinct_from;
+mod distinct_name;
 mod frames;
 mod integer_literals;
 mod interval_literals;
 mod like_escape;
 mod limits;
-
-mod distinct_name;
 mod natural;
 mod other_functions;
 pub(crate) mod output_names;
