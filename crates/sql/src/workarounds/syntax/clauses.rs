@@ -16,6 +16,7 @@ use super::output_names::{keep_texts, name_inner_columns, name_other_sides, text
 use super::row_members::compare_rows;
 use super::rows_of_functions::{narrow_series, unnest_functions};
 use super::set_all::count_rows;
+use super::times::settle_times;
 use super::using::merge_columns;
 use super::windows::complete_windows;
 use crate::text::errors::not_supported;
@@ -109,7 +110,7 @@ impl VisitorMut for Clauses {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         of_function(expr);
-        match other_functions(expr).and_then(|()| compare_rows(expr)) {
+        match other_functions(expr).and_then(|()| compare_rows(expr)).and_then(|()| settle_times(expr)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }

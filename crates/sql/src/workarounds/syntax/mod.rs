@@ -16,6 +16,7 @@ pub(crate) mod output_names;
 mod row_members;
 mod rows_of_functions;
 mod set_all;
+mod times;
 mod using;
 mod windows;
 pub(super) mod words;
