@@ -28,7 +28,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     ]
 }
 
-fn times(values: &ArrayRef) -> Result<Vec<Option<NaiveDateTime>>> {
+pub(super) fn times(values: &ArrayRef) -> Result<Vec<Option<NaiveDateTime>>> {
     let values = cast(&cast(values, &DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())))?, &TIME)?;
     let values = values.as_primitive::<TimestampMicrosecondType>();
     let time = |micros: i64| DateTime::from_timestamp_micros(micros).map(|time| time.naive_utc());

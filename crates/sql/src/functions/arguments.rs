@@ -16,21 +16,47 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// The parameters of `time_bucket` in their order, each with its names.
-const PARAMETERS: [&[&str]; 5] =
-    [&["width", "bucket_width"], &["t", "ts", "time"], &["timezone", "time_zone"], &["origin"], &["offset"]];
+/// A function whose arguments may have names.
+struct NamedFunction {
+    name: &'static str,
+    /// The parameters in their order, each with its names.
+    parameters: &'static [&'static [&'static str]],
+    /// The value of an argument that is left out.
+    missing: fn() -> Value,
+}
+
+const FUNCTIONS: [NamedFunction; 2] = [
+    NamedFunction {
+        name: "time_bucket",
+        parameters: &[
+            &["width", "bucket_width"],
+            &["t", "ts", "time"],
+            &["timezone", "time_zone"],
+            &["origin"],
+            &["offset"],
+        ],
+        missing: || Value::Null,
+    },
+    NamedFunction {
+        name: "make_interval",
+        parameters: &[&["years"], &["months"], &["weeks"], &["days"], &["hours"], &["mins"], &["secs"]],
+        missing: || Value::Number("0".to_owned(), false),
+    },
+];
 
 /// Moves named arguments (`origin => ...`) to their positions. DataFusion also does this, but not if an earlier
 /// argument is left out.
 pub(crate) fn place_named_arguments(statement: &mut Statement) -> Result<()> {
-    let placed = visit_expressions_mut(statement, |expr| match expr {
-        Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("time_bucket") => {
-            match place(function) {
+    let placed = visit_expressions_mut(statement, |expr| {
+        let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
+        let name = function.name.to_string();
+        match FUNCTIONS.iter().find(|known| name.eq_ignore_ascii_case(known.name)) {
+            Some(known) => match place(function, known) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => ControlFlow::Break(error),
-            }
+            },
+            None => ControlFlow::Continue(()),
         }
-        _ => ControlFlow::Continue(()),
     });
     match placed {
         ControlFlow::Break(error) => Err(error),
@@ -38,12 +64,12 @@ pub(crate) fn place_named_arguments(statement: &mut Statement) -> Result<()> {
     }
 }
 
-fn place(function: &mut Function) -> Result<()> {
+fn place(function: &mut Function, known: &NamedFunction) -> Result<()> {
     let FunctionArguments::List(FunctionArgumentList { args, .. }) = &mut function.args else { return Ok(()) };
     if args.iter().all(|argument| matches!(argument, FunctionArg::Unnamed(_))) {
         return Ok(());
     }
-    let mut placed: [Option<FunctionArgExpr>; PARAMETERS.len()] = Default::default();
+    let mut placed: Vec<Option<FunctionArgExpr>> = vec![None; known.parameters.len()];
     for (position, argument) in args.drain(..).enumerate() {
         let (name, value) = match argument {
             FunctionArg::Unnamed(value) => (None, value),
@@ -54,26 +80,29 @@ fn place(function: &mut Function) -> Result<()> {
         let place = match &name {
             None => placed.get_mut(position),
             Some(name) => {
-                let place = PARAMETERS.iter().position(|names| names.contains(&name.as_str()));
+                let place = known.parameters.iter().position(|names| names.contains(&name.as_str()));
                 place.and_then(|place| placed.get_mut(place))
             }
         };
         match (place, name) {
             (Some(place), _) if place.is_none() => *place = Some(value),
-            (Some(_), Some(name)) => return Err(sql_error(format!("time_bucket: {name} is given twice"))),
-            (_, name) => return Err(unknown_parameter(&name.unwrap_or_default())),
+            (Some(_), Some(name)) => return Err(sql_error(format!("{}: {name} is given twice", known.name))),
+            (_, name) => return Err(unknown_parameter(known, &name.unwrap_or_default())),
         }
     }
-    let null = || FunctionArgExpr::Expr(Expr::value(Value::Null));
-    args.extend(placed.into_iter().map(|value| FunctionArg::Unnamed(value.unwrap_or_else(null))));
+    let missing = || FunctionArgExpr::Expr(Expr::value((known.missing)()));
+    args.extend(placed.into_iter().map(|value| FunctionArg::Unnamed(value.unwrap_or_else(missing))));
     Ok(())
 }
 
-fn unknown_parameter(name: &str) -> Error {
-    let error = sql_error(format!("time_bucket has no parameter {name}"));
-    match nearest_name(name, PARAMETERS.iter().flat_map(|names| names.iter().copied())) {
+fn unknown_parameter(known: &NamedFunction, name: &str) -> Error {
+    let error = sql_error(format!("{} has no parameter {name}", known.name));
+    match nearest_name(name, known.parameters.iter().flat_map(|names| names.iter().copied())) {
         Some(near) => error.with_hint(format!("did you mean {near}?")),
-        None => error.with_hint("there are: width, t, timezone, origin, offset"),
+        None => {
+            let names: Vec<&str> = known.parameters.iter().map(|names| names[0]).collect();
+            error.with_hint(format!("there are: {}", names.join(", ")))
+        }
     }
 }
 

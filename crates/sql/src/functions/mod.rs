@@ -5,6 +5,7 @@
 
 mod ages;
 pub(crate) mod arguments;
+mod at_zone;
 mod bookend;
 mod bookend_groups;
 pub(crate) mod buckets;
@@ -16,6 +17,7 @@ mod histogram;
 pub(crate) mod interval;
 mod like_escape;
 mod lttb;
+mod moments;
 mod numbers;
 mod ordered;
 mod plain;
@@ -53,7 +55,8 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
         context.register_udaf(AggregateUDF::new_from_impl(series::Series::new(kind)));
     }
     context.register_udaf(AggregateUDF::new_from_impl(histogram::Histogram::new()));
-    let scalars = [text::functions(), numbers::functions(), ages::functions()];
+    let scalars =
+        [text::functions(), numbers::functions(), ages::functions(), at_zone::functions(), moments::functions()];
     scalars.into_iter().flatten().for_each(|function| context.register_udf(function));
     ordered::functions().into_iter().for_each(|function| context.register_udaf(function));
     let state = context.state();

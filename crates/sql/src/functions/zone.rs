@@ -61,6 +61,18 @@ impl Zone {
         self.spans.partition_point(|span| span.start <= seconds).max(1) - 1
     }
 
+    /// The offset from UTC at an instant, in seconds.
+    pub(crate) fn ahead_at(&self, seconds: i64) -> i64 {
+        self.spans[self.span_at(seconds)].ahead
+    }
+
+    /// The offset from UTC of a local time. A repeated local time is the later one, and a skipped one is counted from
+    /// before the change, as in PostgreSQL.
+    pub(crate) fn ahead_of_local(&self, seconds: i64) -> i64 {
+        let after = self.spans.partition_point(|span| span.start.saturating_add(span.ahead) <= seconds);
+        self.spans[after.max(1) - 1].ahead
+    }
+
     fn of(zone: Tz, step: i64) -> Self {
         let mut spans = vec![Span { start: i64::MIN, ahead: ahead(zone, CHANGES_FROM) }];
         let (mut low, mut before) = (CHANGES_FROM, spans[0].ahead);

@@ -17,6 +17,7 @@ use super::row_members::compare_rows;
 use super::rows_of_functions::{narrow_series, unnest_functions};
 use super::set_all::count_rows;
 use super::stars::name_repeated_columns;
+use super::times::settle_times;
 use super::using::merge_columns;
 use super::windows::complete_windows;
 use crate::text::errors::not_supported;
@@ -111,7 +112,7 @@ impl VisitorMut for Clauses {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         of_function(expr);
-        match other_functions(expr).and_then(|()| compare_rows(expr)) {
+        match other_functions(expr).and_then(|()| compare_rows(expr)).and_then(|()| settle_times(expr)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }

@@ -18,6 +18,7 @@ mod rows_of_functions;
 mod set_all;
 pub(crate) mod stars;
 pub(super) mod texts;
+mod times;
 mod using;
 mod windows;
 pub(super) mod words;

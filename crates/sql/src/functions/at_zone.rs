@@ -1,0 +1,93 @@
+//! `timezone(zone, t)`, which is `t AT TIME ZONE zone`: the local time of an instant, or the instant of a local time.
+//!
+//! Times with a zone are instants: columns of tables, whose zone is UTC, and text. Times without one are local times:
+//! `TIMESTAMP '...'`, and what `AT TIME ZONE` itself returns for an instant. The syntax tree tells which values without
+//! a zone are instants all the same, such as `now()`; for them it calls `timezone_of_instant`.
+
+use super::arguments::{per_second, strictly, text_of};
+use super::zone::Zone;
+use crate::text::datafusion_errors::external;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};
+use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+use std::sync::Arc;
+
+pub(super) fn functions() -> Vec<ScalarUDF> {
+    [false, true].into_iter().map(|is_instant| ScalarUDF::new_from_impl(AtZone::new(is_instant))).collect()
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct AtZone {
+    /// Whether all times are instants.
+    is_instant: bool,
+    signature: Signature,
+}
+
+impl AtZone {
+    fn new(is_instant: bool) -> Self {
+        Self { is_instant, signature: Signature::any(2, Volatility::Immutable) }
+    }
+
+    /// The unit of the result, and whether the time is a local time.
+    fn reads(&self, time: &DataType) -> Result<(TimeUnit, bool)> {
+        Ok(match time {
+            DataType::Timestamp(unit, zone) => (*unit, zone.is_none() && !self.is_instant),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Date32 | DataType::Null => {
+                (TimeUnit::Microsecond, false)
+            }
+            other => return exec_err!("AT TIME ZONE takes a TIMESTAMP, not {other}"),
+        })
+    }
+}
+
+impl ScalarUDFImpl for AtZone {
+    fn name(&self) -> &str {
+        if self.is_instant { "timezone_of_instant" } else { "timezone" }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        let [_, time] = types else { return exec_err!("timezone takes a zone and a time") };
+        let (unit, is_local) = self.reads(time)?;
+        Ok(DataType::Timestamp(unit, is_local.then(|| "UTC".into())))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let result = args.return_type().clone();
+        let [zone, time] = args.args.as_slice() else { return exec_err!("timezone takes a zone and a time") };
+        let (unit, is_local) = self.reads(&time.data_type())?;
+        let ColumnarValue::Scalar(zone) = zone else {
+            return exec_err!("the zone of AT TIME ZONE must be a constant");
+        };
+        let is_scalar = matches!(time, ColumnarValue::Scalar(_));
+        let times = time.clone().into_array(1)?;
+        let moved = match text_of(zone) {
+            Some(zone) => moved(&times, unit, &*Zone::named(zone).map_err(external)?, is_local)?,
+            None if zone.is_null() => Int64Array::new_null(times.len()),
+            None => return exec_err!("AT TIME ZONE takes the name of a zone, such as 'Europe/Berlin' or '+02:00'"),
+        };
+        let moved: ArrayRef = cast(&(Arc::new(moved) as ArrayRef), &result)?;
+        match is_scalar {
+            true => ScalarValue::try_from_array(&moved, 0).map(ColumnarValue::Scalar),
+            false => Ok(ColumnarValue::Array(moved)),
+        }
+    }
+}
+
+/// Instants as local times, or local times as instants.
+fn moved(times: &ArrayRef, unit: TimeUnit, zone: &Zone, is_local: bool) -> Result<Int64Array> {
+    let counts = strictly(&strictly(times, &DataType::Timestamp(unit, Some("UTC".into())))?, &DataType::Int64)?;
+    let per_second = per_second(unit);
+    Ok(counts.as_primitive::<Int64Type>().unary::<_, Int64Type>(|count| {
+        let seconds = count.div_euclid(per_second);
+        match is_local {
+            true => count.saturating_sub(zone.ahead_of_local(seconds) * per_second),
+            false => count.saturating_add(zone.ahead_at(seconds) * per_second),
+        }
+    }))
+}

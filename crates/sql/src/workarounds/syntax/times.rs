@@ -1,0 +1,92 @@
+//! Words about times that DataFusion lacks or understands in another way: `AT TIME ZONE`, which it takes as a change of
+//! the type, `OVERLAPS`, and PostgreSQL's names of the current time.
+//!
+//! No upstream issue known.
+
+use super::{expression, set_arguments};
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, TimezoneInfo,
+};
+
+/// Functions whose result is an instant.
+const INSTANTS: [&str; 5] = ["now", "current_timestamp", "to_timestamp", "to_timestamp_seconds", "to_timestamp_millis"];
+
+/// Rewrites an expression whose parts have been rewritten already.
+pub(super) fn settle_times(expr: &mut Expr) -> Result<()> {
+    match expr {
+        Expr::AtTimeZone { timestamp, time_zone } => {
+            let name = if is_instant(timestamp) { "timezone_of_instant" } else { "timezone" };
+            let mut call = expression(&format!("{name}(NULL, NULL)"))?;
+            set_arguments(&mut call, vec![(**time_zone).clone(), (**timestamp).clone()]);
+            *expr = call;
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::Overlaps, right } => {
+            if let (Expr::Tuple(first), Expr::Tuple(second)) = (left.as_ref(), right.as_ref())
+                && first.len() == 2
+                && second.len() == 2
+            {
+                let mut call = expression("overlaps(NULL)")?;
+                set_arguments(&mut call, first.iter().chain(second).cloned().collect());
+                *expr = call;
+            }
+        }
+        Expr::Function(call) => {
+            if let Some(found) = current_time(call)? {
+                *expr = found;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The current time under other names, and the age up to today.
+fn current_time(call: &Function) -> Result<Option<Expr>> {
+    let [part] = call.name.0.as_slice() else { return Ok(None) };
+    let Some(name) = part.as_ident().filter(|name| name.quote_style.is_none()) else { return Ok(None) };
+    let text = match name.value.to_ascii_lowercase().as_str() {
+        "clock_timestamp" | "statement_timestamp" | "transaction_timestamp" | "localtimestamp" => "now()",
+        "localtime" => "current_time()",
+        "age" => {
+            let FunctionArguments::List(list) = &call.args else { return Ok(None) };
+            let [FunctionArg::Unnamed(FunctionArgExpr::Expr(time))] = list.args.as_slice() else { return Ok(None) };
+            let (mut age, today) = (expression("age(NULL, NULL)")?, expression("current_date()")?);
+            set_arguments(&mut age, vec![today, time.clone()]);
+            return Ok(Some(age));
+        }
+        _ => return Ok(None),
+    };
+    expression(text).map(Some)
+}
+
+/// Whether an expression is an instant, though its type has no zone.
+fn is_instant(expr: &Expr) -> bool {
+    let is_declared = |data_type: &DataType| {
+        matches!(data_type, DataType::Timestamp(_, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone))
+    };
+    match expr {
+        Expr::Nested(inner) => is_instant(inner),
+        Expr::TypedString(literal) => is_declared(&literal.data_type),
+        Expr::Cast { data_type, .. } => is_declared(data_type),
+        Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
+            is_instant(left) || is_instant(right)
+        }
+        Expr::Function(call) => {
+            let name = call.name.to_string().to_ascii_lowercase();
+            INSTANTS.contains(&name.as_str()) || name == "date_trunc" && arguments(call).any(is_instant)
+        }
+        _ => false,
+    }
+}
+
+fn arguments(call: &Function) -> impl Iterator<Item = &Expr> {
+    let args = match &call.args {
+        FunctionArguments::List(list) => list.args.as_slice(),
+        _ => &[],
+    };
+    args.iter().filter_map(|arg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    })
+}
