@@ -19,6 +19,7 @@ use super::set_all::count_rows;
 use super::stars::name_repeated_columns;
 use super::times::settle_times;
 use super::using::merge_columns;
+use super::values_of_subqueries::select_rows;
 use super::windows::complete_windows;
 use crate::text::errors::not_supported;
 use atsdb_core::{Error, Result, Table};
@@ -62,7 +63,7 @@ impl VisitorMut for Clauses {
         if settings.is_some() || format_clause.is_some() {
             return refuse("SETTINGS or FORMAT in a query", "leave it out");
         }
-        if let Err(error) = settle_limits(query) {
+        if let Err(error) = settle_limits(query).and_then(|()| select_rows(query)) {
             return ControlFlow::Break(error);
         }
         if self.depth > 0 {

@@ -20,11 +20,12 @@ pub(crate) mod stars;
 pub(super) mod texts;
 mod times;
 mod using;
+mod values_of_subqueries;
 mod windows;
 pub(super) mod words;
 
 use atsdb_core::{Error, Result};
-use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
+use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SetExpr};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
@@ -33,6 +34,15 @@ fn expression(text: &str) -> Result<Expr> {
     Parser::new(&GenericDialect)
         .try_with_sql(text)
         .and_then(|mut parser| parser.parse_expr())
+        .map_err(|error| Error::internal(format!("{text}: {error}")))
+}
+
+/// Parses a query, and returns its body.
+fn query_body(text: &str) -> Result<SetExpr> {
+    Parser::new(&GenericDialect)
+        .try_with_sql(text)
+        .and_then(|mut parser| parser.parse_query())
+        .map(|query| *query.body)
         .map_err(|error| Error::internal(format!("{text}: {error}")))
 }
 

@@ -1,0 +1,58 @@
+//! `VALUES ((SELECT 1), 2)`: DataFusion evaluates the rows of VALUES when it plans them, before any subquery has run,
+//! and fails. Each row becomes a SELECT.
+//!
+//! No upstream issue known.
+
+use super::query_body;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, visit_expressions,
+};
+use std::ops::ControlFlow;
+
+/// Makes `SELECT ... UNION ALL SELECT ...` of VALUES that contain a subquery.
+pub(super) fn select_rows(query: &mut Query) -> Result<()> {
+    let SetExpr::Values(values) = query.body.as_mut() else { return Ok(()) };
+    if !values.rows.iter().any(|row| row.iter().any(has_subquery)) {
+        return Ok(());
+    }
+    let mut selects = None;
+    for row in std::mem::take(&mut values.rows) {
+        let select = select_row(row.content)?;
+        selects = Some(match selects {
+            None => select,
+            Some(before) => SetExpr::SetOperation {
+                op: SetOperator::Union,
+                set_quantifier: SetQuantifier::All,
+                left: Box::new(before),
+                right: Box::new(select),
+            },
+        });
+    }
+    if let Some(selects) = selects {
+        *query.body = selects;
+    }
+    Ok(())
+}
+
+fn has_subquery(expr: &Expr) -> bool {
+    let is_found = visit_expressions(expr, |expr| match expr {
+        Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    is_found.is_break()
+}
+
+/// A SELECT of one row, whose columns are named as those of VALUES.
+fn select_row(row: Vec<Expr>) -> Result<SetExpr> {
+    let columns: Vec<String> = (1..=row.len()).map(|column| format!("NULL AS column{column}")).collect();
+    let mut body = query_body(&format!("SELECT {}", columns.join(", ")))?;
+    if let SetExpr::Select(select) = &mut body {
+        for (item, value) in select.projection.iter_mut().zip(row) {
+            if let SelectItem::ExprWithAlias { expr, .. } = item {
+                *expr = value;
+            }
+        }
+    }
+    Ok(body)
+}
