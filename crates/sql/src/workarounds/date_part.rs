@@ -1,5 +1,5 @@
-//! `extract` and `date_part`: the parts of intervals; `second` and `millisecond` of times with their fraction; `decade`,
-//! `century`, `millennium` and `julian`. All other parts of times are left to DataFusion's `date_part`.
+//! `extract` and `date_part`: the parts of intervals; `second` and `millisecond` of times with their fraction;
+//! `decade`, `century`, `millennium` and `julian`. All other parts of times are left to DataFusion's `date_part`.
 //!
 //! DataFusion 55 counts the seconds of the whole interval, counts a year and a month of an interval wrongly in `epoch`,
 //! drops fractions, and does not know those units. Waits for

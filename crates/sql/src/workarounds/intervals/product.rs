@@ -1,4 +1,5 @@
-//! An interval times or divided by a number. A fraction of a month becomes days, and a fraction of a day hours and smaller units.
+//! An interval times or divided by a number. A fraction of a month becomes days, and a fraction of a day hours and
+//! smaller units.
 //!
 //! Part of [`arithmetic`](super::arithmetic).
 
