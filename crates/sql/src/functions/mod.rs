@@ -12,6 +12,7 @@ pub(crate) mod buckets;
 pub(crate) mod cut;
 pub(crate) mod difference;
 mod ends;
+mod from_pattern;
 pub(crate) mod grid;
 mod histogram;
 pub(crate) mod interval;
@@ -26,6 +27,7 @@ mod series;
 mod series_state;
 mod text;
 pub(crate) mod time_bucket;
+mod time_pattern;
 pub(crate) mod time_types;
 mod to_char;
 pub(crate) mod zone;
@@ -62,6 +64,11 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     let state = context.state();
     if let Some(inner) = state.scalar_functions().get("to_char") {
         context.register_udf(ScalarUDF::new_from_impl(to_char::ToChar::new(Arc::clone(inner))));
+    }
+    for name in ["to_date", "to_timestamp"] {
+        if let Some(inner) = state.scalar_functions().get(name) {
+            context.register_udf(ScalarUDF::new_from_impl(from_pattern::FromPattern::new(Arc::clone(inner))));
+        }
     }
     let (exact, approximate) = (percentile_cont_udaf(), approx_percentile_cont_udaf());
     for (function, alias) in [(exact, "percentile"), (approximate, "approx_percentile")] {

@@ -33,7 +33,9 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
 }
 
 fn numbers(args: &[ArrayRef]) -> Result<Vec<Float64Array>> {
-    let number = |array: &ArrayRef| Ok(cast(array, &DataType::Float64)?.as_primitive::<Float64Type>().clone());
+    let number = |array: &ArrayRef| -> Result<Float64Array> {
+        Ok(cast(array, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
+    };
     args.iter().map(number).collect()
 }
 

@@ -114,7 +114,7 @@ impl ScalarUDFImpl for DatePart {
 }
 
 /// A part without quotes, plural and case.
-fn normalized(part: &str) -> String {
+pub(super) fn normalized(part: &str) -> String {
     let part = part.trim_matches(['"', '\'']).to_ascii_lowercase();
     let name = match part.as_str() {
         "second" | "seconds" | "sec" | "secs" | "s" => "second",

@@ -1,29 +1,35 @@
-//! `date_trunc(unit, t)`, which truncates times in UTC as `time_bucket` does and leaves all others to DataFusion.
-//! DataFusion goes through the calendar for each time that has a zone, as all times of tables have, and through
-//! nanoseconds, whose range ends in 1677 and 2262.
+//! `date_trunc(unit, t)`, which truncates times in UTC as `time_bucket` does, truncates intervals, and leaves all
+//! others to DataFusion. DataFusion goes through the calendar for each time that has a zone, as all times of tables
+//! have, and through nanoseconds, whose range ends in 1677 and 2262. It knows no unit beyond the year, and no
+//! intervals.
 //!
 //! Waits for [#25432](https://github.com/apache/datafusion/issues/25432) (the years); for the speed of times with a
 //! zone no upstream issue is known.
 
+use super::date_part::normalized;
 use crate::functions::arguments::text_of;
 use crate::functions::cut::{Arguments, Cut};
+use crate::functions::interval::intervals;
 use crate::functions::time_bucket::preimage_of;
 use crate::functions::time_types::is_utc;
 use crate::text::datafusion_errors::external;
-use datafusion::arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::datatypes::{DataType, FieldRef, IntervalMonthDayNano as Interval, IntervalMonthDayNanoType};
+use datafusion::common::types::logical_string;
+use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::functions::datetime::date_trunc;
 use datafusion::logical_expr::preimage::PreimageResult;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Coercion, ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    TypeSignature, TypeSignatureClass, Volatility,
 };
 use std::sync::Arc;
 
 /// The units and their widths.
-const UNITS: [(&str, &str); 10] = [
+const UNITS: [(&str, &str); 13] = [
     ("microsecond", "1 microsecond"),
     ("millisecond", "1 millisecond"),
     ("second", "1 second"),
@@ -34,7 +40,13 @@ const UNITS: [(&str, &str); 10] = [
     ("month", "1 month"),
     ("quarter", "3 months"),
     ("year", "1 year"),
+    ("decade", "10 years"),
+    ("century", "100 years"),
+    ("millennium", "1000 years"),
 ];
+
+/// Centuries and millennia begin with the year 1.
+const FIRST_DAY_OF_CENTURY: &str = "2001-01-01";
 
 /// Replaces DataFusion's `date_trunc`.
 pub(super) fn register(context: &SessionContext) {
@@ -45,11 +57,22 @@ pub(super) fn register(context: &SessionContext) {
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct DateTrunc {
     inner: Arc<ScalarUDF>,
+    signature: Signature,
 }
 
 impl DateTrunc {
     pub(crate) fn new() -> Self {
-        Self { inner: date_trunc() }
+        let inner = date_trunc();
+        let of_intervals = TypeSignature::Coercible(vec![
+            Coercion::new_exact(TypeSignatureClass::Native(logical_string())),
+            Coercion::new_exact(TypeSignatureClass::Interval),
+        ]);
+        let mut takes = match &inner.signature().type_signature {
+            TypeSignature::OneOf(takes) => takes.clone(),
+            other => vec![other.clone()],
+        };
+        takes.push(of_intervals);
+        Self { inner, signature: Signature::one_of(takes, Volatility::Immutable) }
     }
 }
 
@@ -63,7 +86,7 @@ impl ScalarUDFImpl for DateTrunc {
     }
 
     fn signature(&self) -> &Signature {
-        self.inner.signature()
+        &self.signature
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
@@ -75,6 +98,11 @@ impl ScalarUDFImpl for DateTrunc {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let [ColumnarValue::Scalar(unit), lengths] = &args.args[..]
+            && matches!(lengths.data_type(), DataType::Interval(_))
+        {
+            return truncated(unit, lengths);
+        }
         let cut = match &args.args[..] {
             [ColumnarValue::Scalar(unit), ColumnarValue::Array(times)] => cut(unit, times.data_type())?,
             [ColumnarValue::Scalar(unit), ColumnarValue::Scalar(time)] => cut(unit, &time.data_type())?,
@@ -115,10 +143,45 @@ pub(crate) fn cut(unit: &ScalarValue, times: &DataType) -> Result<Option<Cut>> {
     };
     let width = text_of(unit).and_then(|text| UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)));
     match width {
-        Some((_, width)) if is_utc => {
-            let width = ScalarValue::from(*width);
-            Arguments { width: Some(&width), ..Arguments::default() }.cut(times).map_err(external)
+        Some((name, width)) if is_utc => {
+            let (width, century) = (ScalarValue::from(*width), ScalarValue::from(FIRST_DAY_OF_CENTURY));
+            let origin = matches!(*name, "century" | "millennium").then_some(&century);
+            Arguments { width: Some(&width), origin, ..Arguments::default() }.cut(times).map_err(external)
         }
         _ => Ok(None),
+    }
+}
+
+/// Intervals without everything that is shorter than a unit.
+fn truncated(unit: &ScalarValue, lengths: &ColumnarValue) -> Result<ColumnarValue> {
+    const MICROSECOND: i64 = 1_000;
+    let Some(unit) = text_of(unit).map(normalized) else { return exec_err!("date_trunc takes the name of a unit") };
+    let (months, nanos) = match unit.as_str() {
+        "microsecond" => (None, Some(MICROSECOND)),
+        "millisecond" => (None, Some(1_000 * MICROSECOND)),
+        "second" => (None, Some(1_000_000 * MICROSECOND)),
+        "minute" => (None, Some(60_000_000 * MICROSECOND)),
+        "hour" => (None, Some(3_600_000_000 * MICROSECOND)),
+        "day" => (None, None),
+        "month" => (Some(1), None),
+        "quarter" => (Some(3), None),
+        "year" => (Some(12), None),
+        "decade" => (Some(120), None),
+        "century" => (Some(1_200), None),
+        "millennium" => (Some(12_000), None),
+        other => {
+            return exec_err!("date_trunc: an INTERVAL has no {other:.30}: write year, month, day, hour or minute");
+        }
+    };
+    let short = |of: Interval| match (months, nanos) {
+        (Some(months), _) => Interval { months: of.months / months * months, days: 0, nanoseconds: 0 },
+        (None, Some(nanos)) => Interval { nanoseconds: of.nanoseconds / nanos * nanos, ..of },
+        (None, None) => Interval { nanoseconds: 0, ..of },
+    };
+    let found: ArrayRef =
+        Arc::new(intervals(&lengths.clone().into_array(1)?)?.unary::<_, IntervalMonthDayNanoType>(short));
+    match lengths {
+        ColumnarValue::Array(_) => Ok(ColumnarValue::Array(found)),
+        ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&found, 0).map(ColumnarValue::Scalar),
     }
 }
