@@ -4,13 +4,17 @@
 //! No upstream issue known that names them all; [#17716](https://github.com/apache/datafusion/issues/17716) is about
 //! one of them, `FETCH`.
 
+use super::between::either_order;
 use super::binding::settle_operators;
-use super::frames::empty_frame;
+use super::composed_functions::composed_function;
+use super::frames::{constant_bounds, empty_frame};
+use super::groups::regroup;
 use super::integer_literals::{in_columns, in_expression, in_rows, of_function};
 use super::interval_literals::read_interval;
 use super::like_escape::write_backslashes;
 use super::limits::settle_limits;
 use super::natural::name_natural_columns;
+use super::other_forms::{match_each, other_forms};
 use super::other_functions::other_functions;
 use super::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
 use super::row_members::compare_rows;
@@ -32,7 +36,8 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     name_repeated_columns(statement, tables);
     let texts = texts_of_items(statement);
     name_natural_columns(statement, tables);
-    match statement.visit(&mut Clauses::default()) {
+    let declares = matches!(statement, Statement::CreateTable(_) | Statement::AlterTable(_));
+    match statement.visit(&mut Clauses { depth: 0, declares }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {
             keep_texts(statement, texts);
@@ -41,10 +46,11 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     }
 }
 
-#[derive(Default)]
 struct Clauses {
     /// The number of queries that the visitor is inside of.
     depth: usize,
+    /// Whether the statement declares columns, whose defaults stay as they are written.
+    declares: bool,
 }
 
 impl VisitorMut for Clauses {
@@ -91,10 +97,14 @@ impl VisitorMut for Clauses {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        either_order(expr);
+        if let Err(error) = match_each(expr) {
+            return ControlFlow::Break(error);
+        }
         let settled = match expr {
             Expr::BinaryOp { .. } => settle_operators(expr),
             Expr::Like { .. } | Expr::ILike { .. } => write_backslashes(expr),
-            Expr::Function(_) => empty_frame(expr),
+            Expr::Function(_) => constant_bounds(expr).and_then(|()| empty_frame(expr)),
             Expr::Interval(_) => read_interval(expr),
             _ => Ok(()),
         };
@@ -107,7 +117,14 @@ impl VisitorMut for Clauses {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         of_function(expr);
-        match other_functions(expr).and_then(|()| compare_rows(expr)) {
+        if self.declares {
+            return ControlFlow::Continue(());
+        }
+        match other_functions(expr)
+            .and_then(|()| composed_function(expr))
+            .and_then(|()| compare_rows(expr))
+            .and_then(|()| other_forms(expr))
+        {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -143,6 +160,9 @@ impl VisitorMut for Clauses {
         merge_columns(select, None)?;
         in_columns(select);
         if let Err(error) = unnest_functions(select) {
+            return ControlFlow::Break(error);
+        }
+        if let Err(error) = regroup(select) {
             return ControlFlow::Break(error);
         }
         settle_groups(&mut select.group_by)

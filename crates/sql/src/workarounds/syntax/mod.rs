@@ -1,16 +1,19 @@
 //! Rewrites the tokens and the syntax tree of a statement, before DataFusion plans it.
 
+pub(super) mod between;
 pub(super) mod binding;
 pub(super) mod clauses;
+mod composed_functions;
 pub(super) mod constant_in;
 pub(super) mod distinct_from;
 mod frames;
+mod groups;
 mod integer_literals;
 mod interval_literals;
 mod like_escape;
 mod limits;
-
 mod natural;
+mod other_forms;
 mod other_functions;
 pub(crate) mod output_names;
 mod row_members;
