@@ -4,6 +4,7 @@
 //! No upstream issue known that names them all; [#17716](https://github.com/apache/datafusion/issues/17716) is about
 //! one of them, `FETCH`.
 
+use super::alias_columns::complete_aliases;
 use super::between::either_order;
 use super::binding::settle_operators;
 use super::composed_functions::composed_function;
@@ -33,6 +34,7 @@ use std::ops::ControlFlow;
 
 /// Rewrites a parsed statement over these tables.
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
+    complete_aliases(statement, tables);
     name_repeated_columns(statement, tables);
     let texts = texts_of_items(statement);
     name_natural_columns(statement, tables);
@@ -58,9 +60,8 @@ impl VisitorMut for Clauses {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         let Query { locks, for_clause, settings, format_clause, .. } = query;
-        if let Some(lock) = locks.first() {
-            return refuse(lock, "leave it out: of two transactions that change the same rows the later one fails");
-        }
+        // Of two transactions that change the same rows, the later one fails, with or without a lock.
+        locks.clear();
         if let Some(clause) = for_clause {
             return refuse(clause, "leave it out");
         }

@@ -1,5 +1,6 @@
 //! Rewrites the tokens and the syntax tree of a statement, before DataFusion plans it.
 
+mod alias_columns;
 pub(super) mod between;
 pub(super) mod binding;
 pub(super) mod clauses;
@@ -20,6 +21,7 @@ mod row_members;
 mod rows_of_functions;
 mod set_all;
 pub(crate) mod stars;
+pub(super) mod statement_words;
 pub(super) mod texts;
 mod using;
 mod windows;
