@@ -19,7 +19,7 @@ use super::other_forms::{match_each, other_forms};
 use super::other_functions::other_functions;
 use super::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
 use super::row_members::compare_rows;
-use super::rows_of_functions::{narrow_series, unnest_functions};
+use super::rows_of_functions::{narrow_series, number_rows, unnest_functions};
 use super::set_all::count_rows;
 use super::stars::name_repeated_columns;
 use super::using::merge_columns;
@@ -170,6 +170,9 @@ impl VisitorMut for Clauses {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        if let Err(error) = number_rows(factor) {
+            return ControlFlow::Break(error);
+        }
         match factor {
             TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
                 refuse("TABLESAMPLE", "write WHERE random() < 0.1")
