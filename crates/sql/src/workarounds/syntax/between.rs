@@ -75,7 +75,11 @@ pub(super) fn either_order(expr: &mut Expr) {
             high: Box::new(Expr::Nested(Box::new(high.clone()))),
         })
     };
-    let either = Expr::BinaryOp { left: between(low, high), op: BinaryOperator::Or, right: between(high, low) };
+    let either = Expr::BinaryOp {
+        left: between(low, high.as_ref()),
+        op: BinaryOperator::Or,
+        right: between(high.as_ref(), low),
+    };
     let either = Expr::Nested(Box::new(either));
     *expr = match *negated {
         true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(either) },
