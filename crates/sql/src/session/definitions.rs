@@ -288,7 +288,7 @@ fn renamed_columns(create: &CreateView, query: &str) -> Option<String> {
     if create.columns.is_empty() {
         return None;
     }
-    let names: Vec<String> = create.columns.iter().map(|column| quoted(&column.name.value).to_string()).collect();
+    let names: Vec<String> = create.columns.iter().map(|column| quoted(&column.name.value)).collect();
     // The query may end with a comment.
     Some(format!("SELECT * FROM ({query}\n) AS q({})", names.join(", ")))
 }
