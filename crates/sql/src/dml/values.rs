@@ -79,7 +79,7 @@ pub(crate) fn source_with_defaults(insert: &mut Insert, target: &Target, tables:
 }
 
 /// Casts texts to the types of their columns where other rows have values of other kinds: the rows of `VALUES` have one
-/// type, and DataFusion knows none for a text and a time. A text alone keeps its type, because assigning it accepts more.
+/// type, and DataFusion knows none for a text and a time. Texts alone keep their type, because assigning accepts more.
 fn type_texts(values: &mut Values, columns: &[&Column]) {
     for (position, column) in columns.iter().enumerate() {
         let Some(data_type) = type_beside_text(column.column_type) else { continue };

@@ -1,5 +1,5 @@
-//! `regexp_replace` with PostgreSQL's replacements: `\&` is the whole match, `\\` a backslash, and `$` a plain character.
-//! DataFusion takes `$1` for a group, and every backslash for the start of one.
+//! `regexp_replace` with PostgreSQL's replacements: `\&` is the whole match, `\\` a backslash, and `$` a plain
+//! character. DataFusion takes `$1` for a group, and every backslash for the start of one.
 //!
 //! No upstream issue known.
 
