@@ -23,6 +23,9 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         Plain::new("sha384", &[&[BYTES], &[TEXT]], BYTES, hashes::<sha2::Sha384>).udf(),
         Plain::new("sha512", &[&[BYTES], &[TEXT]], BYTES, hashes::<sha2::Sha512>).udf(),
         Plain::new("octet_length", &[&[TEXT], &[BYTES]], DataType::Int32, octet_length).udf(),
+        Plain::new("quote_ident", &[&[TEXT]], TEXT, quote_ident).udf(),
+        Plain::new("quote_literal", &[&[TEXT]], TEXT, quote_literal).udf(),
+        Plain::new("quote_nullable", &[&[TEXT]], TEXT, quote_nullable).udf(),
         Plain::variadic("format", TEXT, format).udf(),
     ]
 }
@@ -34,6 +37,27 @@ fn like_escape(args: &[ArrayRef]) -> Result<ArrayRef> {
         None => Ok(None),
     });
     Ok(Arc::new(escaped.collect::<Result<StringArray>>()?))
+}
+
+fn quote_ident(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let names = args[0].as_string::<i32>().iter();
+    Ok(Arc::new(names.map(|name| name.map(identifier)).collect::<StringArray>()))
+}
+
+fn quote_literal(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let texts = args[0].as_string::<i32>().iter();
+    Ok(Arc::new(texts.map(|text| text.map(literal)).collect::<StringArray>()))
+}
+
+fn quote_nullable(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let texts = args[0].as_string::<i32>().iter();
+    Ok(Arc::new(texts.map(|text| Some(text.map_or_else(|| "NULL".to_owned(), literal))).collect::<StringArray>()))
+}
+
+/// A text as a literal. One with backslashes is an escaped one.
+fn literal(text: &str) -> String {
+    let quoted = text.replace('\'', "''");
+    if quoted.contains('\\') { format!("E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
 }
 
 fn bytes_of(texts: &ArrayRef) -> Result<ArrayRef> {

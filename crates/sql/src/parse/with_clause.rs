@@ -30,19 +30,12 @@ pub(super) fn settle_with(statement: &mut Ast) -> Result<()> {
 
 /// Separates an `UPDATE` or `DELETE` from the clause before it. Other statements keep theirs.
 pub(crate) fn split_with(statement: Ast) -> (Option<With>, Ast) {
-    match statement {
-        Ast::Query(mut query) if matches!(*query.body, SetExpr::Update(_) | SetExpr::Delete(_)) => {
-            let with = query.with.take();
-            match *query.body {
-                SetExpr::Update(change) | SetExpr::Delete(change) => (with, change),
-                body => {
-                    query.body = Box::new(body);
-                    (with, Ast::Query(query))
-                }
-            }
-        }
-        other => (None, other),
+    if let Ast::Query(query) = &statement
+        && let SetExpr::Update(change) | SetExpr::Delete(change) = query.body.as_ref()
+    {
+        return (query.with.clone(), change.clone());
     }
+    (None, statement)
 }
 
 /// Adds a clause to a query, before its own.

@@ -51,7 +51,7 @@ impl Session {
         let refused = [
             (create.materialized, "MATERIALIZED"),
             (create.temporary, "TEMPORARY"),
-            (!create.columns.is_empty(), "a list of columns before AS"),
+            (create.columns.iter().any(|column| column.options.is_some()), "options of its columns"),
             (create.or_alter || create.secure || create.to.is_some() || create.params.is_some(), "a clause"),
             (create.options != CreateTableOptions::None || !create.cluster_by.is_empty(), "WITH"),
             (create.with_no_schema_binding || create.copy_grants, "a clause after the query"),
@@ -64,6 +64,8 @@ impl Session {
         let Some((query, place)) = query_of(statement.text(), statement.place())? else {
             return Err(sql_error("CREATE VIEW without a query"));
         };
+        let renamed = renamed_columns(create, query);
+        let query = renamed.as_deref().unwrap_or(query);
         check_names(&format!("view {name}"), &self.rows_with(query, place, &Parameters::none(), None)?.schema())?;
         let definition = TableDefinition::new_view(&name, query);
         let tables = self.tables()?;
@@ -279,4 +281,14 @@ impl Session {
             None => Ok(table),
         }
     }
+}
+
+/// The query of a view whose columns are named before `AS`.
+fn renamed_columns(create: &CreateView, query: &str) -> Option<String> {
+    if create.columns.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = create.columns.iter().map(|column| quoted(&column.name.value)).collect();
+    // The query may end with a comment.
+    Some(format!("SELECT * FROM ({query}\n) AS q({})", names.join(", ")))
 }

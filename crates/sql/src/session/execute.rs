@@ -24,7 +24,7 @@ use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, Result, Table};
 use atsdb_engine::Batch;
 use datafusion::sql::sqlparser::ast::{
-    CreateTable, ObjectName, ObjectType, ShowCreateObject, ShowStatementOptions, Statement as Ast,
+    CreateTable, Expr, ObjectName, ObjectType, Set, ShowCreateObject, ShowStatementOptions, Statement as Ast,
 };
 use std::sync::atomic::Ordering;
 
@@ -174,6 +174,13 @@ impl Session {
             },
             Ast::ExplainTable { table_name, .. } => self.describe(&table_name),
             Ast::Query(_) | Ast::Explain { .. } | Ast::Insert(_) => self.query(statement, parameters),
+            Ast::Analyze(analyze) => {
+                // Statistics are always complete, and belong to the chunks.
+                analyze.table_name.iter().try_for_each(|name| self.table(name).map(drop))?;
+                Ok(Answer::Done { verb: "ANALYZE", row_count: None })
+            }
+            Ast::Comment { .. } => Ok(Answer::Done { verb: "COMMENT", row_count: None }),
+            Ast::Set(set) if sets_default(&set) => Ok(Answer::Done { verb: "SET", row_count: None }),
             other => Err(refused(&other)),
         }
     }
@@ -275,6 +282,35 @@ fn may_change(text: &str) -> bool {
         "CHECKPOINT",
     ];
     !OTHERS.contains(&main_word(text).as_str())
+}
+
+/// The names of the only time zone of a session.
+const UTC: [&str; 5] = ["UTC", "Etc/UTC", "GMT", "Z", "DEFAULT"];
+
+/// Whether a `SET` asks for what holds anyway: times in UTC, names in the schema `public`, text in UTF-8.
+fn sets_default(set: &Set) -> bool {
+    let text = |value: &Expr| match value {
+        Expr::Value(value) => value.value.clone().into_string(),
+        Expr::Identifier(name) => Some(name.value.clone()),
+        _ => None,
+    };
+    let is_one_of = |value: &Expr, known: &[&str]| {
+        text(value).is_some_and(|text| known.iter().any(|one| text.eq_ignore_ascii_case(one)))
+    };
+    match set {
+        Set::SetTimeZone { value, .. } => is_one_of(value, &UTC),
+        Set::SingleAssignment { variable, values, hivevar: false, .. } => {
+            let known: &[&str] = match variable.to_string().to_ascii_lowercase().as_str() {
+                "timezone" => &UTC,
+                "search_path" => &["public", "main", "$user", "DEFAULT"],
+                "client_encoding" => &["UTF8", "UTF-8", "DEFAULT"],
+                "standard_conforming_strings" => &["on", "true", "DEFAULT"],
+                _ => return false,
+            };
+            values.iter().all(|value| is_one_of(value, known))
+        }
+        _ => false,
+    }
 }
 
 fn is_plain(options: &ShowStatementOptions) -> bool {

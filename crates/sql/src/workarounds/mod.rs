@@ -55,6 +55,8 @@ pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Res
     syntax::distinct_from::words_to_operators(tokens);
     syntax::texts::join_texts(tokens)?;
     syntax::texts::write_null_tests(tokens);
+    syntax::between::mark_symmetric(tokens);
+    syntax::statement_words::write_statements(tokens);
     syntax::binding::sharps_to_words(tokens);
     syntax::words::settle_words(tokens)
 }

@@ -4,17 +4,22 @@
 //! No upstream issue known that names them all; [#17716](https://github.com/apache/datafusion/issues/17716) is about
 //! one of them, `FETCH`.
 
+use super::alias_columns::complete_aliases;
+use super::between::either_order;
 use super::binding::settle_operators;
-use super::frames::empty_frame;
+use super::composed_functions::composed_function;
+use super::frames::{constant_bounds, empty_frame};
+use super::groups::regroup;
 use super::integer_literals::{in_columns, in_expression, in_rows, of_function};
 use super::interval_literals::{keep_sign, read_interval};
 use super::like_escape::write_backslashes;
 use super::limits::settle_limits;
 use super::natural::name_natural_columns;
+use super::other_forms::{match_each, other_forms};
 use super::other_functions::other_functions;
 use super::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
 use super::row_members::compare_rows;
-use super::rows_of_functions::{narrow_series, unnest_functions};
+use super::rows_of_functions::{narrow_series, number_rows, unnest_functions};
 use super::set_all::count_rows;
 use super::stars::name_repeated_columns;
 use super::times::settle_times;
@@ -31,10 +36,12 @@ use std::ops::ControlFlow;
 
 /// Rewrites a parsed statement over these tables.
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
+    complete_aliases(statement, tables);
     name_repeated_columns(statement, tables);
     let texts = texts_of_items(statement);
     name_natural_columns(statement, tables);
-    match statement.visit(&mut Clauses::default()) {
+    let declares = matches!(statement, Statement::CreateTable(_) | Statement::AlterTable(_));
+    match statement.visit(&mut Clauses { depth: 0, declares }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {
             keep_texts(statement, texts);
@@ -43,10 +50,11 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     }
 }
 
-#[derive(Default)]
 struct Clauses {
     /// The number of queries that the visitor is inside of.
     depth: usize,
+    /// Whether the statement declares columns, whose defaults stay as they are written.
+    declares: bool,
 }
 
 impl VisitorMut for Clauses {
@@ -54,9 +62,8 @@ impl VisitorMut for Clauses {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         let Query { locks, for_clause, settings, format_clause, .. } = query;
-        if let Some(lock) = locks.first() {
-            return refuse(lock, "leave it out: of two transactions that change the same rows the later one fails");
-        }
+        // Of two transactions that change the same rows, the later one fails, with or without a lock.
+        locks.clear();
         if let Some(clause) = for_clause {
             return refuse(clause, "leave it out");
         }
@@ -93,10 +100,14 @@ impl VisitorMut for Clauses {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        either_order(expr);
+        if let Err(error) = match_each(expr) {
+            return ControlFlow::Break(error);
+        }
         let settled = match expr {
             Expr::BinaryOp { .. } => settle_operators(expr),
             Expr::Like { .. } | Expr::ILike { .. } => write_backslashes(expr),
-            Expr::Function(_) => empty_frame(expr),
+            Expr::Function(_) => constant_bounds(expr).and_then(|()| empty_frame(expr)),
             Expr::Interval(_) => read_interval(expr),
             Expr::UnaryOp { .. } => {
                 keep_sign(expr);
@@ -113,7 +124,15 @@ impl VisitorMut for Clauses {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         of_function(expr);
-        match other_functions(expr).and_then(|()| compare_rows(expr)).and_then(|()| settle_times(expr)) {
+        if self.declares {
+            return ControlFlow::Continue(());
+        }
+        match other_functions(expr)
+            .and_then(|()| composed_function(expr))
+            .and_then(|()| compare_rows(expr))
+            .and_then(|()| other_forms(expr))
+            .and_then(|()| settle_times(expr))
+        {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -151,10 +170,16 @@ impl VisitorMut for Clauses {
         if let Err(error) = unnest_functions(select) {
             return ControlFlow::Break(error);
         }
+        if let Err(error) = regroup(select) {
+            return ControlFlow::Break(error);
+        }
         settle_groups(&mut select.group_by)
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        if let Err(error) = number_rows(factor) {
+            return ControlFlow::Break(error);
+        }
         match factor {
             TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
                 refuse("TABLESAMPLE", "write WHERE random() < 0.1")

@@ -8,7 +8,8 @@ use super::expression;
 use crate::text::errors::sql_error;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArguments, Value, ValueWithSpan, WindowFrameBound, WindowFrameUnits, WindowType,
+    BinaryOperator, Expr, Function, FunctionArguments, UnaryOperator, Value, ValueWithSpan, WindowFrameBound,
+    WindowFrameUnits, WindowType,
 };
 
 /// Window functions that ignore the frame.
@@ -17,6 +18,45 @@ const WITHOUT_FRAME: [&str; 8] =
 
 /// Functions that return a value of one row of the frame.
 const OF_ONE_ROW: [&str; 3] = ["first_value", "last_value", "nth_value"];
+
+/// Computes the bounds of a frame that are sums and products of integers, such as `1 + 1 PRECEDING`, because DataFusion
+/// only accepts numbers.
+pub(super) fn constant_bounds(expr: &mut Expr) -> Result<()> {
+    let Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) = expr else { return Ok(()) };
+    let Some(frame) = spec.window_frame.as_mut() else { return Ok(()) };
+    for bound in std::iter::once(&mut frame.start_bound).chain(&mut frame.end_bound) {
+        let (WindowFrameBound::Preceding(Some(count)) | WindowFrameBound::Following(Some(count))) = bound else {
+            continue;
+        };
+        if let (Some(value), false) = (computed(count), matches!(count.as_ref(), Expr::Value(_))) {
+            if value < 0 && frame.units != WindowFrameUnits::Range {
+                return Err(sql_error("the offset of a window's frame must not be negative"));
+            }
+            **count = expression(&value.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// The value of an expression of integers.
+fn computed(expr: &Expr) -> Option<i64> {
+    match expr {
+        Expr::Nested(inner) => computed(inner),
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits.parse().ok(),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => computed(expr)?.checked_neg(),
+        Expr::BinaryOp { left, op, right } => {
+            let (left, right) = (computed(left)?, computed(right)?);
+            match op {
+                BinaryOperator::Plus => left.checked_add(right),
+                BinaryOperator::Minus => left.checked_sub(right),
+                BinaryOperator::Multiply => left.checked_mul(right),
+                BinaryOperator::Divide => left.checked_div(right),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
 
 /// Rewrites a call over a frame that is always empty, and refuses a call that makes DataFusion panic.
 pub(super) fn empty_frame(expr: &mut Expr) -> Result<()> {

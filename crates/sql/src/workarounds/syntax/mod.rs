@@ -1,22 +1,28 @@
 //! Rewrites the tokens and the syntax tree of a statement, before DataFusion plans it.
 
+mod alias_columns;
+pub(super) mod between;
 pub(super) mod binding;
 pub(super) mod clauses;
+mod composed_functions;
 pub(super) mod constant_in;
 pub(super) mod distinct_from;
 mod distinct_name;
 mod frames;
+mod groups;
 mod integer_literals;
 mod interval_literals;
 mod like_escape;
 mod limits;
 mod natural;
+mod other_forms;
 mod other_functions;
 pub(crate) mod output_names;
 mod row_members;
 mod rows_of_functions;
 mod set_all;
 pub(crate) mod stars;
+pub(super) mod statement_words;
 pub(super) mod texts;
 mod times;
 mod using;

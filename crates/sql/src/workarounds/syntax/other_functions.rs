@@ -11,8 +11,16 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 /// Names in other databases, and DataFusion's name of the same function.
-const OTHER_NAMES: [(&str, &str); 3] =
-    [("every", "bool_and"), ("variance", "var_samp"), ("group_concat", "string_agg")];
+const OTHER_NAMES: [(&str, &str); 8] = [
+    ("every", "bool_and"),
+    ("variance", "var_samp"),
+    ("group_concat", "string_agg"),
+    ("ceiling", "ceil"),
+    ("array_remove", "array_remove_all"),
+    ("array_replace", "array_replace_all"),
+    ("transaction_timestamp", "now"),
+    ("statement_timestamp", "now"),
+];
 
 /// Functions that return a part of a time, as MySQL and DuckDB have them.
 const PARTS_OF_TIMES: [&str; 9] = ["year", "quarter", "month", "week", "day", "dayofyear", "hour", "minute", "second"];

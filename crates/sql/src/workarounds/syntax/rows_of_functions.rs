@@ -3,17 +3,24 @@
 //!
 //! A series of `INT`s is of type `INT` in PostgreSQL, also in FROM; in DataFusion it is always of type `BIGINT`.
 //!
+//! `WITH ORDINALITY` adds the number of each row, which DataFusion does not support.
+//!
 //! Waits for [#13316](https://github.com/apache/datafusion/issues/13316) (rows); of the type no upstream issue is
 //! known.
 
 use super::integer_literals::{are_narrow, make_int, widen};
 use super::{expression, set_first_argument};
 use atsdb_core::{Error, Result};
-use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, ObjectName, Select, SelectItem, TableFactor};
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArguments, Ident, ObjectName, Select, SelectItem, TableAlias, TableAliasColumnDef, TableFactor,
+};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 const SERIES: &str = "generate_series";
+
+/// The name of the rows that are numbered.
+const UNNESTED: &str = "unnested";
 
 /// Adds `unnest` to such functions in a SELECT list.
 pub(super) fn unnest_functions(select: &mut Select) -> Result<()> {
@@ -63,6 +70,42 @@ pub(super) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
         *named = alias;
     }
     Ok(())
+}
+
+/// Replaces `function(...) WITH ORDINALITY` in FROM by a subquery that numbers the rows.
+pub(super) fn number_rows(factor: &mut TableFactor) -> Result<()> {
+    let (alias, columns) = match factor {
+        TableFactor::Table { with_ordinality: with_ordinality @ true, alias, name, args: Some(_), .. } => {
+            *with_ordinality = false;
+            let default = name.0.last().and_then(|part| part.as_ident()).cloned();
+            (alias.take().map_or_else(|| default.map(named), Some), "*".to_owned())
+        }
+        TableFactor::UNNEST { with_ordinality: with_ordinality @ true, alias, array_exprs, .. } => {
+            *with_ordinality = false;
+            let outer = alias.take().unwrap_or_else(|| named(Ident::new("unnest")));
+            let names: Vec<String> = match array_exprs.len() {
+                1 => vec!["unnest".to_owned()],
+                count => (1..=count).map(|column| format!("unnest{column}")).collect(),
+            };
+            *alias = Some(named(Ident::new(UNNESTED)));
+            if let Some(inner) = alias {
+                inner.columns = names.iter().map(|name| TableAliasColumnDef::from_name(name.as_str())).collect();
+            }
+            (Some(outer), names.join(", "))
+        }
+        _ => return Ok(()),
+    };
+    let text = format!("(SELECT {columns}, CAST(row_number() OVER () AS BIGINT) AS ordinality FROM {factor})");
+    let parsed = Parser::new(&GenericDialect).try_with_sql(&text).and_then(|mut parser| parser.parse_table_factor());
+    *factor = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
+    if let TableFactor::Derived { alias: given, .. } = factor {
+        *given = alias;
+    }
+    Ok(())
+}
+
+fn named(name: Ident) -> TableAlias {
+    TableAlias { explicit: true, name, columns: Vec::new(), at: None }
 }
 
 /// Whether it is the name of a function that returns rows.

@@ -1,5 +1,6 @@
 //! `SELECT *, a` and `SELECT t.*, t.*` show a column twice, which DataFusion refuses. A column beside a `*` that
-//! contains it gets a name of its own, and a `*` that repeats another one becomes the columns of its table.
+//! contains it gets a name of its own, and a `*` that repeats another one becomes the columns of its table. So does the
+//! `*` of the left side of `EXCEPT ALL` and `INTERSECT ALL`, which `set_all` needs the names of.
 //!
 //! Waits for [#4478](https://github.com/apache/datafusion/issues/4478), as `output_names` does.
 
@@ -7,8 +8,8 @@ use super::distinct_name::distinct;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    Cte, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, Statement, TableFactor, VisitMut,
-    VisitorMut, WildcardAdditionalOptions,
+    Cte, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier,
+    Statement, TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
@@ -82,6 +83,7 @@ impl VisitorMut for Naming<'_> {
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
         self.hidden.extend(ctes.map(|Cte { alias, .. }| alias.name.value.clone()));
+        self.name_counted(&mut query.body);
         ControlFlow::Continue(())
     }
 
@@ -127,6 +129,41 @@ impl VisitorMut for Naming<'_> {
 }
 
 impl Naming<'_> {
+    /// Names the columns of sets whose rows are counted.
+    fn name_counted(&self, body: &mut SetExpr) {
+        let SetExpr::SetOperation { op, set_quantifier, left, right } = body else { return };
+        if matches!((op, set_quantifier), (SetOperator::Except | SetOperator::Intersect, SetQuantifier::All)) {
+            self.name_all(left);
+        }
+        self.name_counted(left);
+        self.name_counted(right);
+    }
+
+    /// Names the columns of each `*` over one table.
+    fn name_all(&self, body: &mut SetExpr) {
+        let select = match body {
+            SetExpr::Select(select) => select,
+            SetExpr::Query(query) => return self.name_all(&mut query.body),
+            SetExpr::SetOperation { left, .. } => return self.name_all(left),
+            _ => return,
+        };
+        let [from] = select.from.as_slice() else { return };
+        let Some(columns) = self.columns_of(&from.relation, None).filter(|_| from.joins.is_empty()) else { return };
+        let is_plain =
+            |item: &SelectItem| options(item).is_some_and(|options| *options == WildcardAdditionalOptions::default());
+        let mut projection = Vec::with_capacity(columns.len());
+        for item in std::mem::take(&mut select.projection) {
+            if is_plain(&item) {
+                let items =
+                    columns.iter().map(|column| SelectItem::UnnamedExpr(Expr::CompoundIdentifier(column.clone())));
+                projection.extend(items);
+            } else {
+                projection.push(item);
+            }
+        }
+        select.projection = projection;
+    }
+
     /// The columns of a table, if it has this name in the statement.
     fn columns_of(&self, relation: &TableFactor, wanted: Option<&str>) -> Option<Vec<Vec<Ident>>> {
         let TableFactor::Table { name, alias, args: None, .. } = relation else { return None };

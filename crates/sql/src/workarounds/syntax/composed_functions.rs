@@ -1,0 +1,78 @@
+//! Functions of PostgreSQL that DataFusion lacks, written with those that it has.
+//!
+//! No upstream issue known that names them all.
+
+use super::expression;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{
+    Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, visit_expressions_mut,
+};
+use std::ops::ControlFlow;
+
+/// Replaces a call whose arguments have been rewritten already.
+pub(super) fn composed_function(expr: &mut Expr) -> Result<()> {
+    let Expr::Function(Function { name, args: FunctionArguments::List(list), over: None, filter: None, .. }) = &*expr
+    else {
+        return Ok(());
+    };
+    if !list.clauses.is_empty() || list.duplicate_treatment.is_some() {
+        return Ok(());
+    }
+    let argument = |arg: &FunctionArg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
+        _ => None,
+    };
+    let Some(arguments) = list.args.iter().map(argument).collect::<Option<Vec<_>>>() else { return Ok(()) };
+    let composed = match (name.to_string().to_ascii_lowercase().as_str(), arguments.as_slice()) {
+        ("mod", [a, b]) => filled("(a % b)", &[a, b])?,
+        // The integer part of the quotient, in the type of the operands.
+        ("div", [a, b]) => filled("((a - a % b) / b)", &[a, b])?,
+        ("regexp_substr", [text, pattern]) => filled("(regexp_match(a, '(' || b || ')'))[1]", &[text, pattern])?,
+        ("regexp_substr", [text, pattern, start]) => {
+            filled("(regexp_match(substr(a, c), '(' || b || ')'))[1]", &[text, pattern, start])?
+        }
+        ("array_upper", [array, dimension]) => filled("array_length(a, b)", &[array, dimension])?,
+        ("array_lower", [array, dimension]) => {
+            filled("CASE WHEN array_length(a, b) > 0 THEN CAST(1 AS INT) END", &[array, dimension])?
+        }
+        ("array_fill", [value, Expr::Array(Array { elem, .. })]) if elem.len() == 1 => {
+            filled("array_repeat(a, b)", &[value, &elem[0]])?
+        }
+        ("num_nulls", [first, rest @ ..]) => counted("a IS NULL", first, rest)?,
+        ("num_nonnulls", [first, rest @ ..]) => counted("a IS NOT NULL", first, rest)?,
+        ("string_to_table", [text, separator]) => filled("unnest(string_to_array(a, b))", &[text, separator])?,
+        ("string_to_table", [text, separator, null]) => {
+            filled("unnest(string_to_array(a, b, c))", &[text, separator, null])?
+        }
+        _ => return Ok(()),
+    };
+    *expr = composed;
+    Ok(())
+}
+
+/// A text of this crate in which the names `a`, `b` and `c` stand for expressions.
+fn filled(template: &str, values: &[&Expr]) -> Result<Expr> {
+    const NAMES: [&str; 3] = ["a", "b", "c"];
+    let mut filled = expression(template)?;
+    // What is inserted is not visited again.
+    let _ = visit_expressions_mut(&mut filled, |inner| {
+        if let Expr::Identifier(name) = inner
+            && let Some(value) =
+                NAMES.iter().zip(values).find(|(other, _)| **other == name.value).map(|(_, value)| value)
+        {
+            *inner = Expr::Nested(Box::new((*value).clone()));
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    Ok(filled)
+}
+
+/// The number of values for which a condition holds.
+fn counted(condition: &str, first: &Expr, rest: &[Expr]) -> Result<Expr> {
+    let one = format!("CASE WHEN {condition} THEN CAST(1 AS INT) ELSE CAST(0 AS INT) END");
+    let mut sum = filled(&format!("({one})"), &[first])?;
+    for value in rest {
+        sum = filled(&format!("(a + {})", one.replace("a IS", "b IS")), &[&sum, value])?;
+    }
+    Ok(sum)
+}

@@ -1,0 +1,99 @@
+//! Groups: `GROUP BY (a, b)`, `GROUP BY ()`, `ROLLUP` and `CUBE` inside `GROUPING SETS`, `HAVING` without groups and
+//! aggregates, and numbers of columns in `DISTINCT ON`, none of which DataFusion understands.
+//!
+//! No upstream issue known.
+
+use super::expression;
+use crate::text::errors::sql_error;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Select,
+    SelectItem, Value, ValueWithSpan, visit_expressions,
+};
+use std::ops::ControlFlow;
+
+/// The most columns of `CUBE`, as in PostgreSQL.
+const CUBE_COLUMNS_MAX: usize = 12;
+
+/// Rewrites the groups of a SELECT.
+pub(super) fn regroup(select: &mut Select) -> Result<()> {
+    name_distinct_columns(select);
+    let GroupByExpr::Expressions(exprs, _) = &mut select.group_by else { return Ok(()) };
+    let had_groups = !exprs.is_empty();
+    let mut regrouped = Vec::with_capacity(exprs.len());
+    for expr in std::mem::take(exprs) {
+        match expr {
+            Expr::Tuple(columns) => regrouped.extend(columns),
+            Expr::GroupingSets(sets) => {
+                let sets = sets.into_iter().map(expanded).collect::<Result<Vec<_>>>()?;
+                regrouped.push(Expr::GroupingSets(sets.into_iter().flatten().collect()));
+            }
+            other => regrouped.push(other),
+        }
+    }
+    let has_groups = !regrouped.is_empty();
+    *exprs = regrouped;
+    // All rows are one group, even if there are none. An aggregate says so.
+    if !has_groups && (had_groups || (select.having.is_some() && !calls_function(select))) {
+        let one_group = expression("count(*) >= 0")?;
+        select.having = Some(match select.having.take() {
+            Some(having) => Expr::BinaryOp {
+                left: Box::new(Expr::Nested(Box::new(having))),
+                op: BinaryOperator::And,
+                right: Box::new(one_group),
+            },
+            None => one_group,
+        });
+    }
+    Ok(())
+}
+
+/// Whether the SELECT list or HAVING calls a function, which may be an aggregate.
+fn calls_function(select: &Select) -> bool {
+    let is_call = |expr: &Expr| match expr {
+        Expr::Function(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    visit_expressions(&select.projection, is_call).is_break() || visit_expressions(&select.having, is_call).is_break()
+}
+
+/// The sets that one of several grouping sets stands for.
+fn expanded(set: Vec<Expr>) -> Result<Vec<Vec<Expr>>> {
+    let [Expr::Function(Function { name, args: FunctionArguments::List(list), .. })] = set.as_slice() else {
+        return Ok(vec![set]);
+    };
+    let columns: Vec<Vec<Expr>> = list
+        .args
+        .iter()
+        .filter_map(|arg| match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Tuple(columns))) => Some(columns.clone()),
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(column)) => Some(vec![column.clone()]),
+            _ => None,
+        })
+        .collect();
+    let count = columns.len();
+    match name.to_string().to_ascii_lowercase().as_str() {
+        "rollup" => Ok((0..=count).rev().map(|kept| columns[..kept].concat()).collect()),
+        "cube" if count > CUBE_COLUMNS_MAX => Err(sql_error(format!("CUBE takes at most {CUBE_COLUMNS_MAX} columns"))),
+        "cube" => {
+            let chosen = |bits: usize| {
+                let columns = columns.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+                columns.flat_map(|(_, columns)| columns.clone()).collect()
+            };
+            Ok((0..1_usize << count).rev().map(chosen).collect())
+        }
+        _ => Ok(vec![set]),
+    }
+}
+
+/// Replaces numbers in `DISTINCT ON (1)` by the columns that they count.
+fn name_distinct_columns(select: &mut Select) {
+    let Select { distinct: Some(Distinct::On(exprs)), projection, .. } = select else { return };
+    for expr in exprs {
+        let Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) = expr else { continue };
+        let item = digits.parse::<usize>().ok().and_then(|number| projection.get(number.checked_sub(1)?));
+        if let Some(SelectItem::UnnamedExpr(found) | SelectItem::ExprWithAlias { expr: found, .. }) = item {
+            *expr = found.clone();
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
+//! `varchar(n)`, which cut; `LIKE ANY` and `ALL` over a list; the operators `^@`, `&&` and `~`; `substring(text FROM
+//! pattern)`; `COLLATE` of the order that texts have anyway.
+//!
+//! No upstream issue known.
+
+use super::{expression, set_arguments, set_first_argument};
+use crate::text::errors::not_supported;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{
+    Array, BinaryOperator, CharacterLength, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    ObjectName, UnaryOperator, Value, ValueWithSpan,
+};
+
+/// Collations that compare texts by their code points, as everything here does.
+const PLAIN_COLLATIONS: [&str; 6] = ["c", "posix", "default", "c.utf8", "c.utf-8", "ucs_basic"];
+
+/// Rewrites an expression whose parts have been rewritten already.
+pub(super) fn other_forms(expr: &mut Expr) -> Result<()> {
+    match expr {
+        Expr::Cast { .. } => cut_to_length(expr),
+        Expr::BinaryOp { op: BinaryOperator::PGStartsWith, .. } => as_call(expr, "starts_with(NULL, NULL)"),
+        Expr::BinaryOp { op: BinaryOperator::PGOverlap, .. } => as_call(expr, "array_has_any(NULL, NULL)"),
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => {
+            let mut inverse = expression("(NULL + CAST(-1 AS INT))")?;
+            if let Expr::Nested(inner) = &mut inverse
+                && let Expr::BinaryOp { left, op, .. } = inner.as_mut()
+            {
+                *op = BinaryOperator::PGBitwiseXor;
+                **left = Expr::Nested(operand.clone());
+            }
+            *expr = inverse;
+            Ok(())
+        }
+        Expr::Substring { expr: text, substring_from: Some(pattern), substring_for: None, .. }
+            if is_text(pattern.as_ref()) =>
+        {
+            let mut found = expression("(regexp_match(NULL, NULL))[1]")?;
+            if let Expr::CompoundFieldAccess { root, .. } = &mut found
+                && let Expr::Nested(call) = root.as_mut()
+            {
+                set_arguments(call, vec![text.as_ref().clone(), pattern.as_ref().clone()]);
+            }
+            *expr = found;
+            Ok(())
+        }
+        Expr::Collate { expr: text, collation } => {
+            check_collation(collation)?;
+            *expr = text.as_ref().clone();
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a collation that orders texts in another way.
+fn check_collation(collation: &ObjectName) -> Result<()> {
+    let name = collation.0.last().and_then(|part| part.as_ident()).map(|name| name.value.to_ascii_lowercase());
+    match name.is_some_and(|name| PLAIN_COLLATIONS.contains(&name.as_str())) {
+        true => Ok(()),
+        false => Err(not_supported(format_args!("COLLATE {collation}"))
+            .with_hint("texts are ordered by their code points: leave it out, or write COLLATE \"C\"")),
+    }
+}
+
+fn is_text(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }))
+}
+
+/// Turns the operands of an operator into the arguments of a call.
+fn as_call(expr: &mut Expr, template: &str) -> Result<()> {
+    let Expr::BinaryOp { left, right, .. } = &*expr else { return Ok(()) };
+    let mut call = expression(template)?;
+    set_arguments(&mut call, vec![left.as_ref().clone(), right.as_ref().clone()]);
+    *expr = call;
+    Ok(())
+}
+
+/// A cast to `varchar(n)` cuts, and one to `char(n)` also removes spaces at the end, which have no meaning in it.
+fn cut_to_length(expr: &mut Expr) -> Result<()> {
+    let Expr::Cast { data_type, .. } = expr else { return Ok(()) };
+    let (length, is_padded) = match data_type {
+        DataType::Varchar(Some(length)) | DataType::Nvarchar(Some(length)) => (length, false),
+        DataType::CharVarying(Some(length)) | DataType::CharacterVarying(Some(length)) => (length, false),
+        DataType::Char(Some(length)) | DataType::Character(Some(length)) => (length, true),
+        DataType::CharVarying(None) | DataType::CharacterVarying(None) => {
+            *data_type = DataType::Text;
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    let CharacterLength::IntegerLength { length, .. } = *length else { return Ok(()) };
+    *data_type = DataType::Text;
+    let mut cut = expression(&format!("left(NULL, {length})"))?;
+    set_first_argument(&mut cut, expr.clone());
+    if is_padded {
+        let mut trimmed = expression("rtrim(NULL)")?;
+        set_first_argument(&mut trimmed, cut);
+        cut = trimmed;
+    }
+    *expr = cut;
+    Ok(())
+}
+
+/// Turns `x LIKE ANY (ARRAY[a, b])` into `x LIKE a OR x LIKE b`, and `ALL` into `AND`. The parts are rewritten
+/// afterwards.
+pub(super) fn match_each(expr: &mut Expr) -> Result<()> {
+    let (Expr::Like { any, pattern, .. } | Expr::ILike { any, pattern, .. }) = &*expr else { return Ok(()) };
+    let list: Vec<Expr> = match pattern.as_ref() {
+        Expr::Function(Function { name, args: FunctionArguments::List(list), over: None, .. })
+            if !any && name.to_string().eq_ignore_ascii_case("all") =>
+        {
+            let value = |arg: &FunctionArg| match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
+                _ => None,
+            };
+            list.args.iter().filter_map(value).collect()
+        }
+        Expr::Nested(inner) if *any => vec![inner.as_ref().clone()],
+        Expr::Tuple(values) if *any => values.clone(),
+        other if *any => vec![other.clone()],
+        _ => return Ok(()),
+    };
+    let patterns = match list.as_slice() {
+        [Expr::Array(Array { elem, .. })] => elem.clone(),
+        items if items.iter().all(is_text) => items.to_vec(),
+        _ => Vec::new(),
+    };
+    let op = if *any { BinaryOperator::Or } else { BinaryOperator::And };
+    let one = |item: Expr| {
+        let mut one = expr.clone();
+        if let Expr::Like { any, pattern, .. } | Expr::ILike { any, pattern, .. } = &mut one {
+            *any = false;
+            **pattern = item;
+        }
+        one
+    };
+    let all = patterns.into_iter().map(one).reduce(|left, right| Expr::BinaryOp {
+        left: Box::new(left),
+        op: op.clone(),
+        right: Box::new(right),
+    });
+    match all {
+        Some(all) => {
+            *expr = Expr::Nested(Box::new(all));
+            Ok(())
+        }
+        None => Err(not_supported("LIKE ANY or ALL of anything but a list of patterns")
+            .with_hint("write EXISTS (SELECT 1 FROM unnest(patterns) AS p(x) WHERE name LIKE p.x)")),
+    }
+}

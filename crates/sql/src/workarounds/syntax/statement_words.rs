@@ -1,0 +1,112 @@
+//! Statements and clauses that the parser does not know, written with others before it sees them: `TABLE t` is
+//! `SELECT * FROM t`, `ORDER BY x USING >` is `ORDER BY x DESC`, and `INSERT INTO t AS x` inserts into `t`, whose name
+//! replaces `x` after `ON CONFLICT` and `RETURNING`.
+//!
+//! No upstream issue known.
+
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+
+/// Rewrites the tokens of a statement.
+pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
+    sort_by_operators(tokens);
+    if first_is(tokens, "INSERT") {
+        name_target(tokens);
+    }
+    select_tables(tokens);
+}
+
+/// `USING >` and `USING <` in ORDER BY.
+fn sort_by_operators(tokens: &mut [TokenWithSpan]) {
+    for at in 0..tokens.len() {
+        if !is_word(&tokens[at], "USING") {
+            continue;
+        }
+        let Some(next) = after(tokens, at) else { continue };
+        let direction = match tokens[next].token {
+            Token::Gt => "DESC",
+            Token::Lt => "ASC",
+            _ => continue,
+        };
+        tokens[at].token = Token::make_keyword(direction);
+        tokens[next].token = Token::Whitespace(Whitespace::Space);
+    }
+}
+
+/// `TABLE t` where a query may stand.
+fn select_tables(tokens: &mut Vec<TokenWithSpan>) {
+    let creates = first_is(tokens, "CREATE");
+    for at in (0..tokens.len()).rev() {
+        let names_table = after(tokens, at).is_some_and(|next| matches!(tokens[next].token, Token::Word(_)));
+        if !is_word(&tokens[at], "TABLE") || !names_table {
+            continue;
+        }
+        let begins_query = match tokens[..at].iter().rposition(is_significant) {
+            None => true,
+            Some(before) => {
+                let before = &tokens[before];
+                before.token == Token::LParen
+                    || ["UNION", "EXCEPT", "INTERSECT", "ALL"].iter().any(|word| is_word(before, word))
+                    || (creates && is_word(before, "AS"))
+            }
+        };
+        if begins_query {
+            let span = tokens[at].span;
+            let space = Token::Whitespace(Whitespace::Space);
+            let written = [
+                Token::make_keyword("SELECT"),
+                space.clone(),
+                Token::Mul,
+                space.clone(),
+                Token::make_keyword("FROM"),
+                space,
+            ];
+            tokens.splice(at..=at, written.map(|token| TokenWithSpan::new(token, span)));
+        }
+    }
+}
+
+/// `INSERT INTO t AS x`.
+fn name_target(tokens: &mut [TokenWithSpan]) {
+    let Some(into) = tokens.iter().position(is_significant).and_then(|first| after(tokens, first)) else { return };
+    let Some(mut name) = after(tokens, into).filter(|_| is_word(&tokens[into], "INTO")) else { return };
+    while let Some(period) = after(tokens, name).filter(|next| tokens[*next].token == Token::Period) {
+        let Some(next) = after(tokens, period) else { return };
+        name = next;
+    }
+    let Some(as_word) = after(tokens, name).filter(|next| is_word(&tokens[*next], "AS")) else { return };
+    let Some(alias) = after(tokens, as_word) else { return };
+    let (Token::Word(table), Token::Word(given)) = (tokens[name].token.clone(), tokens[alias].token.clone()) else {
+        return;
+    };
+    for at in [as_word, alias] {
+        tokens[at].token = Token::Whitespace(Whitespace::Space);
+    }
+    let mut is_about_target = false;
+    for at in alias + 1..tokens.len() {
+        is_about_target |= is_word(&tokens[at], "CONFLICT") || is_word(&tokens[at], "RETURNING");
+        let is_prefix = after(tokens, at).is_some_and(|next| tokens[next].token == Token::Period);
+        if let Token::Word(word) = &mut tokens[at].token
+            && is_about_target
+            && is_prefix
+            && word.value.eq_ignore_ascii_case(&given.value)
+        {
+            *word = table.clone();
+        }
+    }
+}
+
+fn first_is(tokens: &[TokenWithSpan], wanted: &str) -> bool {
+    tokens.iter().find(|token| is_significant(token)).is_some_and(|first| is_word(first, wanted))
+}
+
+fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
+    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+fn is_significant(token: &TokenWithSpan) -> bool {
+    !matches!(token.token, Token::Whitespace(_))
+}
+
+fn after(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    tokens[at + 1..].iter().position(is_significant).map(|skipped| at + 1 + skipped)
+}
