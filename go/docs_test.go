@@ -2,8 +2,13 @@ package atsdb
 
 import (
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
 )
 
 // flat removes indentation.
@@ -35,5 +40,53 @@ func TestTheCodeOfTheDocumentsIsThatOfTheExample(t *testing.T) {
 				t.Errorf("%s: the example does not have\n%s", page, code)
 			}
 		}
+	}
+}
+
+func TestThePageOfTypesNamesThoseOfGo(t *testing.T) {
+	values := []any{false, int8(0), int16(0), int32(0), int64(0), int(0), time.Duration(0), uint8(0), uint16(0), uint32(0),
+		uint64(0), uint(0), float32(0), float64(0), "", []byte(nil)}
+	expected := map[string][]string{}
+	declare := func(value reflect.Type, tag tag) {
+		leaf, err := leafOf(value, tag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.ReplaceAll(value.String(), "[]uint8", "[]byte")
+		expected[leaf.sql] = append(expected[leaf.sql], name)
+	}
+	for _, value := range values {
+		declare(reflect.TypeOf(value), tag{})
+	}
+	for _, unit := range []arrow.TimeUnit{arrow.Second, arrow.Millisecond, arrow.Microsecond, arrow.Nanosecond} {
+		declare(timeType, tag{unit: unit, hasUnit: true})
+	}
+	declare(timeType, tag{isDate: true})
+
+	text, err := os.ReadFile("../docs/reference/types.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sqlColumn, goColumn = 1, 5
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 9 || !strings.HasPrefix(cells[sqlColumn], " `") {
+			continue
+		}
+		rows++
+		sql := strings.Trim(cells[sqlColumn], " `")
+		if sql == "TIMESTAMP" {
+			sql = "TIMESTAMP(6)"
+		}
+		names := strings.Split(strings.ReplaceAll(strings.TrimSpace(cells[goColumn]), "`", ""), ", ")
+		slices.Sort(names)
+		slices.Sort(expected[sql])
+		if !slices.Equal(names, expected[sql]) {
+			t.Errorf("%s: the page has %v, the package %v", sql, names, expected[sql])
+		}
+	}
+	if rows != len(expected) {
+		t.Errorf("the page has %d types, the package %d", rows, len(expected))
 	}
 }

@@ -15,6 +15,7 @@ Queries begin none. Threads may share the module, but not connections.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 import re
@@ -122,6 +123,8 @@ class Connection:
         self._session: Session | None = database._open_store().session()
         #: Whether each statement is a separate transaction.
         self.autocommit = autocommit
+        #: The error after which the open transaction can only be rolled back.
+        self._failure: Error | None = None
 
     def _open_session(self) -> Session:
         if self._session is None:
@@ -144,11 +147,19 @@ class Connection:
 
     def commit(self) -> None:
         """Makes the transaction's changes visible and durable, if one is open."""
-        if self._open_session().in_transaction:
+        if not self._open_session().in_transaction:
+            return
+        failure, self._failure = self._failure, None
+        try:
             self._open_session().execute("COMMIT")
+        except errors.BY_KIND["sql"] as error:
+            if failure is None:
+                raise
+            raise type(error)(f"{error.message}: {failure}", error.hint) from failure
 
     def rollback(self) -> None:
         """Discards the transaction's changes, if one is open."""
+        self._failure = None
         if self._open_session().in_transaction:
             self._open_session().execute("ROLLBACK")
 
@@ -164,12 +175,22 @@ class Connection:
         if self._owns:
             self._database.close()
 
-    def _begin_for(self, operation: str) -> None:
+    @contextlib.contextmanager
+    def _executing(self, operation: str) -> Iterator[None]:
+        """Begins a transaction for a statement that may change something. If one fails, its error is kept for the commit."""
         found = _QUERIES.match(operation)
         word = found.group(1).upper() if found else ""
         session = self._open_session()
         if not self.autocommit and word not in _NO_CHANGE | _BRACKETS and not session.in_transaction:
             session.execute("BEGIN")
+        try:
+            yield
+        except Error as error:
+            if word not in _NO_CHANGE and session.in_transaction and self._failure is None:
+                self._failure = error
+            raise
+        if word not in _NO_CHANGE:
+            self._failure = None
 
     def __enter__(self) -> Connection:
         return self
@@ -219,8 +240,8 @@ class Cursor:
         """Executes a statement, with values for its ``?``, ``$1`` or ``$name``."""
         session = self._check()
         self._forget()
-        self.connection._begin_for(operation)
-        rows = session.execute(operation, parameters)
+        with self.connection._executing(operation):
+            rows = session.execute(operation, parameters)
         self._result = Result(rows, lambda: None)
         self._row_count = -1 if rows.row_count is None else rows.row_count
         return self
@@ -232,13 +253,10 @@ class Cursor:
         session = self._check()
         self._forget()
         sets = list(seq_of_parameters)
-        self.connection._begin_for(operation)
-        if not sets:
-            self._row_count = 0
-            return self
-        count = _append_all(session, operation, sets)
-        if count is None:
-            count = self._execute_each(session, operation, sets)
+        with self.connection._executing(operation):
+            count = 0 if not sets else _append_all(session, operation, sets)
+            if count is None:
+                count = self._execute_each(session, operation, sets)
         self._row_count = count
         return self
 

@@ -95,6 +95,12 @@ class AtsdbTypeCompiler(compiler.GenericTypeCompiler):
     def visit_uuid(self, type_: Any, **kw: Any) -> str:
         return "TEXT"
 
+    def visit_UUID(self, type_: Any, **kw: Any) -> str:
+        return "TEXT"
+
+    def visit_JSON(self, type_: Any, **kw: Any) -> str:
+        return "TEXT"
+
 
 class AtsdbDDLCompiler(compiler.DDLCompiler):
     """Writes declarations with the options of atsdb."""
@@ -127,6 +133,34 @@ class AtsdbCompiler(compiler.SQLCompiler):
         return text
 
 
+    def for_update_clause(self, select: Any, **kw: Any) -> str:
+        """Nothing: transactions take no locks. Of two that change the same rows the later one fails."""
+        return ""
+
+    def visit_regexp_match_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        return self._regexp_match(binary, "~", **kw)
+
+    def visit_not_regexp_match_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        return self._regexp_match(binary, "!~", **kw)
+
+    def _regexp_match(self, binary: Any, operator: str, **kw: Any) -> str:
+        flags = binary.modifiers["flags"]
+        if flags not in (None, "i"):
+            raise exc.CompileError(f"regexp_match takes the flag i, not {flags!r}")
+        return str(self._generate_generic_binary(binary, f" {operator}{'*' if flags else ''} ", **kw))
+
+    def visit_regexp_replace_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        flags = binary.modifiers["flags"]
+        arguments = f"{self.process(binary.left, **kw)}, {self.process(binary.right, **kw)}"
+        return f"regexp_replace({arguments}{'' if flags is None else ', ' + _literal(flags)})"
+
+
+class AtsdbIdentifierPreparer(compiler.IdentifierPreparer):
+    """Quotes names that would begin something else in a list of columns, as MySQL's indexes do, and those that SQL has."""
+
+    reserved_words = compiler.RESERVED_WORDS | {"fulltext", "index", "key", "spatial"}
+
+
 class AtsdbExecutionContext(default.DefaultExecutionContext):
     """Passes statements on unchanged."""
 
@@ -157,6 +191,7 @@ class AtsdbDialect(default.DefaultDialect):
     type_compiler_cls = AtsdbTypeCompiler
     ddl_compiler = AtsdbDDLCompiler
     statement_compiler = AtsdbCompiler
+    preparer = AtsdbIdentifierPreparer
     execution_ctx_cls = AtsdbExecutionContext
     construct_arguments = [
         (sql.schema.Table, {name: None for name in _OPTIONS}),

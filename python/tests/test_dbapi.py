@@ -30,6 +30,36 @@ def test_a_change_begins_a_transaction_and_a_query_does_not(connection):
     assert connection.execute("SELECT * FROM t").fetchall() == [(1, "none", None)]
 
 
+def test_a_commit_names_the_statement_that_failed(connection):
+    connection.execute("CREATE TABLE keys (i INT PRIMARY KEY)")
+    connection.execute("INSERT INTO keys VALUES (1)")
+    # A query that fails leaves the transaction as it is.
+    with pytest.raises(atsdb.SqlError, match="typo"):
+        connection.execute("SELECT typo")
+    with pytest.raises(atsdb.DuplicateKeyError):
+        connection.execute("INSERT INTO keys VALUES (1)")
+    with pytest.raises(atsdb.SqlError, match="has failed"):
+        connection.execute("INSERT INTO keys VALUES (2)")
+    with pytest.raises(atsdb.SqlError, match=r"had failed .*: table keys, key \(i\): \(1\) is there already") as raised:
+        connection.commit()
+    assert isinstance(raised.value.__cause__, atsdb.DuplicateKeyError)
+    connection.execute("CREATE TABLE keys (i INT PRIMARY KEY)")
+    connection.commit()
+
+
+def test_what_was_rolled_back_is_not_named(connection):
+    connection.execute("CREATE TABLE keys (i INT PRIMARY KEY)")
+    connection.execute("INSERT INTO keys VALUES (1)")
+    connection.execute("SAVEPOINT one")
+    with pytest.raises(atsdb.DuplicateKeyError):
+        connection.execute("INSERT INTO keys VALUES (1)")
+    connection.execute("ROLLBACK TO one")
+    with pytest.raises(atsdb.Error, match="nothing"):
+        connection.execute("DROP TABLE nothing")
+    with pytest.raises(atsdb.SqlError, match="nothing of it is stored: .*nothing"):
+        connection.commit()
+
+
 def test_connections_see_what_is_committed():
     with atsdb.open("memory:") as db:
         one, two = dbapi.connect(db), dbapi.connect(db)

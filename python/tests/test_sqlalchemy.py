@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import uuid
 
 import pytest
 
@@ -180,6 +181,58 @@ def test_pandas_reads_by_the_dialect(engine, readings):
     assert frame["value"].tolist() == [0.5, 1.0]
     frame.to_sql("copy", engine, index=False)
     assert sorted(pandas.read_sql_table("copy", engine)["count"]) == [1, 2]
+
+
+def test_pandas_writes_its_index(engine):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"time": pandas.to_datetime(["2024-01-01", "2024-01-02"]), "count": [1, 2]})
+    frame.to_sql("indexed", engine)
+    frame.to_sql("indexed", engine, if_exists="append")
+    found = pandas.read_sql("indexed", engine, index_col="index")
+    assert sorted(zip(found.index, found["count"])) == [(0, 1), (0, 1), (1, 2), (1, 2)]
+    assert sa.inspect(engine).get_indexes("indexed")[0]["column_names"] == ["index"]
+
+
+@pytest.mark.parametrize("word", ["index", "key", "fulltext", "spatial", "order", "time", "primary", "unique", "check"])
+def test_columns_have_any_name(engine, word):
+    metadata = sa.MetaData()
+    table = sa.Table("words", metadata, sa.Column(word, sa.Integer), sa.Column("other", sa.Integer))
+    metadata.create_all(engine)
+    with engine.begin() as connection:
+        connection.execute(table.insert(), [{word: 1, "other": 2}])
+        assert connection.execute(sa.select(table.c[word])).all() == [(1,)]
+
+
+def test_values_that_are_kept_as_text(engine):
+    metadata = sa.MetaData()
+    types = {"data": sa.JSON(), "one": sa.Uuid(), "two": sa.UUID(), "text": sa.Uuid(as_uuid=False)}
+    table = sa.Table("texts", metadata, *(sa.Column(name, type_) for name, type_ in types.items()))
+    metadata.create_all(engine)
+    number = uuid.UUID("04b5e5c6-f29b-4c29-b272-05d8c85fddd3")
+    values = {"data": {"a": [1, None, "x"]}, "one": number, "two": number, "text": str(number)}
+    with engine.begin() as connection:
+        connection.execute(table.insert(), values)
+        connection.execute(table.insert(), dict.fromkeys(values))
+        assert connection.execute(sa.select(table).where(table.c.one == number)).all() == [tuple(values.values())]
+        assert connection.scalar(sa.select(sa.func.count()).where(table.c.two.is_(None))) == 1
+    assert {str(column["type"]) for column in sa.inspect(engine).get_columns("texts")} == {"TEXT"}
+
+
+def test_operators_are_postgresqls(engine, readings):
+    with engine.begin() as connection:
+        connection.execute(readings.insert(), [row(1), row(2, sensor="S2")])
+        sensor = readings.c.sensor
+
+        def found(condition):
+            return connection.scalars(sa.select(sensor).where(condition)).all()
+
+        assert found(sensor.regexp_match("^s.$")) == ["s1"] and found(~sensor.regexp_match("^s.$")) == ["S2"]
+        assert sorted(found(sensor.regexp_match("^s", flags="i"))) == ["S2", "s1"]
+        with pytest.raises(sa.exc.CompileError, match="flag"):
+            found(sensor.regexp_match("s", flags="x"))
+        assert connection.scalar(sa.select(sensor.regexp_replace("[0-9]", "X")).where(sensor == "s1")) == "sX"
+        # Transactions take no locks, so there is nothing to ask for.
+        assert connection.scalars(sa.select(sensor).with_for_update().order_by(sensor)).all() == ["S2", "s1"]
 
 
 def test_what_atsdb_has_not_is_refused(engine):

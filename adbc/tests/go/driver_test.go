@@ -17,11 +17,13 @@ import (
 
 func open(t *testing.T) adbc.Connection {
 	t.Helper()
+	return openStore(t, filepath.Join(t.TempDir(), "air.db"))
+}
+
+func openStore(t *testing.T, path string) adbc.Connection {
+	t.Helper()
 	var driver drivermgr.Driver
-	database, err := driver.NewDatabase(map[string]string{
-		"driver": os.Getenv("ATSDB_ADBC"),
-		"uri":    filepath.Join(t.TempDir(), "air.db"),
-	})
+	database, err := driver.NewDatabase(map[string]string{"driver": os.Getenv("ATSDB_ADBC"), "uri": path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,8 +75,19 @@ func ints(t *testing.T, of adbc.Statement) []int64 {
 	return found
 }
 
-func batch(values ...int64) arrow.RecordBatch {
-	schema := arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+// failureOf is the error of ADBC that a call has returned.
+func failureOf(t *testing.T, err error) adbc.Error {
+	t.Helper()
+	var failure adbc.Error
+	if !errors.As(err, &failure) {
+		t.Fatalf("%v is no error of ADBC", err)
+	}
+	return failure
+}
+
+// batch has one column of integers.
+func batch(name string, values ...int64) arrow.RecordBatch {
+	schema := arrow.NewSchema([]arrow.Field{{Name: name, Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
 	builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	builder.Field(0).(*array.Int64Builder).AppendValues(values, nil)
 	return builder.NewRecordBatch()
@@ -90,7 +103,7 @@ func TestIngestAndAsk(t *testing.T) {
 		if err := into.SetOption(adbc.OptionKeyIngestMode, mode); err != nil {
 			t.Fatal(err)
 		}
-		if err := into.Bind(context.Background(), batch(3, 1, 2)); err != nil {
+		if err := into.Bind(context.Background(), batch("x", 3, 1, 2)); err != nil {
 			t.Fatal(err)
 		}
 		if count, err := into.ExecuteUpdate(context.Background()); err != nil || count != 3 {
@@ -108,7 +121,7 @@ func TestIngestAndAsk(t *testing.T) {
 	if err != nil || schema.Field(0).Type.ID() != arrow.INT64 {
 		t.Fatal(schema, err)
 	}
-	if err := ask.Bind(context.Background(), batch(1)); err != nil {
+	if err := ask.Bind(context.Background(), batch("x", 1)); err != nil {
 		t.Fatal(err)
 	}
 	if found := ints(t, ask); len(found) != 1 || found[0] != 10 {
@@ -150,16 +163,15 @@ func TestErrorsAndSchemas(t *testing.T) {
 		t.Fatal(schema, err)
 	}
 	_, err = connection.GetTableSchema(context.Background(), nil, nil, "none")
-	var failure adbc.Error
-	if !errors.As(err, &failure) || failure.Code != adbc.StatusNotFound || string(failure.SqlState[:]) != "42P01" {
+	if failure := failureOf(t, err); failure.Code != adbc.StatusNotFound || string(failure.SqlState[:]) != "42P01" {
 		t.Fatal(err)
 	}
 	wrong := statement(t, connection)
 	if err := wrong.SetSqlQuery("SELECT y FROM t"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err = wrong.ExecuteQuery(context.Background()); !errors.As(err, &failure) ||
-		failure.Code != adbc.StatusInvalidArgument {
+	_, _, err = wrong.ExecuteQuery(context.Background())
+	if failure := failureOf(t, err); failure.Code != adbc.StatusInvalidArgument {
 		t.Fatal(err)
 	}
 	objects, err := connection.GetObjects(context.Background(), adbc.ObjectDepthAll, nil, nil, nil, nil, nil)
