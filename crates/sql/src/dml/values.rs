@@ -1,1 +1,144 @@
+//! Values in `INSERT` and `UPDATE` that depend on their column: `DEFAULT` is the literal in the column's definition, a
+//! parameter for a text column is text, even if it looks like a number, and a text beside values of other types has the
+//! column's type.
 
+use super::target::Target;
+use crate::ddl::defaults::value_sql;
+use crate::parse::parameter_types::numeric_parameter;
+use crate::text::errors::{as_sql_error, sql_error};
+use atsdb_core::{Column, ColumnType, Error, Result, Table, TimeUnit};
+use datafusion::sql::sqlparser::ast::{
+    CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast, TimezoneInfo, Value,
+    ValueWithSpan, Values,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+
+/// Replaces the word `DEFAULT` by the column's default, and a parameter for a text column by text.
+pub(crate) fn place_value(column: &Column, value: &mut Expr) -> Result<()> {
+    place_text(column, value);
+    let is_default = matches!(value, Expr::Identifier(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"));
+    if is_default {
+        *value = default_expression(column)?;
+    }
+    Ok(())
+}
+
+fn place_text(column: &Column, value: &mut Expr) {
+    let text = numeric_parameter(value).filter(|_| column.column_type == ColumnType::Text);
+    if let Some(text) = text.map(|text| text.into_owned()) {
+        *value = Expr::value(Value::SingleQuotedString(text));
+    }
+}
+
+/// Replaces parameters by text in the expressions that a query selects for these columns.
+fn place_texts(body: &mut SetExpr, columns: &[&Column]) {
+    match body {
+        SetExpr::Query(query) => place_texts(&mut query.body, columns),
+        SetExpr::SetOperation { left, right, .. } => {
+            place_texts(left, columns);
+            place_texts(right, columns);
+        }
+        SetExpr::Select(select) => {
+            for (column, item) in columns.iter().zip(&mut select.projection) {
+                match item {
+                    SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. } => {
+                        place_text(column, value);
+                    }
+                    // From here on, expressions can no longer be assigned to columns.
+                    _ => break,
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The rows of an `INSERT`, with `DEFAULT` replaced by its values; one row for `DEFAULT VALUES`.
+pub(crate) fn source_with_defaults(insert: &mut Insert, target: &Target, tables: &[Table]) -> Result<Box<Query>> {
+    let Some(mut source) = insert.source.take() else {
+        let (table, _) = target.resolve_among(tables)?;
+        let row = table.definition.columns.iter().map(default_expression).collect::<Result<Vec<_>>>()?;
+        return values_query(row);
+    };
+    let (table, positions) = target.resolve_among(tables)?;
+    let columns: Vec<&Column> = positions.iter().map(|position| &table.definition.columns[*position]).collect();
+    match source.body.as_mut() {
+        SetExpr::Values(values) => {
+            for row in &mut values.rows {
+                for (column, value) in columns.iter().zip(&mut row.content) {
+                    place_value(column, value)?;
+                }
+            }
+            type_texts(values, &columns);
+        }
+        body => place_texts(body, &columns),
+    }
+    Ok(source)
+}
+
+/// Casts texts to the types of their columns where other rows have values of other kinds: the rows of `VALUES` have one
+/// type, and DataFusion knows none for a text and a time. A text alone keeps its type, because assigning it accepts
+/// more.
+fn type_texts(values: &mut Values, columns: &[&Column]) {
+    for (position, column) in columns.iter().enumerate() {
+        let Some(data_type) = type_beside_text(column.column_type) else { continue };
+        let has_other = values.rows.iter().filter_map(|row| row.content.get(position)).any(|value| match value {
+            Expr::Value(ValueWithSpan { value, .. }) => matches!(value, Value::Boolean(_) | Value::HexStringLiteral(_)),
+            _ => true,
+        });
+        if !has_other {
+            continue;
+        }
+        for value in values.rows.iter_mut().filter_map(|row| row.content.get_mut(position)) {
+            if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }) = value {
+                *value = Expr::Cast {
+                    kind: CastKind::Cast,
+                    expr: Box::new(value.clone()),
+                    data_type: data_type.clone(),
+                    array: false,
+                    format: None,
+                };
+            }
+        }
+    }
+}
+
+/// The type that a text needs beside other values of a column; `None` if DataFusion finds a common type by itself.
+fn type_beside_text(column_type: ColumnType) -> Option<DataType> {
+    Some(match column_type {
+        ColumnType::Bool => DataType::Boolean,
+        ColumnType::Binary => DataType::Bytea,
+        ColumnType::Date => DataType::Date,
+        ColumnType::Timestamp(unit) => {
+            let digits = match unit {
+                TimeUnit::Second => 0,
+                TimeUnit::Millisecond => 3,
+                TimeUnit::Microsecond => 6,
+                TimeUnit::Nanosecond => 9,
+            };
+            DataType::Timestamp(Some(digits), TimezoneInfo::None)
+        }
+        _ => return None,
+    })
+}
+
+fn default_expression(column: &Column) -> Result<Expr> {
+    let Some(value) = &column.default else { return Ok(Expr::value(Value::Null)) };
+    let text = value_sql(column.column_type, value);
+    let parsed = Parser::new(&GenericDialect).try_with_sql(&text).and_then(|mut parser| parser.parse_expr());
+    parsed.map_err(|error| as_sql_error(sql_error(format!("DEFAULT of {}: {error}", column.name))))
+}
+
+fn values_query(row: Vec<Expr>) -> Result<Box<Query>> {
+    let statements = Parser::parse_sql(&GenericDialect, "VALUES (1)");
+    match statements.map_err(|error| Error::internal(error.to_string()))?.pop() {
+        Some(Ast::Query(mut query)) => {
+            let rows = vec![Parens::with_empty_span(row)];
+            query.body = Box::new(SetExpr::Values(Values { explicit_row: false, value_keyword: false, rows }));
+            Ok(query)
+        }
+        _ => Err(Error::internal("VALUES is not a query")),
+    }
+}
