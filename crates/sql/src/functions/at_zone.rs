@@ -67,7 +67,7 @@ impl ScalarUDFImpl for AtZone {
         let is_scalar = matches!(time, ColumnarValue::Scalar(_));
         let times = time.clone().into_array(1)?;
         let moved = match text_of(zone) {
-            Some(zone) => moved(&times, unit, &Zone::named(zone).map_err(external)?, is_local)?,
+            Some(zone) => moved(&times, unit, Zone::named(zone).map_err(external)?.as_ref(), is_local)?,
             None if zone.is_null() => Int64Array::new_null(times.len()),
             None => return exec_err!("AT TIME ZONE takes the name of a zone, such as 'Europe/Berlin' or '+02:00'"),
         };
