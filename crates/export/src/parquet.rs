@@ -1,12 +1,16 @@
 //! Parquet, compressed with zstd, with types that other readers know.
 //!
-//! Parquet has no seconds: a timestamp of seconds is written in milliseconds.
+//! Parquet has no seconds: a timestamp of seconds is written in milliseconds. The writer cannot write intervals: they
+//! are written as text.
 
 use crate::writer::{Output, ResultWriter, write_error};
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, AsArray, StringArray};
 use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{DataType, Schema, SchemaRef, TimeUnit};
+use arrow::datatypes::{
+    DataType, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, Schema, SchemaRef, TimeUnit,
+};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use atsdb_core::interval_text::interval_text;
 use atsdb_core::{Error, Result};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -32,6 +36,9 @@ impl<W: Write + Send> ParquetWriter<W> {
             DataType::Timestamp(TimeUnit::Second, zone) => {
                 let data_type = DataType::Timestamp(TimeUnit::Millisecond, zone.clone());
                 Arc::new(field.as_ref().clone().with_data_type(data_type))
+            }
+            DataType::Interval(IntervalUnit::MonthDayNano) => {
+                Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8))
             }
             _ => Arc::clone(field),
         });
@@ -76,6 +83,12 @@ fn fit(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let cast = |(column, field): (&ArrayRef, &arrow::datatypes::FieldRef)| {
         if column.data_type() == field.data_type() {
             return Ok(Arc::clone(column));
+        }
+        if let Some(intervals) = column.as_primitive_opt::<IntervalMonthDayNanoType>() {
+            let text =
+                |interval: IntervalMonthDayNano| interval_text(interval.months, interval.days, interval.nanoseconds);
+            let texts: StringArray = intervals.iter().map(|interval| interval.map(text)).collect();
+            return Ok(Arc::new(texts) as ArrayRef);
         }
         let strict = CastOptions { safe: false, ..CastOptions::default() };
         cast_with_options(column, field.data_type(), &strict).map_err(|error| {

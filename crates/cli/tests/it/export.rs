@@ -98,3 +98,12 @@ fn a_chart_is_a_picture_or_a_page_or_text() {
     assert!(text.starts_with("square\n") && text.contains("400 │"), "{text}");
     case.run(&["sql", "SELECT 'a' AS a, 'b' AS b", "--format", "chart"]).failed(1, &["columns of numbers"]);
 }
+
+#[test]
+fn intervals_are_written_to_parquet_as_text() {
+    let case = Case::new();
+    let interval = "COPY (SELECT TIMESTAMP '2024-01-02 12:00' - TIMESTAMP '2024-01-01' AS d) TO 'd.parquet'";
+    case.run(&["sql", interval]).well();
+    let run = case.run(&["sql", "--format", "csv", "SELECT d || '!' AS text FROM 'd.parquet'"]);
+    assert_eq!(run.well().text(), "text\n1 day 12:00:00!\n");
+}
