@@ -30,6 +30,7 @@ mod stoppable;
 mod subqueries;
 mod syntax;
 mod unambiguous_filters;
+mod untyped_texts;
 
 pub(crate) use casts::text_bytes::bytes_of;
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
@@ -52,6 +53,7 @@ use std::sync::Arc;
 pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()> {
     syntax::distinct_from::words_to_operators(tokens);
     syntax::binding::sharps_to_words(tokens);
+    syntax::column_names::quote_column_names(tokens);
     syntax::words::settle_words(tokens)
 }
 
@@ -69,6 +71,7 @@ pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
         Arc::new(intervals::arithmetic::LengthArithmetic),
         Arc::new(decimals::arithmetic::DecimalArithmetic),
         Arc::new(date_part::Extract),
+        Arc::new(untyped_texts::UntypedTexts),
     ]
 }
 

@@ -2,6 +2,7 @@
 
 pub(super) mod binding;
 pub(super) mod clauses;
+pub(super) mod column_names;
 pub(super) mod constant_in;
 pub(super) mod distinct_from;
 mod frames;
