@@ -1,11 +1,14 @@
 """The extension module. Its objects are wrapped by those of the package, which programs use."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, final
+
+__all__ = ["ERROR_KINDS", "Rows", "Session", "Store", "__version__", "run_program"]
 
 __version__: str
 ERROR_KINDS: list[tuple[str, str, str]]
 
+@final
 class Rows:
     @property
     def verb(self) -> str: ...
@@ -21,6 +24,7 @@ class Rows:
     def check_raised(self) -> None: ...
     def close(self) -> None: ...
 
+@final
 class Session:
     def execute(self, text: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Rows: ...
     @property
@@ -39,6 +43,7 @@ class Session:
     def columns(self, table: str) -> list[str]: ...
     def create_table(self, declaration: object) -> str: ...
 
+@final
 class Store:
     def __new__(cls, url: str, options: object) -> Store: ...
     def session(self) -> Session: ...

@@ -63,6 +63,15 @@ _TYPES: dict[str, types.TypeEngine[Any]] = {
 }
 
 
+class AtsdbDateTime(types.DateTime):
+    """A time. It has a zone, UTC, if the type says so, as SQLAlchemy expects it."""
+
+    def result_processor(self, dialect: Any, coltype: object) -> Any:
+        if self.timezone:
+            return None
+        return lambda time: None if time is None else time.replace(tzinfo=None)
+
+
 class AtsdbTypeCompiler(compiler.GenericTypeCompiler):
     """Writes the type names of atsdb."""
 
@@ -182,10 +191,13 @@ class AtsdbDialect(default.DefaultDialect):
     supports_sequences = False
     postfetch_lastrowid = False
     insert_returning = True
+    update_returning = True
+    delete_returning = True
     use_insertmanyvalues = True
     default_paramstyle = "qmark"
+    colspecs = {types.DateTime: AtsdbDateTime}
     default_schema_name = "public"
-    max_identifier_length = 255
+    max_identifier_length = 200
     cte_follows_insert = False
 
     type_compiler_cls = AtsdbTypeCompiler
@@ -198,8 +210,10 @@ class AtsdbDialect(default.DefaultDialect):
         (sql.schema.Column, {"map": None}),
     ]
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, json_serializer: Any = None, json_deserializer: Any = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._json_serializer = json_serializer
+        self._json_deserializer = json_deserializer
         self._lock = threading.Lock()
         self._databases: dict[tuple[Any, ...], Database] = {}
 

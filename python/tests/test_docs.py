@@ -6,6 +6,8 @@ import json
 import pathlib
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -77,3 +79,11 @@ def test_types_are_as_the_stubs_say(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out, errors, code = api.run(["--strict", "--ignore-missing-imports", "--no-incremental", str(package)])
     assert code == 0, out + errors
+
+
+def test_the_stubs_have_what_the_extension_module_has(tmp_path):
+    pytest.importorskip("mypy.stubtest")
+    # From a folder without the sources, so that the installed package is compared.
+    command = [sys.executable, "-m", "mypy.stubtest", "--ignore-disjoint-bases", "atsdb._atsdb"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -218,6 +218,25 @@ def test_values_that_are_kept_as_text(engine):
     assert {str(column["type"]) for column in sa.inspect(engine).get_columns("texts")} == {"TEXT"}
 
 
+def test_times_have_a_zone_if_their_type_has(engine):
+    metadata = sa.MetaData()
+    types = {"plain": sa.DateTime(), "zoned": sa.DateTime(timezone=True), "length": sa.Interval()}
+    table = sa.Table("times", metadata, *(sa.Column(name, type_) for name, type_ in types.items()))
+    metadata.create_all(engine)
+    time, length = dt.datetime(2024, 3, 1, 12), dt.timedelta(days=2, seconds=5)
+    with engine.begin() as connection:
+        connection.execute(table.insert(), {"plain": time, "zoned": time.replace(tzinfo=UTC), "length": length})
+        assert connection.execute(sa.select(table)).all() == [(time, time.replace(tzinfo=UTC), length)]
+
+
+def test_changes_return_rows(engine, readings):
+    with engine.begin() as connection:
+        connection.execute(readings.insert(), [row(1), row(2)])
+        update = readings.update().where(readings.c.count == 2).values(value=9.0).returning(readings.c.value)
+        assert connection.scalars(update).all() == [9.0]
+        assert sorted(connection.scalars(readings.delete().returning(readings.c.count))) == [1, 2]
+
+
 def test_operators_are_postgresqls(engine, readings):
     with engine.begin() as connection:
         connection.execute(readings.insert(), [row(1), row(2, sensor="S2")])

@@ -12,7 +12,7 @@ pub(crate) fn definition_of(name: &str, schema: &SchemaRef) -> Result<TableDefin
     check_names(&format!("table {name}"), schema)?;
     let mut definition = TableDefinition::new(name);
     for field in schema.fields() {
-        let (column_type, map) = column_type_of(field).ok_or_else(|| no_type(field))?;
+        let (column_type, map) = stored_type_of(field.data_type()).ok_or_else(|| no_type(field))?;
         definition = definition.with_column(field.name(), column_type, map);
     }
     Ok(definition)
@@ -23,15 +23,27 @@ pub(crate) fn type_name_of(field: &Field) -> String {
     if let DataType::Decimal128(precision, scale) = field.data_type() {
         return format!("DECIMAL({precision}, {scale})");
     }
-    match column_type_of(field) {
+    match stored_type_of(field.data_type()) {
         Some((column_type, _)) => column_type.sql_name().to_owned(),
         None => field.data_type().to_string(),
     }
 }
 
-fn column_type_of(field: &Field) -> Option<(ColumnType, Option<MapWidth>)> {
+/// The type that a column of a query gets in a table. No table holds decimals: whole ones become integers, others the
+/// nearest floats.
+fn stored_type_of(data_type: &DataType) -> Option<(ColumnType, Option<MapWidth>)> {
+    match data_type {
+        DataType::Decimal128(_, 0) => Some((ColumnType::Int64, None)),
+        DataType::Decimal128(..) => Some((ColumnType::Float64, None)),
+        other => column_type_of(other),
+    }
+}
+
+/// The type of a column that holds all values of an Arrow type, and the width of its indices if these are dictionaries
+/// of text; `None` if there is no such column.
+pub fn column_type_of(data_type: &DataType) -> Option<(ColumnType, Option<MapWidth>)> {
     use DataType as T;
-    let column_type = match field.data_type() {
+    let column_type = match data_type {
         T::Boolean => ColumnType::Bool,
         T::Int8 => ColumnType::Int8,
         T::Int16 => ColumnType::Int16,
@@ -43,9 +55,6 @@ fn column_type_of(field: &Field) -> Option<(ColumnType, Option<MapWidth>)> {
         T::UInt64 => ColumnType::UInt64,
         T::Float16 | T::Float32 => ColumnType::Float32,
         T::Float64 => ColumnType::Float64,
-        // No column holds decimals: whole ones are integers, others the nearest floats.
-        T::Decimal128(_, 0) => ColumnType::Int64,
-        T::Decimal128(..) => ColumnType::Float64,
         T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null => ColumnType::Text,
         T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => ColumnType::Binary,
         T::Timestamp(unit, _) => ColumnType::Timestamp(match unit {
@@ -55,7 +64,8 @@ fn column_type_of(field: &Field) -> Option<(ColumnType, Option<MapWidth>)> {
             ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
         }),
         T::Date32 => ColumnType::Date,
-        T::Dictionary(key, value) if matches!(value.as_ref(), T::Utf8 | T::LargeUtf8 | T::Utf8View) => {
+        T::Date64 => ColumnType::Timestamp(TimeUnit::Millisecond),
+        T::Dictionary(key, values) if values.is_string() => {
             let width = match key.as_ref() {
                 T::UInt8 => MapWidth::U8,
                 T::UInt16 => MapWidth::U16,
@@ -63,6 +73,7 @@ fn column_type_of(field: &Field) -> Option<(ColumnType, Option<MapWidth>)> {
             };
             return Some((ColumnType::Text, Some(width)));
         }
+        T::Dictionary(_, values) => return column_type_of(values),
         _ => return None,
     };
     Some((column_type, None))

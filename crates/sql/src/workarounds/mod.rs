@@ -31,6 +31,7 @@ mod stoppable;
 mod subqueries;
 mod syntax;
 mod unambiguous_filters;
+mod untyped_operands;
 mod untyped_texts;
 
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
@@ -58,6 +59,7 @@ pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Res
     syntax::between::mark_symmetric(tokens);
     syntax::statement_words::write_statements(tokens);
     syntax::binding::sharps_to_words(tokens);
+    syntax::column_names::quote_column_names(tokens);
     syntax::words::settle_words(tokens)
 }
 
@@ -80,6 +82,7 @@ pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
         Arc::new(intervals::arithmetic::LengthArithmetic),
         Arc::new(decimals::arithmetic::DecimalArithmetic),
         Arc::new(date_part::Extract),
+        Arc::new(untyped_operands::UntypedOperands),
     ]
 }
 

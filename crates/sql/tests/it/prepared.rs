@@ -59,6 +59,7 @@ fn a_parameter_gets_its_type_from_its_place() {
         ("SELECT n FROM t WHERE sensor LIKE $1 ORDER BY time LIMIT $2 OFFSET $3", "text int64 int64", Some("n int32")),
         ("SELECT $1::INT + 1 AS y, CAST($2 AS DATE) AS d", "int32 date32", Some("y int32, d date32")),
         ("SELECT $1 AS v", "text", Some("v text")),
+        ("SELECT $1 || $2 AS v, NULL || $3 AS w", "text text text", Some("v text, w text")),
         ("SELECT count(*) FROM generate_series(1, $1)", "int64", Some("count(*) int64")),
         ("INSERT INTO t (n, time, b) VALUES ($1, $2, $3)", "int32 time binary", None),
         (
@@ -114,6 +115,8 @@ fn values_keep_their_types() {
     assert_eq!(once(&session, "SELECT count(*) FROM generate_series(1, $1)", &[5_i64.into()]), ["5"]);
     let quoted = "'); DROP TABLE t; --";
     assert_eq!(once(&session, "SELECT $1 AS v", &[quoted.into()]), [quoted]);
+    let joined = "SELECT $1 || $2, $1 || $2 || $1, $2 || upper($1 || $2)";
+    assert_eq!(once(&session, joined, &["a".into(), "1".into()]), ["a1 | a1a | 1A1"]);
     assert!(ParameterValue::from_array(&Int32Array::from(vec![1]), 1).is_err());
 }
 

@@ -4,6 +4,7 @@ mod alias_columns;
 pub(super) mod between;
 pub(super) mod binding;
 pub(super) mod clauses;
+pub(super) mod column_names;
 mod composed_functions;
 pub(super) mod constant_in;
 pub(super) mod distinct_from;

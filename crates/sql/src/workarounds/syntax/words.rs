@@ -49,11 +49,11 @@ fn drop_exclude(tokens: &mut [TokenWithSpan], at: usize) -> Result<()> {
     }
 }
 
-fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
+pub(super) fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
     matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
 }
 
-fn is_significant(token: &TokenWithSpan) -> bool {
+pub(super) fn is_significant(token: &TokenWithSpan) -> bool {
     !matches!(token.token, Token::Whitespace(_))
 }
 
@@ -61,7 +61,7 @@ fn before(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     tokens[..at].iter().rposition(is_significant)
 }
 
-fn after(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+pub(super) fn after(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     tokens[at + 1..].iter().position(is_significant).map(|skipped| at + 1 + skipped)
 }
 
