@@ -20,7 +20,7 @@ pub(crate) fn time_of(
     is_strict: bool,
 ) -> Result<(i64, bool), String> {
     let beyond = || format!("is finer than, or beyond, what a time in {unit} holds");
-    if let Some(mut time) = parse(bytes, parsing.order) {
+    if let Some(mut time) = parse(bytes, parsing.dates) {
         let mut is_first_of_two = false;
         if let Some(zone) = parsing.zone.filter(|_| !time.is_zoned) {
             let instant = zone.instant(time.seconds).ok_or_else(never_shown)?;
@@ -33,7 +33,7 @@ pub(crate) fn time_of(
     {
         return count(seconds, nanoseconds, unit).map(|count| (count, false)).ok_or_else(beyond);
     }
-    Err(match parsing.order {
+    Err(match parsing.dates.order {
         Some(crate::options::DateOrder::DayFirst) => "is not a time (days are read before months)".to_owned(),
         Some(crate::options::DateOrder::MonthFirst) => "is not a time (months are read before days)".to_owned(),
         None => "is not a time".to_owned(),

@@ -163,7 +163,7 @@ impl Cells<'_> {
             }
             ColumnType::Date => {
                 let gathered = self.gather(position, |bytes| {
-                    let time = parse(bytes, parsing.order).ok_or_else(|| "is not a date".to_owned())?;
+                    let time = parse(bytes, parsing.dates).ok_or_else(|| "is not a date".to_owned())?;
                     let is_fit = !is_inferred || time.is_date;
                     time.days().filter(|_| is_fit).ok_or_else(|| "has a time of day; the column holds dates".to_owned())
                 });

@@ -1,10 +1,11 @@
 //! The dialect of a file of separated values: its separator, and whether its first record names the columns.
 
-use crate::header::{LOOK_RECORDS, column_facts, is_header};
+use crate::header::{LOOK_RECORDS, column_facts, is_header, is_stamp};
 use crate::null::NullTexts;
 use crate::options::Options;
 use crate::preamble::preamble;
 use crate::record::Field;
+use crate::record_error::shown;
 use crate::separator::{Quoting, Separator};
 use crate::separators::{most_frequent, separator_for};
 use atsdb_core::name::name_key;
@@ -33,6 +34,12 @@ pub(crate) struct Dialect {
 impl Dialect {
     /// The dialect of a text's beginning, which ends with a whole record if it is the whole text.
     pub(crate) fn of(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
+        if let Some((delimiter, start)) = separator_line(text).filter(|_| options.names.is_none()) {
+            let named = Options { delimiter: options.delimiter.or(Some(delimiter)), ..options.clone() };
+            let mut dialect = Self::of_records(&text[start..], &named, nulls);
+            dialect.preamble_end = start;
+            return dialect;
+        }
         let preamble = preamble(text, options, nulls);
         let mut dialect = Self::of_records(&text[preamble.end..], options, nulls);
         dialect.preamble_end = preamble.end;
@@ -47,8 +54,10 @@ impl Dialect {
         let first_width = widths.first().copied().unwrap_or(0);
         let data_width = most_frequent(widths.get(1..).unwrap_or(&[])).unwrap_or(first_width);
         let (head, data_start) = first_record(separator, text);
-        // This applies only if no record has as many fields as the header. Otherwise the longer records are bad.
-        let has_one_more = data_width == first_width + 1 && !widths[1..].contains(&first_width);
+        // This applies only if no record has as many fields as the header. Otherwise the longer records are bad. A record
+        // that begins with a time is no header: it may be of a log whose messages contain separators.
+        let is_of_log = head.first().is_some_and(|field| is_stamp(text, *field, nulls));
+        let has_one_more = data_width == first_width + 1 && !widths[1..].contains(&first_width) && !is_of_log;
         let width = if has_one_more { data_width } else { first_width };
         let (records, _) = separator.records(&text[data_start..], Some(width.max(1)));
         let data = &text[data_start..];
@@ -56,7 +65,7 @@ impl Dialect {
         let columns = column_facts(separator, data, width, offset..offset + first_width, options, nulls);
         let has_header = options.header.unwrap_or_else(|| has_one_more || is_header(text, &head, &columns, nulls));
         let raw: Vec<String> = if has_header {
-            head.iter().map(|field| name_of(*field, text)).collect()
+            head.iter().map(|field| name_of(*field, text, separator.quote)).collect()
         } else {
             vec![String::new(); first_width]
         };
@@ -83,7 +92,7 @@ impl Dialect {
         if unread_last && let Some(last) = names.last_mut() {
             last.clear();
         }
-        let notes = match separator.quoting {
+        let mut notes = match separator.quoting {
             Quoting::Escapes if options.format.is_none() => {
                 vec!["read as PostgreSQL and ClickHouse write text: \\N is NULL, \\t and the like are escapes, quotes are \
                       text; otherwise pass --format csv"
@@ -95,8 +104,16 @@ impl Dialect {
                         .to_owned(),
                 ]
             }
+            Quoting::Quotes if separator.quote == b'\'' => {
+                vec!["fields are enclosed in single quotes; otherwise pass --format csv".to_owned()]
+            }
             _ => Vec::new(),
         };
+        if !has_header && options.header.is_none() && options.names.is_none() && first_width > 0 {
+            let first = String::from_utf8_lossy(&text[..data_start]);
+            let first = shown(first.trim());
+            notes.push(format!("the first record is read as data: {first}; --header makes it the columns' names"));
+        }
         Self { separator, names, has_header, preamble_end: 0, notes, is_padded }
     }
 
@@ -104,6 +121,17 @@ impl Dialect {
     pub(crate) fn data_start(&self, text: &[u8]) -> usize {
         let records = text.get(self.preamble_end..).unwrap_or(&[]);
         self.preamble_end.min(text.len()) + if self.has_header { first_record(self.separator, records).1 } else { 0 }
+    }
+}
+
+/// The separator that the first line names, as Excel writes and reads it (`sep=;`), and where the next line starts.
+fn separator_line(text: &[u8]) -> Option<(u8, usize)> {
+    let (name, rest) = text.split_first_chunk::<4>()?;
+    let (separator, rest) = rest.split_first().filter(|_| name.eq_ignore_ascii_case(b"sep="))?;
+    match rest {
+        [b'\n', ..] => Some((*separator, 6)),
+        [b'\r', b'\n', ..] => Some((*separator, 7)),
+        _ => None,
     }
 }
 
@@ -115,9 +143,9 @@ fn first_record(separator: Separator, text: &[u8]) -> (Vec<Field>, usize) {
     (records.fields, end)
 }
 
-fn name_of(field: Field, text: &[u8]) -> String {
-    let name = String::from_utf8_lossy(field.bytes(text));
-    if field.is_escaped() { name.replace("\"\"", "\"") } else { name.into_owned() }
+fn name_of(field: Field, text: &[u8], quote: u8) -> String {
+    let (name, quote) = (String::from_utf8_lossy(field.bytes(text)), char::from(quote).to_string());
+    if field.is_escaped() { name.replace(&quote.repeat(2), &quote) } else { name.into_owned() }
 }
 
 /// Names that are valid in a table: trimmed, without control characters, not empty, and distinct.

@@ -5,7 +5,7 @@ use crate::comma_number::{CommaNumber, comma_number};
 use crate::distinct::{Distinct, hash};
 use crate::null::{NullCounts, NullTexts};
 use crate::number_text::{NumberText, boolean, is_odd_float, number};
-use crate::options::DateOrder;
+use crate::options::DateReading;
 use crate::record::Field;
 use crate::time_text::{DateMemory, OrderSeen, is_clock, parse, usual_form};
 use atsdb_core::TimeUnit;
@@ -127,7 +127,7 @@ impl Facts {
         text: &[u8],
         column: impl Iterator<Item = Field> + Clone,
         nulls: &NullTexts,
-        order: Option<DateOrder>,
+        reading: DateReading,
         line_of: &dyn Fn(usize) -> u64,
     ) {
         let mut memory = DateMemory::default();
@@ -140,7 +140,7 @@ impl Facts {
                 continue;
             };
             self.value_count += 1;
-            let is_text = self.observe_value(bytes, field.is_json_string(), order, &mut memory);
+            let is_text = self.observe_value(bytes, field.is_json_string(), reading, &mut memory);
             if is_text && self.first_text.is_none() {
                 let value = String::from_utf8_lossy(bytes).into_owned();
                 self.first_text = Some(SampleValue { line: line_of(field.start()), value });
@@ -162,7 +162,7 @@ impl Facts {
 
     /// Adds a string, which is a time or text.
     pub(crate) fn observe_string(&mut self, bytes: &[u8]) {
-        self.observe_value(bytes, true, None, &mut DateMemory::default());
+        self.observe_value(bytes, true, DateReading::default(), &mut DateMemory::default());
     }
 
     /// Whether the value is nothing but text.
@@ -170,7 +170,7 @@ impl Facts {
         &mut self,
         bytes: &[u8],
         is_json_string: bool,
-        order: Option<DateOrder>,
+        reading: DateReading,
         memory: &mut DateMemory,
     ) -> bool {
         if let Some((seconds, nanoseconds)) = usual_form(bytes, memory) {
@@ -186,9 +186,9 @@ impl Facts {
             self.kinds |= kind::BOOL;
             return false;
         }
-        if let Some(time) = parse(bytes, order) {
+        if let Some(time) = parse(bytes, reading) {
             self.orders |= match time.order {
-                _ if order.is_some() => 0,
+                _ if reading.order.is_some() => 0,
                 OrderSeen::Fixed => 0,
                 OrderSeen::DayFirst => orders::DAY_FIRST,
                 OrderSeen::MonthFirst => orders::MONTH_FIRST,

@@ -2,7 +2,9 @@
 //! holds nothing but names.
 
 use crate::json::{JsonBlock, Names, Reader};
+use crate::options::DateReading;
 use crate::record::{BadRecord, Field, Records};
+use crate::time_text::parse;
 
 /// The arrays of a block.
 pub(crate) fn records(text: &str, names: &mut Names) -> JsonBlock {
@@ -69,7 +71,7 @@ pub(crate) fn header_names(text: &str, records: &Records) -> Option<Vec<String>>
     for field in first {
         let name = field.unescaped(text).trim().to_owned();
         let is_value =
-            crate::number_text::is_number(name.as_bytes()) || crate::time_text::parse(name.as_bytes(), None).is_some();
+            crate::number_text::is_number(name.as_bytes()) || parse(name.as_bytes(), DateReading::default()).is_some();
         if !field.is_json_string() || name.is_empty() || is_value || names.contains(&name) {
             return None;
         }

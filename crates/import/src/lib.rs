@@ -8,6 +8,7 @@
 //! The result depends on the data alone. First the beginning of every file is sampled and a plan is made. If a later
 //! value does not fit the plan, all values are read, and the sink starts over.
 
+mod arrow_reader;
 mod backslashes;
 mod block;
 mod build;
@@ -16,6 +17,7 @@ mod cell_text;
 mod cells;
 mod column_values;
 mod comma_number;
+mod content;
 mod dialect;
 mod distinct;
 mod facts;
@@ -57,6 +59,7 @@ mod time_choice;
 mod time_text;
 mod zone;
 
+pub use content::open_content;
 pub use key::declare_key;
 pub use options::{
     ColumnChoice, DateOrder, Format, Input, Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped,
@@ -91,11 +94,12 @@ pub fn import(
         return Err(Error::usage("no file to import").with_hint("name files, or - for standard input"));
     }
     let sources: Vec<Source> = inputs.into_iter().map(|input| Source::new(input, options)).collect::<Result<_>>()?;
-    let parquet_count = sources.iter().filter(|source| source.format == Format::Parquet).count();
-    if parquet_count > 0 {
-        if parquet_count < sources.len() {
-            return Err(Error::usage("Parquet and text files cannot be imported together")
-                .with_hint("import the Parquet files first, then the others into the same table"));
+    let is_typed = |source: &&Source| matches!(source.format, Format::Parquet | Format::Arrow);
+    let typed_count = sources.iter().filter(is_typed).count();
+    if typed_count > 0 {
+        if typed_count < sources.len() {
+            return Err(Error::usage("Parquet or Arrow and text files cannot be imported together")
+                .with_hint("import the Parquet and Arrow files first, then the others into the same table"));
         }
         return parquet::run(table_name, &sources, options, existing, sink, progress);
     }

@@ -199,7 +199,7 @@ fn observe_block(block: &ReadBlock, options: &Options, nulls: &NullTexts) -> Vec
     let observe = |position: usize| {
         let mut facts = Facts::new();
         let column = block.records.fields.get(position..).unwrap_or(&[]).iter().step_by(block.records.width.max(1));
-        facts.observe(text, column.copied(), nulls, options.date_order, &|byte| block.line_of(byte));
+        facts.observe(text, column.copied(), nulls, options.date_reading(), &|byte| block.line_of(byte));
         facts
     };
     (0..block.records.width).map(observe).collect()

@@ -18,6 +18,8 @@ pub enum Format {
     Json,
     /// Parquet.
     Parquet,
+    /// Arrow IPC, the file format or the stream format, without compression.
+    Arrow,
 }
 
 /// The order of day and month in dates such as `03/04/2024`.
@@ -27,6 +29,15 @@ pub enum DateOrder {
     DayFirst,
     /// The month first: the 4th of March.
     MonthFirst,
+}
+
+/// How dates are read that do not say it themselves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct DateReading {
+    /// How `a/b/yyyy` is read. Without it, a number above 12 decides, and if neither is above 12, the day comes first.
+    pub(crate) order: Option<DateOrder>,
+    /// A time without a year is the last one before this one, in seconds since the epoch. Without it there are none.
+    pub(crate) until: Option<i64>,
 }
 
 /// A column of the files that is read.
@@ -75,6 +86,9 @@ pub struct Options {
     pub time_unit: Option<TimeUnit>,
     /// How dates with the year last are read.
     pub date_order: Option<DateOrder>,
+    /// Times without a year, as logs have them (`Nov 23 04:10:50`), are the last ones before this one, in seconds since
+    /// the epoch. `None` leaves them text.
+    pub times_until: Option<i64>,
     /// Columns to map, with the width of their index or the one that fits.
     pub map: Vec<(String, Option<MapWidth>)>,
     /// The slice width of a new table.
@@ -87,6 +101,13 @@ pub struct Options {
     pub skip_bad: bool,
     /// A column for the name of each file, without folder and extensions.
     pub file_column: Option<String>,
+}
+
+impl Options {
+    /// How dates are read, as far as the caller says it.
+    pub(crate) fn date_reading(&self) -> DateReading {
+        DateReading { order: self.date_order, until: self.times_until }
+    }
 }
 
 /// An input of an import.

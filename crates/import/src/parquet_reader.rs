@@ -1,11 +1,14 @@
-//! Reading Parquet files, which may be damaged, or made to do harm.
+//! Reading files with typed columns, Parquet and Arrow IPC, which may be damaged, or made to do harm.
 
+use crate::arrow_reader::ArrowReader;
 use crate::catch_panic::catch_panic;
+use crate::options::Format;
 use crate::parquet_text::{read_as, readable, readable_schema};
 use crate::source::Source;
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use arrow::datatypes::{DataType, SchemaRef};
+use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{Error, Result};
 use std::sync::Arc;
@@ -15,11 +18,12 @@ const BATCH_ROWS: usize = 32_768;
 
 /// The error of a file that cannot be read.
 pub(crate) fn damaged(source: &Source, error: impl std::fmt::Display) -> Error {
-    Error::invalid(format!("{}: cannot read it as Parquet: {error}", source.name))
+    let format = if source.format == Format::Arrow { "Arrow" } else { "Parquet" };
+    Error::invalid(format!("{}: cannot read it as {format}: {error}", source.name))
         .with_hint("fetch or write the file again")
 }
 
-/// Runs the Parquet reader on a file. A panic of the reader also counts as damage.
+/// Runs the reader of a format on a file. A panic of the reader also counts as damage.
 pub(crate) fn read<T>(source: &Source, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_panic(work).map_err(|panic| damaged(source, panic))?
 }
@@ -27,7 +31,24 @@ pub(crate) fn read<T>(source: &Source, work: impl FnOnce() -> Result<T>) -> Resu
 /// The batches of a file, up to its end or to the first unreadable one.
 pub(crate) struct Batches<'a> {
     source: &'a Source,
-    reader: Option<ParquetRecordBatchReader>,
+    reader: Option<FormatReader>,
+}
+
+/// The reader of a format.
+enum FormatReader {
+    Parquet(ParquetRecordBatchReader),
+    Arrow(Box<ArrowReader>),
+}
+
+impl Iterator for FormatReader {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Parquet(reader) => reader.next(),
+            Self::Arrow(reader) => reader.next(),
+        }
+    }
 }
 
 impl Iterator for Batches<'_> {
@@ -62,7 +83,12 @@ pub(crate) fn reader<'a>(source: &'a Source, columns: Option<&[usize]>) -> Resul
     Ok((readable_schema(&schema), Batches { source, reader: Some(reader) }))
 }
 
-fn open(source: &Source, columns: Option<&[usize]>) -> Result<(SchemaRef, ParquetRecordBatchReader)> {
+fn open(source: &Source, columns: Option<&[usize]>) -> Result<(SchemaRef, FormatReader)> {
+    if source.format == Format::Arrow {
+        let bytes = source.open(&Arc::default())?;
+        let reader = ArrowReader::open(bytes, columns, BATCH_ROWS).map_err(|error| damaged(source, error))?;
+        return Ok((reader.schema(), FormatReader::Arrow(Box::new(reader))));
+    }
     let builder = ParquetRecordBatchReaderBuilder::try_new(source.file()?).map_err(|error| damaged(source, error))?;
     let schema = Arc::clone(builder.schema());
     let mask = match columns {
@@ -70,5 +96,5 @@ fn open(source: &Source, columns: Option<&[usize]>) -> Result<(SchemaRef, Parque
         None => ProjectionMask::all(),
     };
     let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
-    Ok((schema, reader.map_err(|error| damaged(source, error))?))
+    Ok((schema, FormatReader::Parquet(reader.map_err(|error| damaged(source, error))?)))
 }

@@ -2,15 +2,15 @@
 
 use crate::map_choice::{map_of, map_width};
 use crate::null::WordSet;
-use crate::options::DateOrder;
+use crate::options::DateReading;
 use crate::zone::Zone;
 use atsdb_core::{Column, MapWidth, TimeUnit};
 
 /// How the times of one column of one file are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct TimeParsing {
-    /// The order of day and month, for dates with the year last.
-    pub(crate) order: Option<DateOrder>,
+    /// How dates are read.
+    pub(crate) dates: DateReading,
     /// The unit of numbers. `None` refuses numbers.
     pub(crate) epoch: Option<TimeUnit>,
     /// The zone of times that name none; UTC by default.

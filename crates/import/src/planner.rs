@@ -6,7 +6,7 @@ use crate::key::declare_key;
 use crate::map_choice::{map_of, map_width};
 use crate::null::WordSet;
 use crate::observe::Observed;
-use crate::options::{DateOrder, Options};
+use crate::options::{DateOrder, DateReading, Options};
 use crate::plan_column::{Binding, MapRule, PlanColumn, TimeParsing};
 use crate::time_choice::{Merged, TimeChoice, choose, clock_of, unknown_epoch};
 use atsdb_core::name::same_name;
@@ -249,9 +249,10 @@ impl Planner<'_> {
         let orders = if is_stamp { self.orders(position)? } else { vec![None; file_count] };
         let mut bindings = Vec::with_capacity(file_count);
         for (file, order) in orders.into_iter().enumerate() {
+            let dates = DateReading { order, until: self.options.times_until };
             let epoch = if is_stamp { self.epoch_in(position, file)? } else { None };
             bindings.push(match self.merged[position].positions[file] {
-                Some(field) => Binding::Field(field, TimeParsing { order, epoch, zone: self.options.zone }),
+                Some(field) => Binding::Field(field, TimeParsing { dates, epoch, zone: self.options.zone }),
                 None => Binding::Missing,
             });
         }

@@ -20,7 +20,7 @@ impl Planner<'_> {
             names => Some(asked(&self.merged, names)?),
         };
         let mut used = vec![false; self.merged.len()];
-        let mut columns = Vec::new();
+        let (mut columns, mut lacking) = (Vec::new(), Vec::new());
         for column in &definition.columns {
             let is_time = time.is_some_and(|time| time.id == column.id);
             let position = self.merged.iter().position(|merged| same_name(&merged.name, &column.name));
@@ -46,6 +46,7 @@ impl Planner<'_> {
                             None => error.with_hint(needs),
                         });
                     }
+                    lacking.push(column.name.as_str());
                     vec![Binding::Missing; self.observed.files.len()]
                 }
             };
@@ -62,6 +63,10 @@ impl Planner<'_> {
                 may_keep_words: column.column_type == ColumnType::Text && !is_file_name,
                 kept_words: WordSet::default(),
             });
+        }
+        if !lacking.is_empty() {
+            let (columns, are) = if lacking.len() == 1 { ("column", "is") } else { ("columns", "are") };
+            self.notes.push(format!("the files have no {columns} {}, which {are} NULL", lacking.join(", ")));
         }
         match used.iter().position(|used| !used) {
             Some(position) => {

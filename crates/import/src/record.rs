@@ -8,7 +8,8 @@ const LOW: u32 = 1 << 30;
 pub(crate) struct Field {
     /// Bit 31: quoted. Bit 30: a JSON string.
     start: u32,
-    /// Bit 31: a doubled quote means a quote. Bit 30: there are JSON or backslash escapes.
+    /// Bit 31: a doubled quote means a quote. Bit 30: there are JSON or backslash escapes. Both: a doubled single quote
+    /// means a quote.
     end: u32,
 }
 
@@ -22,6 +23,11 @@ impl Field {
 
     pub(crate) fn quoted(start: usize, end: usize, is_doubled: bool) -> Self {
         Self { start: start as u32 | HIGH, end: end as u32 | if is_doubled { HIGH } else { 0 } }
+    }
+
+    /// The same in single quotes.
+    pub(crate) fn single_quoted(start: usize, end: usize, is_doubled: bool) -> Self {
+        Self { start: start as u32 | HIGH, end: end as u32 | if is_doubled { HIGH | LOW } else { 0 } }
     }
 
     pub(crate) fn json_string(start: usize, end: usize, is_escaped: bool) -> Self {
@@ -67,7 +73,9 @@ impl Field {
     /// The text with escapes decoded.
     pub(crate) fn unescaped(self, text: &str) -> String {
         let raw = &text[self.start()..self.end()];
-        if self.end & LOW != 0 && self.is_json_string() {
+        if self.end & (HIGH | LOW) == HIGH | LOW {
+            raw.replace("''", "'")
+        } else if self.end & LOW != 0 && self.is_json_string() {
             crate::json_text::unescape(raw)
         } else if self.end & LOW != 0 {
             crate::backslashes::unescape(raw)

@@ -24,6 +24,8 @@ pub(crate) struct Separator {
     pub(crate) byte: u8,
     /// The meaning of quotes and backslashes.
     pub(crate) quoting: Quoting,
+    /// The byte that encloses fields.
+    pub(crate) quote: u8,
     /// Whether lines that begin with `#` and have other fields are comments.
     pub(crate) has_comments: bool,
 }
@@ -34,7 +36,7 @@ const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
 impl Separator {
     /// Fields between these bytes, which may be quoted.
     pub(crate) fn new(byte: u8) -> Self {
-        Self { byte, quoting: Quoting::Quotes, has_comments: false }
+        Self { byte, quoting: Quoting::Quotes, quote: b'"', has_comments: false }
     }
 
     /// The end of an unquoted field: the next separator or line end, or the end of the text.
@@ -65,10 +67,10 @@ impl Separator {
     fn field(self, text: &[u8], from: usize) -> (Field, usize, Option<&'static str>) {
         match text.get(from) {
             _ if self.quoting != Quoting::Quotes => self.unquoted_field(text, from),
-            Some(b'"') => self.quoted_field(text, from),
+            Some(byte) if *byte == self.quote => self.quoted_field(text, from),
             Some(b' ') if self.byte != b' ' => {
                 let blanks = text[from..].iter().take_while(|byte| **byte == b' ').count();
-                if text.get(from + blanks) == Some(&b'"') {
+                if text.get(from + blanks) == Some(&self.quote) {
                     return self.quoted_field(text, from + blanks);
                 }
                 let end = self.field_end(text, from);
@@ -98,10 +100,13 @@ impl Separator {
     }
 
     fn quoted_field(self, text: &[u8], quote: usize) -> (Field, usize, Option<&'static str>) {
-        let Some((close, is_doubled)) = closing_quote(text, quote) else {
+        let Some((close, is_doubled)) = closing_quote(text, quote, self.quote) else {
             return (Field::plain(quote, text.len()), text.len(), Some("opens a quote that is never closed"));
         };
-        let field = Field::quoted(quote + 1, close, is_doubled);
+        let field = match self.quote {
+            b'\'' => Field::single_quoted(quote + 1, close, is_doubled),
+            _ => Field::quoted(quote + 1, close, is_doubled),
+        };
         let end = self.field_end(text, close + 1);
         let after = text[close + 1..end].trim_ascii();
         if after.is_empty() {
@@ -222,7 +227,7 @@ impl Separator {
             return Cut { end: memchr::memrchr(b'\n', text).map_or(0, |end| end + 1), open: None };
         }
         let (mut position, mut end, mut open) = (0, 0, None);
-        while let Some(offset) = memchr::memchr(b'"', &text[position..]) {
+        while let Some(offset) = memchr::memchr(self.quote, &text[position..]) {
             let quote = position + offset;
             if let Some(line_end) = memchr::memrchr(b'\n', &text[position..quote]) {
                 end = position + line_end + 1;
@@ -231,7 +236,7 @@ impl Separator {
                 position = quote + 1;
                 continue;
             }
-            match closing_quote(text, quote) {
+            match closing_quote(text, quote, self.quote) {
                 Some((close, _)) => position = close + 1,
                 None => {
                     open = Some(quote);
@@ -263,11 +268,11 @@ fn fields(count: usize) -> String {
 }
 
 /// The position of the quote that closes the one at `quote`, and whether there are doubled quotes in between.
-fn closing_quote(text: &[u8], quote: usize) -> Option<(usize, bool)> {
+fn closing_quote(text: &[u8], quote: usize, byte: u8) -> Option<(usize, bool)> {
     let (mut position, mut is_doubled) = (quote + 1, false);
     loop {
-        let close = position + memchr::memchr(b'"', text.get(position..)?)?;
-        if text.get(close + 1) != Some(&b'"') {
+        let close = position + memchr::memchr(byte, text.get(position..)?)?;
+        if text.get(close + 1) != Some(&byte) {
             return Some((close, is_doubled));
         }
         (position, is_doubled) = (close + 2, true);
@@ -300,6 +305,16 @@ mod tests {
         let (rows, bad) = read("a,\"b,\n\"\"c\"\"\" , \"d\"\r\n\r\n1,5\" pipe,\n,,");
         assert_eq!(rows, [["a", "b,\n\"c\"", "d"], ["1", "5\" pipe", ""], ["", "", ""]]);
         assert!(bad.is_empty());
+    }
+
+    #[test]
+    fn single_quotes_enclose_where_they_are_the_quotes() {
+        let separator = Separator { quote: b'\'', ..Separator::new(b',') };
+        let text = "a,'b,\n''c'''\n5\" pipe,'d'\n";
+        let (records, bad) = separator.records(text.as_bytes(), None);
+        let fields: Vec<String> = records.fields.iter().map(|field| field.unescaped(text)).collect();
+        assert_eq!((fields.join("|").as_str(), bad.len()), ("a|b,\n'c'|5\" pipe|d", 0));
+        assert_eq!(separator.last_end(b"a\n1,'x\ny"), Cut { end: 2, open: Some(4) });
     }
 
     #[test]

@@ -18,11 +18,49 @@ pub(crate) fn separator_for(text: &[u8], options: &Options) -> Separator {
             asked.map_or_else(|| separator_of(text, unquoted), unquoted)
         }
         _ => {
-            let separator = asked.unwrap_or_else(|| separator_of(text, |separator| separator));
             let is_open = options.names.is_none() && options.format != Some(Format::Csv);
-            if is_open && separator.byte == b'\t' { with_quoting(separator, text) } else { separator }
+            let is_single = is_open && has_single_quotes(text, options.delimiter);
+            let with_quote =
+                |separator: Separator| Separator { quote: if is_single { b'\'' } else { b'"' }, ..separator };
+            let separator = asked.map_or_else(|| separator_of(text, with_quote), with_quote);
+            let is_tabs = is_open && !is_single && separator.byte == b'\t';
+            if is_tabs { with_quoting(separator, text) } else { separator }
         }
     }
+}
+
+/// Whether fields are enclosed in single quotes: several open with one, all of these close with one, and none opens
+/// with a double quote.
+fn has_single_quotes(text: &[u8], delimiter: Option<u8>) -> bool {
+    let is_end = |byte: Option<&u8>| match (byte, delimiter) {
+        (None | Some(b'\n' | b'\r'), _) => true,
+        (Some(byte), Some(delimiter)) => *byte == delimiter,
+        (Some(byte), None) => matches!(byte, b',' | b';' | b'\t' | b'|'),
+    };
+    let (mut enclosed, mut position) = (0, 0);
+    while let Some(offset) = memchr::memchr2(b'\'', b'"', &text[position..]) {
+        let quote = position + offset;
+        position = quote + 1;
+        if !is_end(quote.checked_sub(1).and_then(|before| text.get(before))) {
+            continue;
+        }
+        if text[quote] == b'"' {
+            return false;
+        }
+        let closing = |from: usize| memchr::memchr(b'\'', text.get(from..)?).map(|offset| from + offset);
+        let mut close = closing(position);
+        // A doubled quote is part of the field.
+        while let Some(first) = close.filter(|at| text.get(at + 1) == Some(&b'\'')) {
+            close = closing(first + 2);
+        }
+        match close {
+            Some(close) if is_end(text.get(close + 1)) => (enclosed, position) = (enclosed + 1, close + 1),
+            // The text may be cut off within the last field.
+            None if enclosed > 1 => break,
+            _ => return false,
+        }
+    }
+    enclosed > 1
 }
 
 /// The meaning of quotes and backslashes in a file separated by tabs. `\N` in a field, or backslashes that all begin

@@ -1,27 +1,21 @@
 //! Sources: files that can be read repeatedly from the start, and are decompressed. The first bytes of a file decide
 //! its format; its extension is used only if they do not.
 
+use crate::arrow_reader::is_arrow;
+use crate::content::Compression;
 use crate::foreign::{foreign_text, is_arrays};
 use crate::json_outline::outline;
 use crate::json_records::{JsonRange, JsonRecords};
 use crate::options::{Format, Input, Options};
 use atsdb_core::{Error, ErrorKind, Result};
-use flate2::read::MultiGzDecoder;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of bytes at the start of a file that determine its format.
 const HEAD_BYTES: u64 = 4_096;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Compression {
-    None,
-    Gzip,
-    Zstd,
-}
 
 /// The location of a source's bytes.
 #[derive(Debug)]
@@ -91,17 +85,15 @@ impl Source {
     fn look(&mut self, format: Option<Format>) -> Result<()> {
         let file = self.file()?;
         self.byte_count = file.metadata().map_err(|error| io_error("cannot read", &self.name, error))?.len();
-        let head = read_head(file, 4).map_err(|error| io_error("cannot read", &self.name, error))?;
-        self.compression = match head.as_slice() {
-            [0x1f, 0x8b, ..] => Compression::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd] => Compression::Zstd,
-            _ => Compression::None,
-        };
+        let head =
+            read_head(file, Compression::HEAD_BYTES).map_err(|error| io_error("cannot read", &self.name, error))?;
+        self.compression = Compression::of_head(&head);
         let head = read_head(self.open(&Arc::default())?, HEAD_BYTES).map_err(|error| self.read_error(error))?;
         self.refuse_foreign(&head, format.is_none())?;
         self.format = match format {
             Some(format) => format,
             None if head.starts_with(b"PAR1") => Format::Parquet,
+            None if is_arrow(&head) => Format::Arrow,
             None if self.has_ending(&["csv", "tsv", "txt", "tab", "psv"]) => Format::Csv,
             None if looks_like_json(&head) => Format::Json,
             None => Format::Csv,
@@ -140,17 +132,18 @@ impl Source {
                 "is compressed with xz".to_owned(),
                 "unpack it on the way: xzcat FILE | atsdb import URL TABLE -".to_owned(),
             ),
+            head if head.get(257..262) == Some(b"ustar".as_slice()) => (
+                "is a tar archive".to_owned(),
+                format!("unpack it on the way: tar -xOf {} | atsdb import URL TABLE -", self.name),
+            ),
             head if head.starts_with(b"SQLite format 3\0") => (
                 "is a SQLite database".to_owned(),
                 "export its tables as CSV first: sqlite3 -header -csv FILE 'SELECT ...'".to_owned(),
             ),
-            head if head.starts_with(b"ARROW1") => {
-                ("is an Arrow file".to_owned(), "write it as Parquet first".to_owned())
-            }
             head => {
-                let is_open = is_format_open && !head.starts_with(b"PAR1");
-                match foreign_text(head).filter(|_| is_open) {
-                    Some((what, hint)) => (what.to_owned(), hint),
+                let is_open = is_format_open && !head.starts_with(b"PAR1") && !is_arrow(head);
+                match foreign_text(head, self.has_ending(&["json", "jsonl", "ndjson"])).filter(|_| is_open) {
+                    Some((what, hint)) => (what.to_owned(), hint.to_owned()),
                     None => return Ok(()),
                 }
             }
@@ -167,9 +160,10 @@ impl Source {
     /// The name without the extensions for format and compression.
     pub(crate) fn stem(&self) -> &str {
         let mut stem = self.name.as_str();
-        for endings in
-            [&["gz", "zst", "zstd"][..], &["csv", "tsv", "txt", "tab", "psv", "json", "jsonl", "ndjson", "parquet"]]
-        {
+        for endings in [
+            &["gz", "zst", "zstd"][..],
+            &["csv", "tsv", "txt", "tab", "psv", "json", "jsonl", "ndjson", "parquet", "arrow", "feather", "ipc"],
+        ] {
             if let Some((start, ending)) = stem.rsplit_once('.')
                 && !start.is_empty()
                 && endings.iter().any(|known| known.eq_ignore_ascii_case(ending))
@@ -198,16 +192,7 @@ impl Source {
     /// a spooled source.
     pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
         let file = Counted { file: self.file()?, read: Arc::clone(read) };
-        Ok(match self.compression {
-            Compression::None => Box::new(file),
-            Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file))),
-            Compression::Zstd => {
-                let mut decoder = zstd::Decoder::new(file).map_err(|error| self.read_error(error))?;
-                // 128 MiB is the window of `zstd --long`. Larger windows would not fit an import's memory.
-                decoder.window_log_max(27).map_err(|error| self.read_error(error))?;
-                Box::new(decoder)
-            }
-        })
+        self.compression.decode(file).map_err(|error| self.read_error(error))
     }
 
     /// Opens the bytes of the records, like [`open`](Self::open). Also returns the line in which they start.

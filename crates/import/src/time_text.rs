@@ -1,8 +1,8 @@
 //! Times as text: ISO 8601 and the ways in which files depart from it. UTC where no zone is written.
 
-use crate::options::DateOrder;
+use crate::options::{DateOrder, DateReading};
 use atsdb_core::TimeUnit;
-use atsdb_core::time::DAY_SECONDS;
+use atsdb_core::time::{DAY_SECONDS, civil_from_days};
 use atsdb_core::time_text::{DateForm, days_of_date, leading_number, utc_offset, year_first_date};
 
 /// Dates that start with the year: one digit for month or day is enough.
@@ -119,26 +119,124 @@ fn pair(tens: u8, ones: u8) -> Option<u32> {
     (tens <= 9 && ones <= 9).then_some(u32::from(tens) * 10 + u32::from(ones))
 }
 
-/// A date and, if there is one, the time of day, in any known form. `order` decides how `a/b/yyyy` is read; without
-/// one, a number above 12 decides, and if neither is above 12, the day comes first.
-pub(crate) fn parse(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> {
+/// A date and, if there is one, the time of day, in any known form.
+pub(crate) fn parse(bytes: &[u8], reading: DateReading) -> Option<TimeText> {
     // This excludes most texts that are not times: the shortest time is `1/1/24`, and every date starts with a digit, a
     // sign or a month's letter.
     if bytes.len() < 6 || bytes.len() > 64 {
         return None;
     }
-    let (days, length, seen) = match bytes[0] {
-        b'0'..=b'9' | b'+' | b'-' => match year_first_date(bytes, YEAR_FIRST) {
-            Some((days, length)) => (days, length, OrderSeen::Fixed),
-            None => return year_last(bytes, order),
+    match bytes {
+        // Web servers write `[10/Oct/2000:13:55:36 -0700]`.
+        [b'[', inside @ .., b']'] if inside.first().is_some_and(u8::is_ascii_digit) => year_last(inside, reading.order),
+        [b'0'..=b'9' | b'+' | b'-', ..] => match year_first_date(bytes, YEAR_FIRST) {
+            Some((days, length)) => with_clock(bytes, days, length, OrderSeen::Fixed, false),
+            None => basic_form(bytes).or_else(|| year_last(bytes, reading.order)),
         },
-        letter if letter.is_ascii_alphabetic() => {
-            let (days, length) = month_word_first(bytes)?;
-            (days, length, OrderSeen::Fixed)
+        [letter, ..] if letter.is_ascii_alphabetic() => {
+            let bytes = &bytes[weekday_length(bytes)..];
+            if bytes.first().is_some_and(u8::is_ascii_digit) {
+                return year_last(bytes, reading.order);
+            }
+            match month_word_first(bytes) {
+                Some((days, length)) => with_clock(bytes, days, length, OrderSeen::Fixed, false),
+                None => clock_before_year(bytes, reading.until),
+            }
         }
+        _ => None,
+    }
+}
+
+/// `20240101T093000Z`, the form of ISO 8601 without separators. Without a time of day it is a number.
+fn basic_form(bytes: &[u8]) -> Option<TimeText> {
+    let (date, rest) = bytes.split_first_chunk::<8>()?;
+    let ((year, 4), (month, 2), (day, 2)) =
+        (leading_number(date, 4)?, leading_number(&date[4..], 2)?, leading_number(&date[6..], 2)?)
+    else {
+        return None;
+    };
+    let digits = rest.strip_prefix(b"T")?;
+    let (hour, 2) = leading_number(digits, 2)? else { return None };
+    let (minute, 2) = leading_number(&digits[2..], 2)? else { return None };
+    let (second, rest) = match leading_number(&digits[4..], 2) {
+        Some((second, 2)) => (second, &digits[6..]),
+        _ => (0, &digits[4..]),
+    };
+    if hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let (nanoseconds, fraction_digits, rest) = match rest {
+        [b'.' | b',', fraction @ ..] => fraction_of(fraction)?,
+        rest => (0, 0, rest),
+    };
+    let (offset, is_zoned) = zone(rest)?;
+    let seconds = hour * 3_600 + minute * 60 + second - offset;
+    stamp(days_of_date(year, month, day)?, Clock { seconds, nanoseconds, fraction_digits, is_zoned })
+}
+
+/// `Nov 23 04:10:50 UTC 2026` as `date` prints it, with a zone or without, and `Nov 23 04:10:50` as logs have it.
+fn clock_before_year(bytes: &[u8], until: Option<i64>) -> Option<TimeText> {
+    /// The smallest number of years in which every date occurs.
+    const YEARS: i64 = 9;
+    let (month, month_length) = month_word(bytes)?;
+    let rest = bytes.get(month_length..)?.strip_prefix(b" ")?;
+    // Days of one digit are padded.
+    let rest = rest.strip_prefix(b" ").unwrap_or(rest);
+    let (day, day_digits) = leading_number(rest, 2)?;
+    let rest = rest[day_digits..].strip_prefix(b" ")?;
+    let mut words = rest.split(|byte| *byte == b' ');
+    let mut time = clock(words.next()?)?;
+    let (zone_word, year_word) = match (words.next(), words.next(), words.next()) {
+        (None, ..) => (None, None),
+        (Some(year), None, _) => (None, Some(year)),
+        (Some(zone), Some(year), None) => (Some(zone), Some(year)),
         _ => return None,
     };
-    with_clock(bytes, days, length, seen, false)
+    if let Some(word) = zone_word {
+        let (offset, true) = zone(word)? else { return None };
+        (time.seconds, time.is_zoned) = (time.seconds - offset, true);
+    }
+    match year_word {
+        Some(word) => match leading_number(word, 4)? {
+            (year, 4) if word.len() == 4 => stamp(days_of_date(year, month, day)?, time),
+            _ => None,
+        },
+        None => {
+            let until = until?;
+            let (year, ..) = civil_from_days(until.div_euclid(DAY_SECONDS));
+            let in_year = |year: i64| stamp(days_of_date(year, month, day)?, time);
+            // Other clocks and zones may be ahead by a day.
+            let is_past = |time: &TimeText| time.seconds <= until.saturating_add(DAY_SECONDS);
+            (year - YEARS..=year + 1).rev().filter_map(in_year).find(is_past)
+        }
+    }
+}
+
+/// The time of a day and a time of day.
+fn stamp(days: i64, clock: Clock) -> Option<TimeText> {
+    Some(TimeText {
+        seconds: days.checked_mul(DAY_SECONDS)?.checked_add(clock.seconds)?,
+        nanoseconds: clock.nanoseconds,
+        fraction_digits: clock.fraction_digits,
+        is_date: false,
+        is_zoned: clock.is_zoned,
+        is_short_year: false,
+        order: OrderSeen::Fixed,
+    })
+}
+
+/// The length of an English weekday at the beginning, with the comma and the blank behind it; 0 if there is none.
+fn weekday_length(bytes: &[u8]) -> usize {
+    const NAMES: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+    let length = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let word = &bytes[..length];
+    let is_name =
+        |name: &&str| word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3]);
+    if !NAMES.iter().any(|name| is_name(&name)) {
+        return 0;
+    }
+    let comma = usize::from(bytes.get(length) == Some(&b','));
+    if bytes.get(length + comma) == Some(&b' ') { length + comma + 1 } else { 0 }
 }
 
 /// The time in a text that begins with a date of this many bytes.
@@ -157,7 +255,7 @@ fn with_clock(bytes: &[u8], days: i64, length: usize, order: OrderSeen, is_short
     match rest {
         [] => Some(date),
         [b'Z'] => Some(TimeText { is_zoned: true, ..date }),
-        [b'T' | b't' | b' ', rest @ ..] => {
+        [b'T' | b't' | b' ' | b':', rest @ ..] => {
             let clock = clock(rest)?;
             Some(TimeText {
                 seconds: midnight.checked_add(clock.seconds)?,
@@ -365,8 +463,10 @@ mod tests {
     use super::*;
     use atsdb_core::time::format_time;
 
+    const READING: DateReading = DateReading { order: None, until: None };
+
     fn text_of(text: &str) -> Option<String> {
-        let time = parse(text.as_bytes(), None)?;
+        let time = parse(text.as_bytes(), READING)?;
         if let Some((seconds, nanoseconds)) = usual_form(text.as_bytes(), &mut DateMemory::default()) {
             assert_eq!((seconds, nanoseconds), (time.seconds, time.nanoseconds), "{text}");
         }
@@ -406,6 +506,40 @@ mod tests {
     }
 
     #[test]
+    fn times_of_logs_are_read() {
+        for (text, meant) in [
+            ("[10/Oct/2000:13:55:36 -0700]", "2000-10-10T20:55:36Z"),
+            ("10/Oct/2000:13:55:36 -0700", "2000-10-10T20:55:36Z"),
+            ("Mon, 23 Nov 2026 04:10:50 GMT", "2026-11-23T04:10:50Z"),
+            ("Monday, 23 Nov 2026 04:10:50 +0100", "2026-11-23T03:10:50Z"),
+            ("Mon Nov 23 04:10:50 UTC 2026", "2026-11-23T04:10:50Z"),
+            ("Mon Nov  2 04:10:50 2026", "2026-11-02T04:10:50Z"),
+            ("Nov 23 04:10:50 UTC 2026", "2026-11-23T04:10:50Z"),
+            ("20240101T000000Z", "2024-01-01T00:00:00Z"),
+            ("20240101T0930+0100", "2024-01-01T08:30:00Z"),
+            ("20240101T000000.5", "2024-01-01T00:00:00.500000000Z"),
+        ] {
+            assert_eq!(text_of(text).as_deref(), Some(meant), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_without_a_year_is_the_last_one_before_another_time() {
+        let of = |text: &str, until: &str| {
+            let until = parse(until.as_bytes(), READING).unwrap().seconds;
+            let time = parse(text.as_bytes(), DateReading { until: Some(until), ..READING })?;
+            Some(format_time(time.seconds, TimeUnit::Second))
+        };
+        assert_eq!(of("Nov 23 04:10:50", "2026-11-23 05:00:00").as_deref(), Some("2026-11-23T04:10:50Z"));
+        assert_eq!(of("Nov 24 04:10:50", "2026-11-23 05:00:00").as_deref(), Some("2026-11-24T04:10:50Z"));
+        assert_eq!(of("Nov 25 04:10:50", "2026-11-23 05:00:00").as_deref(), Some("2025-11-25T04:10:50Z"));
+        assert_eq!(of("Jan  1 00:00:01", "2026-12-31 23:59:59").as_deref(), Some("2027-01-01T00:00:01Z"));
+        assert_eq!(of("Feb 29 12:00:00", "2026-11-23 05:00:00").as_deref(), Some("2024-02-29T12:00:00Z"));
+        assert_eq!(of("Feb 30 12:00:00", "2026-11-23 05:00:00"), None);
+        assert_eq!(parse(b"Nov 23 04:10:50", READING), None);
+    }
+
+    #[test]
     fn what_is_no_time_is_none() {
         for text in [
             "",
@@ -426,27 +560,32 @@ mod tests {
             "12:30:00",
             "may be 1",
             "1-2-20163",
+            "[note 7]",
+            "Mon 5 apples",
+            "Mon Nov 23 04:10:50 CETX 2026",
+            "20241301T000000Z",
+            "20240101T",
         ] {
-            assert_eq!(parse(text.as_bytes(), None), None, "{text}");
+            assert_eq!(parse(text.as_bytes(), READING), None, "{text}");
             assert_eq!(usual_form(text.as_bytes(), &mut DateMemory::default()), None, "{text}");
         }
     }
 
     #[test]
     fn the_order_of_day_and_month_is_seen_or_given() {
-        let seen = |text: &str| parse(text.as_bytes(), None).unwrap().order;
+        let seen = |text: &str| parse(text.as_bytes(), READING).unwrap().order;
         assert_eq!(seen("13/01/2016"), OrderSeen::DayFirst);
         assert_eq!(seen("01/13/2016"), OrderSeen::MonthFirst);
         assert_eq!(seen("01/02/2016"), OrderSeen::Either);
         assert_eq!(seen("01.02.2016"), OrderSeen::Fixed);
-        assert_eq!(parse(b"13/01/2016", Some(DateOrder::MonthFirst)), None);
+        assert_eq!(parse(b"13/01/2016", DateReading { order: Some(DateOrder::MonthFirst), ..READING }), None);
     }
 
     #[test]
     fn far_years_come_back() {
         for time in [i64::MIN, -62_135_596_800_000_001, i64::MAX] {
             let text = format_time(time, TimeUnit::Microsecond);
-            assert_eq!(parse(text.as_bytes(), None).unwrap().count(TimeUnit::Microsecond), Some(time), "{text}");
+            assert_eq!(parse(text.as_bytes(), READING).unwrap().count(TimeUnit::Microsecond), Some(time), "{text}");
         }
     }
 

@@ -176,3 +176,64 @@ fn times_without_a_zone_are_of_the_zone_that_is_named() {
     let parts = with("year,month,day,hour,v\n2024,7,1,12,1\n", &berlin);
     assert_eq!(parts.texts("time"), ["2024-07-01T10:00:00Z"]);
 }
+
+#[test]
+fn single_quotes_enclose_fields_where_no_others_do() {
+    let imported = csv("time,v\n'2024-01-01','a, b'\n'2024-01-02','it''s'\n");
+    assert_eq!((imported.report.row_count, imported.texts("v")), (2, vec!["a, b".to_owned(), "it's".to_owned()]));
+    assert!(imported.report.notes.iter().any(|note| note.contains("single quotes")), "{:?}", imported.report.notes);
+    // An apostrophe encloses nothing.
+    let plain = csv("n,v\n1,'tis\n2,'twas\n3,rock 'n' roll\n");
+    assert_eq!(plain.texts("v"), ["'tis", "'twas", "rock 'n' roll"]);
+    let both = csv("n,v,w\n1,'a',\"b, c\"\n2,'d',e\n");
+    assert_eq!(both.texts("v"), ["'a'", "'d'"]);
+}
+
+#[test]
+fn the_first_line_may_name_the_separator() {
+    for text in ["sep=;\na;b\n1,5;2\n", "\u{feff}SEP=;\r\na;b\r\n1,5;2\r\n"] {
+        let imported = csv(text);
+        assert_eq!((imported.columns(), imported.report.row_count), (vec!["a float64".into(), "b int64".into()], 1));
+    }
+}
+
+#[test]
+fn a_header_may_count_years_or_dates() {
+    let years = csv("country,2020,2021\nDE,1,2\nFR,3,4\n");
+    assert_eq!(years.columns()[1..], ["2020 int64", "2021 int64"]);
+    let days = csv("id,2024-01-01,2024-02-01,2024-03-01\na,1,2.5,3\n");
+    assert_eq!((days.columns()[1].as_str(), days.report.row_count), ("2024-01-01 int64", 1));
+    // These are data: the values below are years and dates, too, or the steps differ.
+    for text in ["DE,2020,2021\nFR,2019,2022\n", "a,1,2\nb,3,4\n", "a,2020,1990,2021\nb,3,4,5\n"] {
+        let imported = csv(text);
+        assert_eq!(imported.report.row_count, 2, "{text}");
+        let note = imported.report.notes.iter().find(|note| note.contains("the first record is read as data"));
+        assert!(note.is_some_and(|note| note.contains("--header")), "{text}: {:?}", imported.report.notes);
+    }
+    let asked = Options { header: Some(false), ..Options::default() };
+    assert!(with("country,2020,2021\nDE,1,2\n", &asked).report.notes.iter().all(|note| !note.contains("first record")));
+}
+
+#[test]
+fn the_first_record_of_a_log_is_no_header() {
+    let log = "2024-01-01 00:00:00,123 INFO  main - started\n2024-01-01 00:00:01,456 WARN  main - x, y\n";
+    let error = run(vec![text("app.log", log)], &Options::default(), None).map(|imported| imported.columns());
+    assert!(error.unwrap_err().to_string().contains("line 2: 3 fields instead of 2"));
+}
+
+#[test]
+fn times_of_logs_are_times() {
+    for stamps in [
+        ["[10/Oct/2000:13:55:36 -0700]", "[10/Oct/2000:13:55:37 -0700]"],
+        ["Mon Nov 23 04:10:50 UTC 2026", "Mon Nov 23 04:10:51 UTC 2026"],
+        ["20240101T000000Z", "20240101T000100Z"],
+        ["\"Mon, 23 Nov 2026 04:10:50 GMT\"", "\"Mon, 23 Nov 2026 04:10:51 GMT\""],
+    ] {
+        let imported = csv(format!("ts,host\n{},a\n{},b\n", stamps[0], stamps[1]));
+        assert!(imported.columns()[0].starts_with("*ts timestamp"), "{stamps:?}: {:?}", imported.columns());
+    }
+    let syslog = "ts,host\nNov 23 04:10:50,a\nNov 25 04:10:51,b\n";
+    let until = Options { times_until: Some(1_795_410_000), ..Options::default() };
+    assert_eq!(with(syslog, &until).texts("ts"), ["2026-11-23T04:10:50Z", "2025-11-25T04:10:51Z"]);
+    assert!(csv(syslog).columns()[0].starts_with("ts text"));
+}

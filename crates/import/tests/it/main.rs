@@ -1,5 +1,6 @@
 //! The importer's promises, one quirk after another.
 
+mod arrow_files;
 mod bad_input;
 mod documents;
 mod foreign;

@@ -1,0 +1,76 @@
+//! Arrow IPC: files and streams are read as Parquet is.
+
+use crate::support::{run, text};
+use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
+use arrow::ipc::writer::{FileWriter, StreamWriter};
+use arrow::record_batch::RecordBatch;
+use atsdb_import::Options;
+use std::sync::Arc;
+
+const ROWS: i64 = 40_000;
+
+fn batch() -> RecordBatch {
+    let columns: [(&str, ArrayRef); 3] = [
+        ("time", Arc::new(TimestampMillisecondArray::from_iter_values((0..ROWS).map(|row| row * 1_000)))),
+        ("sensor", Arc::new(StringArray::from_iter_values((0..ROWS).map(|row| format!("s{}", row % 7))))),
+        ("v", Arc::new(Int64Array::from_iter((0..ROWS).map(|row| (row % 9 > 0).then_some(row))))),
+    ];
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
+}
+
+fn file() -> Vec<u8> {
+    let mut writer = FileWriter::try_new(Vec::new(), &batch().schema()).unwrap();
+    writer.write(&batch()).unwrap();
+    writer.write(&batch().slice(0, 10)).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn stream() -> Vec<u8> {
+    let mut writer = StreamWriter::try_new(Vec::new(), &batch().schema()).unwrap();
+    writer.write(&batch()).unwrap();
+    writer.write(&batch().slice(0, 10)).unwrap();
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn files_and_streams_come_in_with_their_types() {
+    for (name, bytes) in [("a.arrow", file()), ("a.bin", stream())] {
+        let imported = run(vec![text(name, bytes)], &Options::default(), None).unwrap();
+        assert_eq!(imported.columns()[0], "*time timestamp_ms", "{name}");
+        assert!(imported.columns()[1].starts_with("sensor text"), "{name}: {:?}", imported.columns());
+        assert_eq!(imported.report.row_count, ROWS as u64 + 10, "{name}");
+    }
+}
+
+#[test]
+fn one_without_rows_is_an_empty_table() {
+    let mut writer = FileWriter::try_new(Vec::new(), &batch().schema()).unwrap();
+    writer.finish().unwrap();
+    let bytes = writer.into_inner().unwrap();
+    let options = Options { time: vec!["time".to_owned()], ..Options::default() };
+    let imported = run(vec![text("a.arrow", bytes)], &options, None).unwrap();
+    assert_eq!((imported.report.row_count, imported.columns().len()), (0, 3));
+}
+
+/// Whatever a file holds, it is an error that names it, or a table.
+#[test]
+fn a_damaged_or_cut_file_is_an_error_and_no_panic() {
+    let mut writer = FileWriter::try_new(Vec::new(), &batch().schema()).unwrap();
+    writer.write(&batch().slice(0, 50)).unwrap();
+    let bytes = writer.into_inner().unwrap();
+    let mut refused = 0;
+    for position in 8..bytes.len() - 8 {
+        let mut damaged = bytes.clone();
+        damaged[position] ^= 0x48;
+        if let Err(error) = run(vec![text("hostile.arrow", damaged)], &Options::default(), None) {
+            assert!(error.to_string().contains("hostile.arrow") || error.to_string().contains("column"), "{error}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 100, "{refused}");
+    for end in [9, 40, 200, bytes.len() / 2, file().len() - 2_000] {
+        let cut = bytes[..end.min(bytes.len() - 400)].to_vec();
+        let error = run(vec![text("cut.arrow", cut)], &Options::default(), None).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains("cut.arrow: cannot read it as Arrow"), "{end}: {error}");
+    }
+}
