@@ -92,6 +92,7 @@ impl Ingestion {
         let id = self.batch_id.clone().map(BatchId::new).transpose().map_err(of_store)?;
         link.begin_before("")?;
         let session = link.session();
+        check_columns(&session, table, &data.schema())?;
         if session.in_transaction() {
             return match id {
                 Some(_) => Err(invalid("rows of a transaction cannot be a batch with an id: use autocommit mode")),
@@ -110,6 +111,17 @@ impl Ingestion {
             }
         }
     }
+}
+
+/// Checks that the table has all columns of the data. ADBC calls it a table that exists already if it has not.
+fn check_columns(session: &Session, table: &str, data: &SchemaRef) -> Result<()> {
+    let definition = session.table_named(table).map_err(of_store)?.definition;
+    for field in data.fields() {
+        if let Err(error) = definition.position(field.name()) {
+            return Err(with_state(Status::AlreadyExists, "42703", error.to_string()));
+        }
+    }
+    Ok(())
 }
 
 fn append_in_transaction(link: &Link, session: &Session, table: &str, data: BoundData) -> Result<u64> {

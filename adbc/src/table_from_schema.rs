@@ -1,9 +1,10 @@
 //! The table that ingestion creates: one column for each column of the data, of the type that holds its values.
 
 use crate::failure::{invalid, not_implemented, of_store};
-use adbc_core::error::Result;
-use atsdb::arrow::datatypes::{DataType, Field, Schema, TimeUnit as ArrowUnit};
-use atsdb::{ColumnType, MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit};
+use adbc_core::error::{Error, Result};
+use atsdb::arrow::datatypes::{Field, Schema};
+use atsdb::sql::column_type_of;
+use atsdb::{MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit};
 
 /// The options of a new table, besides its columns. The texts are written as in SQL.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +24,10 @@ impl TableOptions {
     pub(crate) fn definition(&self, name: &str, schema: &Schema) -> Result<TableDefinition> {
         let mut definition = TableDefinition::new(name);
         for field in schema.fields() {
-            let (column_type, map) = column_type_of(field)?;
+            if field.name().is_empty() {
+                return Err(invalid("a column of the data has no name"));
+            }
+            let (column_type, map) = column_type_of(field.data_type()).ok_or_else(|| no_type(field))?;
             definition = definition.with_column(field.name(), column_type, map);
             if let Some(column) = definition.columns.last_mut() {
                 column.nullable = field.is_nullable();
@@ -62,58 +66,16 @@ fn mapped(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The type of a column for a field's values. Dictionaries of text are mapped columns.
-fn column_type_of(field: &Field) -> Result<(ColumnType, Option<MapWidth>)> {
-    use DataType as T;
-    let (data_type, map) = match field.data_type() {
-        T::Dictionary(key, values) if values.is_string() => {
-            let width = match key.as_ref() {
-                T::UInt8 => MapWidth::U8,
-                T::UInt16 => MapWidth::U16,
-                _ => MapWidth::U32,
-            };
-            (values.as_ref(), Some(width))
-        }
-        T::Dictionary(_, values) => (values.as_ref(), None),
-        other => (other, None),
-    };
-    let column_type = match data_type {
-        T::Boolean => ColumnType::Bool,
-        T::Int8 => ColumnType::Int8,
-        T::Int16 => ColumnType::Int16,
-        T::Int32 => ColumnType::Int32,
-        T::Int64 => ColumnType::Int64,
-        T::UInt8 => ColumnType::UInt8,
-        T::UInt16 => ColumnType::UInt16,
-        T::UInt32 => ColumnType::UInt32,
-        T::UInt64 => ColumnType::UInt64,
-        T::Float16 | T::Float32 => ColumnType::Float32,
-        T::Float64 => ColumnType::Float64,
-        T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null => ColumnType::Text,
-        T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => ColumnType::Binary,
-        T::Timestamp(unit, _) => ColumnType::Timestamp(match unit {
-            ArrowUnit::Second => TimeUnit::Second,
-            ArrowUnit::Millisecond => TimeUnit::Millisecond,
-            ArrowUnit::Microsecond => TimeUnit::Microsecond,
-            ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
-        }),
-        T::Date32 => ColumnType::Date,
-        T::Date64 => ColumnType::Timestamp(TimeUnit::Millisecond),
-        other => {
-            let message = format!("column {}: no table holds the type {other}", field.name());
-            return Err(not_implemented(format!("{message} (cast it first, for example to DOUBLE or text)")));
-        }
-    };
-    if field.name().is_empty() {
-        return Err(invalid("a column of the data has no name"));
-    }
-    Ok((column_type, map))
+fn no_type(field: &Field) -> Error {
+    let message = format!("column {}: no table holds the type {}", field.name(), field.data_type());
+    not_implemented(format!("{message} (cast it first, for example to DOUBLE or text)"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use adbc_core::error::Status;
+    use atsdb::arrow::datatypes::{DataType, TimeUnit as ArrowUnit};
 
     fn schema(types: &[(&str, DataType)]) -> Schema {
         Schema::new(

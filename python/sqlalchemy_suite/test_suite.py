@@ -44,10 +44,6 @@ LEFT_OUT = {
     "there is one level of isolation besides AUTOCOMMIT": [
         "IsolationLevelTest.test_dialect_user_setting_is_restored",
     ],
-    "two parameters beside || have no type": [
-        "StringTest.test_concatenate_binary",
-        "StringTest.test_concatenate_clauselist",
-    ],
     "a second engine has another store, in memory": [
         "AutocommitIsolationTest.test_dialect_autocommit_is_restored",
     ],

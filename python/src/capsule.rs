@@ -43,8 +43,14 @@ pub(crate) fn import_batches(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn
         // SAFETY: the capsule's name identifies the type that it points to. The stream is moved out, and a released one
         // is left behind.
         let reader = unsafe { ArrowArrayStreamReader::from_raw(pointer.as_ptr()) };
-        let reader = reader.map_err(|error| PyTypeError::new_err(error.to_string()))?;
-        return Ok(Some(Box::new(reader)));
+        return match reader {
+            Ok(reader) => Ok(Some(Box::new(reader))),
+            Err(error) => {
+                let of = data.get_type().name()?;
+                let message = format!("a {of} has no columns with names: append a frame, as to_frame() makes one");
+                Err(PyTypeError::new_err(format!("{message} ({error})")))
+            }
+        };
     }
     let Some(method) = data.getattr_opt("__arrow_c_array__")? else { return Ok(None) };
     let pair = method.call0()?;

@@ -93,6 +93,12 @@ def test_an_array_of_structs_is_appended(readings):
         readings.append("readings", OneArray(pyarrow.array([1, 2])))
 
 
+@pytest.mark.parametrize("column", [polars.Series("count", [1]), pandas.Series([1]), pyarrow.chunked_array([[1]])])
+def test_a_column_without_others_is_refused(readings, column):
+    with pytest.raises(TypeError, match="no columns with names: append a frame"):
+        readings.append("readings", column)
+
+
 def test_a_frame_that_does_not_fit_is_refused_and_none_of_it_stored(readings):
     good = pyarrow.RecordBatch.from_pydict(COLUMNS)
     late = good.set_column(3, "count", pyarrow.array([2**40, 1]))

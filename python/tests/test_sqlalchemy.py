@@ -252,6 +252,7 @@ def test_operators_are_postgresqls(engine, readings):
         assert connection.scalar(sa.select(sensor.regexp_replace("[0-9]", "X")).where(sensor == "s1")) == "sX"
         # Transactions take no locks, so there is nothing to ask for.
         assert connection.scalars(sa.select(sensor).with_for_update().order_by(sensor)).all() == ["S2", "s1"]
+        assert connection.scalar(sa.select(sa.literal("a") + "b")) == "ab"
 
 
 def test_what_atsdb_has_not_is_refused(engine):

@@ -224,6 +224,7 @@ func TestIngestIntoWhatIsThere(t *testing.T) {
 		status       adbc.Status
 	}{
 		{adbc.OptionValueIngestModeCreate, "x", adbc.StatusAlreadyExists},
+		{adbc.OptionValueIngestModeAppend, "y", adbc.StatusAlreadyExists},
 	} {
 		if failure := failureOf(t, ingest(refused.mode, batch(refused.column, 2))); failure.Code != refused.status {
 			t.Errorf("%s of column %s: %v", refused.mode, refused.column, failure)
