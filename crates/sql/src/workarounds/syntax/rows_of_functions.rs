@@ -1,15 +1,19 @@
 //! `SELECT generate_series(1, 3)` makes rows in PostgreSQL, and a list in DataFusion: `unnest` makes rows of the list.
 //! Inside of another function, such as `unnest` or `array_length`, it stays a list.
 //!
+//! With an alias, as in `FROM generate_series(1, 3) AS id`, the column has the name of the alias.
+//!
 //! A series of `INT`s is one in PostgreSQL, in FROM too, and always of `BIGINT`s in DataFusion.
 //!
-//! Waits for [#13316](https://github.com/apache/datafusion/issues/13316) (rows); of the type no upstream issue is
-//! known.
+//! Waits for [#13316](https://github.com/apache/datafusion/issues/13316) (rows); of the name and the type no upstream
+//! issue is known.
 
 use super::integer_literals::{are_narrow, make_int, widen};
 use super::{expression, set_first_argument};
 use atsdb_core::{Error, Result};
-use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, ObjectName, Select, SelectItem, TableFactor};
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArguments, ObjectName, Select, SelectItem, TableAliasColumnDef, TableFactor,
+};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
@@ -46,9 +50,12 @@ fn unnest(expr: &mut Expr) -> Result<()> {
     }
 }
 
-/// `FROM generate_series(1, 3)`: the series is of INTs if what bounds it are.
+/// `FROM generate_series(1, 3) AS id`: the series is of INTs if what bounds it are, and its column is named `id`.
 pub(super) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
     let TableFactor::Table { name, args: Some(args), alias, .. } = factor else { return Ok(()) };
+    if let Some(alias) = alias.as_mut().filter(|alias| alias.columns.is_empty() && has_one_column(name)) {
+        alias.columns.push(TableAliasColumnDef { name: alias.name.clone(), data_type: None });
+    }
     let is_of_ints = is_series(name) && are_narrow(&args.args);
     // What returns a table takes integers of 64 bits alone.
     widen(args);
@@ -63,6 +70,11 @@ pub(super) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
         *named = alias;
     }
     Ok(())
+}
+
+/// Whether it is the name of a function whose tables have a single column.
+fn has_one_column(name: &ObjectName) -> bool {
+    is_series(name) || name.to_string().eq_ignore_ascii_case("range")
 }
 
 /// Whether it is the name of a function that makes rows.
