@@ -204,4 +204,4 @@ def test_options_reach_the_store(tmp_path):
 
 
 #: A query that takes minutes.
-SLOW = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 100000) b WHERE a.value % 7 = b.value % 11"
+SLOW = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 100000) b WHERE a.a % 7 = b.b % 11"

@@ -207,6 +207,12 @@ impl Engine {
         Batch::new(self.handle.clone(), id)
     }
 
+    /// Whether a batch with this id is committed, and as durable as the store was opened for. This costs as much as a
+    /// commit.
+    pub fn has_committed(&self, id: &BatchId) -> bool {
+        self.handle.shared.has_committed(id)
+    }
+
     /// An appender to one table.
     pub fn appender(&self, table: &Table) -> Appender {
         Appender::new(&self.handle, table)

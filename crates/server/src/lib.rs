@@ -32,6 +32,14 @@ mod serve;
 mod shared;
 mod tls;
 
+/// What [atsdb-fuzz](../../fuzz) reads: bytes of clients, without a connection.
+#[doc(hidden)]
+pub mod fuzz {
+    pub use crate::access::fuzz::read_scram;
+    pub use crate::pg::fuzz::{read_copy, read_pg_frames, read_pg_parameters, read_pg_startup};
+    pub use crate::query::read_arrow;
+}
+
 pub use access::role::Role;
 pub use access::user_store::{TokenEntry, UserEntry, UserStore};
 pub use ingest::options::IngestOptions;
@@ -39,4 +47,5 @@ pub use query::QueryOptions;
 pub use serve::options::ServerOptions;
 pub use serve::server::{Drained, Listening, Reloader, Server};
 pub use shared::log::{LogFormat, LogLevel, LogOptions};
+pub use shared::statement_options::StatementOptions;
 pub use tls::options::TlsOptions;

@@ -40,6 +40,7 @@ mod write;
 
 pub use ddl::create_table::parse_create_table;
 pub use ddl::from_query::column_type_of;
+pub use ddl::options::is_storage_parameter;
 pub use ddl::print::{create_table_sql, quoted};
 pub use dml::files::{FileLayout, FileReader, FileRequest, FileTable, FileTableRequest};
 pub use rollup::refresh::RefreshReport;

@@ -61,6 +61,13 @@ pub(crate) struct ServeArgs {
     /// Accept at most this many connections of each protocol
     #[arg(long, value_name = "N", default_value_t = 1_000, env = "ATSDB_CONNECTIONS", hide_env = true)]
     pub(crate) connections: usize,
+    /// Run at most this many statements at once, over all protocols; others wait up to five seconds
+    #[arg(long, value_name = "N", default_value_t = 64, env = "ATSDB_STATEMENTS", hide_env = true)]
+    pub(crate) statements: usize,
+    /// Stop a statement that takes longer, such as 500ms or 30s [default: 10min over HTTP, no limit over PostgreSQL's
+    /// protocol, whose clients may SET statement_timeout]
+    #[arg(long, value_name = "TIME", env = "ATSDB_STATEMENT_TIMEOUT", hide_env = true)]
+    pub(crate) statement_timeout: Option<String>,
     /// At shutdown, wait this long for running work to finish, such as 30s
     #[arg(long, value_name = "TIME", default_value = "30s", env = "ATSDB_DRAIN", hide_env = true)]
     pub(crate) drain: String,

@@ -5,7 +5,7 @@ use crate::console::{failure, interrupt};
 use crate::session::settings::{self, Access, OpenTime};
 use atsdb::duration::parse_duration;
 use atsdb::{Error, Result};
-use atsdb_server::{Drained, Listening, LogOptions, Server, ServerOptions, TlsOptions};
+use atsdb_server::{Drained, Listening, LogOptions, Server, ServerOptions, StatementOptions, TlsOptions};
 use std::io::Write;
 use std::sync::mpsc::channel;
 
@@ -21,11 +21,20 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     };
     let slow = args.log_slow.as_deref().map(parse_duration).transpose();
     let slow = slow.map_err(|error: Error| error.context("--log-slow"))?;
+    let time_limit = args.statement_timeout.as_deref().map(parse_duration).transpose();
+    let time_limit = time_limit.map_err(|error: Error| error.context("--statement-timeout"))?;
+    let statements = StatementOptions {
+        memory_bytes: settings::memory_bytes(&args.store)?,
+        running_max: args.statements,
+        time_limit,
+        ..StatementOptions::default()
+    };
     let options = ServerOptions {
         tls,
         pg: address(&args.pg),
         http: address(&args.http),
         connections_max: args.connections,
+        statements,
         log: LogOptions { level: args.log_level, format: args.log, slow },
         ..ServerOptions::default()
     };

@@ -88,7 +88,7 @@ pub(crate) fn open_for(
 ///
 /// With read-only access, statements cannot write files either.
 pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, query: &QueryArgs) -> Result<Session> {
-    let memory_bytes = bytes_of("--memory", store.memory.as_deref())?.unwrap_or(MEMORY_BYTES_DEFAULT);
+    let memory_bytes = memory_bytes(store)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let time_limit = match query.timeout.as_deref() {
         None | Some("") => None,
@@ -97,6 +97,11 @@ pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, qu
     let options = SessionOptions { memory_bytes, threads, file_access: true, time_limit, ..SessionOptions::default() };
     let files = Arc::new(HostFiles { may_write: access != Access::Read });
     Ok(database.session(options)?.with_files(files.clone()).with_file_writer(files))
+}
+
+/// The memory for queries.
+pub(crate) fn memory_bytes(store: &StoreArgs) -> Result<usize> {
+    Ok(bytes_of("--memory", store.memory.as_deref())?.unwrap_or(MEMORY_BYTES_DEFAULT))
 }
 
 fn bytes_of(flag: &str, text: Option<&str>) -> Result<Option<usize>> {

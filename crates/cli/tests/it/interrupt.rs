@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const LONG_QUERY: &str = "SELECT count(*) FROM generate_series(1, 1000000) a
-    CROSS JOIN generate_series(1, 1000000) b WHERE a.value + b.value = 7";
+    CROSS JOIN generate_series(1, 1000000) b WHERE a.a + b.b = 7";
 
 fn signal(name: &str, child: &Child) {
     let status = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill");

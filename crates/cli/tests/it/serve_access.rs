@@ -37,7 +37,7 @@ impl Served {
     fn follows(&self, case: &Case, arguments: &[&str], status: &str) {
         let begun = Instant::now();
         while self.status(case, arguments).as_deref() != Some(status) {
-            assert!(begun.elapsed() < Duration::from_secs(10), "{arguments:?} is not answered with {status}");
+            assert!(begun.elapsed() < Duration::from_secs(300), "{arguments:?} is not answered with {status}");
             std::thread::sleep(Duration::from_millis(100));
         }
     }

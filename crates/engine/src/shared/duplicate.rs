@@ -17,7 +17,7 @@ impl Shared {
     /// commit. A plain read would not suffice: it may see a commit that is not durable yet, and on a cluster it may be
     /// answered by a node that does not have the commit yet. The change names a chunk that cannot exist, so that the
     /// store either refuses it or reports the duplicate, and never records the id.
-    fn has_committed(&self, id: &BatchId) -> bool {
+    pub(crate) fn has_committed(&self, id: &BatchId) -> bool {
         let change = Change { batch: Some(id.clone()), remove: vec![(TableId(0), ChunkId(0))], ..Change::default() };
         let outcome = self.committer.commit(self.store.as_ref(), change, self.environment.now_ms());
         matches!(outcome, Ok(CommitOutcome::Duplicate))

@@ -10,6 +10,7 @@
 pub(crate) mod authenticate;
 pub(crate) mod caller;
 mod crypto;
+pub(crate) mod fuzz;
 mod password;
 pub(crate) mod role;
 pub(crate) mod scram;

@@ -1,4 +1,5 @@
-//! HTTP connections: accepting them, reading within limits, and ending them when the server drains.
+//! HTTP connections: accepting them, reading within limits, and ending them when the server drains. While it drains, new
+//! ones are still accepted, so that /health and /ready answer; every other path is refused ([`draining`](super::draining)).
 
 use crate::access::caller::Peer;
 use crate::shared::log::LogLevel;
@@ -29,7 +30,7 @@ const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(30);
 /// The pause after an error when accepting, such as having no file handles left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Accepts connections until the server drains.
+/// Accepts connections until the server has ended.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
@@ -41,18 +42,10 @@ pub(crate) async fn serve(
     let open = state.metrics().gauge("atsdb_http_connections", "Open HTTP connections.");
     let accepted = state.metrics().counter("atsdb_http_connections_total", "HTTP connections since the start.");
     let places = Arc::new(Semaphore::new(connections_max));
-    let mut phase = state.phase();
     loop {
         // Connections beyond the limit wait in the listener's queue.
-        let place = tokio::select! {
-            () = phase.reach(Phase::Draining) => return,
-            Ok(place) = Arc::clone(&places).acquire_owned() => place,
-        };
-        let stream = tokio::select! {
-            () = phase.reach(Phase::Draining) => return,
-            accepted = listener.accept() => accepted,
-        };
-        let Ok((stream, from)) = stream else {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok((stream, from)) = listener.accept().await else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
@@ -71,20 +64,28 @@ pub(crate) async fn serve(
 
 async fn accepted_connection(stream: TcpStream, peer: Peer, tls: Option<Tls>, router: Router, state: State) {
     let mut phase = state.phase();
-    let _work = phase.work();
+    let is_late = phase.now() >= Phase::Draining;
+    // Who asks how it is going does not keep the server from ending.
+    let _work = (!is_late).then(|| phase.work());
     let _ = stream.set_nodelay(true);
-    let Some(tls) = tls else { return connection(stream, peer, router, state).await };
+    let Some(tls) = tls else { return connection(stream, peer, router, state, is_late).await };
     let handshake = tokio::time::timeout(HANDSHAKE_TIME_MAX, tls.identity().http().accept(stream));
     let agreed = tokio::select! {
         agreed = handshake => agreed,
-        () = phase.reach(Phase::Draining) => return,
+        () = phase.reach(Phase::Draining), if !is_late => return,
     };
     if let Ok(Ok(stream)) = agreed {
-        connection(stream, peer, router, state).await;
+        connection(stream, peer, router, state, is_late).await;
     }
 }
 
-async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, peer: Peer, router: Router, state: State) {
+async fn connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    peer: Peer,
+    router: Router,
+    state: State,
+    is_late: bool,
+) {
     let mut phase = state.phase();
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<Incoming>| {
@@ -94,6 +95,7 @@ async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, peer: Peer, rou
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME_MAX)
+        .keep_alive(!is_late)
         .serve_connection(TokioIo::new(stream), service);
     let mut served = pin!(served);
     let mut draining = false;
@@ -102,7 +104,7 @@ async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, peer: Peer, rou
         tokio::select! {
             // An error of a connection concerns only its client.
             _ = served.as_mut() => return,
-            () = phase.reach(next) => {
+            () = phase.reach(next), if !is_late => {
                 if draining {
                     return;
                 }

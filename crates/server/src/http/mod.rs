@@ -7,6 +7,7 @@
 
 pub(crate) mod connections;
 mod credentials;
+pub(crate) mod draining;
 pub(crate) mod errors;
 pub(crate) mod guard;
 pub(crate) mod needs;

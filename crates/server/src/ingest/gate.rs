@@ -11,6 +11,7 @@ const UNIT: usize = 1 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     room: Arc<Semaphore>,
+    unit_count: usize,
     hold_time: Duration,
 }
 
@@ -28,7 +29,8 @@ pub(crate) struct Full;
 
 impl Gate {
     pub(crate) fn new(byte_count: usize, hold_time: Duration) -> Self {
-        Self { room: Arc::new(Semaphore::new(byte_count.div_ceil(UNIT).max(1))), hold_time }
+        let unit_count = byte_count.div_ceil(UNIT).clamp(1, Semaphore::MAX_PERMITS);
+        Self { room: Arc::new(Semaphore::new(unit_count)), unit_count, hold_time }
     }
 
     /// Registers a request, which has no room yet.
@@ -38,22 +40,50 @@ impl Gate {
 }
 
 impl Room {
-    /// Enlarges the room to this many bytes, and waits for it if necessary.
+    /// Enlarges the room to this many bytes, and waits for it if necessary. More than all that there is counts as all.
     pub(crate) async fn grow(&mut self, byte_count: usize) -> Result<(), Full> {
-        self.byte_count = self.byte_count.max(byte_count);
-        let wanted = self.byte_count.div_ceil(UNIT);
-        let missing = wanted.saturating_sub(self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
-        if missing == 0 {
-            return Ok(());
+        let missing = self.missing(byte_count)?;
+        if missing > 0 {
+            let more = Arc::clone(&self.gate.room).acquire_many_owned(missing);
+            let Ok(Ok(more)) = tokio::time::timeout(self.gate.hold_time, more).await else { return Err(Full) };
+            self.add(more);
         }
-        let missing = u32::try_from(missing).map_err(|_| Full)?;
-        let more = Arc::clone(&self.gate.room).acquire_many_owned(missing);
-        let Ok(Ok(more)) = tokio::time::timeout(self.gate.hold_time, more).await else { return Err(Full) };
+        Ok(())
+    }
+
+    /// The same without waiting.
+    pub(crate) fn try_grow(&mut self, byte_count: usize) -> Result<(), Full> {
+        let missing = self.missing(byte_count)?;
+        if missing > 0 {
+            self.add(Arc::clone(&self.gate.room).try_acquire_many_owned(missing).map_err(|_| Full)?);
+        }
+        Ok(())
+    }
+
+    /// Frees the room beyond this many bytes.
+    pub(crate) fn shrink(&mut self, byte_count: usize) {
+        self.byte_count = self.byte_count.min(byte_count);
+        let wanted = self.units();
+        if let Some(held) = &mut self.held {
+            drop(held.split(held.num_permits().saturating_sub(wanted)));
+        }
+    }
+
+    fn units(&self) -> usize {
+        self.byte_count.div_ceil(UNIT).min(self.gate.unit_count)
+    }
+
+    fn missing(&mut self, byte_count: usize) -> Result<u32, Full> {
+        self.byte_count = self.byte_count.max(byte_count);
+        let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        u32::try_from(self.units().saturating_sub(held)).map_err(|_| Full)
+    }
+
+    fn add(&mut self, more: OwnedSemaphorePermit) {
         match &mut self.held {
             Some(held) => held.merge(more),
             None => self.held = Some(more),
         }
-        Ok(())
     }
 }
 
@@ -74,6 +104,11 @@ mod tests {
             let waiting = tokio::spawn(async move { second.grow(2 << 10).await });
             drop(first);
             assert_eq!(waiting.await.unwrap(), Ok(()));
+            let (mut all, mut none) = (gate.enter(), gate.enter());
+            assert_eq!(all.grow(1 << 20).await, Ok(()), "more than there is");
+            assert_eq!(none.try_grow(1), Err(Full));
+            all.shrink(3 << 10);
+            assert_eq!((none.try_grow(1 << 10), none.try_grow(1_025)), (Ok(()), Err(Full)));
         });
     }
 }

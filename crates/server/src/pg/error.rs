@@ -81,6 +81,11 @@ impl PgError {
             .with_hint("use COPY ... FROM STDIN or COPY ... TO STDOUT; psql's \\copy does")
     }
 
+    /// There is no room for what the client sends.
+    pub(in crate::pg) fn full() -> Self {
+        Self::error("53200", "too many bytes are being written").with_hint("retry later")
+    }
+
     pub(in crate::pg) fn shutting_down() -> Self {
         Self::fatal("57P01", "terminating connection due to administrator command")
     }

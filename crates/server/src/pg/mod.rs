@@ -10,6 +10,7 @@ mod catalogue;
 mod connection;
 mod copy;
 mod error;
+pub(crate) mod fuzz;
 mod rows;
 pub(crate) mod server;
 mod settings;

@@ -7,6 +7,7 @@ use super::types::cells::{Cell, Cells};
 use super::types::input::Format;
 use super::types::{binary, known, text};
 use super::wire::outgoing::ResultColumn;
+use crate::shared::holds::Holds;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb::sql::Rows;
@@ -69,14 +70,21 @@ impl RowSource {
         Self { columns, source: Source::Values(rows.into_iter()) }
     }
 
+    /// Whether a query of the store computes them.
+    pub(in crate::pg) fn is_of_store(&self) -> bool {
+        matches!(self.source, Source::Store { .. })
+    }
+
     pub(in crate::pg) fn columns(&self) -> &[ResultColumn] {
         &self.columns
     }
 
-    /// Visits up to `row_max` rows. Returns their number, and whether they were the last ones.
+    /// Visits up to `row_max` rows, and notes in `holds` what it holds. Returns their number, and whether they were the
+    /// last ones.
     pub(in crate::pg) fn visit(
         &mut self,
         row_max: usize,
+        holds: &Holds,
         mut visit: impl FnMut(&dyn RowView) -> Result<(), Failure>,
     ) -> Result<(usize, bool), Failure> {
         let mut count = 0;
@@ -88,7 +96,10 @@ impl RowSource {
                 let Some(current) = batch else {
                     match rows.next() {
                         None => return Ok((count, true)),
-                        Some(next) => (*batch, *row) = (Some(next?), 0),
+                        Some(next) => {
+                            holds.note(batch.insert(next?));
+                            *row = 0;
+                        }
                     }
                     continue;
                 };
@@ -124,7 +135,7 @@ impl RowSource {
         row_max: usize,
     ) -> Result<(usize, bool), Failure> {
         let types: Vec<u32> = self.columns.iter().map(|column| column.type_id).collect();
-        self.visit(row_max, |row| {
+        self.visit(row_max, &io.holds.clone(), |row| {
             push_row(&mut io.out.bytes, &types, formats, row)?;
             io.flush_if_full()
         })

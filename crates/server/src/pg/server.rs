@@ -5,6 +5,8 @@ use super::connection::lifecycle;
 use super::shared::PgShared;
 use crate::access::caller::Peer;
 use crate::access::state::Access;
+use crate::ingest::gate::Gate;
+use crate::ingest::options::IngestOptions;
 use crate::shared::phase::Phase;
 use crate::shared::state::State;
 use crate::tls::identity::Tls;
@@ -26,6 +28,7 @@ pub(crate) async fn serve(
     state: State,
     access: Access,
     tls: Option<Tls>,
+    (gate, ingest): (Gate, Arc<IngestOptions>),
 ) {
     let open = state.metrics().gauge("atsdb_pg_connections", "Open connections of PostgreSQL clients.");
     let accepted =
@@ -34,7 +37,7 @@ pub(crate) async fn serve(
         listener.local_addr().map_or((0, false), |address| (address.port(), address.ip().is_loopback()));
     let places = Arc::new(Semaphore::new(connections_max));
     let mut phase = state.phase();
-    let shared = Arc::new(PgShared { state, access, tls, cancellations: Cancellations::default(), port });
+    let shared = Arc::new(PgShared { state, access, tls, cancellations: Cancellations::default(), gate, ingest, port });
     tokio::spawn(cancel_when_stopping(Arc::clone(&shared)));
     loop {
         let stream = tokio::select! {

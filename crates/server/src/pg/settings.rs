@@ -2,6 +2,7 @@
 
 use super::error::{PgError, Severity};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The PostgreSQL version that is reported to clients.
 pub(in crate::pg) const SERVER_VERSION: &str = "15.0";
@@ -278,6 +279,17 @@ fn parse_milliseconds(text: &str) -> Option<u64> {
     count.checked_mul(factor)
 }
 
+/// A duration as a setting: `30s`.
+pub(in crate::pg) fn written_duration(duration: Duration) -> String {
+    // 0 would be no limit.
+    let milliseconds = duration.as_millis().max(1);
+    let units = [("h", 3_600_000), ("min", 60_000), ("s", 1_000)];
+    match units.into_iter().find(|(_, factor)| milliseconds % factor == 0) {
+        Some((unit, factor)) => format!("{}{unit}", milliseconds / factor),
+        None => format!("{milliseconds}ms"),
+    }
+}
+
 fn unknown(name: &str) -> PgError {
     PgError::error("42704", format!("unrecognized configuration parameter \"{name}\""))
 }
@@ -319,5 +331,9 @@ mod tests {
         assert!(changed.notice.is_some() && settings.get("timezone") == Some("UTC"));
         settings.set("statement_timeout", Some("2min")).unwrap();
         assert_eq!(settings.milliseconds("statement_timeout"), Some(120_000));
+        for milliseconds in [1, 1_500, 30_000, 90_000, 600_000, 7_200_000] {
+            let written = written_duration(Duration::from_millis(milliseconds));
+            assert_eq!(parse_milliseconds(&written), Some(milliseconds), "{written}");
+        }
     }
 }

@@ -4,13 +4,12 @@ use super::error::PgError;
 use super::statement::words::{Word, Words};
 use super::types::input::arrow_type;
 use super::types::known;
+use crate::shared::state::State;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb::name::same_name;
-use atsdb::sql::{
-    Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session, SessionOptions,
-};
-use atsdb::{Database, Engine, Error, ErrorKind, Result, Table};
+use atsdb::sql::{Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session};
+use atsdb::{Engine, Error, ErrorKind, Result, Table};
 use datafusion::common::ScalarValue;
 use parking_lot::Mutex;
 use std::fmt;
@@ -31,11 +30,10 @@ pub(in crate::pg) struct StoreSession {
 }
 
 impl StoreSession {
-    pub(in crate::pg) fn open(database: &Database) -> Result<Self> {
+    pub(in crate::pg) fn open(state: &State) -> Self {
         let stdin = Arc::new(Stdin::default());
         let files: Arc<dyn FileReader> = stdin.clone();
-        let session = database.session(SessionOptions { file_access: true, ..SessionOptions::default() })?;
-        Ok(Self { session: session.with_files(files), stdin })
+        Self { session: state.session().with_files(files), stdin }
     }
 
     pub(in crate::pg) fn interrupt_handle(&self) -> InterruptHandle {

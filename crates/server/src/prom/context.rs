@@ -5,10 +5,12 @@ use super::writer::{SampleQueue, SampleWriter};
 use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
 use crate::shared::metrics::Counter;
+use crate::shared::places::Places;
 use crate::shared::state::State;
 use atsdb::Database;
 use axum::response::Response;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// The number of API requests that are answered at a time; others wait.
@@ -24,7 +26,10 @@ pub(crate) struct Prom {
     /// The maximum size of the samples that a query holds, in bytes.
     pub(crate) memory_bytes: usize,
     pub(crate) labels: LabelCache,
-    pub(crate) places: Arc<Semaphore>,
+    /// The time limit of statements, if there is one.
+    pub(crate) time_max: Option<Duration>,
+    pub(crate) turns: Arc<Semaphore>,
+    pub(crate) places: Places,
     pub(crate) metrics: PromMetrics,
 }
 
@@ -48,7 +53,7 @@ impl PromMetrics {
 }
 
 impl Prom {
-    pub(crate) fn new(state: &State, gate: Gate, ingest: Arc<IngestOptions>, memory_bytes: usize) -> Self {
+    pub(crate) fn new(state: &State, gate: Gate, ingest: Arc<IngestOptions>) -> Self {
         let counter = |name, help| state.metrics().counter(name, help);
         let metrics = PromMetrics {
             samples: counter("atsdb_prom_samples_stored_total", "Samples of remote write and OTLP that were stored."),
@@ -64,9 +69,11 @@ impl Prom {
             database,
             gate,
             ingest,
-            memory_bytes,
+            memory_bytes: state.statements().memory_of_one(),
+            time_max: state.statements().time_limit,
             labels: LabelCache::default(),
-            places: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
+            turns: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
+            places: state.places().clone(),
             metrics,
         }
     }

@@ -37,8 +37,8 @@ pub(crate) const NEEDS: RouteNeeds = &[
     ("/api/v1/status/buildinfo", Needs::Role(Role::Read)),
 ];
 
-/// The paths of Prometheus and OpenTelemetry. A query holds at most `memory_bytes` bytes of samples.
-pub(crate) fn router(state: &State, gate: Gate, ingest: Arc<IngestOptions>, memory_bytes: usize) -> Router {
+/// The paths of Prometheus and OpenTelemetry.
+pub(crate) fn router(state: &State, gate: Gate, ingest: Arc<IngestOptions>) -> Router {
     Router::new()
         .route("/api/v1/write", post(remote_write))
         .route("/v1/metrics", post(otlp_metrics))
@@ -54,7 +54,7 @@ pub(crate) fn router(state: &State, gate: Gate, ingest: Arc<IngestOptions>, memo
         .route("/api/v1/rules", get(no_rules))
         .route("/api/v1/alerts", get(no_alerts))
         .route("/api/v1/status/buildinfo", get(build_info))
-        .with_state(Prom::new(state, gate, ingest, memory_bytes))
+        .with_state(Prom::new(state, gate, ingest))
 }
 
 async fn remote_write(Extract(prom): Extract<Prom>, headers: HeaderMap, body: Body) -> Response {

@@ -32,14 +32,17 @@ pub(crate) async fn blocking_for<T: Send + 'static>(
     time_max: Duration,
     work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
+    let time_max = prom.time_max.map_or(time_max, |limit| limit.min(time_max));
     let stopped = Arc::new(AtomicBool::new(false));
     let _stop = StopOnDrop(Arc::clone(&stopped));
     let timeout = || ApiError::new(ApiErrorKind::Timeout, "the request timed out");
     let run = async {
-        let place = Arc::clone(&prom.places).acquire_owned().await;
-        let place = place.map_err(|_| ApiError::new(ApiErrorKind::Unavailable, "the server is ending"))?;
+        let turn = Arc::clone(&prom.turns).acquire_owned().await;
+        let turn = turn.map_err(|_| ApiError::new(ApiErrorKind::Unavailable, "the server is ending"))?;
+        let place = prom.places.take().await;
+        let place = place.map_err(|_| ApiError::new(ApiErrorKind::Unavailable, "too many statements are running"))?;
         let done = tokio::task::spawn_blocking(move || {
-            let _place = place;
+            let _held = (turn, place);
             work(&|| stopped.load(Ordering::Relaxed))
         });
         done.await.map_err(|error| ApiError::new(ApiErrorKind::Internal, error.to_string()))?

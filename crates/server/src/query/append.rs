@@ -3,6 +3,7 @@
 use super::context::Query;
 use super::error::{answer, refuse, refused_body};
 use crate::ingest::body::{HeldBody, read_body};
+use atsdb::arrow::error::ArrowError;
 use atsdb::arrow::ipc::reader::StreamReader;
 use atsdb::{BatchId, CommitOutcome, Database, Error, ErrorKind, Result};
 use axum::body::Body;
@@ -37,7 +38,7 @@ pub(crate) async fn append(
         Ok(body) => body,
         Err(refused) => return refused_body(&refused),
     };
-    let database = query.database.clone();
+    let database = query.state.database().clone();
     let stored = tokio::task::spawn_blocking(move || store(&database, &table, batch.as_ref(), &body));
     match stored.await {
         Ok(Ok((row_count, outcome))) => {
@@ -55,19 +56,47 @@ fn store(database: &Database, table: &str, batch: Option<&BatchId>, body: &HeldB
     loop {
         match store_once(database, table, batch, body) {
             Err(error) if error.kind() == ErrorKind::Conflict && attempt < ATTEMPTS_MAX => attempt += 1,
+            // The table may have been dropped or changed since the batch was stored.
+            Err(_) if batch.is_some_and(|id| database.engine().has_committed(id)) => {
+                return Ok((row_count(body)?, CommitOutcome::Duplicate));
+            }
             done => return done,
         }
     }
 }
 
+/// Reads an Arrow stream as a request brings it. For the fuzz targets.
+pub fn read_arrow(bytes: &[u8]) {
+    let Ok(reader) = StreamReader::try_new(Cursor::new(bytes), None) else { return };
+    for rows in reader {
+        let Ok(rows) = rows else { return };
+        assert!(rows.columns().iter().all(|column| column.len() == rows.num_rows()), "columns of one length");
+    }
+}
+
+type Reader<'a> = StreamReader<Cursor<&'a Vec<u8>>>;
+
+fn reader(body: &HeldBody) -> Result<Reader<'_>> {
+    StreamReader::try_new(Cursor::new(&body.bytes), None).map_err(malformed)
+}
+
+fn malformed(error: ArrowError) -> Error {
+    Error::invalid("the body is no Arrow stream").with_source(error)
+}
+
+fn row_count(body: &HeldBody) -> Result<u64> {
+    reader(body)?.try_fold(0, |count, rows| Ok(count + rows.map_err(malformed)?.num_rows() as u64))
+}
+
 fn store_once(database: &Database, table: &str, id: Option<&BatchId>, body: &HeldBody) -> Result<(u64, CommitOutcome)> {
-    let malformed = |error| Error::invalid("the body is no Arrow stream").with_source(error);
-    let reader = StreamReader::try_new(Cursor::new(&body.bytes), None).map_err(malformed)?;
+    let reader = reader(body)?;
     let table = database.engine().table(table)?;
     let mut batch = database.batch(id.cloned());
+    let mut row_count = 0;
     for rows in reader {
-        batch.append(&table, &rows.map_err(malformed)?)?;
+        let rows = rows.map_err(malformed)?;
+        row_count += rows.num_rows() as u64;
+        batch.append(&table, &rows)?;
     }
-    let row_count = batch.row_count();
     Ok((row_count, batch.commit()?))
 }

@@ -10,10 +10,10 @@ mod format;
 mod options;
 mod request;
 mod router;
-mod sessions;
 mod sql;
 mod stream;
 mod table;
 
+pub use append::read_arrow;
 pub use options::QueryOptions;
 pub(crate) use router::{NEEDS, router};

@@ -5,7 +5,6 @@ use super::context::{Query, QueryMetrics};
 use super::error::{refuse, refused_body};
 use super::options::QueryOptions;
 use super::request::SqlRequest;
-use super::sessions::Sessions;
 use super::sql::run;
 use crate::access::caller::Caller;
 use crate::access::role::Role;
@@ -24,7 +23,6 @@ use axum::routing::{get, post};
 use axum::{Extension, Router};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// The rights of a statement are checked by the user's role when it is executed.
 pub(crate) const NEEDS: RouteNeeds =
@@ -37,16 +35,7 @@ pub(crate) fn router(state: &State, options: QueryOptions, gate: Gate, ingest: A
         statements: counter("atsdb_http_statements_total", "Requests with SQL over HTTP."),
         appended_rows: counter("atsdb_appended_rows_total", "Rows of Arrow batches that were stored over HTTP."),
     };
-    let query = Query {
-        database: state.database().clone(),
-        sessions: Sessions::new(state.database().clone(), options.clone()),
-        places: Arc::new(Semaphore::new(options.statements_max.max(1))),
-        options: Arc::new(options),
-        gate,
-        ingest,
-        metrics,
-        running: state.running().clone(),
-    };
+    let query = Query { state: state.clone(), options: Arc::new(options), gate, ingest, metrics };
     Router::new()
         .route("/api/sql", get(sql_get).post(sql_post))
         .route("/api/append", post(append_post))

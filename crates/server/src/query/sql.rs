@@ -16,8 +16,12 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+
+/// The maximum duration of a statement until its last row is sent, unless the server has a time limit.
+const TIME_MAX: Duration = Duration::from_secs(600);
 
 /// The part of the outcome that is known before the first byte of an answer is sent.
 enum AnswerStart {
@@ -35,31 +39,26 @@ pub(crate) async fn run(
     permission: Permission,
     reason: String,
 ) -> Response {
-    let place = tokio::time::timeout(query.options.hold_time, query.places.clone().acquire_owned());
-    let Ok(Ok(place)) = place.await else {
+    let Ok(place) = query.state.places().take().await else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many statements are running: retry later");
     };
-    let session = match query.sessions.take() {
-        Ok(session) => session,
-        Err(error) => return answer(&error),
-    };
+    let session = query.state.session();
+    session.set_time_limit(query.state.statements().time_limit.or(Some(TIME_MAX)));
     session.restrict(permission, reason);
     query.metrics.statements.increment();
     let format = request.format;
     let stop = Stop::new(session.interrupt_handle());
     let guard = StopOnDrop(stop.clone());
-    let (writer, reader) = parts(Handle::current(), query.options.read_time_max);
+    let (writer, reader) = parts(Handle::current(), query.options.read_time_max, place);
     let (begin, begun) = oneshot::channel();
     tokio::task::spawn_blocking(move || {
-        let listed = query.running.begin("http", user.as_deref(), &request.sql, session.interrupt_handle());
+        let running = query.state.running();
+        let listed = running.begin("http", user.as_deref(), &request.sql, session.interrupt_handle());
         execute(&session, &request, &listed, begin, writer);
         drop(listed);
         stop.disarm();
-        // A transaction that the request has left open is rolled back when its session is dropped.
-        if !session.in_transaction() {
-            query.sessions.give_back(session);
-        }
-        drop(place);
+        // A transaction that the request has left open is rolled back here.
+        drop(session);
     });
     match begun.await {
         Ok(Ok(AnswerStart::Rows)) => ([(CONTENT_TYPE, format.media_type())], reader.into_body(guard)).into_response(),
@@ -145,10 +144,12 @@ fn send_rows(
     listed: &Listed,
     out: &mut PartWriter,
 ) -> Result<()> {
+    let holds = out.holds();
     let mut writer = format.writer(&rows.schema(), &mut *out)?;
     for batch in first.into_iter().map(Ok).chain(rows) {
         let batch = batch?;
         listed.add_rows(batch.num_rows() as u64);
+        holds.note(&batch);
         writer.write(&batch)?;
     }
     writer.finish()?;

@@ -1,5 +1,7 @@
 //! The bytes of an answer on their way from the thread that computes it to the connection.
 
+use crate::shared::holds::Holds;
+use crate::shared::places::Place;
 use atsdb::sql::InterruptHandle;
 use axum::body::{Body, Bytes};
 use futures::stream::poll_fn;
@@ -10,7 +12,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-/// Bytes are handed over in parts of about this size.
+/// Bytes are handed over in parts of this size.
 const PART_BYTES: usize = 64 << 10;
 /// This many parts wait to be sent.
 const PARTS_MAX: usize = 4;
@@ -23,18 +25,27 @@ pub(crate) struct PartWriter {
     parts: mpsc::Sender<AnswerPart>,
     runtime: Handle,
     read_time_max: Duration,
+    /// The statement's place, which others use while the client does not read.
+    place: Place,
+    holds: Holds,
 }
 
 /// The reading end.
 pub(crate) struct PartReader(mpsc::Receiver<AnswerPart>);
 
 /// Creates both ends. The reader runs in `runtime`.
-pub(crate) fn parts(runtime: Handle, read_time_max: Duration) -> (PartWriter, PartReader) {
+pub(crate) fn parts(runtime: Handle, read_time_max: Duration, place: Place) -> (PartWriter, PartReader) {
     let (sender, receiver) = mpsc::channel(PARTS_MAX);
-    (PartWriter { buffer: Vec::new(), parts: sender, runtime, read_time_max }, PartReader(receiver))
+    let (buffer, holds) = (Vec::new(), Holds::default());
+    (PartWriter { buffer, parts: sender, runtime, read_time_max, place, holds }, PartReader(receiver))
 }
 
 impl PartWriter {
+    /// Where the batches are noted that the statement holds while the client does not read.
+    pub(crate) fn holds(&self) -> Holds {
+        self.holds.clone()
+    }
+
     fn hand_over(&mut self) -> io::Result<()> {
         if self.buffer.is_empty() {
             return Ok(());
@@ -43,12 +54,16 @@ impl PartWriter {
         self.send(Ok(part))
     }
 
-    fn send(&self, part: AnswerPart) -> io::Result<()> {
+    fn send(&mut self, part: AnswerPart) -> io::Result<()> {
         let sent = tokio::time::timeout(self.read_time_max, self.parts.send(part));
-        match self.runtime.block_on(sent) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone")),
-            Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")),
+        let byte_count = self.holds.byte_count() + PARTS_MAX * PART_BYTES;
+        match self.runtime.block_on(self.place.wait_for(byte_count, sent)) {
+            Ok(Ok(Ok(()))) => Ok(()),
+            Ok(Ok(Err(_))) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone")),
+            Ok(Err(_)) => Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")),
+            Err(_) => {
+                Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read, and others do not either"))
+            }
         }
     }
 
@@ -59,18 +74,21 @@ impl PartWriter {
     }
 
     /// Aborts the answer: the connection is closed, so that the client notices.
-    pub(crate) fn fail(self, message: &str) {
+    pub(crate) fn fail(mut self, message: &str) {
+        self.holds.set(0);
         let _ = self.send(Err(io::Error::other(message.to_owned())));
     }
 }
 
 impl Write for PartWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= PART_BYTES {
+        // No part is larger, however much is written at once.
+        let taken = bytes.len().min(PART_BYTES.saturating_sub(self.buffer.len()));
+        self.buffer.extend_from_slice(&bytes[..taken]);
+        if self.buffer.len() == PART_BYTES {
             self.hand_over()?;
         }
-        Ok(bytes.len())
+        Ok(taken)
     }
 
     fn flush(&mut self) -> io::Result<()> {

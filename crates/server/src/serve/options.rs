@@ -3,6 +3,7 @@
 use crate::ingest::options::IngestOptions;
 use crate::query::QueryOptions;
 use crate::shared::log::LogOptions;
+use crate::shared::statement_options::StatementOptions;
 use crate::tls::options::TlsOptions;
 
 /// The options of a server.
@@ -18,9 +19,11 @@ pub struct ServerOptions {
     pub connections_max: usize,
     /// The log on stderr.
     pub log: LogOptions,
+    /// The limits of statements, over all protocols.
+    pub statements: StatementOptions,
     /// The limits of requests that bring rows.
     pub ingest: IngestOptions,
-    /// The limits of statements that come over HTTP.
+    /// Further limits of requests with statements over HTTP.
     pub query: QueryOptions,
 }
 
@@ -33,6 +36,7 @@ impl Default for ServerOptions {
             tls: None,
             connections_max: 1_000,
             log: LogOptions::default(),
+            statements: StatementOptions::default(),
             ingest: IngestOptions::default(),
             query: QueryOptions::default(),
         }

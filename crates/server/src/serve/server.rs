@@ -4,16 +4,17 @@ use super::listen::{is_outside, listen, without_users};
 use super::options::ServerOptions;
 use super::routes;
 use crate::access::state::Access;
+use crate::ingest::gate::Gate;
 use crate::shared::log::{Log, LogLevel};
 use crate::shared::phase::{Phase, PhaseOwner};
 use crate::shared::state::State;
 use crate::tls::identity::Tls;
 use crate::{http, pg};
-use atsdb::sql::SessionOptions;
 use atsdb::{Database, Error, ErrorKind, Result};
 use serde_json::json;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
@@ -109,22 +110,23 @@ impl Server {
     pub fn start(database: Database, listening: Listening) -> Result<Self> {
         let runtime = Builder::new_multi_thread()
             .enable_all()
-            // One thread for each active connection, and some more.
-            .max_blocking_threads(listening.options.connections_max.saturating_add(SPARE_THREADS))
+            // One thread for each active connection of both protocols, and some more.
+            .max_blocking_threads(listening.options.connections_max.saturating_mul(2).saturating_add(SPARE_THREADS))
             .thread_name("atsdb-server")
             .build()
             .map_err(|error| Error::new(ErrorKind::Resources, format!("cannot start threads: {error}")))?;
         let (phase, follower) = PhaseOwner::new();
         let log = Log::new(listening.options.log);
-        let state = State::new(database, follower, log.clone());
+        let state = State::new(database, listening.options.statements.clone(), follower, log.clone())?;
         let access = Access::open(&state)?;
         listening.require_users(&access)?;
         let Listening { pg, http, tls, options } = listening;
         runtime.spawn(access.clone().follow(state.clone()));
         let reloader = Reloader { access, tls, log };
         let mut server = Self { state, reloader, phase, pg: None, http: None, runtime: Some(runtime) };
-        server.pg = pg.map(|listener| server.serve_pg(listener, &options)).transpose()?;
-        server.http = http.map(|listener| server.serve_http(listener, &options)).transpose()?;
+        let gate = Gate::new(options.ingest.bytes_in_flight_max, options.ingest.hold_time);
+        server.pg = pg.map(|listener| server.serve_pg(listener, gate.clone(), &options)).transpose()?;
+        server.http = http.map(|listener| server.serve_http(listener, gate, &options)).transpose()?;
         server.phase.set(Phase::Ready);
         let address = |address: Option<SocketAddr>| json!(address.map(|address| address.to_string()));
         let version = ("version", json!(env!("CARGO_PKG_VERSION")));
@@ -148,19 +150,20 @@ impl Server {
         self.reloader.clone()
     }
 
-    fn serve_pg(&self, listener: TcpListener, options: &ServerOptions) -> Result<SocketAddr> {
+    fn serve_pg(&self, listener: TcpListener, gate: Gate, options: &ServerOptions) -> Result<SocketAddr> {
         let runtime = self.runtime()?;
         let (listener, address) = adopt(runtime, listener)?;
         let Reloader { access, tls, .. } = self.reloader.clone();
-        runtime.spawn(pg::server::serve(listener, options.connections_max, self.state.clone(), access, tls));
+        let (limits, state) = ((gate, Arc::new(options.ingest.clone())), self.state.clone());
+        runtime.spawn(pg::server::serve(listener, options.connections_max, state, access, tls, limits));
         Ok(address)
     }
 
-    fn serve_http(&self, listener: TcpListener, options: &ServerOptions) -> Result<SocketAddr> {
+    fn serve_http(&self, listener: TcpListener, gate: Gate, options: &ServerOptions) -> Result<SocketAddr> {
         let runtime = self.runtime()?;
         let (listener, address) = adopt(runtime, listener)?;
         let Reloader { access, tls, .. } = self.reloader.clone();
-        let (router, state) = (routes::router(&self.state, &access, options), self.state.clone());
+        let (router, state) = (routes::router(&self.state, &access, gate, options), self.state.clone());
         runtime.spawn(http::connections::serve(listener, router, options.connections_max, state, tls));
         Ok(address)
     }
@@ -197,7 +200,7 @@ impl Server {
         if !database.tables()?.iter().any(|table| table.definition.is_in_memory()) {
             return Ok(());
         }
-        let session = database.session(SessionOptions::default())?;
+        let session = self.state.session();
         for statement in session.statements("CHECKPOINT") {
             match session.execute(&statement?, &[]) {
                 Err(error) if error.kind() != ErrorKind::ReadOnly => return Err(error),

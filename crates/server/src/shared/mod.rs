@@ -1,13 +1,16 @@
 //! Code that every room uses.
 //!
-//! Owned here: the store that is served, counters and gauges, the list of running statements, the log, and the phase of
-//! the server's life. Not owned: anything that knows a protocol.
+//! Owned here: the store that is served, counters and gauges, places for running statements and the list of them,
+//! the log, and the phase of the server's life. Not owned: anything that knows a protocol.
 
 pub(crate) mod clock;
 pub(crate) mod form;
+pub(crate) mod holds;
 pub(crate) mod log;
 pub(crate) mod metrics;
 pub(crate) mod phase;
+pub(crate) mod places;
 pub(crate) mod running;
 pub(crate) mod state;
+pub(crate) mod statement_options;
 mod statement_text;

@@ -4,8 +4,11 @@ use super::clock;
 use super::log::Log;
 use super::metrics::Metrics;
 use super::phase::PhaseFollower;
+use super::places::Places;
 use super::running::Running;
-use atsdb::Database;
+use super::statement_options::StatementOptions;
+use atsdb::sql::{Session, SessionOptions};
+use atsdb::{Database, Result};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +19,10 @@ pub(crate) struct State(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     database: Database,
+    /// The session whose threads, memory and plans those of all clients share.
+    root: Session,
+    places: Places,
+    statements: StatementOptions,
     metrics: Metrics,
     running: Running,
     log: Log,
@@ -24,14 +31,39 @@ struct Inner {
 }
 
 impl State {
-    pub(crate) fn new(database: Database, phase: PhaseFollower, log: Log) -> Self {
-        let (metrics, running) = (Metrics::default(), Running::new(log.clone()));
-        Self(Arc::new(Inner { database, metrics, running, log, phase, started: clock::now() }))
+    pub(crate) fn new(
+        database: Database,
+        statements: StatementOptions,
+        phase: PhaseFollower,
+        log: Log,
+    ) -> Result<Self> {
+        // Files are those that a session's reader offers; a session of `session` has no reader.
+        let memory_bytes = statements.memory_bytes;
+        let root = database.session(SessionOptions { memory_bytes, file_access: true, ..SessionOptions::default() })?;
+        let (metrics, running, places) = (Metrics::default(), Running::new(log.clone()), Places::new(&statements));
+        let started = clock::now();
+        Ok(Self(Arc::new(Inner { database, root, places, statements, metrics, running, log, phase, started })))
     }
 
     /// The store that is served.
     pub(crate) fn database(&self) -> &Database {
         &self.0.database
+    }
+
+    /// A session of its own for a client or a request: with its own transaction, rights, interrupts and time limit, on
+    /// the threads and the memory of all. It may not name files.
+    pub(crate) fn session(&self) -> Session {
+        self.0.root.sharing()
+    }
+
+    /// The places of running statements.
+    pub(crate) fn places(&self) -> &Places {
+        &self.0.places
+    }
+
+    /// The limits of statements.
+    pub(crate) fn statements(&self) -> &StatementOptions {
+        &self.0.statements
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

@@ -224,7 +224,7 @@ fn changes_of_users_are_followed() {
     let follows = |what: &str, is_so: &dyn Fn() -> bool| {
         let begun = Instant::now();
         while !is_so() {
-            assert!(begun.elapsed() < Duration::from_secs(10), "{what} is not followed");
+            assert!(begun.elapsed() < Duration::from_secs(300), "{what} is not followed");
             std::thread::sleep(Duration::from_millis(100));
         }
     };
@@ -255,11 +255,15 @@ fn guessing_is_slow_and_does_not_lock_users_out() {
         assert_eq!(login("boss", &format!("guess {attempt}")), 401);
     }
     assert!(begun.elapsed() > Duration::from_millis(250 + 500 + 1_000), "{:?}", begun.elapsed());
-    let begun = Instant::now();
-    // Logins with a token, and of a user who has logged in from here before.
-    assert_eq!(sql(&served, &token, "SELECT 1").status, 200);
-    assert_eq!(login("reader", "r-pass"), 200);
-    assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
+    // The next guesses wait for seconds. A token, and one that has logged in from here before, do not wait behind them.
+    let guess = |attempt: u32| login("boss", &format!("slow guess {attempt}"));
+    std::thread::scope(|scope| {
+        let guesses = [scope.spawn(|| guess(1)), scope.spawn(|| guess(2))];
+        assert_eq!(sql(&served, &token, "SELECT 1").status, 200);
+        assert_eq!(login("reader", "r-pass"), 200);
+        assert!(guesses.iter().any(|guess| !guess.is_finished()), "a guess is answered before those who may log in");
+        assert!(guesses.map(|guess| guess.join().unwrap()).iter().all(|status| [401, 429].contains(status)));
+    });
     // Parallel attempts do not allow more guesses: an attempt that cannot be checked within ten seconds is refused at
     // once.
     let statuses: Vec<u16> = std::thread::scope(|scope| {

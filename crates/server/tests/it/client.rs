@@ -28,7 +28,7 @@ pub(crate) fn serve(database: Database, ingest: IngestOptions) -> TestServer {
     let http = Some("127.0.0.1:0".to_owned());
     let options = ServerOptions { pg: None, http, ingest, ..ServerOptions::default() };
     let server = Server::start(database.clone(), Listening::open(options).unwrap()).unwrap();
-    TestServer { database, address: server.http_address().unwrap(), _server: server }
+    TestServer::of(database, server)
 }
 
 /// A response of the server.
@@ -53,6 +53,11 @@ impl Reply {
 }
 
 impl TestServer {
+    /// A server that was started otherwise.
+    pub(crate) fn of(database: Database, server: Server) -> Self {
+        Self { database, address: server.http_address().unwrap(), _server: server }
+    }
+
     pub(crate) fn post(&self, path: &str, body: impl AsRef<[u8]>) -> Reply {
         self.send("POST", path, &[], body)
     }

@@ -5,11 +5,19 @@ use crate::support::Served;
 use atsdb_server::Role;
 use atsdb_testkit::server::{PASSWORD, ServerKind, TestServer, USER, shared};
 use postgres::{Client, Config, NoTls, SimpleQueryMessage};
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 
-/// Captured statements of drivers.
-const STATEMENTS: &str = include_str!("../clients/introspection.sql");
+/// The variable that names a file with statements of drivers, captured as they connect and look around: a JSON list of
+/// objects with the statement as `sql`. They are the drivers' texts, so the project has none of them.
+const STATEMENTS: &str = "ATSDB_CLIENT_STATEMENTS";
+
+/// Which of them are compared, and with which values.
+const VALUES: &str = include_str!("../clients/introspection_values.txt");
+
+/// The number of a table in the captured statements.
+const CAPTURED_TABLE: &str = "16385";
 
 /// The tables of [`Served::create_tables`] in PostgreSQL's dialect.
 const SCHEMA: &str = "CREATE TABLE readings (time TIMESTAMPTZ(3) NOT NULL, sensor TEXT, status TEXT DEFAULT 'ok', \
@@ -19,19 +27,18 @@ const SCHEMA: &str = "CREATE TABLE readings (time TIMESTAMPTZ(3) NOT NULL, senso
      CREATE VIEW high AS SELECT sensor, value FROM readings WHERE value > 1";
 
 /// The intended differences: a part of the statement, the kind of difference, the reason.
-const DIFFERENCES: [(&str, Difference, &str); 19] = [
+const DIFFERENCES: [(&str, Difference, &str); 18] = [
     ("version()", Difference::Values("version"), "it is another program"),
     ("SHOW server_version_num", Difference::Values("server_version_num"), "atsdb follows 15, not its patches"),
     ("show transaction isolation level", Difference::Values("transaction_isolation"), "transactions are snapshots"),
     ("name='default_transaction_isolation'", Difference::Values("setting"), "transactions are snapshots"),
     ("current_setting('jit')", Difference::Values("cur"), "there is no such compiler to switch off"),
     ("NOT pg_catalog.pg_opclass.opcdefault", Difference::FewerRows, "each type is sorted in one way"),
-    ("ORDER BY\n    attrelid, attnum", Difference::UsersRows, "the catalogue has other views"),
-    ("ORDER BY\n    attrelid, attnum", Difference::FewerRows, "tables have no system columns"),
+    ("ORDER BY\n\t    attrelid, attnum", Difference::UsersRows, "the catalogue has other views"),
+    ("ORDER BY\n\t    attrelid, attnum", Difference::FewerRows, "tables have no system columns"),
     ("typreceive::TEXT != 'array_recv'", Difference::FewerRows, "atsdb has fewer types"),
     ("SELECT t.typname,t.oid", Difference::FewerRows, "atsdb has fewer types"),
     ("typinput='pg_catalog.array_in'", Difference::FewerRows, "atsdb has fewer types"),
-    ("null as \"CLASS_NAME\"", Difference::FewerRows, "information_schema has no domains"),
     ("SELECT datname FROM", Difference::FewerRows, "there are no templates"),
     ("SELECT datname AS \"TABLE_CAT\"", Difference::FewerRows, "there are no templates"),
     ("AS kind, e.typname AS element", Difference::FewerRows, "atsdb has fewer types"),
@@ -127,15 +134,32 @@ struct Captured {
     parameters: Vec<String>,
 }
 
-fn captured() -> Vec<Captured> {
-    let parts = STATEMENTS.split("\n-- client: ").skip(1).map(|part| {
-        let (_, rest) = part.split_once('\n').unwrap();
-        let parameters =
-            rest.lines().map_while(|line| line.strip_prefix("-- parameter: ")).map(str::to_owned).collect();
-        let lines: Vec<&str> = rest.lines().skip_while(|line| line.starts_with("-- parameter: ")).collect();
-        Captured { text: lines.join("\n"), parameters }
+/// The statements of drivers; nothing where there is no file of them.
+fn captured() -> Option<Vec<Captured>> {
+    let Some(path) = std::env::var_os(STATEMENTS) else {
+        eprintln!("skipped: {STATEMENTS} names no file with statements of drivers");
+        return None;
+    };
+    let text = std::fs::read_to_string(path).unwrap();
+    let all: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    let mut all: BTreeMap<String, &str> = all
+        .iter()
+        .map(|statement| statement["sql"].as_str().unwrap().trim_end_matches([';', ' ', '\n']))
+        .map(|text| (fingerprint(text), text))
+        .collect();
+    let known = VALUES.lines().filter(|line| !line.starts_with('#')).map(|line| {
+        let mut parts = line.split('\t');
+        let text = all.remove(parts.next().unwrap()).unwrap_or_else(|| panic!("no statement for {line}"));
+        let text = text.replace(CAPTURED_TABLE, ":readings:");
+        Captured { text, parameters: parts.map(str::to_owned).collect() }
     });
-    parts.collect()
+    Some(known.collect())
+}
+
+fn fingerprint(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let hash = Sha256::digest(words.join(" ").as_bytes());
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns a PostgreSQL and an atsdb with the same tables, database and user, or `None` if PostgreSQL is not installed.
@@ -216,11 +240,10 @@ fn statements_of_drivers_are_answered_as_by_postgresql() {
     let Some((theirs, ours, _served)) = both() else { return };
     let (mut theirs, mut ours) = (CatalogueClient::connect(&theirs), CatalogueClient::connect(&ours));
     let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
-    let statements = captured();
-    assert!(statements.len() > 50, "the file of statements is read: {}", statements.len());
-    let modelled = MODELLED.map(|text| Captured { text: text.to_owned(), parameters: Vec::new() });
-    let statements = statements.into_iter().chain(modelled);
-    for statement in statements {
+    let (captured, modelled) =
+        (captured(), MODELLED.map(|text| Captured { text: text.to_owned(), parameters: Vec::new() }));
+    let has_captured = captured.is_some();
+    for statement in captured.into_iter().flatten().chain(modelled) {
         let expected = theirs.ask(&statement).unwrap_or_else(|error| panic!("{}: {error}", statement.text));
         let found = match ours.ask(&statement) {
             Ok(found) => differences(&statement.text, &expected, &found, &mut used),
@@ -231,6 +254,9 @@ fn statements_of_drivers_are_answered_as_by_postgresql() {
         }
     }
     assert!(wrong.is_empty(), "{} statements are answered otherwise:\n\n{}", wrong.len(), wrong.join("\n\n"));
+    if !has_captured {
+        return;
+    }
     let unused = DIFFERENCES.iter().enumerate().filter(|(at, _)| !used.contains(at)).map(|(_, known)| known);
     assert_eq!(unused.collect::<Vec<_>>(), Vec::<&(&str, Difference, &str)>::new(), "nothing differs any more");
 }

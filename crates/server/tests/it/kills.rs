@@ -1,5 +1,5 @@
-//! kill -9 while rows arrive in each possible way: acknowledged rows exist, and exactly once after unanswered batches
-//! were sent again.
+//! kill -9, or a shutdown, while rows arrive in each possible way: acknowledged rows exist, and exactly once after
+//! unanswered batches were sent again.
 
 use crate::client::rows;
 use crate::prom::message::{request_v1, series_v1};
@@ -7,12 +7,12 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::ipc::writer::StreamWriter;
 use atsdb_server::{Listening, Server, ServerOptions};
 use serde_json::json;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How often a server is killed for each way. `ATSDB_KILLS` sets a larger number.
@@ -20,24 +20,52 @@ const KILLS: u64 = 3;
 const ROWS_PER_BATCH: i64 = 40;
 /// The store of the server that a test kills.
 const STORE: &str = "ATSDB_KILLED_STORE";
+/// How many connections it accepts.
+const CONNECTIONS: &str = "ATSDB_KILLED_CONNECTIONS";
 
 /// A server in a process of its own, killed when dropped.
-struct Killed {
+pub(crate) struct Killed {
     child: Child,
-    pg: String,
-    http: String,
+    stdin: Mutex<Option<ChildStdin>>,
+    /// Stays open, because the process writes at its end.
+    _stdout: Lines<BufReader<ChildStdout>>,
+    pub(crate) pg: String,
+    pub(crate) http: String,
 }
 
 impl Killed {
-    fn start(store: &Path) -> Self {
-        // Starts this program again, with the test below, which serves until it is killed.
+    pub(crate) fn start(store: &Path) -> Self {
+        Self::with_connections(store, ServerOptions::default().connections_max)
+    }
+
+    pub(crate) fn with_connections(store: &Path, connections_max: usize) -> Self {
+        // Starts this program again, with the test below, which serves until it is killed or its input ends.
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "kills::a_server_that_is_killed", "--nocapture"]).env(STORE, store);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let line = lines.find_map(|line| Some(line.split_once("serves on ")?.1.to_owned())).unwrap();
+        command.env(CONNECTIONS, connections_max.to_string());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap()).lines();
+        let line = stdout.find_map(|line| Some(line.unwrap().split_once("serves on ")?.1.to_owned())).unwrap();
         let (pg, http) = line.split_once(' ').unwrap();
-        Self { child, pg: pg.to_owned(), http: http.to_owned() }
+        let stdin = Mutex::new(child.stdin.take());
+        Self { child, stdin, _stdout: stdout, pg: pg.to_owned(), http: http.to_owned() }
+    }
+
+    /// A number of `/proc/PID/status`, such as `Threads`, or `VmRSS` in kilobytes. Nothing where there is no such file.
+    pub(crate) fn status(&self, name: &str) -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        line.split_whitespace().next()?.parse().ok()
+    }
+
+    /// Asks it to end, as SIGTERM does with the program.
+    pub(crate) fn shut_down(&self) {
+        drop(self.stdin.lock().unwrap().take());
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) fn ended(mut self) {
+        assert!(self.child.wait().unwrap().success());
     }
 }
 
@@ -54,15 +82,15 @@ fn a_server_that_is_killed() {
     // Other tests start this one in a process of its own.
     let Some(store) = std::env::var_os(STORE) else { return };
     let any = Some("127.0.0.1:0".to_owned());
-    let options = ServerOptions { pg: any.clone(), http: any, ..ServerOptions::default() };
+    let connections_max = std::env::var(CONNECTIONS).unwrap().parse().unwrap();
+    let options = ServerOptions { pg: any.clone(), http: any, connections_max, ..ServerOptions::default() };
     let database = atsdb::open(store.to_str().unwrap()).unwrap();
     let server = Server::start(database, Listening::open(options).unwrap()).unwrap();
     let mut stdout = std::io::stdout();
     writeln!(stdout, "serves on {} {}", server.pg_address().unwrap(), server.http_address().unwrap()).unwrap();
     stdout.flush().unwrap();
-    loop {
-        std::thread::park();
-    }
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    server.shutdown(Duration::from_secs(300)).unwrap();
 }
 
 /// A way to send rows.
@@ -92,6 +120,9 @@ fn post(served: &Killed, path: &str, headers: &[(&str, &str)], body: &[u8]) -> b
         answer.starts_with("HTTP/1.1 ").then_some(answer)
     };
     let Some(answer) = answer() else { return false };
+    if answer.starts_with("HTTP/1.1 503") && answer.contains("shutting down") {
+        return false;
+    }
     assert!(answer.starts_with("HTTP/1.1 20"), "{path}: {answer}");
     true
 }
@@ -106,6 +137,7 @@ fn with_client(served: &Killed, work: impl Fn(&mut postgres::Client) -> Result<(
         match config.connect(postgres::NoTls).and_then(|mut client| work(&mut client)) {
             Ok(()) => return true,
             Err(error) if error.code() == Some(&postgres::error::SqlState::T_R_SERIALIZATION_FAILURE) => {}
+            Err(error) if error.code() == Some(&postgres::error::SqlState::ADMIN_SHUTDOWN) => return false,
             Err(error) => {
                 assert!(error.code().is_none(), "{error:?}");
                 return false;
@@ -202,7 +234,19 @@ const OTLP: Way = Way {
            prom_samples WHERE metric = 'killed'",
 };
 
+/// How a server ends under load.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Kill,
+    /// What a SIGTERM begins.
+    Shutdown,
+}
+
 fn check(way: Way) {
+    check_with(way, End::Kill);
+}
+
+fn check_with(way: Way, end: End) {
     let kills = std::env::var("ATSDB_KILLS").map_or(KILLS, |text| text.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("air.db");
@@ -234,10 +278,18 @@ fn check(way: Way) {
             };
             let writers: Vec<_> = (0..3).map(|_| scope.spawn(writer)).collect();
             std::thread::sleep(Duration::from_millis(100 + round * 37 % 200));
-            let id = served.child.id().to_string();
-            assert!(Command::new("kill").args(["-9", &id]).status().unwrap().success());
+            match end {
+                End::Kill => {
+                    let id = served.child.id().to_string();
+                    assert!(Command::new("kill").args(["-9", &id]).status().unwrap().success());
+                }
+                End::Shutdown => served.shut_down(),
+            }
             writers.into_iter().map(|writer| writer.join().unwrap()).collect()
         });
+        if end == End::Shutdown {
+            served.ended();
+        }
     }
     let sent = next.load(Ordering::Relaxed) - 1;
     assert!(sent > kills, "only {sent} batches");
@@ -279,4 +331,11 @@ fn samples_of_remote_write_are_there_once() {
 #[test]
 fn points_of_otlp_are_there_once() {
     check(OTLP);
+}
+
+#[test]
+fn what_is_acknowledged_while_the_server_shuts_down_is_there() {
+    for way in [LINES, APPEND, INSERT, COPY, REMOTE_WRITE] {
+        check_with(way, End::Shutdown);
+    }
 }

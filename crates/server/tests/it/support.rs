@@ -10,7 +10,7 @@ use tempfile::TempDir;
 pub(crate) struct Served {
     pub(crate) database: Database,
     pub(crate) server: Server,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Served {
@@ -21,21 +21,31 @@ impl Served {
 
     /// The same with users and their passwords, and with TLS.
     pub(crate) fn with_users(users: &[(&str, Role, &str)], tls: Option<TlsOptions>) -> Self {
+        Self::with_options(users, ServerOptions { tls, ..ServerOptions::default() })
+    }
+
+    /// The same, with users and with other options.
+    pub(crate) fn with_options(users: &[(&str, Role, &str)], options: ServerOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = atsdb::open(folder.path().join("air.db").to_str().unwrap()).unwrap();
         for (name, role, password) in users {
             UserStore::new(database.clone()).add(name, *role, Some(password)).unwrap();
         }
         let any = Some("127.0.0.1:0".to_owned());
-        let options = ServerOptions { pg: any.clone(), http: any, tls, ..ServerOptions::default() };
+        let options = ServerOptions { pg: any.clone(), http: any, ..options };
         let server = Server::start(database.clone(), Listening::open(options).unwrap()).unwrap();
-        Self { database, server, _folder: folder }
+        Self { database, server, folder }
+    }
+
+    /// The store, the server, and the folder that both need.
+    pub(crate) fn into_parts(self) -> (Database, Server, TempDir) {
+        (self.database, self.server, self.folder)
     }
 
     /// Wraps a server that was started elsewhere, and the folder that it needs.
     pub(crate) fn of(server: Server, folder: TempDir) -> Self {
         let database = atsdb::open("memory:").unwrap();
-        Self { database, server, _folder: folder }
+        Self { database, server, folder }
     }
 
     /// Starts a server with the tables that the tests use.

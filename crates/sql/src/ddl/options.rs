@@ -14,6 +14,18 @@ use datafusion::sql::sqlparser::ast::{Expr, SqlOption, Value};
 const NAMES: [&str; 11] =
     ["time", "time_unit", "slice", "map", "key", "sort", "on_conflict", "retention", "preload", "engine", "max_memory"];
 
+/// PostgreSQL's storage parameters, with those that begin with [`AUTOVACUUM`]. They mean nothing here.
+const STORAGE_PARAMETERS: [&str; 5] =
+    ["fillfactor", "parallel_workers", "toast_tuple_target", "log_autovacuum_min_duration", "user_catalog_table"];
+
+const AUTOVACUUM: &str = "autovacuum_";
+
+/// Whether an option of a table is one of PostgreSQL's storage parameters, which are ignored.
+pub fn is_storage_parameter(name: &str) -> bool {
+    let has_prefix = name.get(..AUTOVACUUM.len()).is_some_and(|start| same_name(start, AUTOVACUUM));
+    has_prefix || STORAGE_PARAMETERS.iter().any(|known| same_name(known, name))
+}
+
 /// The options as written.
 #[derive(Debug, Default)]
 pub(crate) struct TableOptions {
@@ -42,6 +54,9 @@ impl TableOptions {
             let SqlOption::KeyValue { key, value } = option else {
                 return Err(sql_error(format!("cannot read the option {option}")).with_hint("write NAME = 'VALUE'"));
             };
+            if is_storage_parameter(&key.value) {
+                continue;
+            }
             let Some(name) = NAMES.into_iter().find(|name| same_name(name, &key.value)) else {
                 let hint = match nearest_name(&key.value, NAMES) {
                     Some(near) => format!("did you mean {near}?"),

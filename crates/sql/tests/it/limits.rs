@@ -68,13 +68,13 @@ pub(crate) fn interrupted<T>(session: &Session, run: impl FnOnce() -> T) -> T {
 const ENDLESS: [&str; 10] = [
     "SELECT count(*) FROM generate_series(1, 10000000000)",
     "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b",
-    "SELECT count(*) FROM generate_series(1, 300000) a JOIN generate_series(1, 3000000000) b ON a.value < b.value % 3",
+    "SELECT count(*) FROM generate_series(1, 300000) a JOIN generate_series(1, 3000000000) b ON a.a < b.b % 3",
     "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t",
     "WITH RECURSIVE t(n) AS (SELECT 1 UNION SELECT n + 1 FROM t) SELECT count(*) FROM t",
     "SELECT count(*) FROM generate_series(1, 100000000) WHERE regexp_like(repeat('a', 1000) || value, '(a*)*b|(a|aa)+c')",
     "SELECT sum(levenshtein(repeat('a', 600) || value, repeat('b', 600))) FROM generate_series(1, 100000000)",
     "SELECT max(s) FROM (SELECT sum(value % 3) OVER (ORDER BY value) s FROM generate_series(1, 10000000000))",
-    "SELECT count(*) FROM generate_series(1, 300000) a WHERE EXISTS (SELECT 1 FROM generate_series(1, 3000000) b WHERE b.value < -a.value)",
+    "SELECT count(*) FROM generate_series(1, 300000) a WHERE EXISTS (SELECT 1 FROM generate_series(1, 3000000) b WHERE b.b < -a.a)",
     "SELECT sum(value * value % 7) FROM generate_series(1, 10000000000)",
 ];
 

@@ -17,6 +17,7 @@ mod test_server;
 pub use data::ServerKind;
 pub use galera::Cluster;
 pub use pooler::Pooler;
+pub use postgres::installed as postgres_program;
 pub use setup::{PASSWORD, USER};
 pub use spider::Spider;
 pub use test_server::{TestServer, shared};

@@ -21,6 +21,11 @@ fn program(name: &str) -> PathBuf {
     folder().unwrap_or_default().join(name)
 }
 
+/// A program of the installed PostgreSQL, such as `pgbench`; nothing where it is not there.
+pub fn installed(name: &str) -> Option<PathBuf> {
+    Some(program(name)).filter(|path| path.exists())
+}
+
 pub(super) fn missing() -> Option<&'static str> {
     match folder() {
         None => Some("PostgreSQL"),

@@ -26,11 +26,13 @@ impl Connection {
         };
         // Before the client sends rows.
         self.session.require(Permission::Change)?;
+        self.take_place()?;
         let found = self.columns_to_copy(name, columns)?;
         let is_binary = copy.options.format == CopyFormat::Binary;
         self.io.out.copy_response(b'G', is_binary, found.len());
         self.io.flush()?;
         let mut reader = CopyReader::new(&found, &copy.options);
+        let mut room = self.io.further_room();
         let (sender, pieces) = sync_channel::<CopyBatch>(WAITING_BATCHES_MAX);
         let names: Vec<String> = found.into_iter().map(|column| column.name).collect();
         let (session, io, copied_rows) = (&self.session, &mut self.io, &self.copied_rows);
@@ -40,8 +42,16 @@ impl Connection {
                 loop {
                     match io.wait()? {
                         Incoming::CopyData(piece) => {
-                            if let Some(batch) = reader.push(&piece)? {
-                                return Ok(Some(batch));
+                            let mut batch = reader.push(&piece)?;
+                            // If others need the memory, complete rows are stored at once; the rest of a row waits.
+                            if batch.is_none() && room.try_grow(reader.byte_count()).is_err() {
+                                batch = reader.batch()?;
+                            }
+                            room.shrink(reader.byte_count());
+                            io.runtime().block_on(room.grow(reader.byte_count())).map_err(|_| PgError::full())?;
+                            io.holds.set(reader.byte_count());
+                            if batch.is_some() {
+                                return Ok(batch);
                             }
                         }
                         Incoming::CopyDone => return Ok(None),
@@ -119,7 +129,7 @@ impl Connection {
         if options.has_header {
             writer::header(&mut data, options, &columns);
         }
-        let (count, _) = rows.visit(usize::MAX, |row| {
+        let (count, _) = rows.visit(usize::MAX, &io.holds.clone(), |row| {
             writer::row(&mut data, options, &columns, row)?;
             io.out.message(b'd', |out| out.append(&mut data));
             io.flush_if_full()

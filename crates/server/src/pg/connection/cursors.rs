@@ -65,12 +65,16 @@ impl Connection {
         is_move: bool,
         formats: &[Format],
     ) -> Result<String, Failure> {
+        let progress = self.portals.get(cursor).map(|portal| &portal.progress);
+        if matches!(progress, Some(Progress::Running { rows, .. }) if rows.is_of_store()) {
+            self.take_place()?;
+        }
         let Some(portal) = self.portals.get_mut(cursor) else {
             return Err(Self::no_such("cursor", cursor, "34000"));
         };
         let row_max = count.unwrap_or(usize::MAX);
         let (read, is_finished) = match &mut portal.progress {
-            Progress::Running { rows, .. } if is_move => rows.visit(row_max, |_| Ok(()))?,
+            Progress::Running { rows, .. } if is_move => rows.visit(row_max, &self.io.holds, |_| Ok(()))?,
             Progress::Running { rows, .. } => rows.send(&mut self.io, formats, row_max)?,
             Progress::Bound | Progress::Finished => (0, true),
         };

@@ -10,6 +10,7 @@ use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::rows::RowSource;
 use crate::pg::statement::copy::{Copy, CopyWhat};
 use crate::pg::statement::kind::StatementKind;
+use crate::pg::statement::storage::ignored_parameters;
 use crate::pg::types::known;
 use crate::pg::wire::outgoing::ResultColumn;
 use atsdb::sql::Answer;
@@ -47,7 +48,10 @@ impl Connection {
             StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_) | StatementKind::Other => {
                 match CatalogueQuery::read(text, &[]) {
                     Some(query) => self.run_catalogue(&query, &[]),
-                    None => self.of_answer(kind, text, self.session.execute(text)?),
+                    None => {
+                        self.take_place()?;
+                        self.of_answer(kind, text, self.session.execute(text)?)
+                    }
                 }
             }
             _ => self.of_connection(kind, text, &[]),
@@ -65,13 +69,20 @@ impl Connection {
             Plan::Connection => self.of_connection(&statement.kind, &statement.text, values),
             Plan::Catalogue(query) => self.run_catalogue(query, values),
             Plan::Store(prepared) => {
+                self.take_place()?;
                 let answer = self.session.execute_prepared(prepared, values)?;
                 self.of_answer(&statement.kind, &statement.text, answer)
             }
         }
     }
 
-    fn of_answer(&self, kind: &StatementKind, text: &str, answer: Answer) -> Result<Outcome, Failure> {
+    fn of_answer(&mut self, kind: &StatementKind, text: &str, answer: Answer) -> Result<Outcome, Failure> {
+        if *kind == StatementKind::Other {
+            for name in ignored_parameters(text) {
+                let notice = format!("storage parameter \"{name}\" is ignored: the store chooses how rows are stored");
+                self.io.out.error(&PgError::new(Severity::Notice, "00000", notice));
+            }
+        }
         let verb = match kind {
             StatementKind::Report(verb) | StatementKind::Change(verb) => *verb,
             _ => "SELECT",
@@ -188,6 +199,7 @@ impl Connection {
                 };
             }
             StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_) | StatementKind::Other => {
+                self.take_place()?;
                 return self.of_answer(kind, text, self.session.execute(text)?);
             }
         };
@@ -218,7 +230,7 @@ impl Connection {
     }
 
     /// Stops the statement when its time is up, unless the guard is dropped before.
-    pub(super) fn deadline(&self) -> Deadline {
+    pub(super) fn begin_deadline(&self) -> Deadline {
         let Some(milliseconds) = self.settings.milliseconds("statement_timeout") else { return Deadline::default() };
         let (handle, fired) = (self.session.interrupt_handle(), Arc::new(AtomicBool::new(false)));
         let in_task = Arc::clone(&fired);

@@ -153,11 +153,9 @@ impl Connection {
         // The portal is removed while it runs; after an error it stays closed.
         let Some(mut portal) = self.portals.remove(name) else { return Err(Self::no_such("portal", name, "34000")) };
         self.queries.increment();
-        let deadline = self.deadline();
         let listed = self.list(&portal.statement.text);
         let executed = self.execute_portal(&mut portal, row_max, &listed);
-        drop(listed);
-        deadline.explain(executed)?;
+        self.end(listed, executed)?;
         let is_open =
             !matches!(portal.statement.kind, StatementKind::Commit | StatementKind::Rollback | StatementKind::Discard);
         if is_open {
@@ -200,6 +198,9 @@ impl Connection {
             self.io.out.complete(&tag_of_rows("SELECT", 0));
             return Ok(());
         };
+        if rows.is_of_store() {
+            self.take_place()?;
+        }
         let (count, is_finished) = rows.send(&mut self.io, &portal.formats, row_max)?;
         if is_finished {
             let tag = tag_of_rows(verb, count);

@@ -1,9 +1,12 @@
 //! The stream to a client: frames in, messages out.
 
-use crate::pg::error::{Failure, PgError};
+use crate::ingest::gate::{Gate, Room};
+use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::wire::incoming::{self, Incoming};
 use crate::pg::wire::outgoing::Outgoing;
+use crate::shared::holds::Holds;
 use crate::shared::phase::{Phase, PhaseFollower};
+use crate::shared::places::{Place, TooSlow};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;
@@ -14,6 +17,9 @@ const FLUSH_BYTES: usize = 64 << 10;
 
 /// The number of bytes that are read at a time.
 const READ_BYTES: usize = 32 << 10;
+
+/// A frame that is longer needs room in the gate before it is read.
+const FREE_BYTES: usize = 2 * READ_BYTES;
 
 /// How long a client may read nothing while data is being sent to it.
 const SEND_TIME_MAX: Duration = Duration::from_secs(60);
@@ -35,12 +41,42 @@ pub(in crate::pg) struct Io {
     pub(in crate::pg) out: Outgoing,
     runtime: Handle,
     phase: PhaseFollower,
+    /// The place of the statement that runs, which others use while the client is waited for.
+    pub(in crate::pg) place: Option<Place>,
+    /// What that statement holds meanwhile.
+    pub(in crate::pg) holds: Holds,
+    gate: Gate,
+    /// The room of a long frame: of its bytes and of the message made of them.
+    room: Room,
+    /// How long a client may send nothing in the middle of a long frame.
+    read_time_max: Duration,
 }
 
 impl Io {
-    pub(in crate::pg) fn new(stream: Box<dyn Stream>, phase: PhaseFollower) -> Self {
-        let runtime = Handle::current();
-        Self { stream, input: Vec::new(), start: 0, out: Outgoing::default(), runtime, phase }
+    pub(in crate::pg) fn new(
+        stream: Box<dyn Stream>,
+        phase: PhaseFollower,
+        gate: &Gate,
+        read_time_max: Duration,
+    ) -> Self {
+        Self {
+            stream,
+            input: Vec::new(),
+            start: 0,
+            out: Outgoing::default(),
+            runtime: Handle::current(),
+            phase,
+            place: None,
+            holds: Holds::default(),
+            gate: gate.clone(),
+            room: gate.enter(),
+            read_time_max,
+        }
+    }
+
+    /// Room for what is made of frames, which is empty.
+    pub(in crate::pg) fn further_room(&self) -> Room {
+        self.gate.enter()
     }
 
     pub(in crate::pg) fn runtime(&self) -> &Handle {
@@ -67,8 +103,24 @@ impl Io {
             self.input.drain(..self.start);
             self.start = 0;
         }
+        let byte_count = self.buffered().len() + READ_BYTES;
+        let is_long = byte_count > FREE_BYTES;
+        if is_long {
+            self.room
+                .grow(2 * byte_count)
+                .await
+                .map_err(|_| PgError { severity: Severity::Fatal, ..PgError::full() })?;
+        }
         self.input.reserve(READ_BYTES);
-        match self.stream.read_buf(&mut self.input).await {
+        let read = self.stream.read_buf(&mut self.input);
+        let read = if is_long {
+            tokio::time::timeout(self.read_time_max, read).await.map_err(|_| {
+                PgError::fatal("08006", "terminating connection because the client stopped in the middle of a message")
+            })?
+        } else {
+            read.await
+        };
+        match read {
             Ok(0) | Err(_) => Err(Failure::Gone),
             Ok(_) => Ok(()),
         }
@@ -105,13 +157,25 @@ impl Io {
                 return Ok(message);
             }
             self.flush()?;
+            self.rest();
             let (runtime, mut phase) = (self.runtime.clone(), self.phase.clone());
-            runtime.block_on(async {
+            let (mut place, byte_count) = (self.place.take(), self.holds.byte_count());
+            let filled = runtime.block_on(async {
+                let filled = async {
+                    match &mut place {
+                        Some(place) => place.wait_for(byte_count, self.fill()).await.unwrap_or_else(|TooSlow| {
+                            Err(PgError::fatal("53200", "the client sends nothing, and others do not either").into())
+                        }),
+                        None => self.fill().await,
+                    }
+                };
                 tokio::select! {
-                    filled = self.fill() => filled,
+                    filled = filled => filled,
                     () = phase.reach(Phase::Stopping) => Err(PgError::shutting_down().into()),
                 }
-            })?;
+            });
+            self.place = place;
+            filled?;
         }
     }
 
@@ -129,7 +193,12 @@ impl Io {
     pub(in crate::pg) async fn send(&mut self) -> Result<(), Failure> {
         let mut sent = 0;
         while sent < self.out.bytes.len() {
-            match tokio::time::timeout(SEND_TIME_MAX, self.stream.write(&self.out.bytes[sent..])).await {
+            let write = tokio::time::timeout(SEND_TIME_MAX, self.stream.write(&self.out.bytes[sent..]));
+            let written = match &mut self.place {
+                Some(place) => place.wait_for(self.holds.byte_count(), write).await.map_err(|TooSlow| Failure::Gone)?,
+                None => write.await,
+            };
+            match written {
                 Ok(Ok(count)) if count > 0 => sent += count,
                 _ => return Err(Failure::Gone),
             }
@@ -161,8 +230,12 @@ impl Io {
 
     /// Frees memory that an idle connection does not need.
     pub(in crate::pg) fn rest(&mut self) {
-        if self.start == self.input.len() && self.input.capacity() > READ_BYTES {
+        if self.start < self.input.len() {
+            return;
+        }
+        if self.input.capacity() > READ_BYTES {
             (self.input, self.start) = (Vec::new(), 0);
         }
+        self.room.shrink(0);
     }
 }

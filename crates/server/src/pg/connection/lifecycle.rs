@@ -5,7 +5,7 @@ use super::io::Stream;
 use super::session::{AfterWork, Connection};
 use super::startup;
 use crate::access::caller::Peer;
-use crate::pg::error::PgError;
+use crate::pg::error::{Failure, PgError};
 use crate::pg::shared::PgShared;
 use crate::shared::log::LogLevel;
 use crate::shared::phase::Phase;
@@ -72,7 +72,10 @@ async fn frame(connection: &mut Connection) -> Result<(), Option<PgError>> {
     // An invalid frame is reported when it is handled.
     while matches!(connection.io.next_kind(), Ok(None)) {
         tokio::select! {
-            filled = connection.io.fill() => filled.map_err(|_| None::<PgError>)?,
+            filled = connection.io.fill() => filled.map_err(|failure| match failure {
+                Failure::Error(error) => Some(error),
+                Failure::Gone => None,
+            })?,
             () = phase.reach(until) => return Err(Some(PgError::shutting_down())),
             () = &mut idle => return Err(Some(farewell)),
         }

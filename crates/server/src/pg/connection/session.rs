@@ -2,6 +2,7 @@
 
 use super::bind::{Portal, PreparedStatement};
 use super::block::Block;
+use super::execute::Deadline;
 use super::io::Io;
 use crate::access::caller::{Caller, Peer};
 use crate::access::state::Access;
@@ -10,8 +11,10 @@ use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::settings::{Changed, Settings};
 use crate::pg::store::StoreSession;
 use crate::pg::wire::incoming::Incoming;
+use crate::shared::holds::Holds;
 use crate::shared::log::LogLevel;
 use crate::shared::metrics::Counter;
+use crate::shared::places::NoPlace;
 use crate::shared::running::Listed;
 use crate::shared::state::State;
 use serde_json::{Value, json};
@@ -37,6 +40,8 @@ pub(super) struct Connection {
     pub(super) database: String,
     pub(super) key: CancelKey,
     pub(super) block: Block,
+    /// The time limit of the statement that runs.
+    pub(super) deadline: Deadline,
     /// Prepared statements by name; the unnamed one is replaced by each Parse.
     pub(super) statements: BTreeMap<String, Arc<PreparedStatement>>,
     /// Portals and cursors by name. Both are treated alike.
@@ -160,6 +165,26 @@ impl Connection {
     /// Puts a statement into the list of those that run.
     pub(super) fn list(&self, text: &str) -> Listed {
         self.state.running().begin("postgresql", Some(&self.user), text, self.session.interrupt_handle())
+    }
+
+    /// Waits for a place for a statement that the store executes, unless it has one. Its time begins with that.
+    pub(super) fn take_place(&mut self) -> Result<(), Failure> {
+        if self.io.place.is_none() {
+            let taken = self.io.runtime().block_on(self.state.places().take());
+            let place = taken.map_err(|NoPlace| {
+                PgError::error("53300", "too many statements are running").with_hint("retry later")
+            })?;
+            self.io.place = Some(place);
+            self.deadline = self.begin_deadline();
+        }
+        Ok(())
+    }
+
+    /// Ends a statement: its place is free again.
+    pub(super) fn end(&mut self, listed: Listed, done: Result<(), Failure>) -> Result<(), Failure> {
+        drop(listed);
+        (self.io.place, self.io.holds) = (None, Holds::default());
+        std::mem::take(&mut self.deadline).explain(done)
     }
 
     /// Sends the messages that result from a change of a setting.

@@ -51,11 +51,9 @@ impl Connection {
         self.queries.increment();
         let kind = StatementKind::of(text)?;
         self.enter(&kind, is_one_of_several)?;
-        let deadline = self.deadline();
         let listed = self.list(text);
         let answered = self.answer_statement(text, &kind, &listed);
-        drop(listed);
-        deadline.explain(answered)
+        self.end(listed, answered)
     }
 
     fn answer_statement(&mut self, text: &str, kind: &StatementKind, listed: &Listed) -> Result<(), Failure> {

@@ -2,12 +2,13 @@
 
 use super::authenticate::authenticate;
 use super::block::Block;
+use super::execute::Deadline;
 use super::io::{Io, Stream};
 use super::session::Connection;
 use crate::access::caller::{Caller, Peer};
 use crate::access::role::Role;
 use crate::pg::error::{Failure, PgError};
-use crate::pg::settings::Settings;
+use crate::pg::settings::{Settings, written_duration};
 use crate::pg::shared::PgShared;
 use crate::pg::store::StoreSession;
 use crate::pg::wire::outgoing::TransactionStatus;
@@ -42,7 +43,7 @@ pub(super) async fn begin(
     shared: &Arc<PgShared>,
     has_place: bool,
 ) -> Option<Box<Connection>> {
-    let mut io = Io::new(stream, shared.state.phase());
+    let mut io = Io::new(stream, shared.state.phase(), &shared.gate, shared.ingest.read_time_max);
     let begun = tokio::time::timeout(STARTUP_TIME_MAX, introduced(&mut io, peer, shared, has_place)).await;
     let client = match begun {
         Ok(Ok(Some(client))) => client,
@@ -146,6 +147,9 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         let mut settings = Settings::new(&user, shared.port);
         settings.fix("is_superuser", if role == Role::Admin { "on" } else { "off" });
         settings.fix("ssl", if is_encrypted { "on" } else { "off" });
+        if let Some(limit) = shared.state.statements().time_limit {
+            settings.begin_with("statement_timeout", &written_duration(limit))?;
+        }
         for (name, value) in &parameters {
             match name.as_str() {
                 "user" | "database" | "replication" => {}
@@ -157,7 +161,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
                 name => settings.begin_with(name, value)?,
             }
         }
-        let session = StoreSession::open(shared.state.database())?;
+        let session = StoreSession::open(&shared.state);
         let bits = SystemEnvironment.random()?;
         let secret = i32::from_le_bytes([bits[0], bits[1], bits[2], bits[3]]);
         let key = shared.cancellations.register(secret, session.interrupt_handle());
@@ -183,6 +187,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         database,
         key,
         block: Block::None,
+        deadline: Deadline::default(),
         statements: BTreeMap::new(),
         portals: BTreeMap::new(),
         skips_to_sync: false,

@@ -48,6 +48,11 @@ impl BinaryReader {
         Ok(row_count)
     }
 
+    /// The bytes of a row that is not complete.
+    pub(super) fn rest_bytes(&self) -> usize {
+        self.rest.len()
+    }
+
     pub(super) fn finish(&self) -> Result<usize, PgError> {
         match self.rest.is_empty() && self.has_header {
             true => Ok(0),

@@ -21,6 +21,7 @@ pub(in crate::pg) struct CopyReader {
     columns: Vec<ColumnBuilder>,
     format: FormatReader,
     row_count: usize,
+    /// The bytes that came since the last batch.
     byte_count: usize,
 }
 
@@ -60,7 +61,17 @@ impl CopyReader {
         self.batch()
     }
 
-    fn batch(&mut self) -> Result<Option<RecordBatch>, PgError> {
+    /// The bytes that it holds: of rows, and of a row that is not complete.
+    pub(in crate::pg) fn byte_count(&self) -> usize {
+        let rest = match &self.format {
+            FormatReader::Text(reader) => reader.rest_bytes(),
+            FormatReader::Binary(reader) => reader.rest_bytes(),
+        };
+        self.byte_count.max(rest)
+    }
+
+    /// The rows that are complete.
+    pub(in crate::pg) fn batch(&mut self) -> Result<Option<RecordBatch>, PgError> {
         let row_count = std::mem::take(&mut self.row_count);
         self.byte_count = 0;
         if row_count == 0 {

@@ -53,6 +53,11 @@ impl TextReader {
         Ok(row_count)
     }
 
+    /// The bytes of a row that is not complete.
+    pub(super) fn rest_bytes(&self) -> usize {
+        self.rest.len()
+    }
+
     pub(super) fn finish(&mut self, columns: &mut [ColumnBuilder]) -> Result<usize, PgError> {
         let rest = std::mem::take(&mut self.rest);
         Ok(if rest.is_empty() { 0 } else { usize::from(self.row(&rest, columns)?) })

@@ -5,4 +5,5 @@
 
 pub(in crate::pg) mod copy;
 pub(in crate::pg) mod kind;
+pub(in crate::pg) mod storage;
 pub(in crate::pg) mod words;

@@ -5,8 +5,10 @@
 //!
 //! `WITH ORDINALITY` adds the number of each row, which DataFusion does not support.
 //!
-//! Waits for [#13316](https://github.com/apache/datafusion/issues/13316) (rows); of the type no upstream issue is
-//! known.
+//! With an alias, as in `FROM generate_series(1, 3) AS id`, the column has the name of the alias.
+//!
+//! Waits for [#13316](https://github.com/apache/datafusion/issues/13316) (rows); of the name and the type no upstream
+//! issue is known.
 
 use super::integer_literals::{are_narrow, make_int, widen};
 use super::{expression, set_first_argument};
@@ -53,9 +55,12 @@ fn unnest(expr: &mut Expr) -> Result<()> {
     }
 }
 
-/// Makes `FROM generate_series(1, 3)` a series of INTs if its bounds are INTs.
+/// Makes `FROM generate_series(1, 3) AS id` a series of INTs if its bounds are INTs, and names its column `id`.
 pub(super) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
     let TableFactor::Table { name, args: Some(args), alias, .. } = factor else { return Ok(()) };
+    if let Some(alias) = alias.as_mut().filter(|alias| alias.columns.is_empty() && has_one_column(name)) {
+        alias.columns.push(TableAliasColumnDef { name: alias.name.clone(), data_type: None });
+    }
     let is_of_ints = is_series(name) && are_narrow(&args.args);
     // Functions in FROM only accept integers of 64 bits.
     widen(args);
@@ -106,6 +111,11 @@ pub(super) fn number_rows(factor: &mut TableFactor) -> Result<()> {
 
 fn named(name: Ident) -> TableAlias {
     TableAlias { explicit: true, name, columns: Vec::new(), at: None }
+}
+
+/// Whether it is the name of a function whose tables have a single column.
+fn has_one_column(name: &ObjectName) -> bool {
+    is_series(name) || name.to_string().eq_ignore_ascii_case("range")
 }
 
 /// Whether it is the name of a function that returns rows.

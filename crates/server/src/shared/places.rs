@@ -1,0 +1,198 @@
+//! Places for running statements, of all protocols. A statement that finds none waits, and is refused after a while.
+//!
+//! A statement that waits for its client, to read rows or to send them, gives its place to others until the client is
+//! ready. What it holds meanwhile is counted. Beyond a limit the statement whose client has been waited for longest is
+//! ended, so that clients that stand still deny nothing to others.
+
+use super::statement_options::StatementOptions;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+/// How long a client is waited for before the place is given away. Clients that read all the time pause for less.
+const PAUSE_MAX: Duration = Duration::from_millis(20);
+
+/// The places of a server. Clones are the same ones.
+#[derive(Debug, Clone)]
+pub(crate) struct Places(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    free: Arc<Semaphore>,
+    hold_time: Duration,
+    away: Mutex<Away>,
+    away_bytes_max: usize,
+}
+
+/// The statements that wait for their clients, by the order in which they began to wait.
+#[derive(Debug, Default)]
+struct Away {
+    statements: BTreeMap<u64, (usize, Arc<Notify>)>,
+    byte_count: usize,
+    last: u64,
+}
+
+/// The place of one statement, which is free again when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    places: Places,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+/// Too many statements are running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoPlace;
+
+/// The statement was ended because its client stood still while others did, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooSlow;
+
+/// A statement that waits for its client.
+struct Waiting<'a> {
+    places: &'a Places,
+    number: u64,
+    ended: Arc<Notify>,
+}
+
+impl Places {
+    pub(crate) fn new(options: &StatementOptions) -> Self {
+        Self(Arc::new(Inner {
+            free: Arc::new(Semaphore::new(options.running_max.clamp(1, Semaphore::MAX_PERMITS))),
+            hold_time: options.hold_time,
+            away: Mutex::default(),
+            away_bytes_max: options.memory_of_one(),
+        }))
+    }
+
+    /// Waits for a place.
+    pub(crate) async fn take(&self) -> Result<Place, NoPlace> {
+        let free = Arc::clone(&self.0.free).acquire_owned();
+        match tokio::time::timeout(self.0.hold_time, free).await {
+            Ok(Ok(held)) => Ok(Place { places: self.clone(), held: Some(held) }),
+            _ => Err(NoPlace),
+        }
+    }
+
+    fn wait(&self, byte_count: usize) -> Waiting<'_> {
+        let mut away = self.0.away.lock();
+        away.last += 1;
+        let (number, ended) = (away.last, Arc::new(Notify::new()));
+        away.statements.insert(number, (byte_count, Arc::clone(&ended)));
+        away.byte_count = away.byte_count.saturating_add(byte_count);
+        while away.byte_count > self.0.away_bytes_max
+            && let Some((_, (byte_count, ended))) = away.statements.pop_first()
+        {
+            away.byte_count -= byte_count;
+            ended.notify_one();
+        }
+        Waiting { places: self, number, ended }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut away = self.places.0.away.lock();
+        if let Some((byte_count, _)) = away.statements.remove(&self.number) {
+            away.byte_count -= byte_count;
+        }
+    }
+}
+
+impl Place {
+    /// Waits for the client, while the statement holds `byte_count` bytes.
+    pub(crate) async fn wait_for<T>(
+        &mut self,
+        byte_count: usize,
+        client: impl Future<Output = T>,
+    ) -> Result<T, TooSlow> {
+        let mut client = pin!(client);
+        if let Ok(done) = tokio::time::timeout(PAUSE_MAX, client.as_mut()).await {
+            return Ok(done);
+        }
+        let waiting = self.places.wait(byte_count);
+        self.held = None;
+        let back = async {
+            let done = client.await;
+            (done, Arc::clone(&self.places.0.free).acquire_owned().await)
+        };
+        tokio::select! {
+            () = waiting.ended.notified() => Err(TooSlow),
+            (done, held) = back => {
+                self.held = held.ok();
+                Ok(done)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::oneshot;
+
+    fn places(running_max: usize, memory_bytes: usize) -> Places {
+        let hold_time = Duration::from_millis(50);
+        Places::new(&StatementOptions { running_max, memory_bytes, hold_time, time_limit: None })
+    }
+
+    fn run(test: impl Future<Output = ()>) {
+        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test);
+    }
+
+    #[test]
+    fn who_finds_no_place_is_refused() {
+        run(async {
+            let places = places(1, 100);
+            let first = places.take().await.unwrap();
+            assert_eq!(places.take().await.unwrap_err(), NoPlace);
+            drop(first);
+            assert!(places.take().await.is_ok());
+        });
+    }
+
+    #[test]
+    fn a_place_is_free_while_a_client_is_waited_for() {
+        run(async {
+            let places = places(1, 100);
+            let mut first = places.take().await.unwrap();
+            let (read, reading) = oneshot::channel();
+            let waiting = tokio::spawn(async move { (first.wait_for(10, reading).await.is_ok(), first) });
+            let second = places.take().await.unwrap();
+            // The client is ready, but the place is not free yet.
+            read.send(()).unwrap();
+            assert_eq!(places.take().await.unwrap_err(), NoPlace);
+            assert!(!waiting.is_finished());
+            drop(second);
+            let (is_back, first) = waiting.await.unwrap();
+            assert!(is_back);
+            assert_eq!(places.take().await.unwrap_err(), NoPlace);
+            drop(first);
+            assert_eq!(places.0.away.lock().byte_count, 0);
+        });
+    }
+
+    #[test]
+    fn who_waited_longest_ends_when_too_much_is_held() {
+        run(async {
+            let places = places(1, 200);
+            let mut waiting = Vec::new();
+            for _ in 0..3 {
+                let mut place = places.take().await.unwrap();
+                waiting.push(tokio::spawn(async move { place.wait_for(40, std::future::pending::<()>()).await }));
+            }
+            assert_eq!(waiting.remove(0).await.unwrap(), Err(TooSlow));
+            assert_eq!(places.0.away.lock().byte_count, 80);
+            assert!(waiting.iter().all(|other| !other.is_finished()));
+            // One that holds more than all may hold ends itself, after the others.
+            let mut large = places.take().await.unwrap();
+            assert_eq!(large.wait_for(1_000, std::future::pending::<()>()).await, Err(TooSlow));
+            for other in waiting {
+                assert_eq!(other.await.unwrap(), Err(TooSlow));
+            }
+            assert!(places.take().await.is_ok());
+        });
+    }
+}

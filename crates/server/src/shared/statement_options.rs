@@ -1,0 +1,31 @@
+//! The limits of statements, over all protocols.
+
+use std::time::Duration;
+
+/// The limits of statements, over all protocols.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatementOptions {
+    /// The memory of all running statements together, in bytes. One may hold half of it.
+    pub memory_bytes: usize,
+    /// The maximum number of statements that run at once. Others wait, and are refused after `hold_time`.
+    pub running_max: usize,
+    /// How long a statement waits before it is refused.
+    pub hold_time: Duration,
+    /// The maximum duration of a statement. `None`: ten minutes over HTTP, no limit over PostgreSQL's protocol, whose
+    /// clients set their own.
+    pub time_limit: Option<Duration>,
+}
+
+impl Default for StatementOptions {
+    /// 1 GiB, 64 statements, five seconds, no common time limit.
+    fn default() -> Self {
+        Self { memory_bytes: 1 << 30, running_max: 64, hold_time: Duration::from_secs(5), time_limit: None }
+    }
+}
+
+impl StatementOptions {
+    /// The memory that one statement may hold.
+    pub(crate) fn memory_of_one(&self) -> usize {
+        self.memory_bytes / 2
+    }
+}
