@@ -1,5 +1,6 @@
-//! HTTP connections: accepting them, reading within limits, and ending them when the server drains. While it drains, new
-//! ones are still accepted, so that /health and /ready answer; every other path is refused ([`draining`](super::draining)).
+//! HTTP connections: accepting them, reading within limits, and ending them when the server drains. While it drains,
+//! new ones are still accepted, so that /health and /ready answer; every other path is refused
+//! ([`draining`](super::draining)).
 
 use crate::access::caller::Peer;
 use crate::shared::log::LogLevel;

@@ -1,5 +1,5 @@
-//! What the fuzz targets read: bytes of a client, without a connection. Each function reads or refuses, and panics where
-//! a promise is broken.
+//! What the fuzz targets read: bytes of a client, without a connection. Each function reads or refuses, and panics
+//! where a promise is broken.
 
 use super::catalogue::CatalogueQuery;
 use super::copy::reader::CopyReader;

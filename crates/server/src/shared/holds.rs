@@ -4,8 +4,8 @@ use atsdb::arrow::array::RecordBatch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The number of batches that a statement holds: those that wait, the one that is sent, also as text, and those that are
-/// computed.
+/// The number of batches that a statement holds: those that wait, the one that is sent, also as text, and those that
+/// are computed.
 const BATCHES_HELD: usize = 6;
 
 /// An estimate of what a statement holds while its client does not read. Clones are the same one.

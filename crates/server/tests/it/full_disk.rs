@@ -1,5 +1,5 @@
-//! A disk that becomes full under the server: an error for who writes, answers for who reads, and nothing acknowledged is
-//! lost.
+//! A disk that becomes full under the server: an error for who writes, answers for who reads, and nothing acknowledged
+//! is lost.
 
 use crate::client::serve;
 use atsdb_server::IngestOptions;

@@ -1,5 +1,5 @@
-//! PostgreSQL's own benchmark, unchanged: its tables in both ways that it has, its queries in each of the protocols, and
-//! its transactions, which retry after conflicts.
+//! PostgreSQL's own benchmark, unchanged: its tables in both ways that it has, its queries in each of the protocols,
+//! and its transactions, which retry after conflicts.
 
 use crate::support::Served;
 use atsdb_testkit::server::postgres_program;
