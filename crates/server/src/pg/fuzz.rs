@@ -5,7 +5,7 @@ use super::catalogue::CatalogueQuery;
 use super::copy::reader::CopyReader;
 use super::error::PgError;
 use super::statement::copy::Copy;
-use super::statement::kind::Kind;
+use super::statement::kind::StatementKind;
 use super::statement::storage::ignored_parameters;
 use super::types::input::{Format, parameter};
 use super::wire::incoming::{self, Incoming};
@@ -69,7 +69,7 @@ pub fn read_pg_frames(bytes: &[u8]) {
 }
 
 fn read_statement(text: &str) {
-    Kind::of(text).map_or_else(|error| check(&error), drop);
+    StatementKind::of(text).map_or_else(|error| check(&error), drop);
     let _ = (CatalogueQuery::read(text, &[]), ignored_parameters(text));
 }
 
