@@ -161,7 +161,7 @@ mod tests {
         assert!(refusal("struct R { #[atsdb(skip)] a: u8 }").contains("at least one column"));
         assert!(refusal("struct R { #[atsdb(mapped)] a: String }").contains("unknown attribute"));
         assert!(refusal("struct R { #[atsdb(map = \"u64\")] a: String }").contains("unknown map width"));
-        assert!(refusal("struct R { #[atsdb(skip, rename = \"b\")] a: u8 }").contains("no column"));
+        assert!(refusal("struct R { #[atsdb(skip, rename = \"b\")] a: u8 }").contains("not a column"));
         assert!(refusal("struct R { #[atsdb(skip, skip)] a: u8 }").contains("twice"));
         assert!(refusal("struct R { a: u8, #[atsdb(rename = \"A\")] b: u8 }").contains("second column named A"));
         assert!(refusal("struct R { #[atsdb(rename = \"\")] b: u8 }").contains("needs a name"));

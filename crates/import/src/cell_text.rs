@@ -1,8 +1,9 @@
 //! Parses the text of one cell as a value of its column's type, or explains why it is not one.
 
+use crate::epoch_text::epoch;
 use crate::number_text::{any_f64, is_number};
 use crate::plan_column::TimeParsing;
-use crate::time_text::{count, epoch, parse};
+use crate::time_text::{count, parse};
 use crate::zone::{Instant, Zone};
 use arrow::array::{
     ArrayRef, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,

@@ -1,13 +1,14 @@
 //! Facts about the values of one column of one file. They are collected value by value and can be merged in any order,
 //! so that conclusions from them depend on the data alone.
 
+use crate::clock_text::is_clock;
 use crate::comma_number::{CommaNumber, comma_number};
 use crate::distinct::{Distinct, hash};
 use crate::null::{NullCounts, NullTexts};
 use crate::number_text::{NumberText, boolean, is_odd_float, number};
 use crate::options::DateReading;
 use crate::record::Field;
-use crate::time_text::{DateMemory, OrderSeen, is_clock, parse, usual_form};
+use crate::time_text::{DateMemory, OrderSeen, parse, usual_form};
 use atsdb_core::TimeUnit;
 
 /// A kind of value, as one bit of [`Facts::kinds`].

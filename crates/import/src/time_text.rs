@@ -1,5 +1,7 @@
 //! Times as text: ISO 8601 and the ways in which files depart from it. UTC where no zone is written.
 
+use crate::calendar_words::{month_word, weekday_length};
+use crate::clock_text::{Clock, clock};
 use crate::options::{DateOrder, DateReading};
 use atsdb_core::TimeUnit;
 use atsdb_core::time::{DAY_SECONDS, civil_from_days};
@@ -225,20 +227,6 @@ fn stamp(days: i64, clock: Clock) -> Option<TimeText> {
     })
 }
 
-/// The length of an English weekday at the beginning, with the comma and the blank behind it; 0 if there is none.
-fn weekday_length(bytes: &[u8]) -> usize {
-    const NAMES: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-    let length = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    let word = &bytes[..length];
-    let is_name =
-        |name: &&str| word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3]);
-    if !NAMES.iter().any(|name| is_name(&name)) {
-        return 0;
-    }
-    let comma = usize::from(bytes.get(length) == Some(&b','));
-    if bytes.get(length + comma) == Some(&b' ') { length + comma + 1 } else { 0 }
-}
-
 /// The time in a text that begins with a date of this many bytes.
 fn with_clock(bytes: &[u8], days: i64, length: usize, order: OrderSeen, is_short_year: bool) -> Option<TimeText> {
     let midnight = days.checked_mul(DAY_SECONDS)?;
@@ -335,127 +323,6 @@ fn month_word_first(bytes: &[u8]) -> Option<(i64, usize)> {
     let rest = rest.strip_prefix(b",").unwrap_or(rest).strip_prefix(b" ")?;
     let (year, 4) = leading_number(rest, 4)? else { return None };
     Some((days_of_date(year, month, day)?, bytes.len() - rest.len() + 4))
-}
-
-/// An English month's name, in full or its first three letters: its number and length.
-fn month_word(bytes: &[u8]) -> Option<(i64, usize)> {
-    const NAMES: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-    let length = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    let word = &bytes[..length];
-    let matches =
-        |name: &&str| word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3]);
-    let position = NAMES.iter().position(matches)?;
-    Some((position as i64 + 1, length))
-}
-
-/// A time of day, as seconds after midnight UTC (the offset is taken off, so that it may leave the day).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Clock {
-    seconds: i64,
-    nanoseconds: u32,
-    fraction_digits: u8,
-    is_zoned: bool,
-}
-
-/// Whether a text is a time of day.
-pub(crate) fn is_clock(bytes: &[u8]) -> bool {
-    bytes.len() < 32 && bytes.first().is_some_and(u8::is_ascii_digit) && clock(bytes).is_some()
-}
-
-fn clock(bytes: &[u8]) -> Option<Clock> {
-    let (mut hour, hour_digits) = leading_number(bytes, 2)?;
-    let rest = bytes[hour_digits..].strip_prefix(b":")?;
-    let (minute, 2) = leading_number(rest, 2)? else { return None };
-    let mut rest = &rest[2..];
-    let (mut second, mut nanoseconds, mut fraction_digits) = (0, 0, 0);
-    if let Some(seconds) = rest.strip_prefix(b":") {
-        let (value, 2) = leading_number(seconds, 2)? else { return None };
-        (second, rest) = (value, &seconds[2..]);
-        if let [b'.' | b',', fraction @ ..] = rest {
-            (nanoseconds, fraction_digits, rest) = fraction_of(fraction)?;
-        }
-    }
-    let unspaced = rest.strip_prefix(b" ").unwrap_or(rest);
-    if let Some((half, after)) = unspaced.split_at_checked(2) {
-        let is_afternoon = half.eq_ignore_ascii_case(b"pm");
-        if is_afternoon || half.eq_ignore_ascii_case(b"am") {
-            if !(1..=12).contains(&hour) {
-                return None;
-            }
-            hour = hour % 12 + if is_afternoon { 12 } else { 0 };
-            rest = after;
-        }
-    }
-    let ends_day = hour == 24 && minute == 0 && second == 0 && nanoseconds == 0;
-    if (hour > 23 && !ends_day) || minute > 59 || second > 60 {
-        return None;
-    }
-    let (offset, is_zoned) = zone(rest)?;
-    Some(Clock { seconds: hour * 3_600 + minute * 60 + second - offset, nanoseconds, fraction_digits, is_zoned })
-}
-
-/// Reads the fraction of a second. Returns the nanoseconds, the number of significant digits, and the rest of the text.
-/// Digits after the ninth must be zeros.
-fn fraction_of(bytes: &[u8]) -> Option<(u32, u8, &[u8])> {
-    let length = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, rest) = bytes.split_at(length);
-    let significant = digits.iter().rposition(|byte| *byte != b'0').map_or(0, |position| position + 1);
-    if length == 0 || significant > 9 {
-        return None;
-    }
-    let nanoseconds =
-        (0..9).fold(0, |value, position| value * 10 + digits.get(position).map_or(0, |byte| u32::from(byte - b'0')));
-    Some((nanoseconds, significant as u8, rest))
-}
-
-/// The offset from UTC in seconds, and whether one is written.
-fn zone(bytes: &[u8]) -> Option<(i64, bool)> {
-    if bytes.is_empty() {
-        return Some((0, false));
-    }
-    let bytes = bytes.strip_prefix(b" ").unwrap_or(bytes);
-    utc_offset(bytes, &["Z", "UTC", "GMT"]).map(|offset| (offset, true))
-}
-
-/// A whole or decimal count of `unit` since the epoch: seconds, nanoseconds and the digits of seconds it needs.
-pub(crate) fn epoch(bytes: &[u8], unit: TimeUnit) -> Option<(i64, u32, u8)> {
-    let (negative, digits) = match bytes {
-        [b'-', rest @ ..] => (true, rest),
-        _ => (false, bytes),
-    };
-    let (whole, fraction) = match memchr::memchr(b'.', digits) {
-        Some(point) => (&digits[..point], &digits[point + 1..]),
-        None => (digits, &digits[..0]),
-    };
-    if whole.is_empty() || whole.len() > 20 || !whole.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let significant = fraction.iter().rposition(|byte| *byte != b'0').map_or(0, |position| position + 1);
-    let places = 9 - unit.fraction_digits();
-    if !fraction.iter().all(u8::is_ascii_digit) || significant > places {
-        return None;
-    }
-    let mut nanoseconds = whole.iter().fold(0_i128, |value, byte| value * 10 + i128::from(byte - b'0'));
-    for position in 0..places {
-        nanoseconds = nanoseconds * 10 + fraction.get(position).map_or(0, |byte| i128::from(byte - b'0'));
-    }
-    let nanoseconds = if negative { -nanoseconds } else { nanoseconds };
-    let seconds = i64::try_from(nanoseconds.div_euclid(1_000_000_000)).ok()?;
-    let needed = if significant == 0 { unit.fraction_digits() } else { unit.fraction_digits() + significant };
-    Some((seconds, nanoseconds.rem_euclid(1_000_000_000) as u32, needed as u8))
 }
 
 #[cfg(test)]
@@ -587,16 +454,5 @@ mod tests {
             let text = format_time(time, TimeUnit::Microsecond);
             assert_eq!(parse(text.as_bytes(), READING).unwrap().count(TimeUnit::Microsecond), Some(time), "{text}");
         }
-    }
-
-    #[test]
-    fn epochs_keep_their_fraction() {
-        assert_eq!(epoch(b"1566453600", TimeUnit::Second), Some((1_566_453_600, 0, 0)));
-        assert_eq!(epoch(b"1566453600.25", TimeUnit::Second), Some((1_566_453_600, 250_000_000, 2)));
-        assert_eq!(epoch(b"-1", TimeUnit::Millisecond), Some((-1, 999_000_000, 3)));
-        assert_eq!(epoch(b"1566453600123.5", TimeUnit::Millisecond), Some((1_566_453_600, 123_500_000, 4)));
-        assert_eq!(epoch(b"1.0000000001", TimeUnit::Second), None);
-        assert_eq!(epoch(b"1.5", TimeUnit::Nanosecond), None);
-        assert_eq!(epoch(b"1e9", TimeUnit::Second), None);
     }
 }

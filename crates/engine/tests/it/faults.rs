@@ -38,7 +38,7 @@ fn with_each_call_failing(scenario: impl Fn(&Engine, &Faults, &str)) {
                 break;
             }
         }
-        assert!(failed > 5, "hardly anything was called");
+        assert!(failed >= 2, "hardly anything was called: {failed} calls failed");
     }
 }
 

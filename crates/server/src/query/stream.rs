@@ -1,7 +1,7 @@
 //! The bytes of an answer on their way from the thread that computes it to the connection.
 
 use crate::shared::holds::Holds;
-use crate::shared::places::Place;
+use crate::shared::places::StatementPermit;
 use atsdb::sql::InterruptHandle;
 use axum::body::{Body, Bytes};
 use futures::stream::poll_fn;
@@ -26,7 +26,7 @@ pub(crate) struct PartWriter {
     runtime: Handle,
     read_time_max: Duration,
     /// The statement's place, which others use while the client does not read.
-    place: Place,
+    place: StatementPermit,
     holds: Holds,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct PartWriter {
 pub(crate) struct PartReader(mpsc::Receiver<AnswerPart>);
 
 /// Creates both ends. The reader runs in `runtime`.
-pub(crate) fn parts(runtime: Handle, read_time_max: Duration, place: Place) -> (PartWriter, PartReader) {
+pub(crate) fn parts(runtime: Handle, read_time_max: Duration, place: StatementPermit) -> (PartWriter, PartReader) {
     let (sender, receiver) = mpsc::channel(PARTS_MAX);
     let (buffer, holds) = (Vec::new(), Holds::default());
     (PartWriter { buffer, parts: sender, runtime, read_time_max, place, holds }, PartReader(receiver))

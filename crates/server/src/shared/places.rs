@@ -37,14 +37,14 @@ struct Away {
 
 /// The place of one statement, which is free again when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct StatementPermit {
     places: Places,
     held: Option<OwnedSemaphorePermit>,
 }
 
 /// Too many statements are running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NoPlace;
+pub(crate) struct NoPermit;
 
 /// The statement was ended because its client stood still while others did, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,11 +68,11 @@ impl Places {
     }
 
     /// Waits for a place.
-    pub(crate) async fn take(&self) -> Result<Place, NoPlace> {
+    pub(crate) async fn take(&self) -> Result<StatementPermit, NoPermit> {
         let free = Arc::clone(&self.0.free).acquire_owned();
         match tokio::time::timeout(self.0.hold_time, free).await {
-            Ok(Ok(held)) => Ok(Place { places: self.clone(), held: Some(held) }),
-            _ => Err(NoPlace),
+            Ok(Ok(held)) => Ok(StatementPermit { places: self.clone(), held: Some(held) }),
+            _ => Err(NoPermit),
         }
     }
 
@@ -101,7 +101,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-impl Place {
+impl StatementPermit {
     /// Waits for the client, while the statement holds `byte_count` bytes.
     pub(crate) async fn wait_for<T>(
         &mut self,
@@ -147,7 +147,7 @@ mod tests {
         run(async {
             let places = places(1, 100);
             let first = places.take().await.unwrap();
-            assert_eq!(places.take().await.unwrap_err(), NoPlace);
+            assert_eq!(places.take().await.unwrap_err(), NoPermit);
             drop(first);
             assert!(places.take().await.is_ok());
         });
@@ -163,12 +163,12 @@ mod tests {
             let second = places.take().await.unwrap();
             // The client is ready, but the place is not free yet.
             read.send(()).unwrap();
-            assert_eq!(places.take().await.unwrap_err(), NoPlace);
+            assert_eq!(places.take().await.unwrap_err(), NoPermit);
             assert!(!waiting.is_finished());
             drop(second);
             let (is_back, first) = waiting.await.unwrap();
             assert!(is_back);
-            assert_eq!(places.take().await.unwrap_err(), NoPlace);
+            assert_eq!(places.take().await.unwrap_err(), NoPermit);
             drop(first);
             assert_eq!(places.0.away.lock().byte_count, 0);
         });

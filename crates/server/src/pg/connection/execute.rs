@@ -2,6 +2,7 @@
 
 use super::bind::{Plan, PreparedStatement};
 use super::block::Block;
+use super::deadline::Deadline;
 use super::permission::DEFAULT_READ_ONLY;
 use super::session::Connection;
 use crate::pg::catalogue::value::Value;
@@ -15,10 +16,7 @@ use crate::pg::types::known;
 use crate::pg::wire::outgoing::ResultColumn;
 use atsdb::sql::Answer;
 use datafusion::common::ScalarValue;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::task::JoinHandle;
 
 /// The outcome of a statement.
 pub(super) enum Outcome {
@@ -232,45 +230,7 @@ impl Connection {
     /// Stops the statement when its time is up, unless the guard is dropped before.
     pub(super) fn begin_deadline(&self) -> Deadline {
         let Some(milliseconds) = self.settings.milliseconds("statement_timeout") else { return Deadline::default() };
-        let (handle, fired) = (self.session.interrupt_handle(), Arc::new(AtomicBool::new(false)));
-        let in_task = Arc::clone(&fired);
-        let task = self.io.runtime().spawn(async move {
-            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
-            in_task.store(true, Ordering::SeqCst);
-            handle.interrupt();
-        });
-        Deadline { task: Some(task), fired }
-    }
-}
-
-/// The time limit of one statement.
-#[derive(Default)]
-pub(super) struct Deadline {
-    task: Option<JoinHandle<()>>,
-    fired: Arc<AtomicBool>,
-}
-
-impl Deadline {
-    /// Replaces the error of an interrupted statement by the reason for the interrupt.
-    pub(super) fn explain(self, done: Result<(), Failure>) -> Result<(), Failure> {
-        done.map_err(|failure| match failure {
-            Failure::Error(mut error) if error.code == "57014" => {
-                error.message = match self.fired.load(Ordering::SeqCst) {
-                    true => "canceling statement due to statement timeout".into(),
-                    false => "canceling statement due to user request".into(),
-                };
-                Failure::Error(error)
-            }
-            other => other,
-        })
-    }
-}
-
-impl Drop for Deadline {
-    fn drop(&mut self) {
-        if let Some(task) = &self.task {
-            task.abort();
-        }
+        Deadline::start(Duration::from_millis(milliseconds), self.session.interrupt_handle(), self.io.runtime())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::pg::wire::incoming::{self, Incoming};
 use crate::pg::wire::outgoing::Outgoing;
 use crate::shared::holds::Holds;
 use crate::shared::phase::{Phase, PhaseFollower};
-use crate::shared::places::{Place, TooSlow};
+use crate::shared::places::{StatementPermit, TooSlow};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;
@@ -42,7 +42,7 @@ pub(in crate::pg) struct Io {
     runtime: Handle,
     phase: PhaseFollower,
     /// The place of the statement that runs, which others use while the client is waited for.
-    pub(in crate::pg) place: Option<Place>,
+    pub(in crate::pg) place: Option<StatementPermit>,
     /// What that statement holds meanwhile.
     pub(in crate::pg) holds: Holds,
     gate: Gate,

@@ -7,6 +7,7 @@ mod bind;
 mod block;
 mod copying;
 mod cursors;
+mod deadline;
 mod execute;
 mod extended;
 pub(in crate::pg) mod io;

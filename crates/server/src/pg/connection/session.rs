@@ -2,7 +2,7 @@
 
 use super::bind::{Portal, PreparedStatement};
 use super::block::Block;
-use super::execute::Deadline;
+use super::deadline::Deadline;
 use super::io::Io;
 use crate::access::caller::{Caller, Peer};
 use crate::access::state::Access;
@@ -14,7 +14,7 @@ use crate::pg::wire::incoming::Incoming;
 use crate::shared::holds::Holds;
 use crate::shared::log::LogLevel;
 use crate::shared::metrics::Counter;
-use crate::shared::places::NoPlace;
+use crate::shared::places::NoPermit;
 use crate::shared::running::Listed;
 use crate::shared::state::State;
 use serde_json::{Value, json};
@@ -171,7 +171,7 @@ impl Connection {
     pub(super) fn take_place(&mut self) -> Result<(), Failure> {
         if self.io.place.is_none() {
             let taken = self.io.runtime().block_on(self.state.places().take());
-            let place = taken.map_err(|NoPlace| {
+            let place = taken.map_err(|NoPermit| {
                 PgError::error("53300", "too many statements are running").with_hint("retry later")
             })?;
             self.io.place = Some(place);

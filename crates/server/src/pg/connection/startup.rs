@@ -2,7 +2,7 @@
 
 use super::authenticate::authenticate;
 use super::block::Block;
-use super::execute::Deadline;
+use super::deadline::Deadline;
 use super::io::{Io, Stream};
 use super::session::Connection;
 use crate::access::caller::{Caller, Peer};
