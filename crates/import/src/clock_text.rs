@@ -51,7 +51,7 @@ pub(crate) fn clock(bytes: &[u8]) -> Option<Clock> {
 
 /// Reads the fraction of a second. Returns the nanoseconds, the number of significant digits, and the rest of the text.
 /// Digits after the ninth must be zeros.
-fn fraction_of(bytes: &[u8]) -> Option<(u32, u8, &[u8])> {
+pub(crate) fn fraction_of(bytes: &[u8]) -> Option<(u32, u8, &[u8])> {
     let length = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = bytes.split_at(length);
     let significant = digits.iter().rposition(|byte| *byte != b'0').map_or(0, |position| position + 1);
@@ -64,7 +64,7 @@ fn fraction_of(bytes: &[u8]) -> Option<(u32, u8, &[u8])> {
 }
 
 /// The offset from UTC in seconds, and whether one is written.
-fn zone(bytes: &[u8]) -> Option<(i64, bool)> {
+pub(crate) fn zone(bytes: &[u8]) -> Option<(i64, bool)> {
     if bytes.is_empty() {
         return Some((0, false));
     }

@@ -1,11 +1,11 @@
 //! Times as text: ISO 8601 and the ways in which files depart from it. UTC where no zone is written.
 
 use crate::calendar_words::{month_word, weekday_length};
-use crate::clock_text::{Clock, clock};
+use crate::clock_text::{Clock, clock, fraction_of, zone};
 use crate::options::{DateOrder, DateReading};
 use atsdb_core::TimeUnit;
 use atsdb_core::time::{DAY_SECONDS, civil_from_days};
-use atsdb_core::time_text::{DateForm, days_of_date, leading_number, utc_offset, year_first_date};
+use atsdb_core::time_text::{DateForm, days_of_date, leading_number, year_first_date};
 
 /// Dates that start with the year: one digit for month or day is enough.
 const YEAR_FIRST: DateForm = DateForm { separators: b"-/.", digits_min: 1 };
