@@ -6,8 +6,8 @@ pub(crate) fn weekday_length(bytes: &[u8]) -> usize {
     let length = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let word = &bytes[..length];
     let is_name =
-        |name: &&str| word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3]);
-    if !NAMES.iter().any(|name| is_name(&name)) {
+        |name: &str| word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3]);
+    if !NAMES.iter().any(|name| is_name(name)) {
         return 0;
     }
     let comma = usize::from(bytes.get(length) == Some(&b','));
@@ -33,7 +33,7 @@ pub(crate) fn month_word(bytes: &[u8]) -> Option<(i64, usize)> {
     let length = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let word = &bytes[..length];
     let matches =
-        |name: &&str| word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3]);
+        |name: &str| word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3]);
     let position = NAMES.iter().position(matches)?;
     Some((position as i64 + 1, length))
 }
