@@ -34,6 +34,6 @@ pub(crate) fn month_word(bytes: &[u8]) -> Option<(i64, usize)> {
     let word = &bytes[..length];
     let matches =
         |name: &str| word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3]);
-    let position = NAMES.iter().position(matches)?;
+    let position = NAMES.iter().position(|name| matches(name))?;
     Some((position as i64 + 1, length))
 }
