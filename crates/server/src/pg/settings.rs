@@ -284,7 +284,7 @@ pub(in crate::pg) fn written_duration(duration: Duration) -> String {
     // 0 would be no limit.
     let milliseconds = duration.as_millis().max(1);
     let units = [("h", 3_600_000), ("min", 60_000), ("s", 1_000)];
-    match units.into_iter().find(|(_, factor)| milliseconds % factor == 0) {
+    match units.into_iter().find(|(_, factor)| milliseconds.is_multiple_of(*factor)) {
         Some((unit, factor)) => format!("{}{unit}", milliseconds / factor),
         None => format!("{milliseconds}ms"),
     }
