@@ -89,7 +89,7 @@ class OneArray:
 def test_an_array_of_structs_is_appended(readings):
     batch = pyarrow.RecordBatch.from_pydict(COLUMNS)
     assert readings.append("readings", OneArray(batch)) == (2, True)
-    with pytest.raises(TypeError, match="one of structs"):
+    with pytest.raises(TypeError, match="must be a struct array"):
         readings.append("readings", OneArray(pyarrow.array([1, 2])))
 
 

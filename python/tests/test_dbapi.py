@@ -40,7 +40,7 @@ def test_a_commit_names_the_statement_that_failed(connection):
         connection.execute("INSERT INTO keys VALUES (1)")
     with pytest.raises(atsdb.SqlError, match="has failed"):
         connection.execute("INSERT INTO keys VALUES (2)")
-    with pytest.raises(atsdb.SqlError, match=r"had failed .*: table keys, key \(i\): \(1\) is there already") as raised:
+    with pytest.raises(atsdb.SqlError, match=r"had failed .*: table keys, key \(i\): \(1\) already exists") as raised:
         connection.commit()
     assert isinstance(raised.value.__cause__, atsdb.DuplicateKeyError)
     connection.execute("CREATE TABLE keys (i INT PRIMARY KEY)")
@@ -56,7 +56,7 @@ def test_what_was_rolled_back_is_not_named(connection):
     connection.execute("ROLLBACK TO one")
     with pytest.raises(atsdb.Error, match="nothing"):
         connection.execute("DROP TABLE nothing")
-    with pytest.raises(atsdb.SqlError, match="nothing of it is stored: .*nothing"):
+    with pytest.raises(atsdb.SqlError, match="nothing is stored: .*named nothing"):
         connection.commit()
 
 

@@ -124,7 +124,7 @@ def test_every_type_of_sql_has_a_field(db):
 
 
 def test_wrong_declarations_are_refused_with_the_reason(db):
-    with pytest.raises(atsdb.UsageError, match="no dataclass"):
+    with pytest.raises(atsdb.UsageError, match="not a dataclass"):
         atsdb.table("t")(int)
     with pytest.raises(atsdb.UsageError, match="declares no table"):
         db.create_table(dict)
