@@ -9,4 +9,5 @@ pub(crate) mod missing;
 pub(crate) mod series_key;
 pub(crate) mod slice_buffer;
 pub(crate) mod sort;
+pub(crate) mod time_runs;
 pub mod times;
