@@ -3,10 +3,10 @@
 //! unfinished work has no effect.
 
 use atsdb::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -30,7 +30,7 @@ pub(crate) fn listen() {
             if signal == SIGHUP && reload() {
                 continue;
             }
-            let watched = WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let watched = WATCHED.lock();
             match watched.as_ref() {
                 Some(stop) if !ASKED.swap(true, Ordering::SeqCst) => stop(),
                 _ => end(),
@@ -42,7 +42,7 @@ pub(crate) fn listen() {
 
 /// Calls the function that is registered for SIGHUP. Returns false if there is none.
 fn reload() -> bool {
-    let hangup = HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let hangup = HANGUP.lock();
     match hangup.as_ref() {
         Some(reload) => {
             reload();
@@ -60,7 +60,7 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 fn end() -> ! {
-    if let Some(path) = REMOVE_AT_EXIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take() {
+    if let Some(path) = REMOVE_AT_EXIT.lock().take() {
         let _ = std::fs::remove_file(path);
     }
     crate::console::progress::clear();
@@ -75,14 +75,14 @@ impl Watch {
     /// Starts watching. There may be only one watch at a time.
     pub(crate) fn new(stop: impl Fn() + Send + 'static) -> Self {
         ASKED.store(false, Ordering::SeqCst);
-        *WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(stop));
+        *WATCHED.lock() = Some(Box::new(stop));
         Self(())
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        *WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+        *WATCHED.lock() = None;
     }
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct OnHangup(());
 impl OnHangup {
     /// Registers the function. There may be only one at a time.
     pub(crate) fn new(reload: impl Fn() + Send + 'static) -> Self {
-        *HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(reload));
+        *HANGUP.lock() = Some(Box::new(reload));
         // Under `nohup` SIGHUP is ignored, so no thread handles it.
         if is_ignored(SIGHUP)
             && let Ok(mut signals) = Signals::new([SIGHUP])
@@ -110,7 +110,7 @@ impl OnHangup {
 
 impl Drop for OnHangup {
     fn drop(&mut self) {
-        *HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+        *HANGUP.lock() = None;
     }
 }
 
@@ -124,5 +124,5 @@ pub(crate) fn check() -> Result<()> {
 
 /// Sets the unfinished file to remove if Ctrl-C ends the process.
 pub(crate) fn remove_at_exit(path: Option<PathBuf>) {
-    *REMOVE_AT_EXIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = path;
+    *REMOVE_AT_EXIT.lock() = path;
 }

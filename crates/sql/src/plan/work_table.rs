@@ -18,7 +18,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// The schema in which a query finds its work table. No statement can write this name.
@@ -62,7 +63,7 @@ impl WorkTable {
 
     /// Replaces the rows.
     pub(crate) fn replace(&self, rows: &RecordBatch) -> Result<()> {
-        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = in_schema(&self.schema, rows)?;
+        *self.rows.lock() = in_schema(&self.schema, rows)?;
         Ok(())
     }
 
@@ -82,7 +83,7 @@ impl PartitionStream for Stream {
     }
 
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let rows = self.0.rows.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let rows = self.0.rows.lock().clone();
         let length = context.session_config().batch_size().max(1);
         let starts = (0..rows.num_rows()).step_by(length);
         let pieces: Vec<_> = starts.map(|at| Ok(rows.slice(at, length.min(rows.num_rows() - at)))).collect();
