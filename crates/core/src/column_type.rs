@@ -1,9 +1,11 @@
 //! The type of a column, and the index width of a mapped column.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::name::parse_name;
 use crate::time::TimeUnit;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use strum::{IntoStaticStr, VariantArray};
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -139,8 +141,11 @@ impl TryFrom<String> for ColumnType {
 }
 
 /// The index width of a mapped column, which limits the number of strings in its dictionary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum MapWidth {
     /// 8 bits: 256 strings.
     U8,
@@ -152,7 +157,7 @@ pub enum MapWidth {
 
 impl MapWidth {
     /// All of them, narrowest first.
-    pub const ALL: [Self; 3] = [Self::U8, Self::U16, Self::U32];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The maximum number of strings in the dictionary.
     pub const fn capacity(self) -> u64 {
@@ -164,20 +169,13 @@ impl MapWidth {
     }
 
     /// `u8`, `u16` or `u32`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::U8 => "u8",
-            Self::U16 => "u16",
-            Self::U32 => "u32",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|width| width.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| Error::usage(format!("unknown map width {text}")).with_hint("use u8, u16 or u32"))
+        parse_name("map width", text)
     }
 }
 

@@ -7,13 +7,16 @@ use crate::chunk::{ChunkDescriptor, ChunkEntry, ChunkId, NewChunk};
 use crate::error::{Error, Result};
 use crate::id::{ColumnId, TableId};
 use crate::limits::BATCH_ID_BYTES_MAX;
+use crate::name::parse_name;
 use crate::schema::TableDefinition;
 use crate::table::{DefinitionVersion, Table};
 use crate::time::TimeRange;
 use std::fmt;
+use strum::{IntoStaticStr, VariantArray};
 
 /// The event that an acknowledged commit survives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Durability {
     /// A power cut: acknowledged means on disk.
     #[default]
@@ -26,23 +29,16 @@ pub enum Durability {
 
 impl Durability {
     /// All durabilities, safest first.
-    pub const ALL: [Self; 3] = [Self::Full, Self::Normal, Self::Off];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// `full`, `normal` or `off`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Normal => "normal",
-            Self::Off => "off",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|durability| durability.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| Error::usage(format!("unknown durability {text}")).with_hint("use full, normal or off"))
+        parse_name("durability", text)
     }
 }
 

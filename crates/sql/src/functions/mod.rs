@@ -53,7 +53,7 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     for end in [End::First, End::Last] {
         context.register_udaf(AggregateUDF::new_from_impl(Bookend::new(end)));
     }
-    for kind in series::SeriesFunction::ALL {
+    for &kind in series::SeriesFunction::ALL {
         context.register_udaf(AggregateUDF::new_from_impl(series::Series::new(kind)));
     }
     context.register_udaf(AggregateUDF::new_from_impl(histogram::Histogram::new()));
