@@ -52,7 +52,7 @@ pub use atsdb_core::store::Finding;
 pub use atsdb_core::{
     BatchId, Column, ColumnId, ColumnType, CommitOutcome, ConflictPolicy, Durability, Error, ErrorKind, InMemory,
     MapWidth, Result, Retention, Slice, SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit,
-    Unique, duration, interval_text, limits, name, size, time,
+    Unique, duration, escapes, interval_text, limits, name, size, time,
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{

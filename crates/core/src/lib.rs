@@ -2,8 +2,8 @@
 //!
 //! Owned here: the schema of a table ([`schema`]), times and the slices they fall in ([`time`], [`mod@slice`]), the
 //! metadata of a chunk ([`chunk`]), the contract of a store ([`store`]), rules against wrong clocks ([`clock_skew`]),
-//! the text forms of sizes, durations and intervals ([`size`], [`duration`], [`interval_text`]), the error kinds
-//! ([`error`]) and the limits ([`limits`]). Not owned: the bytes of pages (`codec`), how a store keeps them (`sqlite`,
+//! the text forms of sizes, durations and intervals ([`size`], [`duration`], [`interval_text`]), backslash escapes
+//! ([`escapes`]), the error kinds ([`error`]) and the limits ([`limits`]). Not owned: the bytes of pages (`codec`), how a store keeps them (`sqlite`,
 //! `sqlstore`, `memory`), and what is done with them (`engine`).
 
 pub mod checksum;
@@ -13,6 +13,7 @@ pub mod clock_skew;
 pub mod column_type;
 pub mod duration;
 pub mod error;
+pub mod escapes;
 pub mod id;
 mod index;
 pub mod interval_text;
