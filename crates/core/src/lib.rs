@@ -3,8 +3,9 @@
 //! Owned here: the schema of a table ([`schema`]), times and the slices they fall in ([`time`], [`mod@slice`]), the
 //! metadata of a chunk ([`chunk`]), the contract of a store ([`store`]), rules against wrong clocks ([`clock_skew`]),
 //! the text forms of sizes, durations and intervals ([`size`], [`duration`], [`interval_text`]), backslash escapes
-//! ([`escapes`]), the error kinds ([`error`]) and the limits ([`limits`]). Not owned: the bytes of pages (`codec`), how a store keeps them (`sqlite`,
-//! `sqlstore`, `memory`), and what is done with them (`engine`).
+//! ([`escapes`]), work on several threads ([`parallel`]), the error kinds ([`error`]) and the limits ([`limits`]). Not
+//! owned: the bytes of pages (`codec`), how a store keeps them (`sqlite`, `sqlstore`, `memory`), and what is done with
+//! them (`engine`).
 
 pub mod checksum;
 pub mod chunk;
@@ -22,6 +23,7 @@ pub mod limits;
 pub mod list;
 pub mod name;
 pub mod origin;
+pub mod parallel;
 mod quantity;
 pub mod retention;
 pub mod rollup;

@@ -18,7 +18,6 @@ mod index;
 mod index_spec;
 mod keys;
 mod merge;
-mod parallel;
 mod part;
 mod registry;
 mod resolve;

@@ -14,7 +14,6 @@ pub(crate) mod handle;
 pub(crate) mod hold;
 pub(crate) mod holds;
 pub(crate) mod origin;
-pub(crate) mod parallel;
 pub(crate) mod preload;
 mod preload_chunk;
 pub(crate) mod workers;
