@@ -1,11 +1,10 @@
 //! Concatenates arrays with several threads: the arrays collected by a load become one column.
 
-use crate::error::internal;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Int32Type, Int64Type};
-use atsdb_core::Result;
 use atsdb_core::parallel::parallel_map;
+use atsdb_core::{Error, Result};
 
 /// Up to this number of rows a single thread concatenates.
 const SINGLE_THREAD_ROWS_MAX: usize = 1 << 18;
@@ -23,7 +22,7 @@ pub(crate) fn concat_arrays(arrays: &[ArrayRef], threads: usize) -> Result<Array
         Some(DataType::Utf8) if is_large => concat_strings(arrays, row_count, threads),
         _ => {
             let arrays: Vec<&dyn Array> = arrays.iter().map(|array| array.as_ref()).collect();
-            arrow::compute::concat(&arrays).map_err(internal)
+            arrow::compute::concat(&arrays).map_err(Error::from)
         }
     }
 }
@@ -65,7 +64,7 @@ fn concat_strings(arrays: &[ArrayRef], row_count: usize, threads: usize) -> Resu
     })?;
     // Each piece is valid UTF-8, and so is the whole. It is checked once more, which is cheap.
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-    let array = StringArray::try_new(offsets, Buffer::from_vec(values), None).map_err(internal)?;
+    let array = StringArray::try_new(offsets, Buffer::from_vec(values), None)?;
     Ok(std::sync::Arc::new(array))
 }
 

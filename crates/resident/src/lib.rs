@@ -12,7 +12,6 @@ mod chains;
 mod concat;
 mod deleted_rows;
 mod draft;
-mod error;
 mod hash;
 mod index;
 mod index_spec;

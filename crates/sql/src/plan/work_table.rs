@@ -117,8 +117,7 @@ pub(crate) fn select_of(query: &mut Query) -> Result<&mut Select> {
 fn in_schema(schema: &SchemaRef, rows: &RecordBatch) -> Result<RecordBatch> {
     let matches = |(field, array): (&Arc<Field>, &ArrayRef)| field.data_type() == array.data_type();
     match schema.fields().len() == rows.num_columns() && schema.fields().iter().zip(rows.columns()).all(matches) {
-        true => RecordBatch::try_new(Arc::clone(schema), rows.columns().to_vec())
-            .map_err(|error| Error::internal(error.to_string())),
+        true => RecordBatch::try_new(Arc::clone(schema), rows.columns().to_vec()).map_err(Error::from),
         false => Err(Error::internal("the rows of a work table have other columns")),
     }
 }

@@ -15,5 +15,5 @@ pub(crate) fn one_row_a_line(plans: &RecordBatch) -> Result<RecordBatch> {
     });
     let (kinds, lines): (Vec<Option<&str>>, Vec<Option<&str>>) = lines.unzip();
     let columns: Vec<ArrayRef> = vec![Arc::new(StringArray::from(kinds)), Arc::new(StringArray::from(lines))];
-    RecordBatch::try_new(plans.schema(), columns).map_err(|error| Error::internal(error.to_string()))
+    RecordBatch::try_new(plans.schema(), columns).map_err(Error::from)
 }

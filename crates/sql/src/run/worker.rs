@@ -277,8 +277,7 @@ async fn run(
             }
             let batch = if explains { one_row_a_line(&batch)? } else { batch };
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            let named = RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options);
-            let named = named.map_err(|error| Error::internal(error.to_string()))?;
+            let named = RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options)?;
             if sender.send(Message::Batch(named)).await.is_err() {
                 return Ok(());
             }

@@ -6,7 +6,7 @@ use crate::ddl::print::create_table_sql;
 use crate::run::answer::{Answer, Rows};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow::datatypes::SchemaRef;
-use atsdb_core::{Error, Result, Table, TableDefinition};
+use atsdb_core::{Result, Table, TableDefinition};
 use std::sync::Arc;
 
 /// One row for each table, by name.
@@ -73,6 +73,6 @@ pub(crate) fn show_create(definition: &TableDefinition) -> Result<Answer> {
 }
 
 fn answer(columns: Vec<(&str, ArrayRef)>) -> Result<Answer> {
-    let batch = RecordBatch::try_from_iter(columns).map_err(|error| Error::internal(error.to_string()))?;
+    let batch = RecordBatch::try_from_iter(columns)?;
     Ok(Answer::Rows(Rows::fixed(batch)))
 }

@@ -101,8 +101,7 @@ pub(crate) fn as_text(number: &str) -> Result<Cow<'_, str>> {
         return Ok(value.to_string().into());
     }
     let value: f64 = number.parse().map_err(|_| Error::invalid(format!("{number:.60} is not a number")))?;
-    let texts = cast(&(Arc::new(Float64Array::from(vec![value])) as ArrayRef), &DataType::Utf8);
-    let texts = texts.map_err(|error| Error::internal(error.to_string()))?;
+    let texts = cast(&(Arc::new(Float64Array::from(vec![value])) as ArrayRef), &DataType::Utf8)?;
     Ok(texts.as_string::<i32>().value(0).to_owned().into())
 }
 
