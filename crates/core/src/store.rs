@@ -137,6 +137,22 @@ pub struct Amendment {
     pub pages: Vec<(ColumnId, Vec<u8>)>,
 }
 
+impl Amendment {
+    /// Refuses an amendment that contradicts its own descriptor.
+    pub fn check(&self) -> Result<()> {
+        let described = self.pages.iter().all(|(column, bytes)| {
+            self.descriptor.page(*column).is_some_and(|page| page.byte_count as usize == bytes.len())
+        });
+        if described { Ok(()) } else { Err(self.contradiction()) }
+    }
+
+    /// The error for an amended chunk that would not have the pages that the new descriptor lists.
+    pub fn contradiction(&self) -> Error {
+        let uid = self.descriptor.uid;
+        Error::internal(format!("chunk {uid} does not have the pages that its new descriptor lists"))
+    }
+}
+
 /// A precondition of a change: no chunk of the table with a number above `newest` is visible when the change is
 /// applied. Chunks that the change itself adds do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
