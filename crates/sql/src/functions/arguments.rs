@@ -3,7 +3,7 @@
 use crate::text::errors::sql_error;
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, Result};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Schema, TimeUnit, UInt64Type};
 use datafusion::common::{DataFusionError, ScalarValue};
@@ -15,6 +15,11 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+/// Whether the `FILTER` of an aggregate keeps a row.
+pub(super) fn is_wanted(filter: Option<&BooleanArray>, row: usize) -> bool {
+    filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row))
+}
 
 /// A function whose arguments may have names.
 struct NamedFunction {

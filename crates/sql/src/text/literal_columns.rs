@@ -1,6 +1,7 @@
 //! Collects literals into Arrow columns with a table's types.
 
 use super::bytes_text::bytes_of;
+use super::errors::unfit;
 use super::literal::Literal;
 use super::literal_numbers::{as_text, float32, float64, integer};
 use super::time_text::{parse_date, parse_time};
@@ -183,10 +184,7 @@ impl LiteralColumn {
             with_builder!(&mut self.builder, builder => builder.append_null());
             return Ok(());
         }
-        let refuse = || {
-            let ty = self.column.column_type.sql_name();
-            Error::invalid(format!("{} is no {ty}, or does not fit", shown(literal)))
-        };
+        let refuse = || unfit(shown(literal), self.column.column_type);
         if let Literal::Typed(value) = literal {
             return self.push_value(value);
         }

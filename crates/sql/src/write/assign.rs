@@ -2,6 +2,7 @@
 //! times are rounded to the column's unit, text is parsed, floats are narrowed. Exact conversions are left to the
 //! engine.
 
+use crate::text::errors::unfit;
 use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, new_null_array};
@@ -56,8 +57,7 @@ struct Assignment<'a> {
 impl Assignment<'_> {
     fn refuse(&self, row: usize) -> Error {
         let value = arrow::util::display::array_value_to_string(self.array, row).unwrap_or_else(|_| "the value".into());
-        let ty = self.column.column_type.sql_name();
-        self.at(row, Error::invalid(format!("{value} is no {ty}, or does not fit")))
+        self.at(row, unfit(value, self.column.column_type))
     }
 
     fn at(&self, row: usize, error: Error) -> Error {
