@@ -67,7 +67,7 @@ pub use database::Database;
 #[cfg(feature = "import")]
 pub use import::ImportReport;
 pub use memory_table::{MemoryLookup, MemoryTable};
-pub use open::{OpenOptions, open};
+pub use open::{NewStore, OpenOptions, open};
 pub use page_cache::PageCacheFolder;
 pub use typed::{TableOptions, TypedAppender, TypedTable, check_same_columns};
 

@@ -4,7 +4,7 @@
 use crate::chunk::ChunkId;
 use crate::error::{Error, ErrorKind};
 use crate::id::{ColumnId, TableId};
-use crate::store::StageId;
+use crate::store::{BatchId, StageId};
 
 const VERIFY: &str = "run verify to find what is affected, and restore that from a backup";
 
@@ -41,6 +41,12 @@ pub fn chunk_replaced(table: TableId, chunk: ChunkId) -> Error {
 /// A chunk that is to be amended does not exist or has another descriptor.
 pub fn chunk_changed(table: TableId, chunk: ChunkId) -> Error {
     conflict(format!("chunk {} of table {} was changed by another writer", chunk.0, table.0))
+}
+
+/// A part of a batch was committed before.
+pub fn part_exists(part: &BatchId) -> Error {
+    conflict(format!("a part of the batch was committed before: {}", part.as_str()))
+        .with_hint("send the batch without it")
 }
 
 /// No stage has this number.

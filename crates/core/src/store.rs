@@ -80,6 +80,9 @@ pub struct StageId(pub i64);
 pub struct Change {
     /// The batch's id, if it has one.
     pub batch: Option<BatchId>,
+    /// The ids of the batch's parts, which are recorded with it: a part that is sent later by itself is a duplicate. If
+    /// one of them was committed before, the change is refused as a [`Conflict`](crate::ErrorKind::Conflict).
+    pub parts: Vec<BatchId>,
     /// A stage whose tables and chunks become visible. It ends with the commit.
     pub stage: Option<StageId>,
     /// New chunks, which become visible.

@@ -1,7 +1,8 @@
 //! Parquet files. Their columns already have types; only the time, the maps and the slices must be determined, in a
 //! first pass over the columns that this needs.
 
-use crate::build::{arrow_type, schema, time_bounds};
+use crate::arrow_types::arrow_type;
+use crate::build::{schema, time_bounds};
 use crate::distinct::hash;
 use crate::facts::{Facts, kind};
 use crate::infer::slice_width;
@@ -110,7 +111,7 @@ fn created(
             None
         }
         TimeChoice::DateClock(..) | TimeChoice::Parts(_) => {
-            return Err(Error::usage("the time of a Parquet file is one column")
+            return Err(Error::usage("the time of typed values is one column")
                 .with_hint("write the file again with a timestamp, or pass --time none for a plain table"));
         }
     };
@@ -272,7 +273,8 @@ impl Pass<'_> {
         let mut bytes_before = 0;
         for (number, source) in self.sources.iter().enumerate() {
             let mut first_row = 1;
-            for batch in reader(source, None)?.1 {
+            let (_, mut batches) = reader(source, None)?;
+            for batch in batches.by_ref() {
                 let batch = batch?;
                 let row_count = batch.num_rows() as u64;
                 let batch = read(source, || self.convert(definition, &schema, number, &batch, first_row))?;
@@ -281,6 +283,10 @@ impl Pass<'_> {
                 sink.rows(batch)?;
                 (self.progress)(Progress { bytes_read: bytes_before, bytes_total, row_count: self.report_rows });
             }
+            let (skipped, skipped_count) = batches.skipped();
+            let room = SKIPPED_SHOWN_MAX.saturating_sub(self.skipped.len());
+            self.skipped.extend(skipped.into_iter().take(room));
+            self.skipped_count += skipped_count;
             bytes_before += source.byte_count;
         }
         Ok(())

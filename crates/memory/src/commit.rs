@@ -16,9 +16,12 @@ pub(crate) fn commit(state: &mut State, change: &Change, now_ms: i64) -> Result<
         }
         return Ok(CommitOutcome::Duplicate);
     }
+    if let Some(part) = change.parts.iter().find(|part| state.batches.contains_key(part.as_str())) {
+        return Err(refusal::part_exists(part));
+    }
     check(state, change)?;
-    if let Some(batch) = &change.batch {
-        state.batches.insert(batch.as_str().to_owned(), now_ms);
+    for id in change.batch.iter().chain(&change.parts) {
+        state.batches.insert(id.as_str().to_owned(), now_ms);
     }
     change.drop.iter().for_each(|table| table::remove(state, *table));
     redefine::redefine(state, &change.redefine);

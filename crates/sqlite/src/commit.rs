@@ -78,9 +78,13 @@ fn commit_one(
             }
             return Ok(CommitOutcome::Duplicate);
         }
-        transaction
-            .prepare_cached("INSERT INTO atsdb_batch (id, committed_ms) VALUES (?1, ?2)")?
-            .execute(params![batch.as_str(), now_ms])?;
+        record_id(transaction, batch, now_ms)?;
+    }
+    for part in &change.parts {
+        if is_committed(transaction, part)? {
+            return Err(refusal::part_exists(part).into());
+        }
+        record_id(transaction, part, now_ms)?;
     }
     change.add.iter().try_for_each(NewChunk::check)?;
     change.amend.iter().try_for_each(Amendment::check)?;
@@ -114,9 +118,14 @@ fn is_committed(transaction: &WriteTransaction<'_>, batch: &BatchId) -> Attempt<
     let recorded =
         transaction.prepare_cached(sql)?.query_row([batch.as_str()], |row| row.get::<_, i64>(0)).optional()?;
     let Some(committed_ms) = recorded else { return Ok(false) };
+    record_id(transaction, batch, committed_ms)?;
+    Ok(true)
+}
+
+fn record_id(transaction: &WriteTransaction<'_>, batch: &BatchId, committed_ms: i64) -> Attempt<()> {
     let sql = "INSERT INTO atsdb_batch (id, committed_ms) VALUES (?1, ?2)";
     transaction.prepare_cached(sql)?.execute(params![batch.as_str(), committed_ms])?;
-    Ok(true)
+    Ok(())
 }
 
 /// Refuses a table with a newer chunk than the guard's newest one. A table in the change's stage has none yet.

@@ -9,7 +9,7 @@ use crate::number_allocation::ChangeLock;
 use crate::{amend, list_rows, redefine, stage, table};
 use atsdb_core::list::ListChanges;
 use atsdb_core::refusal;
-use atsdb_core::{Amendment, Change, ChunkGuard, CommitOutcome, NewChunk, Result};
+use atsdb_core::{Amendment, BatchId, Change, ChunkGuard, CommitOutcome, NewChunk, Result};
 
 /// Whether a table has a chunk above a number.
 const NEWER: &str = "SELECT 1 FROM atsdb_chunk WHERE id > $1 AND table_id = $2 AND stage = 0 LIMIT 1";
@@ -72,16 +72,18 @@ fn commit_one(
     payloads: &Payloads,
     now_ms: i64,
 ) -> Attempt<CommitOutcome> {
-    if let Some(batch) = &change.batch {
-        let id = Value::Bytes(batch.as_str().as_bytes());
-        if lock.connection.exists("SELECT 1 FROM atsdb_batch WHERE id = $1", &[id])? {
-            if let Some(stage) = change.stage {
-                stage::abandon(lock.connection, stage)?;
-            }
-            return Ok(CommitOutcome::Duplicate);
+    if let Some(batch) = &change.batch
+        && !record_id(lock, batch, now_ms)?
+    {
+        if let Some(stage) = change.stage {
+            stage::abandon(lock.connection, stage)?;
         }
-        let sql = "INSERT INTO atsdb_batch (id, committed_ms) VALUES ($1, $2)";
-        lock.connection.execute(sql, &[id, now_ms.into()])?;
+        return Ok(CommitOutcome::Duplicate);
+    }
+    for part in &change.parts {
+        if !record_id(lock, part, now_ms)? {
+            return Err(refusal::part_exists(part).into());
+        }
     }
     change.add.iter().try_for_each(NewChunk::check)?;
     change.amend.iter().try_for_each(Amendment::check)?;
@@ -108,6 +110,16 @@ fn commit_one(
     let first_id = lock.allocate(change.add.len());
     chunk_write::insert(lock.connection, &change.add, payloads, first_id, None)?;
     Ok(CommitOutcome::Committed)
+}
+
+/// Records the id of a batch; false if it was committed before.
+fn record_id(lock: &mut ChangeLock<'_>, batch: &BatchId, now_ms: i64) -> Attempt<bool> {
+    let id = Value::Bytes(batch.as_str().as_bytes());
+    if lock.connection.exists("SELECT 1 FROM atsdb_batch WHERE id = $1", &[id])? {
+        return Ok(false);
+    }
+    lock.connection.execute("INSERT INTO atsdb_batch (id, committed_ms) VALUES ($1, $2)", &[id, now_ms.into()])?;
+    Ok(true)
 }
 
 /// Refuses a table with a newer chunk than the guard's newest one. A table in the change's stage has none yet.

@@ -42,6 +42,8 @@ pub struct Batch {
     chunks: ChunkCollector,
     handle: Handle,
     id: Option<BatchId>,
+    /// The ids of its parts, which are recorded with it.
+    parts: Vec<BatchId>,
     /// Whether a batch of this id was found to be committed. This one then ignores its rows.
     is_duplicate: bool,
     changes: Changes,
@@ -61,6 +63,7 @@ impl Batch {
             chunks: ChunkCollector::new(&handle.shared),
             handle,
             id,
+            parts: Vec::new(),
             is_duplicate: false,
             changes: Changes::default(),
             savepoints: Vec::new(),
@@ -159,6 +162,12 @@ impl Batch {
     /// creates.
     pub fn set_id(&mut self, id: BatchId) {
         self.id = Some(id);
+    }
+
+    /// Records ids of the batch's parts with it: a part that is sent later by itself is a duplicate, and a part that
+    /// was committed before is a conflict.
+    pub fn set_parts(&mut self, parts: Vec<BatchId>) {
+        self.parts = parts;
     }
 
     /// The number of rows added so far.

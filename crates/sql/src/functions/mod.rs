@@ -30,6 +30,7 @@ pub(crate) mod time_bucket;
 mod time_pattern;
 pub(crate) mod time_types;
 mod to_char;
+pub(crate) mod version;
 pub(crate) mod zone;
 
 pub(crate) use arguments::{place_named_arguments, text_of};
@@ -60,6 +61,7 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     let scalars =
         [text::functions(), numbers::functions(), ages::functions(), at_zone::functions(), moments::functions()];
     scalars.into_iter().flatten().for_each(|function| context.register_udf(function));
+    context.register_udf(version::function());
     ordered::functions().into_iter().for_each(|function| context.register_udaf(function));
     let state = context.state();
     if let Some(inner) = state.scalar_functions().get("to_char") {

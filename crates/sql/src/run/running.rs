@@ -101,5 +101,5 @@ impl RunningQueries {
 pub(super) fn out_of_memory(memory_bytes: usize) -> Error {
     let message = format!("the query needs more memory than its limit: {memory_bytes} bytes");
     Error::new(ErrorKind::Resources, message)
-        .with_hint("narrow the time range, select fewer columns, or allow more memory")
+        .with_hint("narrow the time range, select fewer columns, or allow more memory: --memory 4GiB")
 }

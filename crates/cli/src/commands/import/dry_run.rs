@@ -3,6 +3,7 @@
 use super::super::schema::statement;
 use super::declared::DeclaredTable;
 use super::remarks::show_remarks;
+use crate::console::interrupt::{self, Watch};
 use crate::console::quantity::show_rows;
 use crate::output::destination::Destination;
 use crate::output::{Format, write_result};
@@ -16,18 +17,21 @@ const ROWS_SHOWN: usize = 10;
 /// Keeps the first rows.
 #[derive(Default)]
 struct FirstRows {
+    /// From the first row on, Ctrl-C ends the run between two sets of rows.
+    watch: Option<Watch>,
     batches: Vec<RecordBatch>,
     row_count: usize,
 }
 
 impl Sink for FirstRows {
     fn begin(&mut self, _: &TableDefinition) -> Result<()> {
-        *self = Self::default();
+        let watch = self.watch.take().unwrap_or_else(|| Watch::new(|| ()));
+        *self = Self { watch: Some(watch), ..Self::default() };
         Ok(())
     }
 
     fn rows(&mut self, batch: RecordBatch) -> Result<()> {
-        crate::console::interrupt::check()?;
+        interrupt::check()?;
         let wanted = (ROWS_SHOWN - self.row_count).min(batch.num_rows());
         if wanted > 0 {
             self.batches.push(batch.slice(0, wanted));

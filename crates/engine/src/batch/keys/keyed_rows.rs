@@ -43,6 +43,8 @@ pub(crate) struct SettledRows {
     pub(crate) replaced: Vec<(ChunkId, Option<NewChunk>)>,
     /// How many of the waiting rows are skipped because their key exists.
     pub(crate) skipped: u64,
+    /// How many rows, stored or waiting, gave way to a later one with their key.
+    pub(crate) replaced_rows: u64,
 }
 
 impl KeyedRows {
@@ -129,9 +131,14 @@ impl KeyedRows {
             let key = &self.keys[duplicate.key];
             duplicate_key(table, key, &waiting.rows, duplicate.row, snapshot)
         })?;
-        let skipped = match waiting.policy {
-            ConflictPolicy::Keep => stays.iter().filter(|stays| !**stays).count() as u64,
-            _ => 0,
+        let left_out = stays.iter().filter(|stays| !**stays).count() as u64;
+        let (skipped, replaced_rows) = match waiting.policy {
+            ConflictPolicy::Keep => (left_out, 0),
+            ConflictPolicy::Replace | ConflictPolicy::Merge => {
+                let stored = found.hits.iter().flat_map(|(_, hits)| hits.iter()).map(|(_, rows)| rows.len() as u64);
+                (0, left_out + stored.sum::<u64>())
+            }
+            ConflictPolicy::Error => (0, 0),
         };
         let rows = match waiting.policy {
             ConflictPolicy::Merge => merged_rows(&waiting.rows, &groups[0], &found, &stays)?,
@@ -150,7 +157,7 @@ impl KeyedRows {
             }
             _ => Vec::new(),
         };
-        Ok(SettledRows { rows, replaced, skipped })
+        Ok(SettledRows { rows, replaced, skipped, replaced_rows })
     }
 
     /// The range of times in which rows of the same keys can lie.
