@@ -12,12 +12,15 @@ pub mod chunk;
 pub mod chunk_list;
 pub mod clock_skew;
 pub mod column_type;
+pub mod decimal;
 pub mod duration;
 pub mod error;
 pub mod escapes;
 pub mod id;
 mod index;
+pub mod interval;
 pub mod interval_text;
+pub mod json_text;
 mod key;
 pub mod limits;
 pub mod list;
@@ -35,7 +38,9 @@ pub mod store;
 pub mod stored_table;
 pub mod table;
 pub mod time;
+pub mod time_of_day;
 pub mod time_text;
+pub mod uuid_text;
 pub mod value;
 
 pub use chunk::{

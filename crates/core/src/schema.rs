@@ -406,10 +406,18 @@ impl TableDefinition {
         if self.rollup.is_some() && self.time.is_none() {
             return Err(Error::internal(format!("rollup {} has no time column", self.name)));
         }
-        let keys = self.key.iter().chain(self.unique.iter().flat_map(|unique| &unique.columns));
-        let mut keys = keys.chain(self.indexes.iter().flat_map(|index| &index.columns));
-        if let Some(id) = keys.find(|id| self.column_by_id(**id).is_none()) {
+        let keys = || {
+            let keys = self.key.iter().chain(self.unique.iter().flat_map(|unique| &unique.columns));
+            keys.chain(self.indexes.iter().flat_map(|index| &index.columns))
+        };
+        if let Some(id) = keys().find(|id| self.column_by_id(**id).is_none()) {
             return Err(Error::internal(format!("table {}: no key column {}", self.name, id.0)));
+        }
+        let keyed = |column: &&Column| keys().any(|id| *id == column.id);
+        if let Some(column) = self.columns.iter().filter(keyed).find(|column| !column.column_type.can_be_key()) {
+            let (name, column_type) = (&column.name, column.column_type.sql_name());
+            return Err(Error::usage(format!("column {name} of type {column_type} cannot be part of a key or index"))
+                .with_hint("equal values of this type can be written differently: use a column of another type"));
         }
         self.check_constraints()
     }

@@ -1,6 +1,6 @@
 //! The Arrow types of columns.
 
-use arrow::datatypes::{DataType, TimeUnit as ArrowUnit};
+use arrow::datatypes::{DataType, IntervalUnit, TimeUnit as ArrowUnit};
 use atsdb_core::{ColumnType, TimeUnit};
 
 /// The Arrow type that a column's arrays have.
@@ -19,6 +19,10 @@ pub(crate) fn arrow_type(column_type: ColumnType, is_mapped: bool) -> DataType {
         ColumnType::Float64 => DataType::Float64,
         ColumnType::Text if is_mapped => DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8)),
         ColumnType::Text => DataType::Utf8,
+        ColumnType::Decimal { precision, scale } => DataType::Decimal128(precision, scale.cast_signed()),
+        ColumnType::Time => DataType::Time64(ArrowUnit::Microsecond),
+        ColumnType::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
+        ColumnType::Uuid | ColumnType::Json => DataType::Utf8,
         ColumnType::Binary => DataType::Binary,
         ColumnType::Timestamp(unit) => DataType::Timestamp(arrow_unit(unit), Some("UTC".into())),
         ColumnType::Date => DataType::Date32,

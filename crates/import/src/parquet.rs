@@ -15,7 +15,7 @@ use crate::source::Source;
 use crate::time_choice::{Merged, TimeChoice, choose, unknown_epoch};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, StringArray, UInt32Array, new_null_array};
 use arrow::compute::{CastOptions, cast_with_options, filter_record_batch};
-use arrow::datatypes::{DataType, Int64Type, SchemaRef, UInt64Type};
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{ColumnType, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
@@ -312,6 +312,10 @@ impl Pass<'_> {
                     let names = StringArray::from(vec![source.stem()]);
                     Arc::new(DictionaryArray::new(keys, Arc::new(names))) as ArrayRef
                 }
+                // Values of these types are rounded and checked when they are appended.
+                Some(position) if column.column_type.stored() != column.column_type => {
+                    Arc::clone(batch.column(position))
+                }
                 Some(position) => converted(batch.column(position), &wanted).map_err(|error| {
                     let last = first_row + batch.num_rows() as u64 - 1;
                     Error::invalid(format!(
@@ -351,9 +355,12 @@ impl Pass<'_> {
                 }
             }
         }
-        let fields =
+        let field =
+            |(field, array): (&Arc<Field>, &ArrayRef)| field.as_ref().clone().with_data_type(array.data_type().clone());
+        let fields: Vec<Field> = schema.fields().iter().zip(&arrays).map(field).collect();
+        let columns =
             schema.fields().iter().zip(&arrays).map(|(field, array)| (field.name().as_str(), Arc::clone(array), true));
-        let mut batch = RecordBatch::try_from_iter_with_nullable(fields)?;
+        let mut batch = RecordBatch::try_from_iter_with_nullable(columns)?;
         if keep.contains(&false) {
             batch = filter_record_batch(&batch, &BooleanArray::from(keep))?;
         }
@@ -363,7 +370,7 @@ impl Pass<'_> {
             let (old_min, old_max) = self.bounds.unwrap_or((min, max));
             self.bounds = Some((old_min.min(min), old_max.max(max)));
         }
-        Ok(RecordBatch::try_new(Arc::clone(schema), batch.columns().to_vec())?)
+        Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), batch.columns().to_vec())?)
     }
 }
 

@@ -9,8 +9,9 @@ use crate::keys::RowKeys;
 use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, byte_count_of, keys_of, text_bytes_of};
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array, new_null_array};
 use arrow::compute::{cast, filter, interleave, take};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, IntervalMonthDayNano};
 use arrow::util::display::array_value_to_string;
+use atsdb_core::interval::{Interval, parse_interval};
 use atsdb_core::{ColumnId, Error, Result, TableDefinition, Value};
 use std::ops::Range;
 use std::sync::Arc;
@@ -350,6 +351,12 @@ fn fit_together(parts: &[LivePart]) -> bool {
 fn constant(value: Option<&Value>, wanted: &DataType, row_count: usize) -> Result<ArrayRef> {
     let canonical: ArrayRef = match value {
         None => return Ok(new_null_array(wanted, row_count)),
+        Some(Value::Text(text)) if matches!(wanted, DataType::Interval(_)) => {
+            let Interval { months, days, nanoseconds } = parse_interval(text, None, None)
+                .ok_or_else(|| Error::internal(format!("the value of older rows, {text}, is no interval")))?;
+            let interval = IntervalMonthDayNano::new(months, days, nanoseconds);
+            Arc::new(arrow::array::IntervalMonthDayNanoArray::from(vec![interval]))
+        }
         Some(Value::Text(text)) => Arc::new(arrow::array::StringArray::from(vec![text.as_str()])),
         Some(Value::Bytes(bytes)) => Arc::new(arrow::array::BinaryArray::from(vec![bytes.as_slice()])),
         Some(Value::Bool(value)) => Arc::new(BooleanArray::from(vec![*value])),

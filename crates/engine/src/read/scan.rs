@@ -12,7 +12,7 @@ use crate::read::snapshot::{Inner, ReadSnapshot};
 use crate::read::strings::{load_dictionary, with_strings};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use atsdb_codec::{logical_type, stored_type};
+use atsdb_codec::{logical_field, stored_type, to_logical};
 use atsdb_core::{Bound, ChunkEntry, Column, Error, Result, Table, TableDefinition, TimeRange};
 use std::fmt;
 use std::ops::Range;
@@ -380,8 +380,11 @@ impl Scan {
     }
 
     fn to_logical(&self, array: &ArrayRef, column: &Column, dictionary: Option<&Arc<StringArray>>) -> Result<ArrayRef> {
-        let (Some(width), Some(strings)) = (column.map, dictionary) else { return Ok(ArrayRef::clone(array)) };
-        with_strings(width, array, strings).map_err(|error| {
+        let logical = match (column.map, dictionary) {
+            (Some(width), Some(strings)) => with_strings(width, array, strings),
+            _ => to_logical(column, array),
+        };
+        logical.map_err(|error| {
             error.context(format_args!("table {}, column {}", self.table.definition.name, column.name))
         })
     }
@@ -396,10 +399,7 @@ enum RowTest<'a> {
 
 /// The schema of some columns of a table, logical types.
 pub(crate) fn schema_of(definition: &TableDefinition, columns: &[usize]) -> SchemaRef {
-    let field = |position: &usize| {
-        let column = &definition.columns[*position];
-        Field::new(&column.name, logical_type(column), column.nullable)
-    };
+    let field = |position: &usize| logical_field(&definition.columns[*position]);
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 

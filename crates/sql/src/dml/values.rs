@@ -1,11 +1,12 @@
 //! Values in `INSERT` and `UPDATE` that depend on their column: `DEFAULT` is the literal in the column's definition, a
-//! parameter for a text column is text, even if it looks like a number, and a text beside values of other types has the
-//! column's type.
+//! parameter for a text column is text, even if it looks like a number, a long number for a decimal is text, which
+//! loses no digit, and a text beside values of other types has the column's type.
 
 use super::target::Target;
 use crate::ddl::defaults::value_sql;
 use crate::parse::parameter_types::numeric_parameter;
 use crate::text::errors::{as_sql_error, sql_error};
+use crate::workarounds::long_number;
 use atsdb_core::{Column, ColumnType, Error, Result, Table, TimeUnit};
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast, TimezoneInfo, Value,
@@ -14,7 +15,8 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
-/// Replaces the word `DEFAULT` by the column's default, and a parameter for a text column by text.
+/// Replaces the word `DEFAULT` by the column's default, and by text a parameter for a text column and a long number for
+/// a decimal.
 pub(crate) fn place_value(column: &Column, value: &mut Expr) -> Result<()> {
     place_text(column, value);
     let is_default = matches!(value, Expr::Identifier(word)
@@ -26,8 +28,13 @@ pub(crate) fn place_value(column: &Column, value: &mut Expr) -> Result<()> {
 }
 
 fn place_text(column: &Column, value: &mut Expr) {
-    let text = numeric_parameter(value).filter(|_| column.column_type == ColumnType::Text);
-    if let Some(text) = text.map(|text| text.into_owned()) {
+    let text = match column.column_type {
+        ColumnType::Text => numeric_parameter(value).map(|text| text.into_owned()),
+        // As a float, the number would lose digits.
+        ColumnType::Decimal { .. } => long_number(value).map(|(text, ..)| text),
+        _ => None,
+    };
+    if let Some(text) = text {
         *value = Expr::value(Value::SingleQuotedString(text));
     }
 }
@@ -111,6 +118,8 @@ fn type_beside_text(column_type: ColumnType) -> Option<DataType> {
         ColumnType::Bool => DataType::Boolean,
         ColumnType::Binary => DataType::Bytea,
         ColumnType::Date => DataType::Date,
+        ColumnType::Time => DataType::Time(None, TimezoneInfo::None),
+        ColumnType::Interval => DataType::Interval { fields: None, precision: None },
         ColumnType::Timestamp(unit) => {
             let digits = match unit {
                 TimeUnit::Second => 0,

@@ -26,6 +26,9 @@ pub(crate) fn assign(
     let is_time = definition.time_column() == Some(column);
     let assigned = match (array.data_type(), column.column_type) {
         (_, ColumnType::Text) => Ok(Arc::clone(array)),
+        // The engine has the rules of these types.
+        (_, ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval) => Ok(Arc::clone(array)),
+        (_, ColumnType::Uuid | ColumnType::Json) => Ok(Arc::clone(array)),
         (found, _) if is_text(found) => assignment.read_text(),
         (DataType::Timestamp(..) | DataType::Date32, ColumnType::Timestamp(unit)) => assignment.times(unit),
         (DataType::Timestamp(..), ColumnType::Date) => assignment.days(),

@@ -12,6 +12,7 @@ use crate::read::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::array_value_to_string;
+use atsdb_codec::to_logical;
 use atsdb_core::{
     ChunkId, Column, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId, TimeRange,
 };
@@ -212,7 +213,7 @@ pub(crate) fn value_text(
     snapshot: &ReadSnapshot,
 ) -> Result<String> {
     if column.map.is_none() {
-        return Ok(array_value_to_string(array, row)?);
+        return Ok(array_value_to_string(&to_logical(column, &array.slice(row, 1))?, 0)?);
     }
     let index = match array.data_type() {
         DataType::UInt8 => array.as_primitive::<arrow::datatypes::UInt8Type>().value(row) as usize,

@@ -1,5 +1,7 @@
-//! Turns a decimal into a float where it is combined with a float.
+//! Turns a decimal into a float where it is combined with a float. A number in the text of the statement becomes a
+//! decimal instead.
 
+use super::literals::decimal_literal;
 use crate::workarounds::expressions::rewrite_expressions;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, DecimalType};
 use datafusion::common::config::ConfigOptions;
@@ -47,13 +49,20 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(if changed { Transformed::yes(expr) } else { Transformed::no(expr) })
 }
 
-/// Converts the decimals among expressions to floats if one of the expressions is a float. Returns whether something
-/// changed.
+/// Converts expressions to one type if there are decimals and floats among them. If all floats are numbers in the text
+/// of the statement, they become decimals, as in PostgreSQL: values are compared exactly, and chunks are pruned.
+/// Otherwise the decimals become floats. Returns whether something changed.
 fn unite(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     let types: Vec<DataType> = exprs.iter().map(|expr| expr.get_type(schema).unwrap_or(DataType::Null)).collect();
     let is_decimal = |of: &DataType| matches!(of, DataType::Decimal128(..) | DataType::Decimal256(..));
     if !types.iter().any(DataType::is_floating) || !types.iter().any(is_decimal) {
         return false;
+    }
+    let floats = exprs.iter().zip(&types).filter(|(_, data_type)| data_type.is_floating());
+    if let Some(decimals) = floats.map(|(expr, _)| decimal_literal(expr)).collect::<Option<Vec<_>>>() {
+        let floats = exprs.iter_mut().zip(&types).filter(|(_, data_type)| data_type.is_floating());
+        floats.zip(decimals).for_each(|((expr, _), decimal)| **expr = decimal);
+        return true;
     }
     for (expr, _) in exprs.iter_mut().zip(&types).filter(|(_, data_type)| is_decimal(data_type)) {
         let decimal = std::mem::take(&mut **expr);
@@ -76,6 +85,11 @@ fn float_of(decimal: Expr) -> Expr {
         Expr::Literal(ScalarValue::Decimal128(Some(value), precision, scale), _) => {
             Decimal128Type::format_decimal(*value, *precision, *scale).parse().ok()
         }
+        // A number with many digits in the text of the statement.
+        Expr::Cast(cast) => match cast.expr.as_ref() {
+            Expr::Literal(ScalarValue::Utf8(Some(text)), _) => text.parse().ok(),
+            _ => None,
+        },
         _ => None,
     };
     match read {

@@ -1,14 +1,15 @@
-//! Exact `avg` of a `BIGINT`, with the type of PostgreSQL's `NUMERIC`. DataFusion adds up floats of 53 bits. Averages
-//! of narrower integers stay floats, which lose no digit of them. Intervals have an average, too.
+//! Exact `avg` of a `BIGINT` and of decimals, with the type of PostgreSQL's `NUMERIC`. For a `BIGINT` DataFusion adds
+//! up floats of 53 bits; its average of decimals wraps around, and is cut after four more digits. Averages of narrower
+//! integers stay floats, which lose no digit of them. Intervals have an average, too.
 //!
 //! No upstream issue known.
 
 use super::average_groups::AverageGroups;
 use super::sum_distinct::DistinctSum;
-use super::wide_sum::{AVERAGE, AVERAGE_SCALE, STATE, average, coerced_by, each_of};
+use super::wide_sum::{Scales, WideSum, coerced_by, each_of};
 use crate::workarounds::intervals::average::{AverageLength, INTERVAL};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, UInt64Type};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, UInt64Type};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
@@ -17,7 +18,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// DataFusion's `avg`, replaced for integers of 64 bits.
+/// DataFusion's `avg`, replaced for integers of 64 bits and decimals.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ExactAverage {
     inner: Arc<AggregateUDF>,
@@ -33,24 +34,24 @@ impl ExactAverage {
         if is_length(args.expr_fields) && !args.is_distinct {
             return Some(Box::<AverageLength>::default());
         }
-        match (is_exact(args.expr_fields), args.is_distinct) {
-            (false, _) => None,
-            (true, false) => Some(Box::new(Average { sum: 0, count: 0 })),
-            (true, true) => Some(Box::new(DistinctAverage(DistinctSum::new(STATE)))),
-        }
+        let scales = scales(args.expr_fields)?;
+        Some(match args.is_distinct {
+            false => Box::new(Average { scales, sum: WideSum::default(), count: 0 }),
+            true => Box::new(DistinctAverage { scales, values: DistinctSum::new(scales.sum_type()) }),
+        })
     }
 }
 
-fn is_exact(fields: &[FieldRef]) -> bool {
-    matches!(fields, [field] if is_wide(field.data_type()))
+/// The digits of an exact average; `None` if DataFusion computes the average.
+fn scales(fields: &[FieldRef]) -> Option<Scales> {
+    match fields {
+        [field] => Scales::of(field.data_type()),
+        _ => None,
+    }
 }
 
 fn is_length(fields: &[FieldRef]) -> bool {
     matches!(fields, [field] if matches!(field.data_type(), DataType::Interval(_)))
-}
-
-fn is_wide(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Int64 | DataType::UInt64)
 }
 
 impl AggregateUDFImpl for ExactAverage {
@@ -68,7 +69,7 @@ impl AggregateUDFImpl for ExactAverage {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types {
-            [data_type] if is_wide(data_type) => Ok(types.to_vec()),
+            [data_type] if Scales::of(data_type).is_some() => Ok(types.to_vec()),
             [DataType::Interval(_)] => Ok(vec![INTERVAL]),
             _ => coerced_by(&self.inner, types),
         }
@@ -76,8 +77,8 @@ impl AggregateUDFImpl for ExactAverage {
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
-            [data_type] if is_wide(data_type) => Ok(AVERAGE),
             [DataType::Interval(_)] => Ok(INTERVAL),
+            [data_type] if let Some(scales) = Scales::of(data_type) => Ok(scales.average_type()),
             _ => self.inner.return_type(types),
         }
     }
@@ -100,30 +101,29 @@ impl AggregateUDFImpl for ExactAverage {
         if is_length(args.input_fields) {
             return Ok(AverageLength::state_fields(args.name));
         }
-        if !is_exact(args.input_fields) {
-            return self.inner.state_fields(args);
-        }
+        let Some(scales) = scales(args.input_fields) else { return self.inner.state_fields(args) };
+        let sums = scales.sum_type();
         let field = |what: &str, data_type: DataType| -> FieldRef {
             Arc::new(Field::new(format_state_name(args.name, what), data_type, true))
         };
         Ok(match args.is_distinct {
-            true => vec![field("values", DataType::new_list(STATE, true))],
-            false => vec![field("sum", STATE), field("count", DataType::UInt64)],
+            true => vec![field("values", DataType::new_list(sums, true))],
+            false => vec![field("sum", sums), field("count", DataType::UInt64)],
         })
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
-        match is_exact(args.expr_fields) {
-            true => !args.is_distinct,
-            false if is_length(args.expr_fields) => false,
-            false => self.inner.groups_accumulator_supported(args),
+        match scales(args.expr_fields) {
+            Some(_) => !args.is_distinct,
+            None if is_length(args.expr_fields) => false,
+            None => self.inner.groups_accumulator_supported(args),
         }
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
-        match is_exact(args.expr_fields) {
-            true => Ok(Box::<AverageGroups>::default()),
-            false => self.inner.create_groups_accumulator(args),
+        match scales(args.expr_fields) {
+            Some(scales) => Ok(Box::new(AverageGroups::new(scales))),
+            None => self.inner.create_groups_accumulator(args),
         }
     }
 
@@ -140,26 +140,28 @@ impl AggregateUDFImpl for ExactAverage {
     }
 }
 
-fn value(sum: i128, count: u64) -> ScalarValue {
-    ScalarValue::Decimal128((count > 0).then(|| average(sum, count)), 38, AVERAGE_SCALE)
+fn value(scales: Scales, sum: i128, count: u64) -> Result<ScalarValue> {
+    let average = (count > 0).then(|| scales.average(sum, count));
+    ScalarValue::new_primitive::<Decimal128Type>(average, &scales.average_type())
 }
 
 /// The average of one group, or of the rows in a window.
 #[derive(Debug)]
 struct Average {
-    sum: i128,
+    scales: Scales,
+    sum: WideSum,
     count: u64,
 }
 
 impl Accumulator for Average {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        each_of(&values[0], |_, value| self.sum += value)?;
+        each_of(&values[0], |_, value| self.sum.add(value))?;
         self.count += (values[0].len() - values[0].null_count()) as u64;
         Ok(())
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        each_of(&values[0], |_, value| self.sum -= value)?;
+        each_of(&values[0], |_, value| self.sum.subtract(value))?;
         self.count -= (values[0].len() - values[0].null_count()) as u64;
         Ok(())
     }
@@ -169,17 +171,19 @@ impl Accumulator for Average {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        each_of(&states[0], |_, sum| self.sum += sum)?;
+        each_of(&states[0], |_, sum| self.sum.add(sum))?;
         self.count += states[1].as_primitive::<UInt64Type>().iter().flatten().sum::<u64>();
         Ok(())
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        Ok(vec![ScalarValue::Decimal128(Some(self.sum), 38, 0), ScalarValue::UInt64(Some(self.count))])
+        let sum = Some(self.sum.checked()?);
+        let sum = ScalarValue::new_primitive::<Decimal128Type>(sum, &self.scales.sum_type())?;
+        Ok(vec![sum, ScalarValue::UInt64(Some(self.count))])
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        Ok(value(self.sum, self.count))
+        value(self.scales, self.sum.checked()?, self.count)
     }
 
     fn size(&self) -> usize {
@@ -189,15 +193,18 @@ impl Accumulator for Average {
 
 /// The average of the distinct values.
 #[derive(Debug)]
-struct DistinctAverage(DistinctSum);
+struct DistinctAverage {
+    scales: Scales,
+    values: DistinctSum,
+}
 
 impl Accumulator for DistinctAverage {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.0.update_batch(values)
+        self.values.update_batch(values)
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.0.retract_batch(values)
+        self.values.retract_batch(values)
     }
 
     fn supports_retract_batch(&self) -> bool {
@@ -205,19 +212,19 @@ impl Accumulator for DistinctAverage {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.0.merge_batch(states)
+        self.values.merge_batch(states)
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        self.0.state()
+        self.values.state()
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let (sum, count) = self.0.sum_and_count();
-        Ok(value(sum, count))
+        let (sum, count) = self.values.sum_and_count()?;
+        value(self.scales, sum, count)
     }
 
     fn size(&self) -> usize {
-        self.0.size()
+        self.values.size()
     }
 }
