@@ -72,8 +72,8 @@ pub(crate) fn line_end(body: &[u8], start: usize) -> usize {
     }
 }
 
-/// The length of the whole lines at the beginning of a body that may be cut off anywhere. A line break in a text ends no
-/// line.
+/// The length of the whole lines at the beginning of a body that may be cut off anywhere. A line break in a text ends
+/// no line.
 pub fn whole_lines(body: &[u8]) -> usize {
     let mut whole = 0;
     loop {

@@ -27,8 +27,8 @@ pub(crate) struct ImportArgs {
     pub(crate) url: String,
     /// The table; if it does not exist, it is created to fit the files
     pub(crate) table: String,
-    /// The files, together one batch: names, patterns such as 'logs/*.csv', folders, tables such as 'sqlite:x.db#TABLE'; -
-    /// is stdin
+    /// The files, together one batch: names, patterns such as 'logs/*.csv', folders, tables such as
+    /// 'sqlite:x.db#TABLE'; - is stdin
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The time: a column, or several, such as date,clock or year,month,day,hour; none: create a table without a time
