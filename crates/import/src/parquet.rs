@@ -79,6 +79,8 @@ fn observe_array(array: &ArrayRef, column_type: ColumnType, facts: &mut Facts) -
                 }
             }
         }
+        // Decimals and times of day are no times.
+        rules if rules.stored() != rules => {}
         _ => {
             facts.kinds |= kind::INT;
             facts.number_count += valid_count;
