@@ -133,7 +133,8 @@ fn returns(
     for types in examples.iter().take(EXAMPLES_MAX) {
         let fields: Vec<FieldRef> =
             types.iter().map(|data_type| Arc::new(Field::new("argument", data_type.clone(), true))).collect();
-        let name = result(&fields).map(|field| type_name(field.data_type())).filter(|name| !name.is_empty());
+        let field = result(&fields).filter(|field| !field.data_type().is_null());
+        let name = field.map(|field| type_name(field.data_type())).filter(|name| !name.is_empty());
         if let Some(name) = name.filter(|name| !names.contains(name)) {
             names.push(name);
         }

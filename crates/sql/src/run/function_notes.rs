@@ -5,9 +5,20 @@
 pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'static str);
 
 /// Functions that statements are rewritten to, and nobody calls.
-pub(super) const INTERNAL: [&str; 4] = ["asof_match", "in_range", "like_escape", "timezone_of_instant"];
+pub(super) const INTERNAL: [&str; 10] = [
+    "asof_match",
+    "in_range",
+    "json_get",
+    "json_get_path",
+    "json_get_path_text",
+    "json_get_text",
+    "json_of",
+    "like_escape",
+    "timezone_of_instant",
+    "uuid_of",
+];
 
-pub(super) const NOTES: [FunctionNote; 46] = [
+pub(super) const NOTES: [FunctionNote; 54] = [
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("date_bin", "width, t [, origin]", "by the arguments", "The start of the bucket that contains t."),
     ("date_diff", "unit, start, end", "BIGINT", "How many boundaries of a unit lie between two times."),
@@ -22,6 +33,14 @@ pub(super) const NOTES: [FunctionNote; 46] = [
     ("increase", "v, t", "DOUBLE", "How much a counter increased, over restarts."),
     ("interpolate", "x [, max_gap]", "DOUBLE", "In a gap, the value on the line between its neighbours."),
     ("isfinite", "t", "BOOLEAN", "Whether a time is not infinite."),
+    ("json_array_length", "document", "INT", "The number of elements of a JSON array."),
+    ("json_extract_path", "document, key, ...", "JSON", "The value at a path of keys and positions, as JSON."),
+    ("json_extract_path_text", "document, key, ...", "TEXT", "The value at a path of keys and positions, as text."),
+    ("json_typeof", "document", "TEXT", "object, array, string, number, boolean or null."),
+    ("jsonb_array_length", "document", "INT", "The same as json_array_length."),
+    ("jsonb_extract_path", "document, key, ...", "JSON", "The same as json_extract_path."),
+    ("jsonb_extract_path_text", "document, key, ...", "TEXT", "The same as json_extract_path_text."),
+    ("jsonb_typeof", "document", "TEXT", "The same as json_typeof."),
     ("justify_days", "interval", "INTERVAL", "30 days become a month."),
     ("justify_hours", "interval", "INTERVAL", "24 hours become a day."),
     ("justify_interval", "interval", "INTERVAL", "24 hours become a day, and 30 days a month."),
