@@ -60,7 +60,7 @@ fn a_bad_record_stops_everything_or_is_counted() {
     let rows: String = (0..10).map(|second| format!("2024-03-01 00:00:0{second},{second}\n")).collect();
     case.write("bad.csv", format!("time,v\n{rows}2024-03-01 00:01:00\n2024-03-01 00:02:00,12\n"));
     case.run(&["import", "a.db", "t", "bad.csv"]).failed(2, &["bad.csv", "line 12", "--skip-bad"]);
-    assert_eq!(case.run(&["tables", "a.db", "--format", "json"]).well().text(), "[]\n");
+    assert!(!case.path("a.db").exists());
     let run = case.run(&["import", "a.db", "t", "bad.csv", "--skip-bad"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stderr.contains("1 bad record") && run.stderr.contains("line 12"), "{}", run.stderr);
@@ -285,7 +285,7 @@ fn a_table_of_a_sqlite_file_is_imported() {
     assert!(!case.path("a.db").exists());
     case.run(&["import", "a.db", "t", "sqlite:old.db#r"]).well();
     let rows = case.query("a.db", "SELECT ts, id, v, ok, raw FROM t ORDER BY ts");
-    assert_eq!(rows, "2023-11-14T22:13:20Z,007,1,true,\\x00ff\n2023-11-14T22:14:20Z,\"it's \"\"x\"\"\",,false,");
+    assert_eq!(rows, "2023-11-14T22:13:20Z,007,1.0,true,\\x00ff\n2023-11-14T22:14:20Z,\"it's \"\"x\"\"\",,false,");
     case.run(&["import", "a.db", "u", "sqlite:old.db#w"]).well();
     assert_eq!(case.query("a.db", "SELECT count(*) FROM u"), "2");
 }

@@ -93,7 +93,7 @@ fn a_dump_makes_the_same_tables() {
     let dump = case.run_with(&["a.db"], ".dump\n").well().text();
     case.run_with(&["b.db"], &dump).well();
     for table in ["readings", "p", "v"] {
-        let rows = |url: &str| case.query(url, &format!("SELECT * FROM {table}"));
+        let rows = |url: &str| case.query(url, &format!("SELECT * FROM {table} ORDER BY 1"));
         assert_eq!(rows("a.db"), rows("b.db"), "{table}");
     }
     assert_eq!(case.run(&["schema", "a.db"]).well().text(), case.run(&["schema", "b.db"]).well().text());
@@ -105,10 +105,9 @@ fn a_dump_makes_the_same_tables() {
 fn a_file_is_imported_and_a_result_is_drawn() {
     let case = Case::new();
     case.write("my file.csv", "time,v\n2024-01-01,1\n2024-01-02,2\n2024-01-03,3\n");
-    let input =
-        ".import 'my file.csv' t --slice day\n.chart --spark SELECT time, v FROM t;\n.chart SELECT time, v FROM t\n";
+    let input = ".import 'my file.csv' t --slice day\n.chart --spark SELECT time, v FROM t ORDER BY 1;\n.chart SELECT time, v FROM t\n";
     let text = case.run_with(&["a.db"], input).text();
-    assert!(text.contains("v ▁▄█ 1 to 3\n") && text.contains("└"), "{text}");
+    assert!(text.contains("v ▁▅█ 1 to 3\n") && text.contains("└"), "{text}");
     assert!(text.contains("3 rows in"), "{text}");
     case.run_with(&["a.db"], ".import x.csv t --nosuch\n").failed(1, &["--nosuch"]);
 }
