@@ -1,6 +1,8 @@
 //! Well-known formats that are not supported and would only make meaningless columns. They are recognised by a file's
 //! beginning and refused with a hint.
 
+use atsdb_lineproto::{first_lines, whole_lines};
+
 /// What a text that cannot be imported is, and a hint. `is_json` tells that its name ends so.
 pub(crate) fn foreign_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static str)> {
     const EXPORT: &str = "export its rows as CSV";
@@ -107,8 +109,9 @@ pub(crate) fn is_arrays(head: &[u8]) -> bool {
 
 /// Whether the first complete lines have the form `measurement,tag=value field=1,other="a" 1700000000`.
 pub(crate) fn is_line_protocol(head: &[u8]) -> bool {
-    let whole = memchr::memrchr(b'\n', head).map_or(head, |end| &head[..end]);
-    let lines = whole.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    // A file of one line may lack its line break.
+    let only = Some(head).filter(|_| whole_lines(head) == 0);
+    let lines = first_lines(head).chain(only).map(<[u8]>::trim_ascii);
     let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(20).peekable();
     lines.peek().is_some() && lines.all(is_point)
 }

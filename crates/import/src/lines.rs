@@ -9,6 +9,7 @@ use arrow::array::{ArrayRef, AsArray, DictionaryArray, RecordBatch, StringArray,
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimestampNanosecondType};
 use arrow::error::ArrowError;
+use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::name::{name_key, same_name, unknown_name};
 use atsdb_core::{ColumnType, Error, ErrorKind, MapWidth, Result, TableDefinition, TimeUnit};
 use atsdb_lineproto::{LineOptions, LineParser, Precision, TIME_COLUMN, TableBlock, whole_lines};
@@ -220,11 +221,13 @@ impl LineReader {
             let mut parser = LineParser::new(&part, self.table.options).with_block_values(BATCH_VALUES);
             while let Some(blocks) = parser.next_block(&|name| self.table.known(name)) {
                 for block in blocks.iter().filter(|block| self.table.is_wanted(&block.name)) {
-                    let batch = self.table.batch(block)?;
-                    self.ready.push_back(match &self.columns {
-                        Some(columns) => batch.project(columns)?,
-                        None => batch,
-                    });
+                    let mut batch = self.table.batch(block)?;
+                    if let Some(columns) = &self.columns {
+                        batch = batch.project(columns)?;
+                    }
+                    let starts = (0..batch.num_rows()).step_by(CHUNK_ROWS_MAX);
+                    let parts = starts.map(|start| batch.slice(start, CHUNK_ROWS_MAX.min(batch.num_rows() - start)));
+                    self.ready.extend(parts);
                 }
             }
             let errors = parser.errors().iter().map(|error| Skipped {

@@ -76,16 +76,29 @@ pub(crate) fn line_end(body: &[u8], start: usize) -> usize {
 /// no line.
 pub fn whole_lines(body: &[u8]) -> usize {
     let mut whole = 0;
-    loop {
-        let end = match body.get(whole) {
-            Some(b'#') => memchr::memchr(b'\n', &body[whole..]).map_or(body.len(), |end| whole + end),
-            _ => next_end(body, whole).0,
-        };
-        if end >= body.len() {
-            return whole;
-        }
+    while let Some(end) = whole_line_end(body, whole) {
         whole = end + 1;
     }
+    whole
+}
+
+/// The first whole lines of a body that may be cut off anywhere, without their line breaks.
+pub fn first_lines(body: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let line = start..whole_line_end(body, start)?;
+        start = line.end + 1;
+        Some(&body[line])
+    })
+}
+
+/// The line break at the end of the line that begins at `start`. A comment ends at its first one.
+fn whole_line_end(body: &[u8], start: usize) -> Option<usize> {
+    let end = match body.get(start)? {
+        b'#' => start + memchr::memchr(b'\n', &body[start..])?,
+        _ => next_end(body, start).0,
+    };
+    (end < body.len()).then_some(end)
 }
 
 /// The first line break outside of a text, or the end of the body, and whether that is in a text.
@@ -141,5 +154,7 @@ mod tests {
         assert_eq!(whole_lines(b"m a=1\nm a=\"x\ny"), 6);
         assert_eq!(whole_lines(b"# it's \"so\nm a=1\n"), 17);
         assert_eq!((whole_lines(b"m a=1"), whole_lines(b"")), (0, 0));
+        let lines: Vec<&[u8]> = first_lines(b"# \"x\nm a=\"x\ny\"\nm a=").collect();
+        assert_eq!(lines, [b"# \"x".as_slice(), b"m a=\"x\ny\""]);
     }
 }

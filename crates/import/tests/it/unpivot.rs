@@ -12,18 +12,18 @@ fn unpivoted(columns: &[&str]) -> Options {
 
 #[test]
 fn columns_become_rows() {
-    let content = "time,s1,site,s2,\"s\"\"3\"\n2024-01-01,1,a,2.5,NA\n2024-01-02,,b,\"4\",5\n2024-01-03,,,,\n";
-    let imported = with(content, &unpivoted(&["s*"]));
-    assert_eq!(imported.columns(), ["*time date", "sensor text:u8", "v float64"]);
+    let content = "time,s1,place,s2,\"s\"\"3\"\n2024-01-01,1,a,2.5,NA\n2024-01-02,,b,\"4\",5\n2024-01-03,,,,\n";
+    let columns = ["*time date", "place text", "sensor text", "v float64"];
+    assert_eq!(with(content, &unpivoted(&["s*"])).columns(), columns);
     let imported = with(content, &unpivoted(&["S1", "s2", "s\"3"]));
-    assert_eq!(imported.columns(), ["*time date", "site text:u8", "sensor text:u8", "v float64"]);
+    assert_eq!(imported.columns(), columns);
     assert_eq!(imported.texts("time"), ["2024-01-01", "2024-01-01", "2024-01-02", "2024-01-02"]);
-    assert_eq!(imported.texts("site"), ["a", "a", "b", "b"]);
+    assert_eq!(imported.texts("place"), ["a", "a", "b", "b"]);
     assert_eq!(imported.texts("sensor"), ["s1", "s2", "s2", "s\"3"]);
     assert_eq!(imported.texts("v"), ["1.0", "2.5", "4.0", "5.0"]);
     // Years stay numbers.
     let years = with("country,2020,2021\nDE,1,2\nFR,3,4\n", &unpivoted(&["20*"]));
-    assert_eq!(years.columns(), ["country text:u8", "sensor int64", "v int64"]);
+    assert_eq!(years.columns(), ["country text", "sensor int64", "v int64"]);
     assert_eq!(years.texts("sensor"), ["2020", "2021", "2020", "2021"]);
 }
 
@@ -38,7 +38,7 @@ fn rows_of_columns_fit_a_table_and_errors_name_their_lines() {
     let into = |content: &str, options: &Options| run(vec![text("a.csv", content)], options, Some(&definition));
     let mut imported = into("time,a,b\n2024-01-01,1,2\n2024-01-02,,3\n", &unpivoted(&["a", "b"])).unwrap();
     assert_eq!(imported.texts("sensor"), ["a", "b", "b"]);
-    let many: String = (0..200_000).map(|number| format!("{},1,2\n", number)).collect();
+    let many: String = (0..200_000).map(|number| format!("{number},1,2\n")).collect();
     let options = Options { time_unit: Some(TimeUnit::Second), ..unpivoted(&["a", "b"]) };
     imported = into(&format!("time,a,b\n{many}"), &options).unwrap();
     assert_eq!(imported.report.row_count, 400_000);
@@ -49,6 +49,7 @@ fn rows_of_columns_fit_a_table_and_errors_name_their_lines() {
     assert!(error.message().contains("no column named c"), "{error}");
     let error = refused_with("time,v,b,c\n2024-01-01,1,2,3\n", &unpivoted(&["b", "c"]));
     assert!(error.message().contains("two columns named v") && error.hint().is_some(), "{error}");
-    let error = refused_with("{\"time\": 1, \"a\": 2}\n", &unpivoted(&["a"]));
+    let json = vec![text("a.json", "{\"time\": 1, \"a\": 2}\n")];
+    let error = run(json, &unpivoted(&["a"]), None).map(|imported| imported.report.row_count).unwrap_err();
     assert!(error.message().contains("separated values only"), "{error}");
 }
