@@ -115,7 +115,7 @@ fn import_interrupted(row_count: u64) -> Option<Case> {
 fn an_interrupted_import_stores_nothing() {
     let case = [1, 4, 16, 64].into_iter().find_map(|millions| import_interrupted(millions * 1_000_000));
     let case = case.expect("an import that a signal reaches before its end");
-    assert_eq!(case.run(&["tables", "a.db", "--format", "json"]).well().text(), "[]\n");
+    assert!(!case.path("a.db").exists());
     case.write("small.csv", "time,v,w\n1700000000,1,2\n");
     assert_eq!(case.run(&["import", "a.db", "t", "small.csv"]).code, 0);
     assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "1");
