@@ -25,7 +25,9 @@ const LISTED_BYTES_MAX: u64 = 64 << 20;
 
 /// Changes wait for a common commit until they add this many bytes of pages, or are this many.
 const WAITING_BYTES_MAX: u64 = 16 << 20;
-const WAITING_CHANGES_MAX: usize = 256;
+/// A store in many files gives each slice its own only if a commit has up to 32 of them. A change may have two: that of
+/// its rows, and that of the log of rollups.
+const WAITING_CHANGES_MAX: usize = 16;
 
 /// The result of sealing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
