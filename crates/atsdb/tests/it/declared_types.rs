@@ -7,7 +7,7 @@ use arrow::array::{
 use arrow::compute::{concat_batches, sort_to_indices, take_record_batch};
 use arrow::datatypes::{DataType, IntervalMonthDayNano};
 use atsdb::sql::{Answer, SessionOptions};
-use atsdb::{BackupOptions, BackupSelector, CopyOptions, Database, ScanRequest};
+use atsdb::{BackupOptions, BackupSelector, CopyOptions, Database, ErrorKind, ScanRequest};
 use std::sync::Arc;
 
 const ROWS: i64 = 40;
@@ -134,5 +134,6 @@ fn tables_in_memory_are_saved_and_loaded() {
     let twice = db.engine().table("memory").unwrap();
     let mut batch = db.batch(None);
     let keyed = rows(1).slice(0, 1);
-    assert!(batch.append(&twice, &keyed).is_err(), "the key is there already");
+    let refused = batch.append(&twice, &keyed).and_then(|()| batch.commit());
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::DuplicateKey);
 }
