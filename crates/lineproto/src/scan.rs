@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_cut_body_ends_with_its_last_whole_line() {
-        assert_eq!(whole_lines(b"m a=1\nm a=\"x\ny\"\nm a="), 18);
+        assert_eq!(whole_lines(b"m a=1\nm a=\"x\ny\"\nm a="), 16);
         assert_eq!(whole_lines(b"m a=1\nm a=\"x\ny"), 6);
         assert_eq!(whole_lines(b"# it's \"so\nm a=1\n"), 17);
         assert_eq!((whole_lines(b"m a=1"), whole_lines(b"")), (0, 0));
