@@ -65,7 +65,8 @@ fn index_type(width: MapWidth) -> DataType {
     }
 }
 
-fn plain_type(column_type: ColumnType) -> DataType {
+/// Returns the Arrow type of the values of a column type.
+pub fn plain_type(column_type: ColumnType) -> DataType {
     match column_type {
         ColumnType::Bool => DataType::Boolean,
         ColumnType::Int8 => DataType::Int8,

@@ -9,6 +9,9 @@ use arrow::buffer::BooleanBuffer;
 use atsdb_core::{Result, TimeRange};
 use std::ops::Range;
 
+/// If fewer times are wanted, comparing them costs less than looking for the runs of the whole chunk.
+pub(crate) const ROWS_MIN: usize = 4_096;
+
 /// If runs have fewer rows than this on average, each time is compared.
 const RUN_ROWS_MIN: usize = 16;
 

@@ -2,7 +2,7 @@
 
 use crate::chunk::missing::{column_statistics, missing_array};
 use crate::chunk::slice_buffer::times_from;
-use crate::chunk::time_runs::{TimeRuns, times_within};
+use crate::chunk::time_runs::{self, TimeRuns, times_within};
 use crate::read::condition::{Condition, RowSelection, matching_strings};
 use crate::read::groups::{GroupKey, Groups, KeyBounds, Measure};
 use crate::read::index_pruning::IndexPruning;
@@ -371,7 +371,7 @@ impl Scan {
     /// For each of some rows of a chunk whether its time is in the range that is read.
     fn rows_in_range(&self, chunk: &ScanChunk, time: &Column, rows: Range<usize>) -> Result<BooleanArray> {
         let times = || times_from(&self.table.definition, &self.load(chunk, &[time])?[0]);
-        if !self.request.use_cache {
+        if !self.request.use_cache || rows.len() < time_runs::ROWS_MIN {
             return Ok(times_within(&times()?.slice(rows.start, rows.len()), self.request.range));
         }
         let find = || times().map(|times| TimeRuns::of(times.values()));

@@ -89,6 +89,7 @@ pub(crate) fn recompress(shared: &Arc<Shared>, table: Option<&Table>) -> Result<
         }
         waiting.commit()?;
         report.add(&waiting.report);
+        waiting.conflicts.sort_unstable();
         waiting.conflicts.dedup();
         // The listing is older than what has conflicted with it.
         let mut sealer = Sealer::new(shared, table, SealTrigger::Requested);
@@ -228,11 +229,11 @@ struct PreparedSeal {
 /// disk as often.
 struct WaitingSeals<'a> {
     shared: &'a Shared,
-    /// Each with its slice.
+    /// The changes that wait, each with its slice.
     seals: Vec<(i64, PreparedSeal)>,
-    /// Of the new pages of these.
+    /// The size of their new pages.
     bytes: u64,
-    /// What was committed.
+    /// The changes that were committed.
     report: SealReport,
     /// The slices that another writer has changed in the meantime.
     conflicts: Vec<i64>,

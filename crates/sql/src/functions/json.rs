@@ -52,7 +52,7 @@ impl Documents {
         Ok(Self(documents))
     }
 
-    /// What `find` finds in each document.
+    /// Applies `find` to the row and text of each document.
     fn find<'a>(&'a self, as_text: bool, find: impl Fn(usize, &'a str) -> Option<&'a str>) -> ArrayRef {
         let found = self.0.iter().enumerate().map(|(row, document)| {
             let value = find(row, document?)?;
