@@ -13,7 +13,7 @@ use std::time::Duration;
 ///
 /// # Errors
 ///
-/// Those of reading and removing the file.
+/// The file cannot be read, or cannot be removed.
 pub fn remove_unused(path: &Path) -> Result<bool> {
     match remove(path) {
         Err(Failure::Sqlite(error)) if primary_code(&error) == Some(ffi::SQLITE_BUSY) => Ok(false),
