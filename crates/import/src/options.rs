@@ -134,13 +134,6 @@ pub enum Input {
     Reader(String, Box<dyn Read + Send>),
 }
 
-impl Input {
-    /// Standard input.
-    pub fn stdin() -> Self {
-        Self::Reader("stdin".to_owned(), Box::new(std::io::stdin()))
-    }
-}
-
 impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

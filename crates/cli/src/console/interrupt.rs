@@ -8,9 +8,10 @@ use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
-static WATCHED: Mutex<Option<StopWork>> = Mutex::new(None);
+static WATCHED: Mutex<Vec<StopWork>> = Mutex::new(Vec::new());
 static HANGUP: Mutex<Option<StopWork>> = Mutex::new(None);
 static REMOVE_AT_EXIT: Mutex<Option<PathBuf>> = Mutex::new(None);
 
@@ -22,22 +23,27 @@ pub(crate) const EXIT_CODE: i32 = 130;
 /// Installs the signal handlers. Without them, Ctrl-C ends the process at once. Signals that the process inherited as
 /// ignored stay ignored: SIGHUP under `nohup`, and SIGINT in the background of a script.
 pub(crate) fn listen() {
-    let listen = || {
+    let (ready, is_ready) = mpsc::channel();
+    let listen = move || {
         // Registered in the thread: if the thread cannot be started, the default handlers stay in place.
         let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
         let Ok(mut signals) = Signals::new(signals) else { return };
+        drop(ready);
         for signal in signals.forever() {
             if signal == SIGHUP && reload() {
                 continue;
             }
             let watched = WATCHED.lock();
-            match watched.as_ref() {
+            match watched.last() {
                 Some(stop) if !ASKED.swap(true, Ordering::SeqCst) => stop(),
                 _ => end(),
             }
         }
     };
-    let _ = std::thread::Builder::new().name("atsdb-signals".into()).spawn(listen);
+    if std::thread::Builder::new().name("atsdb-signals".into()).spawn(listen).is_ok() {
+        // Until the thread drops the sender.
+        let _: Result<(), _> = is_ready.recv();
+    }
 }
 
 /// Calls the function that is registered for SIGHUP. Returns false if there is none.
@@ -68,21 +74,25 @@ fn end() -> ! {
     std::process::exit(EXIT_CODE);
 }
 
-/// While this exists, the first Ctrl-C calls its function and makes [`check`] fail.
+/// While this exists, the first Ctrl-C calls its function and makes [`check`] fail. Work inside other work has its own
+/// watch, whose function is called instead; [`check`] then fails for both.
 pub(crate) struct Watch(());
 
 impl Watch {
-    /// Starts watching. There may be only one watch at a time.
+    /// Starts watching. Watches end in the opposite order.
     pub(crate) fn new(stop: impl Fn() + Send + 'static) -> Self {
-        ASKED.store(false, Ordering::SeqCst);
-        *WATCHED.lock() = Some(Box::new(stop));
+        let mut watched = WATCHED.lock();
+        if watched.is_empty() {
+            ASKED.store(false, Ordering::SeqCst);
+        }
+        watched.push(Box::new(stop));
         Self(())
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        *WATCHED.lock() = None;
+        WATCHED.lock().pop();
     }
 }
 
@@ -114,7 +124,7 @@ impl Drop for OnHangup {
     }
 }
 
-/// Fails with [`ErrorKind::Interrupted`] if Ctrl-C was pressed during the latest [`Watch`].
+/// Fails with [`ErrorKind::Interrupted`] if Ctrl-C was pressed during the latest [`Watch`], or around it.
 pub(crate) fn check() -> Result<()> {
     match ASKED.load(Ordering::Relaxed) {
         true => Err(Error::new(ErrorKind::Interrupted, "interrupted")),

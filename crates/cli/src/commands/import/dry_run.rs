@@ -3,7 +3,7 @@
 use super::super::schema::statement;
 use super::declared::DeclaredTable;
 use super::remarks::show_remarks;
-use crate::console::interrupt::{self, Watch};
+use crate::console::interrupt;
 use crate::console::quantity::show_rows;
 use crate::output::destination::Destination;
 use crate::output::{Format, write_result};
@@ -17,16 +17,13 @@ const ROWS_SHOWN: usize = 10;
 /// Keeps the first rows.
 #[derive(Default)]
 struct FirstRows {
-    /// From the first row on, Ctrl-C ends the run between two sets of rows.
-    watch: Option<Watch>,
     batches: Vec<RecordBatch>,
     row_count: usize,
 }
 
 impl Sink for FirstRows {
     fn begin(&mut self, _: &TableDefinition) -> Result<()> {
-        let watch = self.watch.take().unwrap_or_else(|| Watch::new(|| ()));
-        *self = Self { watch: Some(watch), ..Self::default() };
+        *self = Self::default();
         Ok(())
     }
 

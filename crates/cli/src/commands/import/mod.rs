@@ -14,6 +14,7 @@ mod sqlite_table;
 use super::schema::statement;
 use crate::args::ImportArgs;
 use crate::console::clock;
+use crate::console::interrupt::{self, Watch};
 use crate::console::progress::Progress;
 use crate::console::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
 use crate::output::destination::Destination;
@@ -30,11 +31,12 @@ use std::time::Duration;
 /// How many names of files a note lists.
 const NAMES_SHOWN: usize = 5;
 
-/// Opens the store, imports, and reports.
+/// Opens the store, imports, and reports. Ctrl-C is watched from before there is a store, so that none is left.
 pub(super) fn run(args: &ImportArgs) -> Result<()> {
     if args.dry_run {
         return try_out(existing_store(args)?.as_ref(), args);
     }
+    let _watch = Watch::new(|| ());
     let _new_store = NewStore::at(&args.url);
     let database = settings::open(&args.url, Access::Create, &args.store, Some(&args.write))?;
     import_into(&database, args)
@@ -49,6 +51,15 @@ fn try_out(database: Option<&Database>, args: &ImportArgs) -> Result<()> {
 
 /// Imports into an open store, and reports.
 pub(crate) fn import_into(database: &Database, args: &ImportArgs) -> Result<()> {
+    let _watch = Watch::new(|| ());
+    let imported = import_watched(database, args);
+    if imported.is_err() {
+        interrupt::check()?;
+    }
+    imported
+}
+
+fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
     if args.dry_run {
         return try_out(Some(database), args);
     }

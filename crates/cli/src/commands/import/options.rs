@@ -3,6 +3,7 @@
 use super::sqlite_table::{self, is_sqlite};
 use crate::args::{DateOrderArg, ImportArgs, ImportFormat};
 use crate::console::clock::unix_seconds;
+use crate::console::stdin::Stdin;
 use atsdb::{BatchId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit, Unique};
 use atsdb_import::{ColumnChoice, DateOrder, Format, Input, Options, UnpivotChoice, Zone, declare_key};
 use std::path::{Path, PathBuf};
@@ -74,7 +75,7 @@ pub(super) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>> {
         return Err(Error::usage("stdin (-) can be read once"));
     }
     let input = |path: &PathBuf| match path {
-        path if is_stdin(&path.as_path()) => Ok(Input::stdin()),
+        path if is_stdin(&path.as_path()) => Ok(Input::Reader("stdin".to_owned(), Box::new(Stdin::default()))),
         path if is_sqlite(path) => sqlite_table::input(path),
         path => Ok(Input::Path(path.clone())),
     };

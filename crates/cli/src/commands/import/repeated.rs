@@ -1,7 +1,7 @@
 //! Whether a table got the same files before. The hash of a file's content, decompressed, is the name of a batch of
 //! it, or of its part in a batch of several files, and counts once.
 
-use crate::console::interrupt::{self, Watch};
+use crate::console::interrupt;
 use atsdb::{BatchId, Engine, Result, Table, TableId};
 use atsdb_import::open_content;
 use std::collections::HashMap;
@@ -32,7 +32,6 @@ pub(super) fn compare(
     engine: &Engine,
     table: Option<&Table>,
 ) -> Result<Option<KnownFiles>> {
-    let _watch = Watch::new(|| ());
     let mut found = KnownFiles::default();
     let mut first_of: HashMap<u128, &PathBuf> = HashMap::new();
     let mut different = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::declared::DeclaredTable;
 use super::repeated::batch_ids;
-use crate::console::interrupt::{self, Watch};
+use crate::console::interrupt;
 use arrow::record_batch::RecordBatch;
 use atsdb::{Batch, BatchId, CommitOutcome, Engine, Error, Result, Table, TableDefinition};
 use std::sync::atomic::Ordering;
@@ -33,8 +33,6 @@ pub(super) struct BatchSink<'a> {
     declared: &'a DeclaredTable,
     name: BatchName,
     open: Option<(Batch, Table)>,
-    /// From the first row on, Ctrl-C ends the import between two sets of rows, and the batch is discarded.
-    watch: Option<Watch>,
 }
 
 impl<'a> BatchSink<'a> {
@@ -45,7 +43,7 @@ impl<'a> BatchSink<'a> {
         declared: &'a DeclaredTable,
         name: BatchName,
     ) -> Self {
-        Self { engine, existing, declared, name, open: None, watch: None }
+        Self { engine, existing, declared, name, open: None }
     }
 
     /// Makes everything visible at once. Rows of a table in memory would be lost when this program ends, so the same
@@ -80,9 +78,6 @@ impl atsdb_import::Sink for BatchSink<'_> {
     fn begin(&mut self, definition: &TableDefinition) -> Result<()> {
         // Dropping the batch discards its stage.
         self.open = None;
-        if self.watch.is_none() {
-            self.watch = Some(Watch::new(|| ()));
-        }
         let id = if let BatchName::Given(id) = &self.name { Some(id.clone()) } else { None };
         let mut batch = self.engine.batch(id);
         let table = match &self.existing {
