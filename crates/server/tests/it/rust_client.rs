@@ -12,6 +12,32 @@ fn connect(served: &Served) -> Client {
     Client::connect(&format!("host=127.0.0.1 port={port} user=me dbname=air"), NoTls).unwrap()
 }
 
+/// Results whose dictionary of strings is empty.
+#[test]
+fn mapped_columns_may_have_no_strings_at_all() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    client
+        .batch_execute(
+            "CREATE TABLE seen (time TIMESTAMP, who TEXT) WITH (map = 'who'); INSERT INTO seen VALUES (now(), NULL)",
+        )
+        .unwrap();
+    for query in [
+        "SELECT who FROM seen",
+        "SELECT b.who FROM seen a LEFT JOIN seen b ON a.time < b.time",
+        "SELECT max(who) FROM seen",
+    ] {
+        let rows = client.query(query, &[]).unwrap();
+        assert_eq!(rows.iter().map(|row| row.get(0)).collect::<Vec<Option<&str>>>(), [None], "{query}");
+        let answer = client.simple_query(query).unwrap();
+        let row = answer.iter().find_map(|message| match message {
+            postgres::SimpleQueryMessage::Row(row) => Some(row.get(0)),
+            _ => None,
+        });
+        assert_eq!(row, Some(None), "{query}");
+    }
+}
+
 #[test]
 fn values_of_every_type_go_there_and_back() {
     let served = Served::new();
