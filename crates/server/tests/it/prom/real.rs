@@ -1,8 +1,8 @@
 //! A real Prometheus that writes to the server and reads back.
 
 use super::client::Served;
+use atsdb_testkit::server::free_port;
 use std::fs;
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,12 +13,6 @@ impl Drop for Killed {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-/// Returns a free port, below those that the system gives to others: nobody takes it while no Prometheus listens there.
-fn free_port() -> u16 {
-    let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
-    (first..first + 1_000).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
 fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
