@@ -41,8 +41,8 @@ func Start(t *testing.T) *Server {
 // The ports of tests: the first, how many of them a process has, and how many processes have other ones.
 const (
 	portMin    = 10_000
-	blockPorts = 40
-	portBlocks = 550
+	blockPorts = 100
+	portBlocks = 220
 )
 
 var nextPort atomic.Int64

@@ -19,8 +19,8 @@ pub(super) const FOLDER_PREFIX: &str = "atsdb-test-";
 
 /// The ports of tests: the first, how many of them a process has, and how many processes have other ones.
 const PORT_MIN: u16 = 10_000;
-const BLOCK_PORTS: u16 = 40;
-const PORT_BLOCKS: u32 = 550;
+const BLOCK_PORTS: u16 = 100;
+const PORT_BLOCKS: u32 = 220;
 
 /// Starts a program that ends with this process. The system ends it together with the thread that started it, so that
 /// thread stays alive.
