@@ -108,7 +108,7 @@ class Documents(Case):
         os.mkdir(self.path("bin"))
         os.symlink(PROGRAM, self.path("bin/atsdb"))
         os.symlink(sys.executable, self.path("bin/python3"))
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("ATSDB_")}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("ATSDB_", "XDG_"))}
         environment |= {"PATH": self.path("bin") + ":" + os.environ["PATH"], "HOME": self.folder, "NO_COLOR": "1"}
         written, commands_run = "", 0
         while "```sh\n" in rest:

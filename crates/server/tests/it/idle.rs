@@ -32,7 +32,7 @@ fn files_max() -> Option<usize> {
 
 #[test]
 fn thousands_of_idle_connections_are_cheap() {
-    let count = std::env::var("ATSDB_TEST_CONNECTIONS").map_or(2_000, |text| text.parse().unwrap());
+    let count: usize = std::env::var("ATSDB_TEST_CONNECTIONS").map_or(2_000, |text| text.parse().unwrap());
     // Other tests of this process open files, too.
     let count = files_max().map_or(count, |files| count.min(files / 4));
     let folder = tempfile::tempdir().unwrap();
