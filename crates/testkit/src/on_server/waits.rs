@@ -34,14 +34,14 @@ pub fn a_call_to_a_silent_server_ends(subject: Subject) {
     // Creating tables takes a while on a busy machine.
     let table = subject.opened(&direct).create_table(&series_table("t"), None).unwrap().id;
     let (proxy, url) = Proxy::to(&direct);
-    let store = (subject.open_with)(&url, Limits::seconds(5, 5)).unwrap();
+    let store = (subject.open_with)(&url, Limits::seconds(3, 3)).unwrap();
     let held = store.snapshot().unwrap();
     proxy.set(AtCommit::Mute);
     let errors = [
         held.tables().err(),
         append(&*store, Plan::new(1).chunk(table)).err(),
         store.snapshot().err(),
-        (subject.open_with)(&url, Limits::seconds(5, 5)).err(),
+        (subject.open_with)(&url, Limits::seconds(3, 3)).err(),
     ];
     for error in errors {
         let error = error.expect("nobody answers");
