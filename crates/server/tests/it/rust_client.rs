@@ -5,6 +5,7 @@ use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::Type;
 use postgres::{Client, NoTls};
 use std::io::{Read, Write};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 fn connect(served: &Served) -> Client {
@@ -192,14 +193,20 @@ fn a_statement_is_cancelled_and_the_connection_goes_on() {
         "SELECT sum(a.x * b.x) FROM generate_series(1, 1000000) a(x) CROSS JOIN generate_series(1, 1000000) b(x)";
     let long = if client.prepare(long).is_ok() { long.to_owned() } else { endless(&served) };
     let token = client.cancel_token();
+    let (ended, has_ended) = channel::<()>();
     let stopper = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(300));
-        token.cancel_query(NoTls).unwrap();
+        // A request that comes before the statement runs cancels nothing, so another follows.
+        let mut pause = Duration::from_millis(300);
+        while has_ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+            token.cancel_query(NoTls).unwrap();
+            pause = Duration::from_secs(10);
+        }
     });
     let begun = Instant::now();
     let error = client.simple_query(&long).unwrap_err();
     assert_eq!(error.code().map(|code| code.code().to_owned()), Some("57014".to_owned()), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(300));
+    drop(ended);
     stopper.join().unwrap();
     client.batch_execute("SET statement_timeout = 200").unwrap();
     let error = client.simple_query(&long).unwrap_err();
