@@ -1,16 +1,16 @@
 //! Collects [`Facts`] from files: from the beginning of each, or from all of it.
 
-use crate::block::{BlockReader, RecordFormat};
-use crate::dialect::{Dialect, LOOK_BYTES, proper_names};
+use crate::csv::dialect::{Dialect, LOOK_BYTES};
+use crate::csv::unpivot::Unpivot;
 use crate::facts::Facts;
-use crate::json_arrays::header_names;
-use crate::null::NullTexts;
+use crate::facts::nulls::NullTexts;
+use crate::input::blocks::{BlockReader, RecordFormat};
+use crate::input::parser::{ReadBlock, RecordParser};
+use crate::input::pipeline::run_in_order;
+use crate::input::source::Source;
+use crate::json::arrays::header_names;
+use crate::options::selection::{names_by_position, proper_names};
 use crate::options::{Format, Options};
-use crate::pipeline::run_in_order;
-use crate::read::{ReadBlock, RecordParser};
-use crate::selection::names_by_position;
-use crate::source::Source;
-use crate::unpivot::Unpivot;
 use atsdb_core::{Error, Result, TableDefinition};
 use std::io::Read;
 use std::sync::Arc;
@@ -226,7 +226,8 @@ pub(crate) fn observe_all(
     }
     let parsers: Vec<RecordParser> = files.iter().map(|file| file.parser.clone()).collect();
     let formats: Vec<RecordFormat> = parsers.iter().map(|parser| parser.format).collect();
-    let mut blocks = crate::block::AllBlocks::new(sources, formats, vec![SAMPLE_BYTES_MAX; sources.len()], read);
+    let mut blocks =
+        crate::input::blocks::AllBlocks::new(sources, formats, vec![SAMPLE_BYTES_MAX; sources.len()], read);
     run_in_order(
         threads,
         || blocks.next(),

@@ -1,0 +1,208 @@
+//! Well-known formats that are not supported and would only make meaningless columns. They are recognised by a file's
+//! beginning and refused with a hint.
+
+use atsdb_lineproto::{first_lines, whole_lines};
+
+/// What a text that cannot be imported is, and a hint. `is_json` tells that its name ends so.
+pub(crate) fn foreign_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static str)> {
+    const EXPORT: &str = "export its rows as CSV";
+    let bare = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let head = bare.trim_ascii_start();
+    match head {
+        _ if head.starts_with(b"%PDF-") => Some(("is a PDF document", EXPORT)),
+        _ if begins_with(head, "<!doctype html") || begins_with(head, "<html") => {
+            Some(("is an HTML page", "fetch the file itself: a server may answer with a page that reports an error"))
+        }
+        _ if begins_with(head, "<?xml") || is_markup(head) => Some(("is XML", EXPORT)),
+        _ if is_json && is_json_value(head) => {
+            Some(("is a JSON value and no list of records", "write an object, or a list of objects or lists"))
+        }
+        _ if is_sql(head) => Some(("is a script of SQL", "run it: atsdb sql URL -f FILE")),
+        _ if is_drawn_table(head) => {
+            Some(("is a table drawn for people", "write CSV: psql --csv, mysql --batch, .mode csv, atsdb --format csv"))
+        }
+        _ if ends_lines_with_cr(bare) => Some((
+            "has lines that end with a carriage return alone",
+            "convert it on the way: tr '\\r' '\\n' < FILE | atsdb import URL TABLE -",
+        )),
+        _ => None,
+    }
+}
+
+fn begins_with(head: &[u8], start: &str) -> bool {
+    head.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
+}
+
+/// Whether a text begins with an element. Names of columns in angle brackets (`<DATE>,<OPEN>`) are none.
+fn is_markup(head: &[u8]) -> bool {
+    let is_open = matches!(head, [b'<', letter, ..] if letter.is_ascii_alphabetic()) || head.starts_with(b"<!--");
+    is_open && (memchr::memmem::find(head, b"</").is_some() || memchr::memmem::find(head, b"/>").is_some())
+}
+
+/// A text, a number, true, false or null.
+fn is_json_value(head: &[u8]) -> bool {
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head).trim_ascii();
+    let is_text = line.len() > 1 && line.starts_with(b"\"") && line.ends_with(b"\"");
+    is_text || matches!(line, b"true" | b"false" | b"null") || crate::values::numbers::is_number(line)
+}
+
+/// Whether the first statement, behind comments, is one of those that scripts and dumps begin with.
+fn is_sql(head: &[u8]) -> bool {
+    const STARTS: [&str; 13] = [
+        "create table ",
+        "create database ",
+        "create schema ",
+        "create extension ",
+        "drop table ",
+        "insert into ",
+        "begin;",
+        "begin transaction;",
+        "start transaction;",
+        "pragma ",
+        "set ",
+        "use ",
+        "copy (",
+    ];
+    let is_comment = |line: &&[u8]| line.is_empty() || line.starts_with(b"--") || line.starts_with(b"/*");
+    let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).skip_while(is_comment);
+    let Some(first) = lines.next() else { return false };
+    memchr::memchr(b';', head).is_some()
+        && STARTS.iter().any(|start| begins_with(first, start) && is_ended(first, start))
+}
+
+/// Whether a setting is a whole line: `set point;value` is a header.
+fn is_ended(line: &[u8], start: &str) -> bool {
+    !matches!(start, "set " | "use " | "pragma ") || line.ends_with(b";")
+}
+
+/// Whether there are line ends, and all of them are a CR without an LF. The last byte may be the first one of both.
+fn ends_lines_with_cr(head: &[u8]) -> bool {
+    let first = memchr::memchr(b'\r', head);
+    first.is_some_and(|first| first + 1 < head.len()) && memchr::memchr(b'\n', head).is_none()
+}
+
+/// Whether the first two lines are the head of a table of Markdown, psql or mysql.
+fn is_drawn_table(head: &[u8]) -> bool {
+    let is_ruler =
+        |line: &[u8]| line.iter().all(|byte| b"-+|: ".contains(byte)) && memchr::memmem::find(line, b"---").is_some();
+    let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    match (lines.next(), lines.next()) {
+        // Of mysql.
+        (Some(first), Some(second)) if first.starts_with(b"+-") => is_ruler(first) && second.starts_with(b"|"),
+        (Some(first), Some(second)) => {
+            let is_split = |byte: &u8| matches!(byte, b'|' | b'+');
+            let columns = |line: &[u8]| line.iter().filter(|byte| is_split(byte)).count();
+            is_ruler(second) && !is_ruler(first) && columns(second) > 0 && columns(first) == columns(second)
+        }
+        _ => false,
+    }
+}
+
+/// `[[1, 2], ...`, or `[1, "a"]` in each line.
+pub(crate) fn is_arrays(head: &[u8]) -> bool {
+    let Some(inside) = head.strip_prefix(b"[").map(<[u8]>::trim_ascii_start) else { return false };
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head).trim_ascii_end();
+    let is_value = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'"' | b'-' | b'n' | b't' | b'f');
+    inside.starts_with(b"[")
+        || inside.first().is_some_and(is_value) && line.strip_suffix(b",").unwrap_or(line).ends_with(b"]")
+}
+
+/// Whether the first complete lines have the form `measurement,tag=value field=1,other="a" 1700000000`.
+pub(crate) fn is_line_protocol(head: &[u8]) -> bool {
+    // A file of one line may lack its line break.
+    let only = Some(head).filter(|_| whole_lines(head) == 0);
+    let lines = first_lines(head).chain(only).map(<[u8]>::trim_ascii);
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(20).peekable();
+    lines.peek().is_some() && lines.all(is_point)
+}
+
+fn is_point(line: &[u8]) -> bool {
+    let Ok(line) = std::str::from_utf8(line) else { return false };
+    let mut parts = cut(line, ' ').into_iter();
+    let (Some(series), Some(fields)) = (parts.next(), parts.next()) else { return false };
+    let is_time = parts.next().is_none_or(|time| time.parse::<i64>().is_ok());
+    let mut tags = cut(series, ',').into_iter();
+    let measurement = tags.next().unwrap_or("");
+    let is_pair = |pair: &str| pair.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty());
+    let is_series = !measurement.is_empty() && !measurement.contains('=') && tags.all(is_pair);
+    is_series && cut(fields, ',').into_iter().all(is_pair) && is_time && parts.next().is_none()
+}
+
+/// Cuts at a character, but not behind a backslash, nor in double quotes.
+fn cut(text: &str, at: char) -> Vec<&str> {
+    let (mut parts, mut start, mut quoted, mut escaped) = (Vec::new(), 0, false, false);
+    for (position, character) in text.char_indices() {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => quoted = !quoted,
+            other if other == at && !quoted => {
+                parts.push(&text[start..position]);
+                start = position + at.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn what(text: &str) -> Option<&'static str> {
+        foreign_text(text.as_bytes(), false).map(|(what, _)| what)
+    }
+
+    #[test]
+    fn foreign_formats_are_known_by_their_beginning() {
+        for text in [
+            "weather,location=us\\ midwest temperature=82,note=\"a b, c=d\" 1465839830100400200\n",
+            "# DDL\ncpu usage=0.5\ncpu,host=a usage=0.25 1700000000\nmem,ho",
+        ] {
+            assert!(is_line_protocol(text.as_bytes()) && what(text).is_none(), "{text}");
+        }
+        for (text, wanted) in [
+            ("%PDF-1.7\n%...", "is a PDF document"),
+            ("\n<!DOCTYPE HTML><title>404</title>", "is an HTML page"),
+            ("<html><body>404</body></html>", "is an HTML page"),
+            ("<?xml version=\"1.0\"?><a><b>1</b></a>", "is XML"),
+            ("<rows>\n <row a=\"1\"/>\n</rows>", "is XML"),
+            ("-- a dump\n\nCREATE TABLE t (a INT);\nINSERT", "is a script of SQL"),
+            ("PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;", "is a script of SQL"),
+            ("INSERT INTO t VALUES (1);", "is a script of SQL"),
+            ("| id | v |\n|---|---|\n| 1 | x |\n", "is a table drawn for people"),
+            (" id | v \n----+---\n  1 | x\n", "is a table drawn for people"),
+            ("+----+---+\n| id | v |\n+----+---+\n", "is a table drawn for people"),
+            ("time,v\r2024-01-01,1\r", "has lines that end with a carriage return alone"),
+        ] {
+            assert_eq!(what(text), Some(wanted), "{text}");
+        }
+        for text in ["\"just text\"\n", "12", "null"] {
+            assert_eq!(foreign_text(text.as_bytes(), true).map(|(what, _)| what.starts_with("is a JSON")), Some(true));
+            assert_eq!(what(text), None, "{text}");
+        }
+        assert!(is_arrays(b"[[1,2],\n[3,4]]") && is_arrays(b"[1,\"a\"]\n[2,\"b\"]\n"));
+        assert!(!is_arrays(b"[a],b\n") && !is_arrays(b"[{\"a\":1}]"));
+        for text in [
+            "time,v\n1,2\n",
+            "a=b c\n",
+            "name value=x\n1 2\n",
+            "[{\"a\":1}]",
+            "[]",
+            "[a],b\n",
+            "{\"a\":\"FeatureCollection\"}",
+            "",
+            "# only\n",
+            "level=info msg=\"x y\" n=1\n",
+            "<DATE>,<OPEN>\n20240101,1\n",
+            "<DATE>\t<OPEN>\n20240101\t1\n",
+            "set point;value\n1;2\n",
+            "a|b\n-|1\n",
+            "a,b\r\n1,2\r\n",
+        ] {
+            assert_eq!(what(text), None, "{text}");
+        }
+    }
+}

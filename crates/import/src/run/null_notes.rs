@@ -1,0 +1,43 @@
+//! Notes for the user about NULLs: which texts were read as NULL, how often, and where such a text was kept.
+
+use crate::facts::nulls::{NullCounts, NullTexts};
+use crate::plan::column::PlanColumn;
+use crate::records::error::shown;
+
+/// Maximum number of columns that a note names.
+const COLUMNS_SHOWN: usize = 4;
+
+/// One note about texts that became NULL, and one for each column that kept such a text.
+pub(crate) fn null_notes(columns: &[PlanColumn], counts: &[NullCounts], nulls: &NullTexts) -> Vec<String> {
+    let (mut taken, mut notes) = (Vec::new(), Vec::new());
+    for (number, text) in nulls.texts().enumerate() {
+        let came = columns.iter().zip(counts).filter(|(_, counts)| counts.of(number) > 0);
+        let (kept, null): (Vec<_>, Vec<_>) = came.partition(|(column, _)| column.kept_words.has(number));
+        for (column, counts) in kept {
+            let (name, count, shown) = (&column.column.name, times(counts.of(number)), shown(&text));
+            notes.push(format!(
+                "column {name} keeps {shown} as a word among others, {count}; if it means NULL, pass --null {text}"
+            ));
+        }
+        if !null.is_empty() {
+            let count = null.iter().map(|(_, counts)| counts.of(number)).sum();
+            let names: Vec<&str> = null.iter().map(|(column, _)| column.column.name.as_str()).collect();
+            taken.push(format!("{} {} ({})", shown(&text), times(count), listed(&names)));
+        }
+    }
+    if !taken.is_empty() {
+        let hint = if nulls.have_words() { "; --null TEXT, given once or more, replaces these texts" } else { "" };
+        notes.insert(0, format!("taken as NULL: {}{hint}", taken.join(", ")));
+    }
+    notes
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+fn listed(names: &[&str]) -> String {
+    let (shown, more) = names.split_at(names.len().min(COLUMNS_SHOWN));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    format!("{}{more}", shown.join(", "))
+}
