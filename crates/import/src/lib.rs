@@ -43,9 +43,8 @@ mod values;
 
 pub use input::content::open_content;
 pub use options::key::declare_key;
-pub use options::{
-    ColumnChoice, Format, Input, Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped, UnpivotChoice,
-};
+pub use options::report::{Progress, Report, SKIPPED_SHOWN_MAX, Skipped};
+pub use options::{ColumnChoice, Format, Input, Options, Sink, UnpivotChoice};
 pub use run::import;
 pub use run::single::SingleColumn;
 pub use values::dates::DateOrder;

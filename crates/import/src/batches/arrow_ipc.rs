@@ -25,7 +25,7 @@ pub(crate) fn is_arrow(head: &[u8]) -> bool {
     }
 }
 
-/// The batches of a file, of at most so many rows each.
+/// The batches of a file, of at most `batch_rows` rows each.
 pub(crate) struct ArrowReader {
     input: Box<dyn Read + Send>,
     decoder: StreamDecoder,
@@ -41,7 +41,7 @@ pub(crate) struct ArrowReader {
 }
 
 impl ArrowReader {
-    /// Reads up to the schema. `columns` are those to return; all without.
+    /// Reads up to the schema. `columns` are those to return; `None` returns all.
     pub(crate) fn open(
         mut input: Box<dyn Read + Send>,
         columns: Option<&[usize]>,
@@ -87,9 +87,10 @@ impl ArrowReader {
             if self.bytes.is_empty() {
                 self.is_at_end = true;
                 self.decoder.finish()?;
-                return match self.is_file {
-                    true => Err(ArrowError::IpcError("its end is missing".to_owned())),
-                    false => Ok(None),
+                return if self.is_file {
+                    Err(ArrowError::IpcError("its end is missing".to_owned()))
+                } else {
+                    Ok(None)
                 };
             }
         }

@@ -3,9 +3,10 @@
 //! A first pass finds the columns. If a file has several measurements, their names are a column, too, unless the
 //! options choose one measurement.
 
-use crate::batches::schema::arrow_type;
-use crate::options::{Options, SKIPPED_SHOWN_MAX, Skipped};
-use arrow::array::{ArrayRef, AsArray, DictionaryArray, RecordBatch, StringArray, UInt32Array, new_null_array};
+use crate::batches::rows::{arrow_type, repeated_text};
+use crate::options::Options;
+use crate::options::report::{Skipped, SkippedRecords};
+use arrow::array::{ArrayRef, AsArray, RecordBatch, new_null_array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimestampNanosecondType};
 use arrow::error::ArrowError;
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// How much is read at once.
+/// The bytes that are read at once.
 const PART_BYTES: usize = 8 << 20;
 /// The maximum length of a line, in bytes.
 const LINE_BYTES_MAX: usize = 64 << 20;
@@ -35,7 +36,7 @@ pub(crate) struct LineTable {
     skip_bad: bool,
     /// The one measurement that is read.
     chosen: Option<String>,
-    /// What each measurement has, by the form of its name in which names are compared.
+    /// The columns of each measurement, by its name in the form in which names are compared.
     measurements: BTreeMap<String, TableDefinition>,
     columns: Vec<LineColumn>,
     unit: TimeUnit,
@@ -178,10 +179,7 @@ impl LineTable {
         for (position, column) in self.columns.iter().enumerate() {
             let found = rows.schema_ref().fields().iter().position(|field| same_name(field.name(), &column.name));
             arrays.push(match found {
-                _ if position == 0 && self.has_measurement_column() => {
-                    let names = StringArray::from(vec![block.name.as_str()]);
-                    Arc::new(DictionaryArray::new(UInt32Array::from(vec![0; rows.num_rows()]), Arc::new(names)))
-                }
+                _ if position == 0 && self.has_measurement_column() => repeated_text(&block.name, rows.num_rows()),
                 Some(found) => Arc::clone(rows.column(found)),
                 None => new_null_array(&column.data_type, rows.num_rows()),
             });
@@ -200,17 +198,16 @@ pub(crate) struct LineReader {
     columns: Option<Vec<usize>>,
     parts: Parts<Box<dyn Read + Send>>,
     ready: VecDeque<RecordBatch>,
-    /// The first skipped lines.
-    pub(crate) skipped: Vec<Skipped>,
-    /// The number of skipped lines.
-    pub(crate) skipped_count: u64,
+    /// The lines skipped so far.
+    pub(crate) skipped: SkippedRecords,
 }
 
 impl LineReader {
-    /// Reads a file from its start. `columns` are those to return; all without.
+    /// Reads a file from its start. `columns` are those to return; `None` returns all.
     pub(crate) fn new(table: Arc<LineTable>, input: Box<dyn Read + Send>, columns: Option<&[usize]>) -> Self {
         let columns = columns.map(<[usize]>::to_vec);
-        Self { table, columns, parts: Parts::new(input), ready: VecDeque::new(), skipped: Vec::new(), skipped_count: 0 }
+        let skipped = SkippedRecords::default();
+        Self { table, columns, parts: Parts::new(input), ready: VecDeque::new(), skipped }
     }
 
     /// The next rows.
@@ -241,8 +238,7 @@ impl LineReader {
                 let message = format!("{}, line {}: {}: {}", first.file, first.line, first.reason, first.value);
                 return Err(Error::invalid(message).with_hint("pass --skip-bad to skip such lines"));
             }
-            self.skipped_count += parser.refused_lines();
-            self.skipped.extend(errors.take(SKIPPED_SHOWN_MAX.saturating_sub(self.skipped.len())));
+            self.skipped.add_some(errors, parser.refused_lines());
         }
         Ok(self.ready.pop_front())
     }

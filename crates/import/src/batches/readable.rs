@@ -1,4 +1,4 @@
-//! Parquet columns with types that tables do not have. Decimals that no table holds become numbers if they have few
+//! Columns with Arrow types that tables do not have. Decimals that no table holds become numbers if they have few
 //! digits, and everything else becomes text, with lists and structures as JSON.
 
 use arrow::array::{Array, ArrayRef, AsArray, StringBuilder};

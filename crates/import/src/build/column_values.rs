@@ -4,7 +4,8 @@ use crate::facts::distinct::Distinct;
 use crate::facts::nulls::NullCounts;
 use crate::records::Field;
 use arrow::array::ArrayRef;
-use arrow::buffer::{BooleanBuffer, NullBuffer};
+use arrow::buffer::NullBuffer;
+use arrow::error::ArrowError;
 
 /// An invalid value: its row, the location of its text, and the reason.
 pub(crate) struct InvalidValue {
@@ -22,6 +23,12 @@ pub(crate) struct ColumnValues {
     pub(crate) nulls: NullCounts,
     /// Values that the column holds otherwise than they are written.
     pub(crate) inexact: Inexact,
+}
+
+impl ColumnValues {
+    pub(crate) fn new(array: ArrayRef, wrong: Vec<InvalidValue>, nulls: NullCounts) -> Self {
+        Self { array, wrong, distinct: None, nulls, inexact: Inexact::default() }
+    }
 }
 
 /// Values that a column holds otherwise than they are written: rounded numbers, and times that clocks showed twice.
@@ -66,8 +73,12 @@ impl<T> Values<T> {
         Self { values: Vec::with_capacity(row_count), valid: None, wrong: Vec::new(), counts: NullCounts::default() }
     }
 
-    /// Which values are not NULL.
-    pub(crate) fn nulls(valid: Option<Vec<bool>>) -> Option<NullBuffer> {
-        valid.map(|valid| NullBuffer::new(BooleanBuffer::from(valid)))
+    /// The column with the array that `array_of` makes of the values, and of which of them are not NULL.
+    pub(crate) fn into_column(
+        self,
+        array_of: impl FnOnce(Vec<T>, Option<NullBuffer>) -> Result<ArrayRef, ArrowError>,
+    ) -> Result<ColumnValues, ArrowError> {
+        let nulls = self.valid.map(NullBuffer::from);
+        Ok(ColumnValues::new(array_of(self.values, nulls)?, self.wrong, self.counts))
     }
 }

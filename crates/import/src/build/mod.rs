@@ -1,24 +1,26 @@
 //! Builds one array for each column of the table from the records of a block.
+//!
+//! Owned here: the rows of a block with their errors, the values of one column ([`cells`], [`column_values`]), and
+//! mapped texts ([`text_numbers`]). Not owned: the plan that is followed (`plan`), and the parsing of single values
+//! (`values`).
 
-mod cell_text;
 mod cells;
 pub(crate) mod column_values;
-mod text_numbers;
+pub(crate) mod text_numbers;
 
-use crate::batches::schema::{arrow_type, time_bounds};
-use crate::build::cell_text::Utf8Slice;
-use crate::build::cells::Cells;
+use crate::batches::rows::{arrow_type, repeated_text, time_bounds};
+use crate::build::cells::{Cells, Utf8Slice};
 use crate::build::column_values::{ColumnValues, Inexact, InvalidValue};
-use crate::build::text_numbers::TextNumbers;
 use crate::facts::distinct::Distinct;
 use crate::facts::nulls::{NullCounts, NullTexts};
 use crate::input::parser::{ReadBlock, RecordParser};
-use crate::options::{Options, Skipped};
+use crate::options::Options;
+use crate::options::report::Skipped;
 use crate::plan::Plan;
 use crate::plan::column::{Binding, MapRule, PlanColumn};
 use crate::records::Field;
 use crate::records::error::{RecordError, shown};
-use arrow::array::{BooleanArray, new_null_array};
+use arrow::array::{BooleanArray, StringArray, new_null_array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
@@ -174,11 +176,9 @@ impl Builder<'_> {
             Binding::FileName => {
                 let stem = self.stems[read.file];
                 if is_mapped {
-                    let mut numbers = TextNumbers::new();
-                    numbers.number(stem.as_bytes());
-                    numbers.into_array(vec![0; row_count], None)?
+                    repeated_text(stem, row_count)
                 } else {
-                    Arc::new(arrow::array::StringArray::from_iter_values((0..row_count).map(|_| stem)))
+                    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(stem, row_count)))
                 }
             }
             Binding::Field(field, _) if column.column.column_type == ColumnType::Text => {
@@ -193,6 +193,6 @@ impl Builder<'_> {
         let wrong_rows = if is_missing { 0..row_count } else { 0..0 };
         let wrong =
             wrong_rows.map(|row| InvalidValue { row, field: Field::ABSENT, reason: "is missing".to_owned() }).collect();
-        Ok(ColumnValues { array, wrong, distinct: None, nulls: NullCounts::default(), inexact: Inexact::default() })
+        Ok(ColumnValues::new(array, wrong, NullCounts::default()))
     }
 }

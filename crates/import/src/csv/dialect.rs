@@ -82,9 +82,10 @@ impl Dialect {
         if has_header && has_one_more {
             // Either every record ends with a separator, which adds an empty field, or the first field has no name.
             unread_last = records.column(width - 1).all(|field| field.bytes(data).is_empty()) && records.count() > 0;
-            match unread_last {
-                true => names.push("unread".to_owned()),
-                false => names.insert(0, "row".to_owned()),
+            if unread_last {
+                names.push("unread".to_owned());
+            } else {
+                names.insert(0, "row".to_owned());
             }
         }
         let mut names = proper_names(&names);

@@ -11,7 +11,7 @@ use atsdb_core::time::DAY_SECONDS;
 /// The number of records that are inspected.
 pub(crate) const LOOK_RECORDS: usize = 1_000;
 
-/// Facts about the columns from the first records of a text: `width` columns, from the field `offset` on.
+/// Facts about a range of columns from the first records of a text, which have `record_width` fields each.
 pub(crate) fn column_facts(
     separator: Separator,
     data: &[u8],

@@ -3,6 +3,7 @@
 use crate::csv::header::LOOK_RECORDS;
 use crate::csv::separator::{Quoting, Separator};
 use crate::options::{Format, Options};
+use crate::records::BadRecord;
 
 /// A quote that opens this near to the end of the inspected text may be closed after it.
 const OPEN_BYTES_MAX: usize = 64 << 10;
@@ -78,7 +79,7 @@ fn with_quoting(separator: Separator, text: &[u8]) -> Separator {
         Quoting::Nothing
     };
     let (_, bad) = separator.records(text, None);
-    let is_misread = |bad: &crate::records::BadRecord| {
+    let is_misread = |bad: &BadRecord| {
         bad.reason.contains("closing quote")
             || (bad.reason.contains("never closed") && text.len() - bad.start > OPEN_BYTES_MAX.min(text.len() / 2))
     };

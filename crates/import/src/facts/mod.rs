@@ -1,5 +1,8 @@
 //! Facts about the values of one column of one file. They are collected value by value and can be merged in any order,
 //! so that conclusions from them depend on the data alone.
+//!
+//! Owned here: the facts, which fields are NULL ([`nulls`]), and counting distinct texts ([`distinct`]). Not owned: the
+//! conclusions (`infer`).
 
 pub(crate) mod distinct;
 pub(crate) mod nulls;
@@ -9,9 +12,10 @@ use crate::facts::nulls::{NullCounts, NullTexts};
 use crate::records::Field;
 use crate::values::clocks::is_clock;
 use crate::values::comma_numbers::{CommaNumber, comma_number};
-use crate::values::dates::DateReading;
-use crate::values::numbers::{NumberText, boolean, is_odd_float, number};
-use crate::values::times::{DateMemory, OrderSeen, parse, usual_form};
+use crate::values::dates::{DateReading, OrderSeen};
+use crate::values::numbers::{NumberText, boolean, is_odd_float, number, significant_digits};
+use crate::values::times::parse;
+use crate::values::usual_times::{DateMemory, usual_form};
 use atsdb_core::TimeUnit;
 
 /// A kind of value, as one bit of [`Facts::kinds`].
@@ -178,7 +182,7 @@ impl Facts {
         memory: &mut DateMemory,
     ) -> bool {
         if let Some((seconds, nanoseconds)) = usual_form(bytes, memory) {
-            self.time(seconds, significant_digits(nanoseconds), bytes.ends_with(b"Z"), kind::STAMP);
+            self.time(seconds, nanosecond_digits(nanoseconds), bytes.ends_with(b"Z"), kind::STAMP);
             return false;
         }
         let number = if is_json_string && !is_odd_float(bytes) { None } else { number(bytes) };
@@ -227,11 +231,7 @@ impl Facts {
         if kind == kind::FLOAT {
             let point =
                 memchr::memchr(b'.', bytes).filter(|_| bytes.iter().all(|byte| b"+-.0123456789".contains(byte)));
-            let digits = point.map_or(255, |point| {
-                let fraction = &bytes[point + 1..];
-                let significant = fraction.iter().rposition(|byte| *byte != b'0').map_or(0, |position| position + 1);
-                significant.min(255) as u8
-            });
+            let digits = point.map_or(255, |point| significant_digits(&bytes[point + 1..]).min(255) as u8);
             self.number_digits = self.number_digits.max(digits);
         }
     }
@@ -282,7 +282,7 @@ impl Facts {
 }
 
 /// The number of fractional digits, of nine, that are needed.
-fn significant_digits(nanoseconds: u32) -> u8 {
+fn nanosecond_digits(nanoseconds: u32) -> u8 {
     let (mut rest, mut digits) = (nanoseconds, 9);
     if rest == 0 {
         return 0;
@@ -293,7 +293,8 @@ fn significant_digits(nanoseconds: u32) -> u8 {
     digits
 }
 
-fn widened(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<(i64, i64)> {
+/// The bounds of all values of two sets.
+pub(crate) fn widened(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<(i64, i64)> {
     match (a, b) {
         (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
         (a, b) => a.or(b),

@@ -2,6 +2,7 @@
 
 use crate::facts::{Facts, kind, orders};
 use crate::options::Options;
+use crate::records::error::shown;
 use crate::values::dates::DateOrder;
 use atsdb_core::{ColumnType, TimeUnit};
 
@@ -82,7 +83,7 @@ fn why_text(facts: &Facts) -> Option<String> {
     let seen = facts.first_text.as_ref()?;
     (typed * 10 > facts.value_count * 9).then(|| {
         let (what, value) = (if facts.number_count >= facts.time_count { "numbers" } else { "times" }, &seen.value);
-        format!("not all of its values are {what}: line {} has {}", seen.line, crate::records::error::shown(value))
+        format!("not all of its values are {what}: line {} has {}", seen.line, shown(value))
     })
 }
 

@@ -1,11 +1,13 @@
-//! Reading files with typed columns, Parquet, Arrow IPC and line protocol, which may be damaged, or made to do harm.
+//! Reads files of typed values (Parquet, Arrow IPC, line protocol) as batches. A file may be damaged, or made to do
+//! harm.
 
 use crate::batches::arrow_ipc::ArrowReader;
 use crate::batches::lines::LineReader;
 use crate::batches::readable::{read_as, readable, readable_schema};
 use crate::input::catch_panic::catch_panic;
 use crate::input::source::Source;
-use crate::options::{Format, Skipped};
+use crate::options::Format;
+use crate::options::report::SkippedRecords;
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -36,7 +38,7 @@ pub(crate) fn read<T>(source: &Source, work: impl FnOnce() -> Result<T>) -> Resu
 pub(crate) struct Batches<'a> {
     source: &'a Source,
     reader: Option<FormatReader>,
-    skipped: (Vec<Skipped>, u64),
+    skipped: SkippedRecords,
 }
 
 /// The reader of a format.
@@ -58,9 +60,9 @@ impl FormatReader {
 }
 
 impl Batches<'_> {
-    /// The first lines that were skipped, and how many there are, once all batches were read.
-    pub(crate) fn skipped(&mut self) -> (Vec<Skipped>, u64) {
-        std::mem::take(&mut self.skipped)
+    /// The lines that were skipped, once all batches were read.
+    pub(crate) fn into_skipped(self) -> SkippedRecords {
+        self.skipped
     }
 }
 
@@ -71,7 +73,7 @@ impl Iterator for Batches<'_> {
         let mut reader = self.reader.take()?;
         let next = read(self.source, || reader.next(self.source)).transpose();
         if let (None, FormatReader::Lines(lines)) = (&next, &mut reader) {
-            self.skipped = (std::mem::take(&mut lines.skipped), lines.skipped_count);
+            self.skipped = std::mem::take(&mut lines.skipped);
         }
         let batch =
             next?.and_then(|batch| read(self.source, || readable(&batch).map_err(|error| damaged(self.source, error))));
@@ -92,10 +94,11 @@ pub(crate) fn converted_columns(source: &Source) -> Result<Vec<(String, DataType
     Ok(converted.collect())
 }
 
-/// The schema of a file, and the batches of these of its columns; of all without. Types that tables lack are converted.
+/// The schema of a file, and its batches of these columns, or of all if `columns` is `None`. Types that tables lack are
+/// converted.
 pub(crate) fn reader<'a>(source: &'a Source, columns: Option<&[usize]>) -> Result<(SchemaRef, Batches<'a>)> {
     let (schema, reader) = read(source, || open(source, columns))?;
-    Ok((readable_schema(&schema), Batches { source, reader: Some(reader), skipped: (Vec::new(), 0) }))
+    Ok((readable_schema(&schema), Batches { source, reader: Some(reader), skipped: SkippedRecords::default() }))
 }
 
 fn open(source: &Source, columns: Option<&[usize]>) -> Result<(SchemaRef, FormatReader)> {

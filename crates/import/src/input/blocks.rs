@@ -2,8 +2,9 @@
 //! is read.
 
 use crate::csv::separator::Separator;
+use crate::input::content::BYTE_ORDER_MARK;
 use crate::input::source::Source;
-use crate::json::objects;
+use crate::json::{arrays, objects};
 use crate::records::Cut;
 use crate::records::error::line_ends;
 use atsdb_core::{Error, ErrorKind, Result};
@@ -30,7 +31,7 @@ impl RecordFormat {
         match self {
             Self::Separated(separator) => separator.last_end(text),
             Self::Json => objects::last_end(text),
-            Self::JsonArrays => objects::last_end_of(text, b'[', b']'),
+            Self::JsonArrays => arrays::last_end(text),
         }
     }
 }
@@ -105,8 +106,8 @@ impl<'a> BlockReader<'a> {
             bytes.reserve_exact(wanted);
             let count = (&mut self.reader).take(wanted as u64).read_to_end(bytes);
             self.is_at_end = count.map_err(|error| self.source.read_error(error))? < wanted;
-            if self.is_first && bytes.starts_with(b"\xef\xbb\xbf") {
-                bytes.drain(..3);
+            if self.is_first && bytes.starts_with(BYTE_ORDER_MARK) {
+                bytes.drain(..BYTE_ORDER_MARK.len());
             }
         }
         Ok(())

@@ -1,12 +1,55 @@
 //! Well-known formats that are not supported and would only make meaningless columns. They are recognised by a file's
 //! beginning and refused with a hint.
 
-use atsdb_lineproto::{first_lines, whole_lines};
+use crate::batches::arrow_ipc::is_arrow;
+use crate::input::content::without_mark;
+use crate::input::format::has_ending;
+use crate::values::numbers::is_number;
+use atsdb_core::{Error, Result};
 
-/// What a text that cannot be imported is, and a hint. `is_json` tells that its name ends so.
-pub(crate) fn foreign_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static str)> {
+/// Refuses a file of such a format by its beginning. Texts are refused only if the caller names no format.
+pub(crate) fn refuse_foreign(name: &str, head: &[u8], is_format_open: bool) -> Result<()> {
+    let (what, hint) = match head {
+        [b'P', b'K', 3, 4, ..] if has_ending(name, &["xlsx", "ods"]) => {
+            ("is a spreadsheet".to_owned(), "save it as CSV".to_owned())
+        }
+        [b'P', b'K', 3, 4, ..] => {
+            ("is a zip archive".to_owned(), format!("unpack it on the way: unzip -p {name} | atsdb import URL TABLE -"))
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => (
+            "is UTF-16".to_owned(),
+            "convert it on the way: iconv -f UTF-16 -t UTF-8 FILE | atsdb import URL TABLE -".to_owned(),
+        ),
+        [b'B', b'Z', b'h', ..] => (
+            "is compressed with bzip2".to_owned(),
+            "unpack it on the way: bzcat FILE | atsdb import URL TABLE -".to_owned(),
+        ),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => (
+            "is compressed with xz".to_owned(),
+            "unpack it on the way: xzcat FILE | atsdb import URL TABLE -".to_owned(),
+        ),
+        head if head.get(257..262) == Some(b"ustar".as_slice()) => {
+            ("is a tar archive".to_owned(), format!("unpack it on the way: tar -xOf {name} | atsdb import URL TABLE -"))
+        }
+        head if head.starts_with(b"SQLite format 3\0") => (
+            "is a SQLite database".to_owned(),
+            format!("name a table of it: atsdb import URL TABLE 'sqlite:{name}#TABLE'"),
+        ),
+        head => {
+            let is_open = is_format_open && !head.starts_with(b"PAR1") && !is_arrow(head);
+            match foreign_text(head, has_ending(name, &["json", "jsonl", "ndjson"])).filter(|_| is_open) {
+                Some((what, hint)) => (what.to_owned(), hint.to_owned()),
+                None => return Ok(()),
+            }
+        }
+    };
+    Err(Error::usage(format!("{name} {what}")).with_hint(hint))
+}
+
+/// What a text that cannot be imported is, and a hint. `is_json` says that its extension is one of JSON.
+fn foreign_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static str)> {
     const EXPORT: &str = "export its rows as CSV";
-    let bare = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let bare = without_mark(head);
     let head = bare.trim_ascii_start();
     match head {
         _ if head.starts_with(b"%PDF-") => Some(("is a PDF document", EXPORT)),
@@ -39,11 +82,11 @@ fn is_markup(head: &[u8]) -> bool {
     is_open && (memchr::memmem::find(head, b"</").is_some() || memchr::memmem::find(head, b"/>").is_some())
 }
 
-/// A text, a number, true, false or null.
+/// Whether the first line is a JSON text, a number, true, false or null.
 fn is_json_value(head: &[u8]) -> bool {
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head).trim_ascii();
     let is_text = line.len() > 1 && line.starts_with(b"\"") && line.ends_with(b"\"");
-    is_text || matches!(line, b"true" | b"false" | b"null") || crate::values::numbers::is_number(line)
+    is_text || matches!(line, b"true" | b"false" | b"null") || is_number(line)
 }
 
 /// Whether the first statement, behind comments, is one of those that scripts and dumps begin with.
@@ -98,55 +141,6 @@ fn is_drawn_table(head: &[u8]) -> bool {
     }
 }
 
-/// `[[1, 2], ...`, or `[1, "a"]` in each line.
-pub(crate) fn is_arrays(head: &[u8]) -> bool {
-    let Some(inside) = head.strip_prefix(b"[").map(<[u8]>::trim_ascii_start) else { return false };
-    let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head).trim_ascii_end();
-    let is_value = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'"' | b'-' | b'n' | b't' | b'f');
-    inside.starts_with(b"[")
-        || inside.first().is_some_and(is_value) && line.strip_suffix(b",").unwrap_or(line).ends_with(b"]")
-}
-
-/// Whether the first complete lines have the form `measurement,tag=value field=1,other="a" 1700000000`.
-pub(crate) fn is_line_protocol(head: &[u8]) -> bool {
-    // A file of one line may lack its line break.
-    let only = Some(head).filter(|_| whole_lines(head) == 0);
-    let lines = first_lines(head).chain(only).map(<[u8]>::trim_ascii);
-    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(20).peekable();
-    lines.peek().is_some() && lines.all(is_point)
-}
-
-fn is_point(line: &[u8]) -> bool {
-    let Ok(line) = std::str::from_utf8(line) else { return false };
-    let mut parts = cut(line, ' ').into_iter();
-    let (Some(series), Some(fields)) = (parts.next(), parts.next()) else { return false };
-    let is_time = parts.next().is_none_or(|time| time.parse::<i64>().is_ok());
-    let mut tags = cut(series, ',').into_iter();
-    let measurement = tags.next().unwrap_or("");
-    let is_pair = |pair: &str| pair.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty());
-    let is_series = !measurement.is_empty() && !measurement.contains('=') && tags.all(is_pair);
-    is_series && cut(fields, ',').into_iter().all(is_pair) && is_time && parts.next().is_none()
-}
-
-/// Cuts at a character, but not behind a backslash, nor in double quotes.
-fn cut(text: &str, at: char) -> Vec<&str> {
-    let (mut parts, mut start, mut quoted, mut escaped) = (Vec::new(), 0, false, false);
-    for (position, character) in text.char_indices() {
-        match character {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => quoted = !quoted,
-            other if other == at && !quoted => {
-                parts.push(&text[start..position]);
-                start = position + at.len_utf8();
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[start..]);
-    parts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,12 +151,6 @@ mod tests {
 
     #[test]
     fn foreign_formats_are_known_by_their_beginning() {
-        for text in [
-            "weather,location=us\\ midwest temperature=82,note=\"a b, c=d\" 1465839830100400200\n",
-            "# DDL\ncpu usage=0.5\ncpu,host=a usage=0.25 1700000000\nmem,ho",
-        ] {
-            assert!(is_line_protocol(text.as_bytes()) && what(text).is_none(), "{text}");
-        }
         for (text, wanted) in [
             ("%PDF-1.7\n%...", "is a PDF document"),
             ("\n<!DOCTYPE HTML><title>404</title>", "is an HTML page"),
@@ -183,10 +171,9 @@ mod tests {
             assert_eq!(foreign_text(text.as_bytes(), true).map(|(what, _)| what.starts_with("is a JSON")), Some(true));
             assert_eq!(what(text), None, "{text}");
         }
-        assert!(is_arrays(b"[[1,2],\n[3,4]]") && is_arrays(b"[1,\"a\"]\n[2,\"b\"]\n"));
-        assert!(!is_arrays(b"[a],b\n") && !is_arrays(b"[{\"a\":1}]"));
         for text in [
             "time,v\n1,2\n",
+            "cpu,host=a usage=0.25 1700000000\n",
             "a=b c\n",
             "name value=x\n1 2\n",
             "[{\"a\":1}]",

@@ -3,9 +3,9 @@
 use crate::csv::dialect::Dialect;
 use crate::csv::unpivot::Unpivot;
 use crate::input::blocks::{Block, RecordFormat};
-use crate::json::objects::Names;
+use crate::json::reader::Names;
 use crate::json::{arrays, objects};
-use crate::options::Skipped;
+use crate::options::report::Skipped;
 use crate::records::error::{RecordError, line_ends, shown};
 use crate::records::{BadRecord, Records};
 use atsdb_core::{Error, Result};

@@ -1,4 +1,4 @@
-//! Work on blocks on several threads, results in the blocks' order, a bounded number under way.
+//! Works on blocks on several threads. Results come in the blocks' order, and a bounded number of blocks is in memory.
 
 use atsdb_core::{Error, Result};
 use parking_lot::{Condvar, Mutex};

@@ -1,10 +1,9 @@
-//! Sources: files that can be read repeatedly from the start, and are decompressed. The first bytes of a file decide
-//! its format; its extension is used only if they do not.
+//! Sources: files that can be read repeatedly from the start, and are decompressed.
 
-use crate::batches::arrow_ipc::is_arrow;
 use crate::batches::lines::LineTable;
 use crate::input::content::Compression;
-use crate::input::foreign::{foreign_text, is_arrays, is_line_protocol};
+use crate::input::foreign::refuse_foreign;
+use crate::input::format::{HEAD_BYTES, format_of, stem};
 use crate::json::document::{JsonRange, JsonRecords};
 use crate::json::outline::outline;
 use crate::options::{Format, Input, Options};
@@ -14,9 +13,6 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// The number of bytes at the start of a file that determine its format.
-const HEAD_BYTES: u64 = 4_096;
 
 /// The location of a source's bytes.
 #[derive(Debug)]
@@ -54,14 +50,9 @@ impl Source {
                 let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
                 (name, InputSource::Path(path))
             }
-            Input::Reader(name, mut reader) => {
-                let spool = |reader: &mut dyn Read| -> io::Result<File> {
-                    let mut file = tempfile::tempfile()?;
-                    io::copy(reader, &mut file)?;
-                    Ok(file)
-                };
-                let file =
-                    spool(&mut *reader).map_err(|error| io_error("cannot copy to a temporary file", &name, error))?;
+            Input::Reader(name, reader) => {
+                let copied = spooled(reader).map_err(|error| io_error("cannot copy to a temporary file", &name, error));
+                let file = copied?;
                 (name, InputSource::Spooled(file))
             }
         };
@@ -96,90 +87,18 @@ impl Source {
             read_head(file, Compression::HEAD_BYTES).map_err(|error| io_error("cannot read", &self.name, error))?;
         self.compression = Compression::of_head(&head);
         let head = read_head(self.open(&Arc::default())?, HEAD_BYTES).map_err(|error| self.read_error(error))?;
-        self.refuse_foreign(&head, format.is_none())?;
-        self.format = match format {
-            Some(format) => format,
-            None if head.starts_with(b"PAR1") => Format::Parquet,
-            None if is_arrow(&head) => Format::Arrow,
-            None if is_line_protocol(&head) => Format::Lines,
-            None if self.has_ending(&["csv", "tsv", "txt", "tab", "psv"]) => Format::Csv,
-            None if looks_like_json(&head) => Format::Json,
-            None => Format::Csv,
-        };
+        refuse_foreign(&self.name, &head, format.is_none())?;
+        self.format = format.unwrap_or_else(|| format_of(&self.name, &head));
         if self.format == Format::Parquet && self.compression != Compression::None {
-            let spool = |mut reader: Box<dyn Read + Send>| -> io::Result<File> {
-                let mut file = tempfile::tempfile()?;
-                io::copy(&mut reader, &mut file)?;
-                Ok(file)
-            };
-            let file = spool(self.open(&Arc::default())?).map_err(|error| self.read_error(error))?;
+            let file = spooled(self.open(&Arc::default())?).map_err(|error| self.read_error(error))?;
             (self.place, self.compression) = (InputSource::Spooled(file), Compression::None);
         }
         Ok(())
     }
 
-    /// Refuses well-known formats that would only make meaningless columns.
-    fn refuse_foreign(&self, head: &[u8], is_format_open: bool) -> Result<()> {
-        let (what, hint) = match head {
-            [b'P', b'K', 3, 4, ..] if self.has_ending(&["xlsx", "ods"]) => {
-                ("is a spreadsheet".to_owned(), "save it as CSV".to_owned())
-            }
-            [b'P', b'K', 3, 4, ..] => (
-                "is a zip archive".to_owned(),
-                format!("unpack it on the way: unzip -p {} | atsdb import URL TABLE -", self.name),
-            ),
-            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => (
-                "is UTF-16".to_owned(),
-                "convert it on the way: iconv -f UTF-16 -t UTF-8 FILE | atsdb import URL TABLE -".to_owned(),
-            ),
-            [b'B', b'Z', b'h', ..] => (
-                "is compressed with bzip2".to_owned(),
-                "unpack it on the way: bzcat FILE | atsdb import URL TABLE -".to_owned(),
-            ),
-            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => (
-                "is compressed with xz".to_owned(),
-                "unpack it on the way: xzcat FILE | atsdb import URL TABLE -".to_owned(),
-            ),
-            head if head.get(257..262) == Some(b"ustar".as_slice()) => (
-                "is a tar archive".to_owned(),
-                format!("unpack it on the way: tar -xOf {} | atsdb import URL TABLE -", self.name),
-            ),
-            head if head.starts_with(b"SQLite format 3\0") => (
-                "is a SQLite database".to_owned(),
-                format!("name a table of it: atsdb import URL TABLE 'sqlite:{}#TABLE'", self.name),
-            ),
-            head => {
-                let is_open = is_format_open && !head.starts_with(b"PAR1") && !is_arrow(head);
-                match foreign_text(head, self.has_ending(&["json", "jsonl", "ndjson"])).filter(|_| is_open) {
-                    Some((what, hint)) => (what.to_owned(), hint.to_owned()),
-                    None => return Ok(()),
-                }
-            }
-        };
-        Err(Error::usage(format!("{} {what}", self.name)).with_hint(hint))
-    }
-
-    fn has_ending(&self, endings: &[&str]) -> bool {
-        let name = self.name.to_lowercase();
-        let name = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
-        name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
-    }
-
     /// The name without the extensions for format and compression.
     pub(crate) fn stem(&self) -> &str {
-        let mut stem = self.name.as_str();
-        for endings in [
-            &["gz", "zst", "zstd"][..],
-            &["csv", "tsv", "txt", "tab", "psv", "json", "jsonl", "ndjson", "parquet", "arrow", "feather", "ipc", "lp"],
-        ] {
-            if let Some((start, ending)) = stem.rsplit_once('.')
-                && !start.is_empty()
-                && endings.iter().any(|known| known.eq_ignore_ascii_case(ending))
-            {
-                stem = start;
-            }
-        }
-        stem
+        stem(&self.name)
     }
 
     /// The file itself, from its start.
@@ -233,20 +152,17 @@ fn io_error(what: &str, name: &str, error: io::Error) -> Error {
     Error::new(ErrorKind::Unavailable, format!("{what} {name}: {error}")).with_source(error)
 }
 
+/// A temporary file with the bytes of a stream.
+fn spooled(mut stream: impl Read) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut stream, &mut file)?;
+    Ok(file)
+}
+
 fn read_head(reader: impl Read, byte_count: u64) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     reader.take(byte_count).read_to_end(&mut head)?;
     Ok(head)
-}
-
-/// An object, or an array of objects or arrays.
-fn looks_like_json(head: &[u8]) -> bool {
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-    match head {
-        [b'{', ..] => true,
-        [b'[', rest @ ..] => matches!(rest.trim_ascii_start(), [b'{', ..] | [b']', ..] | [b'[', ..]) || is_arrays(head),
-        _ => false,
-    }
 }
 
 struct Counted {

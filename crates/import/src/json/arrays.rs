@@ -1,66 +1,39 @@
 //! Arrays of JSON as records: `[[1, "a"], [2, "b"]]`, or one array in each line. The first one names the columns if it
 //! holds nothing but names.
 
-use crate::json::objects::{JsonBlock, Names, Reader};
-use crate::records::{BadRecord, Field, Records};
+use crate::json::reader::{JsonBlock, Names, Reader, last_end_of, read_records};
+use crate::records::{Cut, Records};
 use crate::values::dates::DateReading;
+use crate::values::numbers::is_number;
 use crate::values::times::parse;
+
+/// The end of the last complete array on the top level.
+pub(crate) fn last_end(text: &[u8]) -> Cut {
+    last_end_of(text, b'[', b']')
+}
 
 /// The arrays of a block.
 pub(crate) fn records(text: &str, names: &mut Names) -> JsonBlock {
-    let (mut rows, mut starts, mut bad, mut unknown) = (Vec::new(), Vec::new(), Vec::new(), None);
-    let bytes = text.as_bytes();
-    let mut position = 0;
-    while let Some(byte) = bytes.get(position) {
-        if matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b']') {
-            position += 1;
-            continue;
-        }
-        let start = position;
-        let mut reader = Reader::new(text, position, names);
-        match array(&mut reader) {
-            Ok(row) => {
-                position = reader.position;
-                for index in names.list.len()..row.len() {
-                    let name = format!("column{}", index + 1);
-                    if names.position(&name).is_none() {
-                        unknown.get_or_insert((name, start));
-                    }
-                }
-                rows.push(row);
-                starts.push(start as u32);
-            }
-            Err(reason) => {
-                let found = text.get(reader.position..).unwrap_or("").lines().next().unwrap_or("").to_owned();
-                bad.push(BadRecord { start, reason: format!("is not a JSON array: {reason}"), value: found });
-                position =
-                    memchr::memmem::find(&bytes[start + 1..], b"\n[").map_or(bytes.len(), |next| start + 1 + next);
-            }
-        }
-    }
-    let width = names.list.len();
-    let mut fields = Vec::with_capacity(rows.len() * width);
-    for mut row in rows {
-        row.resize(width, Field::ABSENT);
-        fields.extend(row);
-    }
-    JsonBlock { records: Records { fields, starts, width }, bad, unknown }
+    read_records(text, names, b'[', array)
 }
 
-fn array(reader: &mut Reader<'_>) -> Result<Vec<Field>, String> {
-    let mut row = Vec::new();
+fn array(reader: &mut Reader<'_>) -> Result<(), String> {
     reader.take(b'[')?;
     if reader.peek() == Some(b']') {
         reader.position += 1;
-        return Ok(row);
+        return Ok(());
     }
+    let mut fields = Vec::new();
     loop {
-        row.push(reader.value()?);
+        fields.push(reader.value()?);
         match reader.peek() {
             Some(b',') => reader.position += 1,
-            _ => return reader.take(b']').map(|()| row),
+            _ => break,
         }
     }
+    reader.take(b']')?;
+    fields.into_iter().enumerate().for_each(|(position, field)| reader.push_at(position, field));
+    Ok(())
 }
 
 /// The names that the first of some records gives to the columns: texts that are neither empty, nor numbers or times,
@@ -70,8 +43,7 @@ pub(crate) fn header_names(text: &str, records: &Records) -> Option<Vec<String>>
     let mut names: Vec<String> = Vec::new();
     for field in first {
         let name = field.unescaped(text).trim().to_owned();
-        let is_value = crate::values::numbers::is_number(name.as_bytes())
-            || parse(name.as_bytes(), DateReading::default()).is_some();
+        let is_value = is_number(name.as_bytes()) || parse(name.as_bytes(), DateReading::default()).is_some();
         if !field.is_json_string() || name.is_empty() || is_value || names.contains(&name) {
             return None;
         }

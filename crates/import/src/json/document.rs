@@ -37,7 +37,7 @@ impl JsonRecords {
             Some(path) => {
                 let named = outline.lists.iter().find(|list| list.path == *path);
                 if outline.has_more {
-                    let message = format!("{}: --path reads one document, and this is several", name);
+                    let message = format!("{name}: --path reads one document, and this is several");
                     return Err(Error::usage(message).with_hint("leave --path out"));
                 }
                 named.ok_or_else(|| {
@@ -54,7 +54,7 @@ impl JsonRecords {
                         return Ok(Self { are_arrays: true, ..Self::default() });
                     }
                     (Some(list), _) if list.element == Element::Scalar => {
-                        return Err(Error::usage(format!("{} is a list of values without names", name))
+                        return Err(Error::usage(format!("{name} is a list of values without names"))
                             .with_hint("write each value as an object, or as an array of its own"));
                     }
                     (Some(list), _) if list.element == Element::List => list,

@@ -1,6 +1,10 @@
-//! The options and the report of an import. Nothing here reads a file.
+//! What the caller of an import says and receives. Nothing here reads a file.
+//!
+//! Owned here: the options and the [`Sink`], the report ([`report`]), the choice and the names of columns
+//! ([`selection`]), and the key of a new table ([`key`]).
 
 pub(crate) mod key;
+pub(crate) mod report;
 pub(crate) mod selection;
 
 use crate::values::dates::{DateOrder, DateReading};
@@ -139,50 +143,4 @@ pub trait Sink {
     /// [`CHUNK_ROWS_MAX`](atsdb_core::limits::CHUNK_ROWS_MAX), except for a table in memory. Mapped columns come as
     /// dictionaries of text.
     fn rows(&mut self, batch: RecordBatch) -> Result<()>;
-}
-
-/// The progress of an import.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes read in this pass, as stored on disk.
-    pub bytes_read: u64,
-    /// Bytes of all files.
-    pub bytes_total: u64,
-    /// Rows delivered in this pass.
-    pub row_count: u64,
-}
-
-/// A skipped record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
-    /// The file's name.
-    pub file: String,
-    /// The line it starts in, from 1; the row in a Parquet file.
-    pub line: u64,
-    /// The column, if one is at fault.
-    pub column: Option<String>,
-    /// The value, shortened.
-    pub value: String,
-    /// The problem.
-    pub reason: String,
-}
-
-/// The maximum number of skipped records that a [`Report`] describes.
-pub const SKIPPED_SHOWN_MAX: usize = 100;
-
-/// The result of an import.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Report {
-    /// The table of the rows.
-    pub definition: TableDefinition,
-    /// Rows delivered.
-    pub row_count: u64,
-    /// Bytes of the files, as stored on disk.
-    pub bytes_read: u64,
-    /// The first [`SKIPPED_SHOWN_MAX`] skipped records.
-    pub skipped: Vec<Skipped>,
-    /// The number of skipped records.
-    pub skipped_count: u64,
-    /// Notes for the user about choices that were not obvious.
-    pub notes: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! The columns of a plan: the source of each column's values, and their conversion.
 
 use crate::facts::nulls::WordSet;
-use crate::infer::maps::{map_of, map_width};
+use crate::infer::maps::{asked_width, map_of};
 use crate::values::dates::DateReading;
 use crate::values::zones::Zone;
 use atsdb_core::{Column, MapWidth, TimeUnit};
@@ -43,7 +43,7 @@ pub(crate) struct PlanColumn {
     pub(crate) is_time: bool,
     /// The unit of an integer time column.
     pub(crate) count_unit: TimeUnit,
-    /// Whether its type was inferred: then each value must be of the type by itself, as text like `007` is not.
+    /// Whether its type was inferred. Then each value must look like the type by itself: `007` is no number.
     pub(crate) is_inferred: bool,
     /// Whether its numbers have decimal commas.
     pub(crate) has_decimal_commas: bool,
@@ -57,12 +57,12 @@ pub(crate) struct PlanColumn {
     pub(crate) kept_words: WordSet,
 }
 
-/// Decides whether and how a column is mapped.
+/// What decides whether and how a column is mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MapRule {
     /// The map is fixed.
     Fixed,
-    /// Its values: whether there is one, and its width.
+    /// The values decide whether there is a map, and its width.
     Free,
     /// The caller requests a map; the values determine its width.
     Asked,
@@ -72,7 +72,7 @@ impl MapRule {
     /// The map of a column with this many distinct texts among its values. It is not called for `Fixed`.
     pub(crate) fn map(self, distinct: Option<usize>, value_count: u64) -> Option<MapWidth> {
         match self {
-            Self::Asked => Some(map_width(distinct.unwrap_or(usize::MAX).max(17))),
+            Self::Asked => Some(asked_width(distinct)),
             Self::Free | Self::Fixed => map_of(distinct, value_count),
         }
     }

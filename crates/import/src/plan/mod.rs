@@ -1,6 +1,10 @@
 //! The plan of an import: the table, and the source of each of its columns in each file.
+//!
+//! Owned here: the planner ([`planner`]) for a new table ([`created`]) and for one that exists ([`existing`]), and the
+//! columns of a plan ([`column`]). Not owned: the rules by which types, the time and maps are chosen (`infer`).
 
 pub(crate) mod column;
+mod created;
 mod existing;
 mod planner;
 
@@ -126,9 +130,10 @@ fn merge(files: &[FileFacts], options: &Options, notes: &mut Vec<String>) -> Res
         let shown = partial.iter().take(6).copied().collect::<Vec<_>>().join(", ");
         let more = if partial.len() > 6 { ", ..." } else { "" };
         let are = if partial.len() == 1 { "is" } else { "are" };
-        let names = match options.file_column.is_some() {
-            true => "",
-            false => "to tell the files apart, add a column of their names: --file-column NAME; ",
+        let names = if options.file_column.is_some() {
+            ""
+        } else {
+            "to tell the files apart, add a column of their names: --file-column NAME; "
         };
         notes.push(format!(
             "{shown}{more} {are} not in every file, and rows of the others have NULL there; {names}to keep {first} \

@@ -1,6 +1,6 @@
 //! Errors of records, which name file, line, column and value.
 
-use crate::options::Skipped;
+use crate::options::report::Skipped;
 use atsdb_core::Error;
 
 /// Maximum number of characters of a value in a message.

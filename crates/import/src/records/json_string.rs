@@ -44,3 +44,13 @@ fn unicode_escape(rest: &str) -> (char, usize) {
         None => (char::REPLACEMENT_CHARACTER, 0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_undone() {
+        assert_eq!(unescape("\\u00b5g\\/m\\u00B3 \\ud83d\\ude00 \\ud800 \\\"q\\\\"), "µg/m³ 😀 \u{fffd} \"q\\");
+    }
+}

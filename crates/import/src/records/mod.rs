@@ -1,7 +1,13 @@
-//! Records: the locations of fields in a block's text. Values are not parsed here.
+//! Records: the locations of fields in a block's text.
+//!
+//! Owned here: fields with their quotes and escapes, and the errors of records with file, line, column and value
+//! ([`error`]). Not owned: finding records (`csv`, `json`), and the values of fields (`values`).
 
 pub(crate) mod error;
 pub(crate) mod json_string;
+
+use crate::records::json_string::unescape;
+use atsdb_core::escapes::unescaped;
 
 const HIGH: u32 = 1 << 31;
 const LOW: u32 = 1 << 30;
@@ -79,9 +85,9 @@ impl Field {
         if self.end & (HIGH | LOW) == HIGH | LOW {
             raw.replace("''", "'")
         } else if self.end & LOW != 0 && self.is_json_string() {
-            crate::records::json_string::unescape(raw)
+            unescape(raw)
         } else if self.end & LOW != 0 {
-            atsdb_core::escapes::unescaped(raw)
+            unescaped(raw)
         } else if self.end & HIGH != 0 {
             raw.replace("\"\"", "\"")
         } else {
@@ -126,7 +132,7 @@ pub(crate) struct BadRecord {
     pub(crate) start: usize,
     /// The problem.
     pub(crate) reason: String,
-    /// The field at fault, shortened by who shows it.
+    /// The field at fault, not shortened.
     pub(crate) value: String,
 }
 

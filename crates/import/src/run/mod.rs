@@ -1,14 +1,18 @@
 //! An import from its files to the sink: it reads typed files, one plain column, or text files.
 //!
-//! Owned here: the passes over text files ([`text`]), and the fast path for a plain file of one column ([`single`]).
-//! Not owned: files of typed values (`typed`).
+//! Owned here: the passes over text files ([`text`]) with what they count ([`tally`]), what follows from that for the
+//! plan ([`revision`]) and the user ([`notes`]), and the fast path for a plain file of one column ([`single`]). Not
+//! owned: files of typed values (`typed`).
 
-mod null_notes;
+mod notes;
+mod revision;
 pub(crate) mod single;
+mod tally;
 mod text;
 
 use crate::input::source::Source;
-use crate::options::{Format, Input, Options, Progress, Report, Sink};
+use crate::options::report::{Progress, Report};
+use crate::options::{Format, Input, Options, Sink};
 use crate::typed;
 use atsdb_core::{Error, Result, TableDefinition};
 

@@ -4,12 +4,14 @@
 //!
 //! [`import`]: crate::import
 
+use crate::build::text_numbers::text_array;
 use crate::facts::nulls::NullTexts;
+use crate::input::content::{BYTE_ORDER_MARK, Compression};
 use crate::input::source::Source;
-use crate::options::{Format, Options, Report, Sink};
+use crate::options::report::Report;
+use crate::options::{Format, Options, Sink};
 use crate::records::Field;
-use arrow::array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch, StringArray};
-use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow::array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
 use arrow::datatypes::{Field as ArrowField, Int8Type, Int16Type, Int32Type, Int64Type, Schema};
 use atsdb_core::{Column, ColumnType, Result, TableDefinition};
 use memchr::{memchr, memchr_iter, memrchr};
@@ -130,11 +132,10 @@ impl SingleColumn<'_> {
             return None;
         }
         let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
-        let mut start = [0; 4];
+        let mut start = [0; Compression::HEAD_BYTES as usize];
         let read = file.read_at(&mut start, 0).ok()?;
-        // gzip, Zstandard, and the mark of a byte order.
-        let marks: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"];
-        (!marks.iter().any(|mark| start[..read].starts_with(mark))).then_some(file)
+        let is_plain = Compression::of_head(&start[..read]) == Compression::None && !start.starts_with(BYTE_ORDER_MARK);
+        is_plain.then_some(file)
     }
 
     fn array(&self, lines: &[u8], nulls: &NullTexts) -> Option<ArrayRef> {
@@ -166,8 +167,7 @@ impl SingleColumn<'_> {
             values.extend_from_slice(line);
             offsets.push(i32::try_from(values.len()).ok()?);
         }
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-        StringArray::try_new(offsets, Buffer::from_vec(values), None).ok().map(|array| Arc::new(array) as ArrayRef)
+        text_array(offsets, values, None).ok().map(|array| Arc::new(array) as ArrayRef)
     }
 }
 

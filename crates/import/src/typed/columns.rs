@@ -1,4 +1,4 @@
-//! The columns of Parquet files: their types, and notes about types that tables do not have.
+//! The columns of files of typed values: their types, and notes about types that tables do not have.
 
 use crate::facts::Facts;
 use crate::infer::time_column::Merged;
@@ -60,7 +60,7 @@ fn united(a: ColumnType, b: ColumnType) -> Option<ColumnType> {
 }
 
 /// A column of all files.
-pub(crate) struct ParquetColumn {
+pub(crate) struct TypedColumn {
     pub(crate) merged: Merged,
     pub(crate) column_type: ColumnType,
 }
@@ -94,8 +94,8 @@ pub(crate) fn conversion_notes(sources: &[Source], options: &Options) -> Result<
 }
 
 /// The columns of all files.
-pub(crate) fn find(sources: &[Source], options: &Options) -> Result<Vec<ParquetColumn>> {
-    let mut found: Vec<ParquetColumn> = Vec::new();
+pub(crate) fn find(sources: &[Source], options: &Options) -> Result<Vec<TypedColumn>> {
+    let mut found: Vec<TypedColumn> = Vec::new();
     let schemas = sources.iter().map(|source| Ok(reader(source, Some(&[]))?.0)).collect::<Result<Vec<_>>>()?;
     selection::check(
         options,
@@ -121,7 +121,7 @@ pub(crate) fn find(sources: &[Source], options: &Options) -> Result<Vec<ParquetC
                     let mut positions = vec![None; sources.len()];
                     positions[number] = Some(position);
                     let merged = Merged { name, facts: Facts::new(), positions };
-                    found.push(ParquetColumn { merged, column_type });
+                    found.push(TypedColumn { merged, column_type });
                 }
             }
         }

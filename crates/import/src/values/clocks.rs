@@ -1,5 +1,6 @@
 //! Times of day as text.
 
+use crate::values::numbers::significant_digits;
 use atsdb_core::time_text::{leading_number, utc_offset};
 
 /// A time of day, as seconds after midnight UTC (the offset is taken off, so that it may leave the day).
@@ -54,7 +55,7 @@ pub(crate) fn clock(bytes: &[u8]) -> Option<Clock> {
 pub(crate) fn fraction_of(bytes: &[u8]) -> Option<(u32, u8, &[u8])> {
     let length = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = bytes.split_at(length);
-    let significant = digits.iter().rposition(|byte| *byte != b'0').map_or(0, |position| position + 1);
+    let significant = significant_digits(digits);
     if length == 0 || significant > 9 {
         return None;
     }

@@ -1,5 +1,6 @@
 //! Counts of a unit since the epoch, as text.
 
+use crate::values::numbers::significant_digits;
 use atsdb_core::TimeUnit;
 
 /// A whole or decimal count of `unit` since the epoch: seconds, nanoseconds and the digits of seconds it needs.
@@ -15,7 +16,7 @@ pub(crate) fn epoch(bytes: &[u8], unit: TimeUnit) -> Option<(i64, u32, u8)> {
     if whole.is_empty() || whole.len() > 20 || !whole.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let significant = fraction.iter().rposition(|byte| *byte != b'0').map_or(0, |position| position + 1);
+    let significant = significant_digits(fraction);
     let places = 9 - unit.fraction_digits();
     if !fraction.iter().all(u8::is_ascii_digit) || significant > places {
         return None;

@@ -52,10 +52,7 @@ fn digits_value(digits: &[u8]) -> Option<u64> {
 }
 
 fn signed(negative: bool, magnitude: u64) -> Option<i64> {
-    match negative {
-        true => 0_i64.checked_sub_unsigned(magnitude),
-        false => i64::try_from(magnitude).ok(),
-    }
+    if negative { 0_i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
 }
 
 /// Whether a plus precedes so many digits that the text is probably a telephone number, in which the plus has a
@@ -77,7 +74,7 @@ pub(crate) fn plain_i64(bytes: &[u8]) -> Option<i64> {
     signed(negative, digits_value(digits)?)
 }
 
-/// A whole number, leading zeros and a fraction of zeros forgiven: for a column that is known to hold integers.
+/// A whole number that may have leading zeros and a fraction of zeros, for a column that is known to hold integers.
 pub(crate) fn any_i64(bytes: &[u8]) -> Option<i64> {
     let (negative, digits) = split_sign(bytes);
     signed(negative, digits_value(whole_digits(digits)?)?)
@@ -222,6 +219,11 @@ pub(crate) fn number(bytes: &[u8]) -> Option<NumberText> {
 /// The floats that JSON has no number for, as programs write them into strings.
 pub(crate) fn is_odd_float(bytes: &[u8]) -> bool {
     matches!(bytes, b"NaN" | b"inf" | b"-inf" | b"Infinity" | b"-Infinity")
+}
+
+/// The number of digits of a fraction without the zeros at its end.
+pub(crate) fn significant_digits(fraction: &[u8]) -> usize {
+    fraction.iter().rposition(|byte| *byte != b'0').map_or(0, |position| position + 1)
 }
 
 /// `true` or `false`, in any case.

@@ -2,16 +2,10 @@
 
 use crate::values::calendar_words::{month_word, weekday_length};
 use crate::values::clocks::{Clock, clock, fraction_of, zone};
-use crate::values::dates::{DateOrder, DateReading};
+use crate::values::dates::{DateReading, DateText, OrderSeen, month_word_first, year_first, year_last};
 use atsdb_core::TimeUnit;
 use atsdb_core::time::{DAY_SECONDS, civil_from_days};
-use atsdb_core::time_text::{DateForm, days_of_date, leading_number, year_first_date};
-
-/// Dates that start with the year: one digit for month or day is enough.
-const YEAR_FIRST: DateForm = DateForm { separators: b"-/.", digits_min: 1 };
-
-/// Years of two digits from here on are of the twentieth century, smaller ones of the twenty-first.
-const SHORT_YEAR_PIVOT: i64 = 70;
+use atsdb_core::time_text::{days_of_date, leading_number};
 
 /// A time read from text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,20 +26,31 @@ pub(crate) struct TimeText {
     pub(crate) order: OrderSeen,
 }
 
-/// The evidence of one date about the order of day and month.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OrderSeen {
-    /// None: the year comes first, or the month is a word.
-    Fixed,
-    /// The first number is above 12.
-    DayFirst,
-    /// The second number is above 12.
-    MonthFirst,
-    /// Both are possible.
-    Either,
-}
-
 impl TimeText {
+    fn at_midnight(date: &DateText) -> Option<Self> {
+        Some(Self {
+            seconds: date.days.checked_mul(DAY_SECONDS)?,
+            nanoseconds: 0,
+            fraction_digits: 0,
+            is_date: true,
+            is_zoned: false,
+            is_short_year: date.is_short_year,
+            order: date.order,
+        })
+    }
+
+    /// The time of day on the date of a midnight.
+    fn with_clock(self, clock: Clock) -> Option<Self> {
+        Some(Self {
+            seconds: self.seconds.checked_add(clock.seconds)?,
+            nanoseconds: clock.nanoseconds,
+            fraction_digits: clock.fraction_digits,
+            is_date: false,
+            is_zoned: clock.is_zoned,
+            ..self
+        })
+    }
+
     /// The time as a count of a unit. `None` if it is more precise than the unit or out of range.
     pub(crate) fn count(&self, unit: TimeUnit) -> Option<i64> {
         count(self.seconds, self.nanoseconds, unit)
@@ -70,57 +75,6 @@ pub(crate) fn count(seconds: i64, nanoseconds: u32, unit: TimeUnit) -> Option<i6
     i64::try_from(count).ok()
 }
 
-/// Remembers the last date, as neighbouring rows mostly share theirs.
-#[derive(Debug, Default)]
-pub(crate) struct DateMemory {
-    text: [u8; 10],
-    midnight: i64,
-}
-
-/// The usual form, `yyyy-mm-dd hh:mm:ss` with `T` or blank, a fraction, `Z`: seconds and nanoseconds.
-#[inline]
-pub(crate) fn usual_form(bytes: &[u8], memory: &mut DateMemory) -> Option<(i64, u32)> {
-    let (head, tail) = bytes.split_first_chunk::<19>()?;
-    if !matches!(head[10], b' ' | b'T') || head[13] != b':' || head[16] != b':' {
-        return None;
-    }
-    if head[..10] != memory.text {
-        let (days, 10) = year_first_date(&head[..10], YEAR_FIRST)? else { return None };
-        memory.text.copy_from_slice(&head[..10]);
-        memory.midnight = days * DAY_SECONDS;
-    }
-    let (hour, minute, second) = (pair(head[11], head[12])?, pair(head[14], head[15])?, pair(head[17], head[18])?);
-    if hour > 23 || minute > 59 || second > 59 {
-        return None;
-    }
-    let seconds = memory.midnight + i64::from(hour * 3_600 + minute * 60 + second);
-    match tail {
-        [] | [b'Z'] => Some((seconds, 0)),
-        [b'.', rest @ ..] => {
-            let digits = rest.strip_suffix(b"Z").unwrap_or(rest);
-            if digits.is_empty() || digits.len() > 9 {
-                return None;
-            }
-            let mut nanoseconds = 0;
-            for position in 0..9 {
-                let digit = digits.get(position).map_or(0, |byte| byte.wrapping_sub(b'0'));
-                if digit > 9 {
-                    return None;
-                }
-                nanoseconds = nanoseconds * 10 + u32::from(digit);
-            }
-            Some((seconds, nanoseconds))
-        }
-        _ => None,
-    }
-}
-
-#[inline]
-fn pair(tens: u8, ones: u8) -> Option<u32> {
-    let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
-    (tens <= 9 && ones <= 9).then_some(u32::from(tens) * 10 + u32::from(ones))
-}
-
 /// A date and, if there is one, the time of day, in any known form.
 pub(crate) fn parse(bytes: &[u8], reading: DateReading) -> Option<TimeText> {
     // This excludes most texts that are not times: the shortest time is `1/1/24`, and every date starts with a digit, a
@@ -130,18 +84,20 @@ pub(crate) fn parse(bytes: &[u8], reading: DateReading) -> Option<TimeText> {
     }
     match bytes {
         // Web servers write `[10/Oct/2000:13:55:36 -0700]`.
-        [b'[', inside @ .., b']'] if inside.first().is_some_and(u8::is_ascii_digit) => year_last(inside, reading.order),
-        [b'0'..=b'9' | b'+' | b'-', ..] => match year_first_date(bytes, YEAR_FIRST) {
-            Some((days, length)) => with_clock(bytes, days, length, OrderSeen::Fixed, false),
-            None => basic_form(bytes).or_else(|| year_last(bytes, reading.order)),
+        [b'[', inside @ .., b']'] if inside.first().is_some_and(u8::is_ascii_digit) => {
+            with_clock(inside, year_last(inside, reading.order)?)
+        }
+        [b'0'..=b'9' | b'+' | b'-', ..] => match year_first(bytes) {
+            Some(date) => with_clock(bytes, date),
+            None => basic_form(bytes).or_else(|| with_clock(bytes, year_last(bytes, reading.order)?)),
         },
         [letter, ..] if letter.is_ascii_alphabetic() => {
             let bytes = &bytes[weekday_length(bytes)..];
             if bytes.first().is_some_and(u8::is_ascii_digit) {
-                return year_last(bytes, reading.order);
+                return with_clock(bytes, year_last(bytes, reading.order)?);
             }
             match month_word_first(bytes) {
-                Some((days, length)) => with_clock(bytes, days, length, OrderSeen::Fixed, false),
+                Some(date) => with_clock(bytes, date),
                 None => clock_before_year(bytes, reading.until),
             }
         }
@@ -216,118 +172,25 @@ fn clock_before_year(bytes: &[u8], until: Option<i64>) -> Option<TimeText> {
 
 /// The time of a day and a time of day.
 fn stamp(days: i64, clock: Clock) -> Option<TimeText> {
-    Some(TimeText {
-        seconds: days.checked_mul(DAY_SECONDS)?.checked_add(clock.seconds)?,
-        nanoseconds: clock.nanoseconds,
-        fraction_digits: clock.fraction_digits,
-        is_date: false,
-        is_zoned: clock.is_zoned,
-        is_short_year: false,
-        order: OrderSeen::Fixed,
-    })
+    TimeText::at_midnight(&DateText::of_days(days, 0))?.with_clock(clock)
 }
 
-/// The time in a text that begins with a date of this many bytes.
-fn with_clock(bytes: &[u8], days: i64, length: usize, order: OrderSeen, is_short_year: bool) -> Option<TimeText> {
-    let midnight = days.checked_mul(DAY_SECONDS)?;
-    let date = TimeText {
-        seconds: midnight,
-        nanoseconds: 0,
-        fraction_digits: 0,
-        is_date: true,
-        is_zoned: false,
-        is_short_year,
-        order,
-    };
-    let rest = &bytes[length..];
-    match rest {
-        [] => Some(date),
-        [b'Z'] => Some(TimeText { is_zoned: true, ..date }),
-        [b'T' | b't' | b' ' | b':', rest @ ..] => {
-            let clock = clock(rest)?;
-            Some(TimeText {
-                seconds: midnight.checked_add(clock.seconds)?,
-                nanoseconds: clock.nanoseconds,
-                fraction_digits: clock.fraction_digits,
-                is_date: false,
-                is_zoned: clock.is_zoned,
-                is_short_year,
-                order,
-            })
-        }
+/// The time in a text that begins with a date.
+fn with_clock(bytes: &[u8], date: DateText) -> Option<TimeText> {
+    let time = TimeText::at_midnight(&date)?;
+    match &bytes[date.length..] {
+        [] => Some(time),
+        [b'Z'] => Some(TimeText { is_zoned: true, ..time }),
+        [b'T' | b't' | b' ' | b':', rest @ ..] => time.with_clock(clock(rest)?),
         _ => None,
     }
-}
-
-/// `dd/mm/yyyy`, `mm/dd/yyyy`, with `-` or `.` too (with points the day is first), and `dd-Mon-yyyy`. The year may have
-/// two digits behind `/` or a month's name; behind a point only if a time of day follows or `order` is given, because
-/// versions look like that.
-fn year_last(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> {
-    let (first, first_digits) = leading_number(bytes, 2)?;
-    let separator = *bytes.get(first_digits)?;
-    if !matches!(separator, b'-' | b'/' | b'.' | b' ') {
-        return None;
-    }
-    let rest = &bytes[first_digits + 1..];
-    let (second, second_length, is_word) = match month_word(rest) {
-        Some((month, length)) => (month, length, true),
-        None if separator == b' ' => return None,
-        None => {
-            let (second, digits) = leading_number(rest, 2)?;
-            (second, digits, false)
-        }
-    };
-    let year_at = first_digits + 1 + second_length + 1;
-    if bytes.get(year_at - 1) != Some(&separator) {
-        return None;
-    }
-    let (year, year_digits) = leading_number(bytes.get(year_at..)?, 4)?;
-    let length = year_at + year_digits;
-    let next = bytes.get(length);
-    let is_short = year_digits == 2;
-    let is_short_allowed = is_word || separator == b'/' || (separator == b'.' && (next.is_some() || order.is_some()));
-    if !(year_digits == 4 || (is_short && is_short_allowed)) || next.is_some_and(u8::is_ascii_digit) {
-        return None;
-    }
-    let year = match is_short {
-        true if year < SHORT_YEAR_PIVOT => 2_000 + year,
-        true => 1_900 + year,
-        false => year,
-    };
-    if is_word || separator == b'.' {
-        return with_clock(bytes, days_of_date(year, second, first)?, length, OrderSeen::Fixed, is_short);
-    }
-    let seen = match (first > 12, second > 12) {
-        (true, true) => return None,
-        (true, false) => OrderSeen::DayFirst,
-        (false, true) => OrderSeen::MonthFirst,
-        (false, false) => OrderSeen::Either,
-    };
-    let order = order.unwrap_or(match seen {
-        OrderSeen::MonthFirst => DateOrder::MonthFirst,
-        _ => DateOrder::DayFirst,
-    });
-    let days = match order {
-        DateOrder::DayFirst => days_of_date(year, second, first)?,
-        DateOrder::MonthFirst => days_of_date(year, first, second)?,
-    };
-    with_clock(bytes, days, length, seen, is_short)
-}
-
-/// `Mon dd yyyy`, with a comma after the day or not.
-fn month_word_first(bytes: &[u8]) -> Option<(i64, usize)> {
-    let (month, month_length) = month_word(bytes)?;
-    let rest = bytes.get(month_length..)?.strip_prefix(b" ")?;
-    let (day, day_digits) = leading_number(rest, 2)?;
-    let rest = &rest[day_digits..];
-    let rest = rest.strip_prefix(b",").unwrap_or(rest).strip_prefix(b" ")?;
-    let (year, 4) = leading_number(rest, 4)? else { return None };
-    Some((days_of_date(year, month, day)?, bytes.len() - rest.len() + 4))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::dates::DateOrder;
+    use crate::values::usual_times::{DateMemory, usual_form};
     use atsdb_core::time::format_time;
 
     const READING: DateReading = DateReading { order: None, until: None };

@@ -1,8 +1,11 @@
-//! Notes for the user about NULLs: which texts were read as NULL, how often, and where such a text was kept.
+//! Notes for the user about values: texts that were read as NULL or kept, and values that the columns hold otherwise
+//! than they are written.
 
+use crate::build::column_values::Inexact;
 use crate::facts::nulls::{NullCounts, NullTexts};
 use crate::plan::column::PlanColumn;
 use crate::records::error::shown;
+use atsdb_core::ColumnType;
 
 /// Maximum number of columns that a note names.
 const COLUMNS_SHOWN: usize = 4;
@@ -30,6 +33,28 @@ pub(crate) fn null_notes(columns: &[PlanColumn], counts: &[NullCounts], nulls: &
         notes.insert(0, format!("taken as NULL: {}{hint}", taken.join(", ")));
     }
     notes
+}
+
+/// One note for each column with rounded numbers, or with times that clocks showed twice.
+pub(crate) fn inexact_notes<'a>(
+    columns: &'a [PlanColumn],
+    inexact: &'a [Inexact],
+) -> impl Iterator<Item = String> + 'a {
+    columns.iter().zip(inexact).filter_map(|(column, inexact)| {
+        let (name, first) = (&column.column.name, shown(inexact.first.as_ref()?));
+        let (count, values) = (inexact.count, if inexact.count == 1 { "value" } else { "values" });
+        Some(if matches!(column.column.column_type, ColumnType::Timestamp(_)) {
+            format!(
+                "column {name}: {count} {values} that clocks showed twice, when they were set back, the first is {first}: \
+                 the earlier time is taken"
+            )
+        } else {
+            format!(
+                "column {name}: {count} {values} of more than 17 digits rounded to DOUBLE, the first is {first}; --map {name} \
+                 keeps all digits, as text"
+            )
+        })
+    })
 }
 
 fn times(count: u64) -> String {

@@ -1,19 +1,20 @@
-//! The schema of the rows of a table, and the bounds of their times.
+//! The rows of a table as Arrow batches: their schema, the bounds of their times, and arrays that are made alike
+//! everywhere.
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, StringArray, UInt32Array};
+use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Field, Int64Type, Schema, SchemaRef, TimeUnit as ArrowUnit,
 };
+use arrow::error::ArrowError;
 use atsdb_codec::plain_type;
 use atsdb_core::{ColumnType, TableDefinition};
 use std::sync::Arc;
 
 /// The Arrow type that a column's arrays have. Texts of a mapped column are numbered once in each batch.
 pub(crate) fn arrow_type(column_type: ColumnType, is_mapped: bool) -> DataType {
-    match is_mapped {
-        true => DataType::Dictionary(Box::new(DataType::UInt32), Box::new(plain_type(column_type))),
-        false => plain_type(column_type),
-    }
+    let plain = plain_type(column_type);
+    if is_mapped { DataType::Dictionary(Box::new(DataType::UInt32), Box::new(plain)) } else { plain }
 }
 
 /// The schema of the batches of a table.
@@ -25,7 +26,7 @@ pub(crate) fn schema(definition: &TableDefinition) -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
-/// The first and last of a time column, in its own steps.
+/// The first and the last time of a column, as counts of the column's unit.
 pub(crate) fn time_bounds(array: &ArrayRef) -> Option<(i64, i64)> {
     fn of<T: ArrowPrimitiveType>(array: &dyn Array, widen: impl Fn(T::Native) -> i64) -> Option<(i64, i64)> {
         let values = array.as_primitive::<T>().values();
@@ -43,4 +44,15 @@ pub(crate) fn time_bounds(array: &ArrayRef) -> Option<(i64, i64)> {
         DataType::Int64 => of::<Int64Type>(array, |value| value),
         _ => None,
     }
+}
+
+/// A mapped column with the same text in every row.
+pub(crate) fn repeated_text(text: &str, row_count: usize) -> ArrayRef {
+    let indices = UInt32Array::from(vec![0; row_count]);
+    Arc::new(DictionaryArray::new(indices, Arc::new(StringArray::from(vec![text]))))
+}
+
+/// The values as another type. A value that the type cannot hold is an error.
+pub(crate) fn checked_cast(array: &dyn Array, to: &DataType) -> Result<ArrayRef, ArrowError> {
+    cast_with_options(array, to, &CastOptions { safe: false, ..CastOptions::default() })
 }
