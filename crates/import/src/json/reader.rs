@@ -71,6 +71,15 @@ impl Names {
         Self { is_geojson, ..self }
     }
 
+    /// The name of a column at a position, which no other column has.
+    fn unused(&self, position: usize) -> String {
+        let name = format!("column{}", position + 1);
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        names.find(|name| !self.positions.contains_key(name)).unwrap_or_default()
+    }
+
+    /// The position of a name, which is added if it is new and names may be added.
     pub(crate) fn position(&mut self, name: &str) -> Option<usize> {
         if let Some(position) = self.positions.get(name) {
             return Some(*position);
@@ -186,10 +195,11 @@ impl<'a> Reader<'a> {
         Ok((start, close, is_escaped))
     }
 
-    /// Adds the field at a position of the record. Positions beyond the known names are called `column1` and so on.
+    /// Adds the field at a position of the record. Positions beyond the known names are called `column1` and so on, or
+    /// `column1_2` if another column has that name.
     pub(crate) fn push_at(&mut self, position: usize, field: Field) {
         if position >= self.names.list.len() {
-            let name = format!("column{}", position + 1);
+            let name = self.names.unused(position);
             if self.names.position(&name).is_none() {
                 self.unknown.get_or_insert(name);
             }

@@ -62,6 +62,9 @@ fn arrays_are_records_whose_first_may_be_the_header() {
     let named = json("[[\"time\",\"v\"],[\"2024-01-01\",1],[\"2024-01-02\",2.5]]").unwrap();
     assert_eq!(named.columns(), ["*time date", "v float64"]);
     assert_eq!(named.texts("v"), ["1.0", "2.5"]);
+    let longer = json("[[\"column3\",\"x\"],[1,2],[3,4,5]]").unwrap();
+    assert_eq!(longer.columns(), ["column3 int64", "x int64", "column3_2 int64"]);
+    assert_eq!(longer.texts("column3_2"), ["∅", "5"]);
     let bare = json("[1,\"x\"]\n[2,\"y\",true]\n").unwrap();
     assert_eq!(bare.columns(), ["column1 int64", "column2 text", "column3 bool"]);
     assert_eq!(bare.texts("column3"), ["∅", "true"]);

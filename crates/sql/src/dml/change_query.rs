@@ -67,14 +67,14 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Re
     }
     set.sort_by_key(|(position, _)| *position);
     let (columns, mut values): (Vec<usize>, Vec<Expr>) = set.into_iter().unzip();
-    let returning = target.returning(update.returning.take());
-    let rest = target.rest(&columns, returning.as_ref());
-    values.extend(rest.iter().map(|position| target.column(spellings.spell(&definition.columns[*position].name))));
     let others = match update.from.take() {
         None => Vec::new(),
         Some(UpdateTableFromKind::BeforeSet(_)) => return Err(not_supported("UPDATE with FROM before SET")),
         Some(UpdateTableFromKind::AfterSet(others)) => others,
     };
+    let returning = target.returning(update.returning.take(), &others)?;
+    let rest = target.rest(&columns, returning.as_ref());
+    values.extend(rest.iter().map(|position| target.column(spellings.spell(&definition.columns[*position].name))));
     let which = RowSelection {
         selection: update.selection.take(),
         order_by: std::mem::take(&mut update.order_by),
@@ -94,7 +94,7 @@ fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings) -> Re
     refuse(&[(!from.joins.is_empty(), "DELETE from a join")])?;
     let target = Target::take(from, tables)?;
     let others = delete.using.take().unwrap_or_default();
-    let returning = target.returning(delete.returning.take());
+    let returning = target.returning(delete.returning.take(), &others)?;
     let whole = others.is_empty() && delete.selection.is_none() && delete.limit.is_none() && returning.is_none();
     let kind = if whole { ChangeKind::Empty } else { ChangeKind::Delete };
     let rest = target.rest(&[], returning.as_ref());
@@ -161,8 +161,14 @@ impl Target {
         Expr::CompoundIdentifier(vec![self.alias.clone(), Ident::new(name)])
     }
 
-    fn returning(&self, items: Option<Vec<SelectItem>>) -> Option<Returning> {
-        items.map(|items| Returning { items, alias: self.alias.value.clone() })
+    fn returning(&self, items: Option<Vec<SelectItem>>, others: &[TableWithJoins]) -> Result<Option<Returning>> {
+        let Some(items) = items else { return Ok(None) };
+        let shows_all = items.iter().any(|item| matches!(item, SelectItem::Wildcard(_)));
+        if shows_all && !others.is_empty() {
+            let alias = &self.alias;
+            return Err(not_supported("RETURNING * of several tables").with_hint(format!("write {alias}.*")));
+        }
+        Ok(Some(Returning { items, alias: self.alias.value.clone() }))
     }
 
     /// The columns that only `RETURNING` needs.

@@ -1,13 +1,14 @@
-//! `NATURAL JOIN` of tables becomes `JOIN ... USING` the columns that both have, because DataFusion is wrong about
-//! `NATURAL RIGHT` and `FULL JOIN`, and about the columns that `*` shows.
+//! Joins of tables with merged columns. `NATURAL JOIN` becomes `JOIN ... USING` the columns that both have, because
+//! DataFusion is wrong about `NATURAL RIGHT` and `FULL JOIN`. The `*` of a chain of joins becomes the columns' names:
+//! DataFusion shows merged columns at the places that they have in their tables.
 //!
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881), as `USING` does.
 
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    Cte, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, Statement, TableFactor, TableWithJoins,
-    Value, VisitMut, VisitorMut,
+    Cte, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, Statement,
+    TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -34,15 +35,21 @@ impl VisitorMut for Naming<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        for from in &mut select.from {
-            self.name(from);
+        let shown: Vec<_> = select.from.iter_mut().map(|from| self.name(from)).collect();
+        if let ([from], [Some(columns)]) = (select.from.as_slice(), shown.as_slice())
+            && is_chain(from)
+            && are_different(columns)
+        {
+            show(columns, &mut select.projection);
         }
         ControlFlow::Continue(())
     }
 }
 
 impl Naming<'_> {
-    fn name(&self, from: &mut TableWithJoins) {
+    /// Returns the columns that `*` shows: merged ones first, those of the last join before the others. `None` if a
+    /// relation is no table.
+    fn name(&self, from: &mut TableWithJoins) -> Option<Vec<Ident>> {
         let mut left = self.columns_of(&from.relation);
         for join in &mut from.joins {
             let right = self.columns_of(&join.relation);
@@ -54,9 +61,9 @@ impl Naming<'_> {
                 | JoinOperator::Right(constraint)
                 | JoinOperator::RightOuter(constraint)
                 | JoinOperator::FullOuter(constraint) => constraint,
-                _ => return,
+                _ => return None,
             };
-            let (Some(before), Some(right)) = (left.take(), right) else { return };
+            let (Some(before), Some(right)) = (left.take(), right) else { return None };
             let is_shared = |name: &&Ident| right.iter().any(|other| same_name(&other.value, &name.value));
             let shared: Vec<Ident> = match constraint {
                 JoinConstraint::Natural => before.iter().filter(is_shared).cloned().collect(),
@@ -67,7 +74,7 @@ impl Naming<'_> {
             };
             let count = |name: &Ident| before.iter().filter(|other| same_name(&other.value, &name.value)).count();
             if shared.iter().any(|name| count(name) > 1) {
-                return;
+                return None;
             }
             let is_merged = |name: &Ident| shared.iter().any(|other| same_name(&other.value, &name.value));
             if matches!(constraint, JoinConstraint::Natural) {
@@ -81,6 +88,7 @@ impl Naming<'_> {
             let others = before.into_iter().chain(right).filter(|name| !is_merged(name));
             left = Some(shared.iter().cloned().chain(others).collect());
         }
+        left
     }
 
     fn columns_of(&self, relation: &TableFactor) -> Option<Vec<Ident>> {
@@ -97,4 +105,32 @@ impl Naming<'_> {
         let quoted = |name: &str| Ident::with_quote('"', name);
         table.definition.view.is_none().then(|| columns.iter().map(|column| quoted(&column.name)).collect())
     }
+}
+
+/// Whether several joins follow each other, and columns are merged.
+fn is_chain(from: &TableWithJoins) -> bool {
+    let merges = |join: &Join| {
+        matches!(
+            &join.join_operator,
+            JoinOperator::Join(JoinConstraint::Using(_))
+                | JoinOperator::Inner(JoinConstraint::Using(_))
+                | JoinOperator::Left(JoinConstraint::Using(_))
+                | JoinOperator::LeftOuter(JoinConstraint::Using(_))
+        )
+    };
+    from.joins.len() > 1 && from.joins.iter().all(merges)
+}
+
+fn are_different(columns: &[Ident]) -> bool {
+    (1..columns.len()).all(|at| !columns[..at].iter().any(|other| same_name(&other.value, &columns[at].value)))
+}
+
+/// Replaces each plain `*` by columns.
+fn show(columns: &[Ident], projection: &mut Vec<SelectItem>) {
+    let is_all = |item: &SelectItem| matches!(item, SelectItem::Wildcard(options) if *options == Default::default());
+    let items = std::mem::take(projection);
+    projection.extend(items.into_iter().flat_map(|item| match is_all(&item) {
+        true => columns.iter().map(|name| SelectItem::UnnamedExpr(Expr::Identifier(name.clone()))).collect(),
+        false => vec![item],
+    }));
 }
