@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Scripts that also run with all of their tables in memory.
-const ALSO_IN_MEMORY: [&str; 8] = [
+const ALSO_IN_MEMORY: [&str; 9] = [
     "added-keys.slt",
     "upsert.slt",
     "returning.slt",
@@ -25,6 +25,7 @@ const ALSO_IN_MEMORY: [&str; 8] = [
     "change-delete.slt",
     "savepoints.slt",
     "transactions.slt",
+    "decimal-literals.slt",
 ];
 
 struct Record<'a> {

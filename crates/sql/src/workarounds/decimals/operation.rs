@@ -1,22 +1,25 @@
 //! A quotient or product of decimals.
 
+use super::quotient_scale::quotient_scale;
+use crate::text::decimals::DIGITS_MAX;
 use atsdb_core::Error;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, DecimalType, Field, FieldRef, i256};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
-
-/// The most digits of a decimal.
-const DIGITS_MAX: u8 = 38;
 
 /// Digits after the point of a quotient: as many as PostgreSQL gives quotients between 1 and 9,999, and more if the
 /// digits before the point leave room.
 const QUOTIENT_SCALE_MIN: i8 = 16;
 const QUOTIENT_SCALE_MAX: i8 = 20;
+
+/// The digits of integers of 64 bits.
+const INTEGER_DIGITS: u8 = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Sign {
@@ -24,7 +27,33 @@ pub(super) enum Sign {
     Product,
 }
 
-/// The operation on two decimals of any precision and scale.
+impl Sign {
+    pub(super) fn of(operator: Operator) -> Option<Self> {
+        match operator {
+            Operator::Divide => Some(Self::Quotient),
+            Operator::Multiply => Some(Self::Product),
+            _ => None,
+        }
+    }
+
+    pub(super) fn operator(self) -> Operator {
+        match self {
+            Self::Quotient => Operator::Divide,
+            Self::Product => Operator::Multiply,
+        }
+    }
+}
+
+/// The decimal type that holds all numbers of a type, if it is one of exact numbers.
+pub(super) fn decimal_of(data_type: &DataType) -> Option<DataType> {
+    match data_type {
+        DataType::Decimal128(..) => Some(data_type.clone()),
+        integer if integer.is_integer() => Some(DataType::Decimal128(INTEGER_DIGITS, 0)),
+        _ => None,
+    }
+}
+
+/// The operation on two numbers, which are decimals of any precision and scale, or integers.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Operation {
     sign: Sign,
@@ -54,7 +83,20 @@ impl Operation {
                 (DIGITS_MAX, kept.min(left_scale + right_scale))
             }
         };
-        Some(Self { sign, precision, scale, signature: Signature::any(2, Volatility::Immutable) })
+        Some(Self::new(sign, precision, scale))
+    }
+
+    /// The quotient of two numbers that are known: it has the digits that PostgreSQL gives it.
+    pub(super) fn of_constants(dividend: (i128, i8), divisor: (i128, i8)) -> Self {
+        Self::new(Sign::Quotient, DIGITS_MAX, quotient_scale(dividend, divisor))
+    }
+
+    fn new(sign: Sign, precision: u8, scale: i8) -> Self {
+        Self { sign, precision, scale, signature: Signature::any(2, Volatility::Immutable) }
+    }
+
+    pub(super) fn sign(&self) -> Sign {
+        self.sign
     }
 
     pub(super) fn call(self, left: Expr, right: Expr) -> Expr {
@@ -147,8 +189,7 @@ impl ScalarUDFImpl for Operation {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let [left, right] = arrays.as_slice() else { return internal_err!("{} needs two operands", self.name()) };
-        let (left, left_scale) = decimals(left)?;
-        let (right, right_scale) = decimals(right)?;
+        let ((left, left_scale), (right, right_scale)) = (decimals(left)?, decimals(right)?);
         let result = |(left, right): (Option<i128>, Option<i128>)| match (left, right) {
             (Some(left), Some(right)) => self.compute((left, left_scale), (right, right_scale)).map(Some),
             _ => Ok(None),
@@ -162,10 +203,12 @@ impl ScalarUDFImpl for Operation {
     }
 }
 
-fn decimals(array: &ArrayRef) -> Result<(&Decimal128Array, i8)> {
-    match array.data_type() {
-        DataType::Decimal128(_, scale) => Ok((array.as_primitive::<Decimal128Type>(), *scale)),
-        other => internal_err!("an operation on decimals over {other}"),
+fn decimals(array: &ArrayRef) -> Result<(Decimal128Array, i8)> {
+    match decimal_of(array.data_type()) {
+        Some(data_type @ DataType::Decimal128(_, scale)) => {
+            Ok((cast(array, &data_type)?.as_primitive::<Decimal128Type>().clone(), scale))
+        }
+        _ => internal_err!("an operation on decimals over {}", array.data_type()),
     }
 }
 

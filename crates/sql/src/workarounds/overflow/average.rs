@@ -1,11 +1,13 @@
-//! Exact `avg` of a `BIGINT`, with the type of PostgreSQL's `NUMERIC`. DataFusion adds up floats of 53 bits. Averages
+//! Exact `avg` of a `BIGINT` and of decimals, with the type of PostgreSQL's `NUMERIC`. DataFusion adds up floats of 53
+//! bits, and gives an average of decimals four digits more than they have. Averages
 //! of narrower integers stay floats, which lose no digit of them. Intervals have an average, too.
 //!
 //! No upstream issue known.
 
 use super::average_groups::AverageGroups;
 use super::sum_distinct::DistinctSum;
-use super::wide_sum::{AVERAGE, AVERAGE_SCALE, STATE, average, coerced_by, each_of};
+use super::wide_sum::{added, average_scale, average_type, coerced_by, decimal_average, removed, scale_of, state_of};
+use crate::text::decimals::DIGITS_MAX;
 use crate::workarounds::intervals::average::{AverageLength, INTERVAL};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, UInt64Type};
@@ -17,7 +19,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// DataFusion's `avg`, replaced for integers of 64 bits.
+/// DataFusion's `avg`, replaced for integers of 64 bits and decimals.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ExactAverage {
     inner: Arc<AggregateUDF>,
@@ -33,10 +35,12 @@ impl ExactAverage {
         if is_length(args.expr_fields) && !args.is_distinct {
             return Some(Box::<AverageLength>::default());
         }
-        match (is_exact(args.expr_fields), args.is_distinct) {
+        let [field] = args.expr_fields else { return None };
+        let (data_type, scale) = (field.data_type(), scale_of(field.data_type()));
+        match (is_wide(data_type), args.is_distinct) {
             (false, _) => None,
-            (true, false) => Some(Box::new(Average { sum: 0, count: 0 })),
-            (true, true) => Some(Box::new(DistinctAverage(DistinctSum::new(STATE)))),
+            (true, false) => Some(Box::new(Average { sum: 0, count: 0, scale })),
+            (true, true) => Some(Box::new(DistinctAverage { sum: DistinctSum::new(state_of(data_type)), scale })),
         }
     }
 }
@@ -50,7 +54,7 @@ fn is_length(fields: &[FieldRef]) -> bool {
 }
 
 fn is_wide(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Int64 | DataType::UInt64)
+    matches!(data_type, DataType::Int64 | DataType::UInt64 | DataType::Decimal128(..))
 }
 
 impl AggregateUDFImpl for ExactAverage {
@@ -76,7 +80,7 @@ impl AggregateUDFImpl for ExactAverage {
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
-            [data_type] if is_wide(data_type) => Ok(AVERAGE),
+            [data_type] if is_wide(data_type) => Ok(average_type(scale_of(data_type))),
             [DataType::Interval(_)] => Ok(INTERVAL),
             _ => self.inner.return_type(types),
         }
@@ -103,12 +107,13 @@ impl AggregateUDFImpl for ExactAverage {
         if !is_exact(args.input_fields) {
             return self.inner.state_fields(args);
         }
+        let state = state_of(args.input_fields[0].data_type());
         let field = |what: &str, data_type: DataType| -> FieldRef {
             Arc::new(Field::new(format_state_name(args.name, what), data_type, true))
         };
         Ok(match args.is_distinct {
-            true => vec![field("values", DataType::new_list(STATE, true))],
-            false => vec![field("sum", STATE), field("count", DataType::UInt64)],
+            true => vec![field("values", DataType::new_list(state, true))],
+            false => vec![field("sum", state), field("count", DataType::UInt64)],
         })
     }
 
@@ -122,7 +127,7 @@ impl AggregateUDFImpl for ExactAverage {
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
         match is_exact(args.expr_fields) {
-            true => Ok(Box::<AverageGroups>::default()),
+            true => Ok(Box::new(AverageGroups::new(scale_of(args.expr_fields[0].data_type())))),
             false => self.inner.create_groups_accumulator(args),
         }
     }
@@ -140,8 +145,9 @@ impl AggregateUDFImpl for ExactAverage {
     }
 }
 
-fn value(sum: i128, count: u64) -> ScalarValue {
-    ScalarValue::Decimal128((count > 0).then(|| average(sum, count)), 38, AVERAGE_SCALE)
+fn value(sum: i128, count: u64, scale: i8) -> Result<ScalarValue> {
+    let average = if count > 0 { Some(decimal_average(sum, count, scale)?) } else { None };
+    Ok(ScalarValue::Decimal128(average, DIGITS_MAX, average_scale(scale)))
 }
 
 /// The average of one group, or of the rows in a window.
@@ -149,17 +155,19 @@ fn value(sum: i128, count: u64) -> ScalarValue {
 struct Average {
     sum: i128,
     count: u64,
+    /// The digits behind the point of the values.
+    scale: i8,
 }
 
 impl Accumulator for Average {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        each_of(&values[0], |_, value| self.sum += value)?;
+        self.sum = added(self.sum, &values[0])?;
         self.count += (values[0].len() - values[0].null_count()) as u64;
         Ok(())
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        each_of(&values[0], |_, value| self.sum -= value)?;
+        self.sum = removed(self.sum, &values[0])?;
         self.count -= (values[0].len() - values[0].null_count()) as u64;
         Ok(())
     }
@@ -169,17 +177,17 @@ impl Accumulator for Average {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        each_of(&states[0], |_, sum| self.sum += sum)?;
+        self.sum = added(self.sum, &states[0])?;
         self.count += states[1].as_primitive::<UInt64Type>().iter().flatten().sum::<u64>();
         Ok(())
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        Ok(vec![ScalarValue::Decimal128(Some(self.sum), 38, 0), ScalarValue::UInt64(Some(self.count))])
+        Ok(vec![ScalarValue::Decimal128(Some(self.sum), DIGITS_MAX, self.scale), ScalarValue::UInt64(Some(self.count))])
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        Ok(value(self.sum, self.count))
+        value(self.sum, self.count, self.scale)
     }
 
     fn size(&self) -> usize {
@@ -189,15 +197,18 @@ impl Accumulator for Average {
 
 /// The average of the distinct values.
 #[derive(Debug)]
-struct DistinctAverage(DistinctSum);
+struct DistinctAverage {
+    sum: DistinctSum,
+    scale: i8,
+}
 
 impl Accumulator for DistinctAverage {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.0.update_batch(values)
+        self.sum.update_batch(values)
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.0.retract_batch(values)
+        self.sum.retract_batch(values)
     }
 
     fn supports_retract_batch(&self) -> bool {
@@ -205,19 +216,19 @@ impl Accumulator for DistinctAverage {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.0.merge_batch(states)
+        self.sum.merge_batch(states)
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        self.0.state()
+        self.sum.state()
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let (sum, count) = self.0.sum_and_count();
-        Ok(value(sum, count))
+        let (sum, count) = self.sum.sum_and_count();
+        value(sum, count, self.scale)
     }
 
     fn size(&self) -> usize {
-        self.0.size()
+        self.sum.size()
     }
 }

@@ -1,9 +1,10 @@
-//! `sum` of integers, computed in 128 bits, so that only the result has to fit. The sum of a `BIGINT` is a
+//! `sum` of integers and decimals, computed in 128 bits, so that only the result has to fit. The sum of a `BIGINT` is a
 //! `DECIMAL(38, 0)`, as wide as PostgreSQL's `NUMERIC` is for it; the sum of a narrower type is a `BIGINT`.
+//! DataFusion's sum of decimals wraps around.
 
 use super::sum_distinct::DistinctSum;
 use super::sum_groups::SumGroups;
-use super::wide_sum::{STATE, coerced_by, each_of, value};
+use super::wide_sum::{added, coerced_by, is_exact, removed, state_of, value};
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue};
@@ -14,7 +15,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// DataFusion's `sum`, replaced for integers.
+/// DataFusion's `sum`, replaced for integers and decimals.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct IntegerSum {
     inner: Arc<AggregateUDF>,
@@ -26,9 +27,9 @@ impl IntegerSum {
         Self { inner, signature: Signature::user_defined(Volatility::Immutable) }
     }
 
-    fn integer(args: &AccumulatorArgs<'_>) -> Option<Box<dyn Accumulator>> {
+    fn exact(args: &AccumulatorArgs<'_>) -> Option<Box<dyn Accumulator>> {
         let result = args.return_field.data_type();
-        match (sums_integers(args.expr_fields), args.is_distinct) {
+        match (is_summed(args.expr_fields), args.is_distinct) {
             (false, _) => None,
             (true, false) => Some(Box::new(Sum { result: result.clone(), sum: 0, count: 0 })),
             (true, true) => Some(Box::new(DistinctSum::new(result.clone()))),
@@ -49,39 +50,43 @@ impl AggregateUDFImpl for IntegerSum {
         &self.signature
     }
 
-    /// Keeps integers in their type, because it decides the type of the result.
+    /// Keeps integers and decimals in their type, because it decides the type of the result.
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types {
-            [data_type] if data_type.is_integer() => Ok(types.to_vec()),
+            [data_type] if is_exact(data_type) => Ok(types.to_vec()),
             _ => coerced_by(&self.inner, types),
         }
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
-            [DataType::Int64 | DataType::UInt64] => Ok(STATE),
+            [data_type @ (DataType::Int64 | DataType::UInt64 | DataType::Decimal128(..))] => Ok(state_of(data_type)),
             [data_type] if data_type.is_integer() => Ok(DataType::Int64),
             _ => self.inner.return_type(types),
         }
     }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        match Self::integer(&args) {
+        match Self::exact(&args) {
             Some(accumulator) => Ok(accumulator),
             None => self.inner.accumulator(args),
         }
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        match Self::integer(&args) {
+        match Self::exact(&args) {
             Some(accumulator) => Ok(accumulator),
             None => self.inner.create_sliding_accumulator(args),
         }
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        match sums_integers(args.input_fields) && !args.is_distinct {
-            true => Ok(vec![Arc::new(Field::new(format_state_name(args.name, "sum"), STATE, true))]),
+        match is_summed(args.input_fields) && !args.is_distinct {
+            true => Ok(vec![Arc::new(Field::new(
+                format_state_name(args.name, "sum"),
+                state_of(args.input_fields[0].data_type()),
+                true,
+            ))]),
             false => self.inner.state_fields(args),
         }
     }
@@ -91,7 +96,7 @@ impl AggregateUDFImpl for IntegerSum {
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
-        match sums_integers(args.expr_fields) {
+        match is_summed(args.expr_fields) {
             true => Ok(Box::new(SumGroups::new(args.return_field.data_type().clone()))),
             false => self.inner.create_groups_accumulator(args),
         }
@@ -110,8 +115,8 @@ impl AggregateUDFImpl for IntegerSum {
     }
 }
 
-fn sums_integers(fields: &[FieldRef]) -> bool {
-    matches!(fields, [field] if field.data_type().is_integer())
+fn is_summed(fields: &[FieldRef]) -> bool {
+    matches!(fields, [field] if is_exact(field.data_type()))
 }
 
 /// The sum of one group, or of the rows in a window.
@@ -125,17 +130,13 @@ struct Sum {
 
 impl Accumulator for Sum {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let mut sum = 0;
-        each_of(&values[0], |_, value| sum += value)?;
-        self.sum += sum;
+        self.sum = added(self.sum, &values[0])?;
         self.count += (values[0].len() - values[0].null_count()) as u64;
         Ok(())
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let mut sum = 0;
-        each_of(&values[0], |_, value| sum += value)?;
-        self.sum -= sum;
+        self.sum = removed(self.sum, &values[0])?;
         self.count -= (values[0].len() - values[0].null_count()) as u64;
         Ok(())
     }
@@ -149,7 +150,7 @@ impl Accumulator for Sum {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        Ok(vec![ScalarValue::Decimal128((self.count > 0).then_some(self.sum), 38, 0)])
+        Ok(vec![value((self.count > 0).then_some(self.sum), &state_of(&self.result))?])
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {

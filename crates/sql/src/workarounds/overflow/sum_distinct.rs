@@ -1,6 +1,6 @@
-//! `sum(DISTINCT ...)` of integers.
+//! `sum(DISTINCT ...)` of integers and decimals.
 
-use super::wide_sum::{each_of, value};
+use super::wide_sum::{add_to, each_of, too_wide, value};
 use datafusion::arrow::array::{ArrayRef, AsArray};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
@@ -27,13 +27,15 @@ impl DistinctSum {
     }
 
     fn add(&mut self, values: &ArrayRef) -> Result<()> {
+        let mut is_beyond = false;
         each_of(values, |_, value| {
             let count = self.counts.entry(value).or_default();
             if *count == 0 {
-                self.sum += value;
+                is_beyond |= add_to(&mut self.sum, value);
             }
             *count += 1;
-        })
+        })?;
+        if is_beyond { Err(too_wide("sum")) } else { Ok(()) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sums of many groups at once.
 
-use super::wide_sum::{STATE, each_of, states_of, sums_as};
+use super::wide_sum::{add_to, each_of, state_of, states_of, sums_as, too_wide};
 use crate::workarounds::filters::unwanted;
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, Decimal128Array};
 use datafusion::arrow::buffer::NullBuffer;
@@ -34,19 +34,21 @@ impl GroupsAccumulator for SumGroups {
         self.sums.resize(total_num_groups, 0);
         self.seen.resize(total_num_groups, false);
         let (sums, seen) = (&mut self.sums, &mut self.seen);
+        let mut is_beyond = false;
         let mut add = |row: usize, value: i128| {
             let group = group_indices[row];
-            sums[group] += value;
+            is_beyond |= add_to(&mut sums[group], value);
             seen[group] = true;
         };
         match opt_filter {
-            None => each_of(&values[0], add),
+            None => each_of(&values[0], add)?,
             Some(filter) => each_of(&values[0], |row, value| {
                 if filter.is_valid(row) && filter.value(row) {
                     add(row, value);
                 }
-            }),
+            })?,
         }
+        if is_beyond { Err(too_wide("sum")) } else { Ok(()) }
     }
 
     fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
@@ -63,7 +65,7 @@ impl GroupsAccumulator for SumGroups {
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
         let sums = emit_to.take_needed(&mut self.sums);
         let seen = NullBuffer::from(emit_to.take_needed(&mut self.seen));
-        Ok(vec![Arc::new(Decimal128Array::new(sums.into(), Some(seen)).with_data_type(STATE))])
+        Ok(vec![Arc::new(Decimal128Array::new(sums.into(), Some(seen)).with_data_type(state_of(&self.result)))])
     }
 
     fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
