@@ -86,7 +86,7 @@ soak: setup ## hours of mixed load from ten processes, some of which are killed:
 	$(CARGO) run --release -p atsdb-soak -- $(or $(SECONDS),7200) $(SEED)
 
 postgres-parity: setup ## a folder of sqllogictest files on atsdb and on PostgreSQL, differences by cause: make postgres-parity FOLDER=tests/slt
-	$(CARGO) run --release -p atsdb-sql --example postgres_parity -- $(or $(FOLDER),tests/slt)
+	$(CARGO) run --release -p atsdb-server --example postgres_parity -- $(or $(FOLDER),tests/slt)
 
 format:
 	$(CARGO) fmt --all --check

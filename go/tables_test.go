@@ -330,3 +330,36 @@ func TestRowsWithATimeBeside(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestStringsFitColumnsOfUUIDsAndJSON(t *testing.T) {
+	type row struct {
+		Time time.Time
+		ID   string
+		Doc  *string
+	}
+	server := serve(t)
+	ctx := soon(t)
+	server.exec("CREATE TABLE rows (time TIMESTAMP(9), id UUID, doc JSON) WITH (time = 'time')")
+	a, err := NewAppender[row](ctx, server.client(ClientOptions{}), "rows", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := `{"a": [1.50]}`
+	if err := a.Append(ctx, row{utc(1, 0), "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", &doc}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask[string](server, "SELECT id::text || ' ' || (doc->'a'->>0) FROM rows"); got != "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 1.50" {
+		t.Error(got)
+	}
+	b, err := NewAppender[row](ctx, server.client(ClientOptions{}), "rows", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(b.Append(ctx, row{utc(2, 0), "no UUID", nil}), b.Close(ctx))
+	if err == nil || !strings.Contains(err.Error(), "no UUID") {
+		t.Error(err)
+	}
+}

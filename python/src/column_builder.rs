@@ -29,6 +29,8 @@ pub(crate) enum ColumnBuilder {
     Binary(BinaryBuilder),
     Timestamp(TimeUnit, Int64Builder),
     Date(Date32Builder),
+    /// A decimal, a time of day, an interval, a UUID or JSON, which the engine reads from its text.
+    Written(StringBuilder),
 }
 
 macro_rules! for_each_builder {
@@ -49,6 +51,7 @@ macro_rules! for_each_builder {
             Self::Binary($builder) => $done,
             Self::Timestamp(_, $builder) => $done,
             Self::Date($builder) => $done,
+            Self::Written($builder) => $done,
         }
     };
 }
@@ -71,6 +74,8 @@ impl ColumnBuilder {
             ColumnType::Binary => Self::Binary(BinaryBuilder::new()),
             ColumnType::Timestamp(unit) => Self::Timestamp(unit, Int64Builder::new()),
             ColumnType::Date => Self::Date(Date32Builder::new()),
+            ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval => Self::Written(StringBuilder::new()),
+            ColumnType::Uuid | ColumnType::Json => Self::Written(StringBuilder::new()),
         }
     }
 
@@ -100,6 +105,11 @@ impl ColumnBuilder {
                     return Err(PyTypeError::new_err("bytes are expected, not an int"));
                 }
                 Err(_) => builder.append_value(value.py().get_type::<PyBytes>().call1((value,))?.extract::<&[u8]>()?),
+            },
+            Self::Written(builder) => match value.cast::<PyString>() {
+                Ok(text) => builder.append_value(text.to_str()?),
+                // `str` of a Decimal, a time or a UUID is its text; that of a timedelta has a comma behind the days.
+                Err(_) => builder.append_value(value.str()?.to_str()?.replace(", ", " ")),
             },
             Self::Timestamp(unit, builder) => builder.append_value(count(value, unit.per_second())?),
             Self::Date(builder) => {

@@ -75,10 +75,11 @@ fn ids(definition: &TableDefinition, names: &[String]) -> Result<Vec<ColumnId>> 
 
 /// A type by its name in SQL or in a definition: `TIMESTAMP(3)`, `timestamp_ms`.
 fn column_type(text: &str) -> Result<ColumnType> {
-    let same = |name: &str| name.eq_ignore_ascii_case(text);
-    let found = ColumnType::ALL.into_iter().find(|known| same(known.name()) || same(known.sql_name()));
-    found.ok_or_else(|| {
-        let known: Vec<&str> = ColumnType::ALL.into_iter().map(ColumnType::sql_name).collect();
+    let others = [ColumnType::Time, ColumnType::Interval, ColumnType::Uuid, ColumnType::Json];
+    let mut known = ColumnType::PLAIN.into_iter().chain(others);
+    let found = ColumnType::of_name(&text.to_lowercase().replace(' ', ""));
+    found.or_else(|| known.clone().find(|known| known.sql_name().eq_ignore_ascii_case(text))).ok_or_else(|| {
+        let known: Vec<_> = known.by_ref().map(ColumnType::sql_name).chain(["DECIMAL(18, 2)".into()]).collect();
         atsdb::Error::usage(format!("unknown column type {text}")).with_hint(format!("use {}", known.join(", ")))
     })
 }

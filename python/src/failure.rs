@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 
 /// For each kind: its name, the exception of PEP 249 that its class is derived from, and its SQLSTATE.
 pub(crate) fn kinds() -> Vec<(&'static str, &'static str, &'static str)> {
-    ErrorKind::ALL.into_iter().map(|kind| (kind.name(), kind.python_base(), kind.sqlstate())).collect()
+    ErrorKind::ALL.iter().map(|kind| (kind.name(), kind.python_base(), kind.sqlstate())).collect()
 }
 
 /// The exception of an error, with its message, hint and kind.

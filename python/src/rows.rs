@@ -9,10 +9,11 @@ use atsdb::arrow::datatypes::{Schema, SchemaRef};
 use atsdb::arrow::error::ArrowError;
 use atsdb::sql::{Answer, InterruptHandle, Session};
 use atsdb::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The maximum number of batches that wait for a slow reader.
 const WAITING_BATCHES: usize = 2;
@@ -54,10 +55,6 @@ impl Rows {
         }
     }
 
-    fn reading(&self) -> MutexGuard<'_, Option<UnreadRows>> {
-        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn schema_or_empty(&self) -> SchemaRef {
         self.schema.clone().unwrap_or_else(|| Arc::new(Schema::empty()))
     }
@@ -91,14 +88,14 @@ impl Rows {
     /// Whether all rows are read.
     #[getter]
     fn is_done(&self) -> bool {
-        self.reading().is_none()
+        self.reading.lock().is_none()
     }
 
     /// At most `count` rows as tuples; fewer only at the end.
     #[pyo3(signature = (count = None))]
     fn fetch<'py>(&self, py: Python<'py>, count: Option<usize>) -> PyResult<Bound<'py, PyList>> {
         let fetched = PyList::empty(py);
-        let Some(mut reading) = self.reading().take() else { return Ok(fetched) };
+        let Some(mut reading) = self.reading.lock().take() else { return Ok(fetched) };
         let wanted = count.unwrap_or(usize::MAX);
         while fetched.len() < wanted {
             let Some((batch, read)) = reading.batch.take() else {
@@ -116,14 +113,14 @@ impl Rows {
                 reading.batch = Some((batch, read + count));
             }
         }
-        *self.reading() = Some(reading);
+        *self.reading.lock() = Some(reading);
         Ok(fetched)
     }
 
     /// The rest of the rows as a stream in a capsule.
     fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = self.schema_or_empty();
-        let taken = self.reading().take();
+        let taken = self.reading.lock().take();
         if taken.is_none() && self.schema.is_some() {
             let error = Error::new(ErrorKind::Usage, "the rows of this result were read already");
             return Err(exception(py, &error.with_hint("run the query again")));
@@ -145,13 +142,13 @@ impl Rows {
 
     /// Raises the exception that a signal's handler raised while a stream was read.
     fn check_raised(&self) -> PyResult<()> {
-        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let raised = self.raised.lock().take();
         raised.map_or(Ok(()), Err)
     }
 
     /// Discards the rows that are not read.
     fn close(&self) {
-        drop(self.reading().take());
+        drop(self.reading.lock().take());
     }
 }
 
@@ -238,11 +235,11 @@ impl Iterator for StreamReader {
             Source::Empty => return None,
             Source::Direct(first, reading) => first.take().map(Ok).or_else(|| reading.rows.next()),
             Source::Pumped(batches) => {
-                let batches = batches.get_mut().unwrap_or_else(PoisonError::into_inner);
+                let batches = batches.get_mut();
                 match crate::waiting::receive(batches, || Self::interrupt(self.session.as_ref())) {
                     Ok(next) => next,
                     Err(raised) => {
-                        *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
+                        *self.raised.lock() = Some(raised);
                         Some(Err(Error::new(ErrorKind::Interrupted, "the query was interrupted")))
                     }
                 }

@@ -10,11 +10,12 @@ use atsdb::{
     BackupOptions, BackupSelector, BatchId, CommitOutcome, CopyOptions, CopyReport, Database, Error, ErrorKind,
     MapWidth, Moment, OpenOptions, ProgressCallback, Result, Selection, SliceWidth, Table, TimeUnit,
 };
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// An open store.
@@ -100,7 +101,7 @@ impl ImportOptions {
 
 impl Store {
     fn opened(&self, py: Python<'_>) -> PyResult<OpenStore> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let open = self.open.lock().clone();
         raised(py, open.ok_or_else(|| Error::usage("the store is closed").with_hint("open it again")))
     }
 
@@ -152,7 +153,7 @@ impl Store {
 
     /// Closes the store once its sessions have ended.
     fn close(&self, py: Python<'_>) {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let open = self.open.lock().take();
         py.detach(|| drop(open));
     }
 

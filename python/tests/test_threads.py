@@ -21,9 +21,12 @@ SLOW = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1
 @pytest.fixture
 def ctrl_c_soon():
     """A function that presses Ctrl-C half a second after it is called."""
+    # A background job of a shell ignores Ctrl-C, and Python then installs no handler.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     yield timer.start
     timer.join()
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("read", ["fetchall", "fetchone", "arrow"])

@@ -34,6 +34,11 @@ TYPES = [
     ("TIMESTAMP", [MOMENT, dt.datetime(1969, 12, 31, 23, 59, 59, 999999, UTC)]),
     ("TIMESTAMP(9)", [MOMENT]),
     ("DATE", [dt.date(1, 1, 1), dt.date(1970, 1, 1), dt.date(9999, 12, 31)]),
+    ("DECIMAL(12, 2)", [decimal.Decimal("-9999999999.99"), decimal.Decimal("0.50")]),
+    ("TIME", [dt.time(0), dt.time(23, 59, 59, 999999)]),
+    ("UUID", ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"]),
+    ("JSON", ['{"a": [1, 2.50]}', "null"]),
+    ("INTERVAL", [dt.timedelta(days=-1, seconds=7, microseconds=3), dt.timedelta(0)]),
 ]
 
 

@@ -7,8 +7,12 @@ use arrow::array::{
     StringArray, UInt32Array, UInt64Array,
 };
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt32Type, UInt64Type};
+use arrow::datatypes::{
+    DataType, Float32Type, Float64Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, UInt32Type,
+    UInt64Type,
+};
 use atsdb_core::ColumnType;
+use atsdb_core::interval_text::interval_text;
 use rusqlite::Result;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 
@@ -127,6 +131,15 @@ impl ColumnValues {
             DataType::Float32 => Self::Float32(array.as_primitive::<Float32Type>().clone()),
             DataType::Float64 => Self::Float64(array.as_primitive::<Float64Type>().clone()),
             DataType::Utf8 => Self::Text(array.as_string().clone()),
+            DataType::Interval(_) => {
+                let intervals = array.as_primitive_opt::<IntervalMonthDayNanoType>().ok_or_else(unexpected)?;
+                let text = |parts: IntervalMonthDayNano| {
+                    let IntervalMonthDayNano { months, days, nanoseconds } = parts;
+                    interval_text(months, days, nanoseconds)
+                };
+                Self::Text(intervals.iter().map(|parts| parts.map(text)).collect())
+            }
+            DataType::Decimal128(..) | DataType::Time64(_) => Self::Text(to(&DataType::Utf8)?.as_string().clone()),
             DataType::Binary => Self::Binary(array.as_binary().clone()),
             DataType::Dictionary(_, _) => {
                 let dictionary = array.as_any_dictionary();

@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn times_are_written_as_everywhere() {
         let mut writer = TimeWriter::default();
-        for unit in TimeUnit::ALL {
+        for &unit in TimeUnit::ALL {
             for stored in [0, 1, -1, 86_399_999, 1_709_294_400_123, i64::MIN, 7, i64::MAX, i64::MAX - 1] {
                 let scale = TimeScale::of(ColumnType::Timestamp(unit)).unwrap();
                 let expected = atsdb_core::time::format_time(stored, unit);
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn numbers_bound_no_more_than_they_say() {
         for format in [TimeFormat::UnixEpoch, TimeFormat::Julian, TimeFormat::Integer] {
-            for unit in TimeUnit::ALL {
+            for &unit in TimeUnit::ALL {
                 let scale = TimeScale::of(ColumnType::Timestamp(unit)).unwrap();
                 for stored in [i64::MIN, -1, 0, 1, 1_709_294_400_123, 1_709_294_400_123_456_789, i64::MAX] {
                     let mut writer = TimeWriter::default();

@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_text_of_any_time_is_that_time_and_has_its_order() {
-        for unit in TimeUnit::ALL {
+        for &unit in TimeUnit::ALL {
             let times = [i64::MIN, -62_200_000_000, -1, 0, 1, 1_709_294_400_123, 253_402_300_800_000_000, i64::MAX];
             let texts = times.map(|time| format_time(time, unit));
             for (time, text) in times.iter().zip(&texts) {

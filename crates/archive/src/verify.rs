@@ -7,9 +7,10 @@ use crate::manifest::{Manifest, TableEntry};
 use crate::object::chunk_name;
 use crate::read::{count_strings, list, pages, strings};
 use atsdb_codec::decode_descriptor;
+use atsdb_core::parallel::parallel_map;
 use atsdb_core::store::Finding;
 use atsdb_core::{ChunkEntry, Error, ErrorKind, Result};
-use atsdb_engine::{Selection, parallel_map};
+use atsdb_engine::Selection;
 use std::collections::HashMap;
 
 /// The result of a verification.

@@ -7,10 +7,11 @@ use crate::object::{
 };
 use crate::objects::Lock;
 use atsdb_codec::decode_descriptor;
+use atsdb_core::parallel::parallel_map;
 use atsdb_core::store::Finding;
 use atsdb_core::time::format_time;
 use atsdb_core::{Error, ErrorKind, NewChunk, Result, TimeUnit};
-use atsdb_engine::{CopyProgress, Cut, CutChunk, CutTable, ProgressCallback, parallel_map};
+use atsdb_engine::{CopyProgress, Cut, CutChunk, CutTable, ProgressCallback};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 

@@ -21,7 +21,7 @@ fn main() -> atsdb::Result<()> {
     let mut batch = db.batch(None);
     for first in (0..rows).step_by(1 << 20) {
         let values: ArrayRef = Arc::new(Int32Array::from_iter_values((first..rows.min(first + (1 << 20))).map(value)));
-        batch.append(&table, &RecordBatch::try_from_iter([("c1", values)]).map_err(internal)?)?;
+        batch.append(&table, &RecordBatch::try_from_iter([("c1", values)])?)?;
     }
     batch.commit()?;
     let seconds = start.elapsed().as_secs_f64();
@@ -45,10 +45,6 @@ fn main() -> atsdb::Result<()> {
         say(&format!("{:.1} M {kind} a second on one core ({found} rows found)", lookups / seconds / 1e6));
     }
     Ok(())
-}
-
-fn internal(error: atsdb::arrow::error::ArrowError) -> atsdb::Error {
-    atsdb::Error::new(atsdb::ErrorKind::Internal, error.to_string())
 }
 
 #[allow(clippy::print_stdout)]

@@ -52,7 +52,8 @@ pub use atsdb_core::store::Finding;
 pub use atsdb_core::{
     BatchId, Column, ColumnId, ColumnType, CommitOutcome, ConflictPolicy, Durability, Error, ErrorKind, InMemory,
     MapWidth, Result, Retention, Slice, SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit,
-    Unique, duration, interval_text, limits, name, size, time,
+    Unique, decimal, duration, escapes, interval, interval_text, json_text, limits, name, size, time, time_of_day,
+    uuid_text,
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
@@ -67,7 +68,7 @@ pub use database::Database;
 #[cfg(feature = "import")]
 pub use import::ImportReport;
 pub use memory_table::{MemoryLookup, MemoryTable};
-pub use open::{OpenOptions, open};
+pub use open::{NewStore, OpenOptions, open};
 pub use page_cache::PageCacheFolder;
 pub use typed::{TableOptions, TypedAppender, TypedTable, check_same_columns};
 
@@ -94,4 +95,4 @@ pub mod import_options {
 /// The version of Arrow that batches are made of.
 pub use arrow;
 pub use atsdb_codec::page::FORMAT_MAX as PAGE_FORMAT_MAX;
-pub use atsdb_codec::{arrow_schema, logical_type};
+pub use atsdb_codec::{arrow_schema, declared_type, logical_type};

@@ -8,9 +8,9 @@ use atsdb_engine::{Engine, EngineOptions, Environment, SystemEnvironment};
 use atsdb_memory::MemoryStore;
 use atsdb_mysql::MysqlStore;
 use atsdb_postgres::PostgresStore;
-use atsdb_sqlite::{SplitLayout, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitLayout, SqliteOptions, SqliteStore, remove_unused};
 use atsdb_sqlstore::{CACHE_OPTIONS, OnNotice, Secret, ServerOptions, take_options};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +23,35 @@ use std::time::Duration;
 /// describes their options.
 pub fn open(url: &str) -> Result<Database> {
     OpenOptions::new().open(url)
+}
+
+/// A store in one SQLite file that did not exist yet when this value was made. Dropping it removes the store if it then
+/// has no table, and no other process has it open. Drop every handle of the store first.
+///
+/// A program that creates the store for its first statement uses it to leave no file behind if that statement fails.
+#[derive(Debug)]
+pub struct NewStore {
+    path: Option<PathBuf>,
+}
+
+impl NewStore {
+    /// Looks whether there is a store at the URL. Does nothing for other kinds of stores.
+    pub fn at(url: &str) -> Self {
+        let path = match StoreLocation::parse(url) {
+            Ok(StoreLocation::Sqlite(path, None)) => std::path::absolute(path).ok().filter(|path| !path.exists()),
+            _ => None,
+        };
+        Self { path }
+    }
+}
+
+impl Drop for NewStore {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            // An empty store that cannot be removed harms nobody.
+            let _ = remove_unused(path);
+        }
+    }
 }
 
 /// The options for opening a store.

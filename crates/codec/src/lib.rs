@@ -1,8 +1,8 @@
 //! Pages: encoding Arrow arrays as checksummed, compressed bytes, and decoding them.
 //!
-//! Owned here: the Arrow type of a column ([`types`]), the bytes of a page and of a chunk's descriptor, the choice of
-//! an encoding from the data, and the statistics of a page. Not owned: where the bytes are stored (the stores), which
-//! rows form a chunk (`engine`). Nothing here does I/O.
+//! Owned here: the Arrow type of a column ([`types`]) and the form of its values in pages ([`mod@stored_form`]), the
+//! bytes of a page and of a chunk's descriptor, the choice of an encoding from the data, and the statistics of a page.
+//! Not owned: where the bytes are stored (the stores), which rows form a chunk (`engine`). Nothing here does I/O.
 //!
 //! Each file contains the writer and the reader of one thing: [`page`] the frame and its checksum, `validity` which
 //! rows are NULL, `number`, `boolean` and `text` the values of a family of types, `statistics` their statistics,
@@ -27,6 +27,7 @@ mod pcodec;
 mod plain_numbers;
 mod rhythm;
 mod statistics;
+pub mod stored_form;
 pub mod sums;
 mod text;
 pub mod types;
@@ -38,4 +39,5 @@ pub use descriptor::{decode_descriptor, encode_descriptor};
 pub use encoding::{Effort, encoding_name};
 pub use membership::{Membership, TupleHashes, decode_membership, encode_membership, tuple_hashes};
 pub use page::{EncodedPage, check_page, decode_page, encode_page, rebind_page};
-pub use types::{arrow_schema, logical_type, stored_type};
+pub use stored_form::{to_logical, to_stored};
+pub use types::{arrow_schema, declared_type, logical_field, logical_type, plain_type, stored_schema, stored_type};

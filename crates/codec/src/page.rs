@@ -85,7 +85,7 @@ impl Header {
     fn to_bytes(self, payload_bytes: u32) -> [u8; CHECKED_BYTES] {
         let mut bytes = [0; CHECKED_BYTES];
         bytes[..2].copy_from_slice(&MAGIC);
-        bytes[2] = Encoding::from_number(self.encoding).map_or(FORMAT_MAX, Encoding::format);
+        bytes[2] = Encoding::from_repr(self.encoding).map_or(FORMAT_MAX, Encoding::format);
         bytes[3] = self.encoding;
         bytes[4] = self.stored_type;
         bytes[5..8].copy_from_slice(&(self.row_count as u32).to_le_bytes()[..3]);
@@ -176,7 +176,7 @@ fn decode(column: &Column, row_count: usize, header: &Header, payload: &[u8]) ->
     let present_type = stored_type(column);
     let stored_type_of_number = stored_type_of_number(header.stored_type, column)
         .ok_or_else(|| Damage(format!("type {} instead of {present_type}", header.stored_type)))?;
-    let encoding = Encoding::from_number(header.encoding)
+    let encoding = Encoding::from_repr(header.encoding)
         .ok_or_else(|| Damage(format!("encoding {} is not known", header.encoding)))?;
     let mut reader = Reader::new(payload);
     let nulls = read_validity(&mut reader, row_count)?;

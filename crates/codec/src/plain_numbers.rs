@@ -82,7 +82,7 @@ pub(crate) fn write_numbers<T: Number>(out: &mut Vec<u8>, values: &[T], effort: 
 
 /// Reads what [`write_numbers`] wrote.
 pub(crate) fn read_numbers<T: Number>(reader: &mut Reader<'_>, count: usize) -> DecodeResult<Vec<T>> {
-    let encoding = Encoding::from_number(reader.byte()?).ok_or("numbers in an unknown encoding")?;
+    let encoding = Encoding::from_repr(reader.byte()?).ok_or("numbers in an unknown encoding")?;
     let byte_count = reader.varint_up_to(reader.remaining())?;
     let mut bytes = Reader::new(reader.bytes(byte_count)?);
     let values = decode_plain_numbers(encoding, &mut bytes, count)?;

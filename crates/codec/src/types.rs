@@ -1,11 +1,13 @@
 //! The Arrow types of columns: the logical type that users see, and the stored type in pages with its number in the
 //! page header.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit as ArrowUnit};
+use arrow::datatypes::{DataType, Field, IntervalUnit, Schema, SchemaRef, TimeUnit as ArrowUnit};
 use atsdb_core::{Column, ColumnType, MapWidth, TableDefinition, TimeUnit};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Returns the type of a column for users: a mapped column is a dictionary of text, a timestamp is in UTC.
+/// Returns the type of a column for users: a mapped column is a dictionary of text, a timestamp is in UTC, a decimal
+/// has its precision and scale.
 pub fn logical_type(column: &Column) -> DataType {
     match column.map {
         Some(width) => DataType::Dictionary(Box::new(index_type(width)), Box::new(DataType::Utf8)),
@@ -13,17 +15,45 @@ pub fn logical_type(column: &Column) -> DataType {
     }
 }
 
-/// Returns the type of a column in its pages: that of its index for a mapped column, else its logical type.
+/// Returns the type of a column in its pages: that of its index for a mapped column, else that of its
+/// [stored type](ColumnType::stored). [`stored_form`](mod@crate::stored_form) converts between both.
 pub fn stored_type(column: &Column) -> DataType {
     match column.map {
         Some(width) => index_type(width),
-        None => plain_type(column.column_type),
+        None => plain_type(column.column_type.stored()),
     }
 }
 
-/// Returns the Arrow schema of a table: its columns' names, logical types and nullability.
+/// The key in the metadata of an Arrow field whose value is the name of a column type, for types that have no Arrow
+/// type of their own: UUIDs and JSON.
+const TYPE_KEY: &str = "atsdb.type";
+
+/// Returns the Arrow field of a column for users: its name, logical type and nullability.
+pub fn logical_field(column: &Column) -> Field {
+    let field = Field::new(&column.name, logical_type(column), column.nullable);
+    match column.column_type {
+        ColumnType::Uuid | ColumnType::Json => {
+            let name = column.column_type.name().into_owned();
+            field.with_metadata(HashMap::from([(TYPE_KEY.to_owned(), name)]))
+        }
+        _ => field,
+    }
+}
+
+/// Returns the type of the column that a [`logical_field`] describes if the Arrow type does not say it: UUID or JSON.
+pub fn declared_type(field: &Field) -> Option<ColumnType> {
+    let named = field.metadata().get(TYPE_KEY).and_then(|name| ColumnType::of_name(name));
+    named.filter(|column_type| plain_type(*column_type) == *field.data_type())
+}
+
+/// Returns the Arrow schema of a table: its columns' [fields](logical_field).
 pub fn arrow_schema(definition: &TableDefinition) -> SchemaRef {
-    let field = |column: &Column| Field::new(&column.name, logical_type(column), column.nullable);
+    Arc::new(Schema::new(definition.columns.iter().map(logical_field).collect::<Vec<_>>()))
+}
+
+/// Returns the Arrow schema of a table's rows in stored form.
+pub fn stored_schema(definition: &TableDefinition) -> SchemaRef {
+    let field = |column: &Column| Field::new(&column.name, stored_type(column), column.nullable);
     Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()))
 }
 
@@ -35,7 +65,8 @@ fn index_type(width: MapWidth) -> DataType {
     }
 }
 
-fn plain_type(column_type: ColumnType) -> DataType {
+/// Returns the Arrow type of the values of a column type.
+pub fn plain_type(column_type: ColumnType) -> DataType {
     match column_type {
         ColumnType::Bool => DataType::Boolean,
         ColumnType::Int8 => DataType::Int8,
@@ -52,6 +83,10 @@ fn plain_type(column_type: ColumnType) -> DataType {
         ColumnType::Binary => DataType::Binary,
         ColumnType::Timestamp(unit) => DataType::Timestamp(arrow_unit(unit), Some("UTC".into())),
         ColumnType::Date => DataType::Date32,
+        ColumnType::Decimal { precision, scale } => DataType::Decimal128(precision, scale.cast_signed()),
+        ColumnType::Time => DataType::Time64(ArrowUnit::Microsecond),
+        ColumnType::Uuid | ColumnType::Json => DataType::Utf8,
+        ColumnType::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
     }
 }
 
@@ -66,7 +101,7 @@ fn arrow_unit(unit: TimeUnit) -> ArrowUnit {
 
 /// Returns the number of a column's stored type in page headers. Numbers are never changed or reused.
 pub(crate) fn stored_type_number(column: &Column) -> u8 {
-    match (column.map, column.column_type) {
+    match (column.map, column.column_type.stored()) {
         (Some(MapWidth::U8), _) | (None, ColumnType::UInt8) => 6,
         (Some(MapWidth::U16), _) | (None, ColumnType::UInt16) => 7,
         (Some(MapWidth::U32), _) | (None, ColumnType::UInt32) => 8,
@@ -74,12 +109,12 @@ pub(crate) fn stored_type_number(column: &Column) -> u8 {
         (None, ColumnType::Int8) => 2,
         (None, ColumnType::Int16) => 3,
         (None, ColumnType::Int32) => 4,
-        (None, ColumnType::Int64) => 5,
+        (None, ColumnType::Int64 | ColumnType::Time | ColumnType::Decimal { .. }) => 5,
         (None, ColumnType::UInt64) => 9,
         (None, ColumnType::Float32) => 10,
         (None, ColumnType::Float64) => 11,
-        (None, ColumnType::Text) => 12,
-        (None, ColumnType::Binary) => 13,
+        (None, ColumnType::Text | ColumnType::Uuid | ColumnType::Json) => 12,
+        (None, ColumnType::Binary | ColumnType::Interval) => 13,
         (None, ColumnType::Timestamp(TimeUnit::Second)) => 14,
         (None, ColumnType::Timestamp(TimeUnit::Millisecond)) => 15,
         (None, ColumnType::Timestamp(TimeUnit::Microsecond)) => 16,
@@ -120,7 +155,11 @@ mod tests {
                 (cells[1], cells[3])
             })
             .collect();
-        let is = ColumnType::ALL.map(|column_type| (column_type.sql_name(), plain_type(column_type).to_string()));
-        assert_eq!(written, is.each_ref().map(|(sql, arrow)| (*sql, arrow.as_str())));
+        let others = [ColumnType::Time, ColumnType::Uuid, ColumnType::Json, ColumnType::Interval];
+        let types = ColumnType::PLAIN.into_iter().chain(ColumnType::decimal(12, 2)).chain(others);
+        let is: Vec<_> =
+            types.map(|column_type| (column_type.sql_name(), plain_type(column_type).to_string())).collect();
+        let is: Vec<(&str, &str)> = is.iter().map(|(sql, arrow)| (sql.as_ref(), arrow.as_str())).collect();
+        assert_eq!(written, is);
     }
 }

@@ -1,5 +1,6 @@
 //! Chunks: the metadata that a store keeps beside the pages, so that readers can prune chunks.
 
+use crate::error::{Error, Result};
 use crate::id::{ColumnId, TableId};
 use crate::slice::Slice;
 use serde::{Deserialize, Serialize};
@@ -120,6 +121,17 @@ pub struct NewChunk {
     pub descriptor_bytes: Vec<u8>,
     /// The chunk's pages, in the order of the descriptor's.
     pub pages: Vec<Vec<u8>>,
+}
+
+impl NewChunk {
+    /// Refuses a chunk that contradicts its own descriptor.
+    pub fn check(&self) -> Result<()> {
+        let described = self.descriptor.pages.iter().map(|page| page.byte_count as usize);
+        if described.eq(self.pages.iter().map(Vec::len)) {
+            return Ok(());
+        }
+        Err(Error::internal(format!("chunk {} does not have the pages that its descriptor lists", self.descriptor.uid)))
+    }
 }
 
 /// A chunk as a store lists it. `codec` checks and decodes `descriptor_bytes`; the other fields are the store's copies,

@@ -1,9 +1,17 @@
 //! The type of a column, and the index width of a mapped column.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::name::parse_name;
 use crate::time::TimeUnit;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
+use strum::{IntoStaticStr, VariantArray};
+
+/// The most digits of a decimal.
+pub const DECIMAL_DIGITS_MAX: u8 = 38;
+/// The most digits of a decimal that is stored as an integer of 64 bits.
+const DECIMAL_DIGITS_IN_INT64: u8 = 18;
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -39,11 +47,26 @@ pub enum ColumnType {
     Timestamp(TimeUnit),
     /// Days since the Unix epoch, 32 bits.
     Date,
+    /// Exact decimals. [`decimal`](Self::decimal) checks the numbers.
+    Decimal {
+        /// The number of digits, from 1 to [`DECIMAL_DIGITS_MAX`].
+        precision: u8,
+        /// How many of the digits are behind the point.
+        scale: u8,
+    },
+    /// Times of day, in microseconds since midnight.
+    Time,
+    /// UUIDs, as text in lower case: `a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11`.
+    Uuid,
+    /// JSON, as it was written.
+    Json,
+    /// Lengths of time: months, days and nanoseconds.
+    Interval,
 }
 
 impl ColumnType {
-    /// All types.
-    pub const ALL: [Self; 18] = [
+    /// The types whose values are stored as they are.
+    pub const PLAIN: [Self; 18] = [
         Self::Bool,
         Self::Int8,
         Self::Int16,
@@ -64,9 +87,42 @@ impl ColumnType {
         Self::Date,
     ];
 
-    /// The name in a stored definition and in `schema --format json`.
-    pub const fn name(self) -> &'static str {
+    /// The decimals of so many digits, some of them behind the point; `None` if there are no such decimals.
+    pub const fn decimal(precision: u8, scale: u8) -> Option<Self> {
+        match precision {
+            1..=DECIMAL_DIGITS_MAX if scale <= precision => Some(Self::Decimal { precision, scale }),
+            _ => None,
+        }
+    }
+
+    /// The type of the values in pages.
+    pub const fn stored(self) -> Self {
         match self {
+            Self::Decimal { precision: 0..=DECIMAL_DIGITS_IN_INT64, .. } | Self::Time => Self::Int64,
+            Self::Decimal { .. } | Self::Interval => Self::Binary,
+            Self::Uuid | Self::Json => Self::Text,
+            plain => plain,
+        }
+    }
+
+    /// The type with a [`name`](Self::name).
+    pub fn of_name(name: &str) -> Option<Self> {
+        if let Some(numbers) = name.strip_prefix("decimal(").and_then(|rest| rest.strip_suffix(')')) {
+            let (precision, scale) = numbers.split_once(',')?;
+            return Self::decimal(precision.parse().ok()?, scale.parse().ok()?);
+        }
+        let others = [Self::Time, Self::Uuid, Self::Json, Self::Interval];
+        Self::PLAIN.into_iter().chain(others).find(|known| known.name() == name)
+    }
+
+    /// Whether rows can be found by values of this type: keys and indexes have such columns.
+    pub const fn can_be_key(self) -> bool {
+        !matches!(self, Self::Json | Self::Interval)
+    }
+
+    /// The name in a stored definition and in `schema --format json`.
+    pub fn name(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::Bool => "bool",
             Self::Int8 => "int8",
             Self::Int16 => "int16",
@@ -85,12 +141,17 @@ impl ColumnType {
             Self::Timestamp(TimeUnit::Microsecond) => "timestamp_us",
             Self::Timestamp(TimeUnit::Nanosecond) => "timestamp_ns",
             Self::Date => "date",
-        }
+            Self::Decimal { precision, scale } => return Cow::Owned(format!("decimal({precision},{scale})")),
+            Self::Time => "time",
+            Self::Uuid => "uuid",
+            Self::Json => "json",
+            Self::Interval => "interval",
+        })
     }
 
     /// The SQL spelling, which `CREATE TABLE` parses as the same type.
-    pub const fn sql_name(self) -> &'static str {
-        match self {
+    pub fn sql_name(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::Bool => "BOOLEAN",
             Self::Int8 => "TINYINT",
             Self::Int16 => "SMALLINT",
@@ -109,7 +170,12 @@ impl ColumnType {
             Self::Timestamp(TimeUnit::Microsecond) => "TIMESTAMP",
             Self::Timestamp(TimeUnit::Nanosecond) => "TIMESTAMP(9)",
             Self::Date => "DATE",
-        }
+            Self::Decimal { precision, scale } => return Cow::Owned(format!("DECIMAL({precision}, {scale})")),
+            Self::Time => "TIME",
+            Self::Uuid => "UUID",
+            Self::Json => "JSON",
+            Self::Interval => "INTERVAL",
+        })
     }
 
     /// Whether a time column may have this type: timestamps, dates, and integers of 32 bits and more.
@@ -120,13 +186,13 @@ impl ColumnType {
 
 impl fmt::Display for ColumnType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(&self.name())
     }
 }
 
 impl From<ColumnType> for String {
     fn from(column_type: ColumnType) -> Self {
-        column_type.name().to_owned()
+        column_type.name().into_owned()
     }
 }
 
@@ -134,13 +200,16 @@ impl TryFrom<String> for ColumnType {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|ty| ty.name() == name).ok_or_else(|| format!("unknown column type {name}"))
+        Self::of_name(&name).ok_or_else(|| format!("unknown column type {name}"))
     }
 }
 
 /// The index width of a mapped column, which limits the number of strings in its dictionary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum MapWidth {
     /// 8 bits: 256 strings.
     U8,
@@ -152,7 +221,7 @@ pub enum MapWidth {
 
 impl MapWidth {
     /// All of them, narrowest first.
-    pub const ALL: [Self; 3] = [Self::U8, Self::U16, Self::U32];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The maximum number of strings in the dictionary.
     pub const fn capacity(self) -> u64 {
@@ -164,20 +233,13 @@ impl MapWidth {
     }
 
     /// `u8`, `u16` or `u32`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::U8 => "u8",
-            Self::U16 => "u16",
-            Self::U32 => "u32",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|width| width.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| Error::usage(format!("unknown map width {text}")).with_hint("use u8, u16 or u32"))
+        parse_name("map width", text)
     }
 }
 
@@ -193,8 +255,14 @@ mod tests {
 
     #[test]
     fn type_names_are_their_own() {
-        for column_type in ColumnType::ALL {
-            assert_eq!(ColumnType::try_from(column_type.name().to_owned()), Ok(column_type));
+        let decimals = [(1, 0), (18, 18), (19, 3), (38, 38)].map(|(digits, scale)| ColumnType::decimal(digits, scale));
+        let others = [ColumnType::Time, ColumnType::Uuid, ColumnType::Json, ColumnType::Interval];
+        for column_type in ColumnType::PLAIN.into_iter().chain(others).chain(decimals.into_iter().flatten()) {
+            assert_eq!(ColumnType::try_from(column_type.name().into_owned()), Ok(column_type));
+            assert!(ColumnType::PLAIN.contains(&column_type.stored()));
+        }
+        for wrong in ["decimal(0,0)", "decimal(39,0)", "decimal(3,4)", "decimal(3)", "decimal", "Time"] {
+            assert_eq!(ColumnType::of_name(wrong), None, "{wrong}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Lengths of time as text, in PostgreSQL's default style: `1 year 2 mons -3 days +04:05:06.7`.
 //!
-//! Owned here: writing. Not owned: reading, which the SQL crate does.
+//! Owned here: writing. Not owned: reading ([`interval`](mod@crate::interval)).
 
 use std::fmt::Write;
 

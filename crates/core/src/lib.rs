@@ -1,8 +1,9 @@
 //! The domain types of atsdb, which every other crate uses. Nothing here does I/O.
 //!
 //! Owned here: the schema of a table ([`schema`]), times and the slices they fall in ([`time`], [`mod@slice`]), the
-//! metadata of a chunk ([`chunk`]), the contract of a store ([`store`]), rules against wrong clocks ([`clock_skew`]),
-//! the text forms of sizes, durations and intervals ([`size`], [`duration`], [`interval_text`]), the error kinds
+//! metadata of a chunk ([`chunk`]), the contract of a store and its errors ([`store`], [`refusal`]), rules against
+//! wrong clocks ([`clock_skew`]), the text forms of sizes, durations and intervals ([`size`], [`duration`],
+//! [`interval_text`]), backslash escapes ([`escapes`]), work on several threads ([`parallel`]), the error kinds
 //! ([`error`]) and the limits ([`limits`]). Not owned: the bytes of pages (`codec`), how a store keeps them (`sqlite`,
 //! `sqlstore`, `memory`), and what is done with them (`engine`).
 
@@ -11,26 +12,35 @@ pub mod chunk;
 pub mod chunk_list;
 pub mod clock_skew;
 pub mod column_type;
+pub mod decimal;
 pub mod duration;
 pub mod error;
+pub mod escapes;
 pub mod id;
 mod index;
+pub mod interval;
 pub mod interval_text;
+pub mod json_text;
 mod key;
 pub mod limits;
 pub mod list;
 pub mod name;
 pub mod origin;
+pub mod parallel;
 mod quantity;
+pub mod refusal;
 pub mod retention;
 pub mod rollup;
 pub mod schema;
 pub mod size;
 pub mod slice;
 pub mod store;
+pub mod stored_table;
 pub mod table;
 pub mod time;
+pub mod time_of_day;
 pub mod time_text;
+pub mod uuid_text;
 pub mod value;
 
 pub use chunk::{

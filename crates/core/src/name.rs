@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::limits::NAME_BYTES_MAX;
+use strum::VariantArray;
 
 /// The name of the table that holds users, their roles and their tokens. No other table may have it.
 pub const ACCESS_TABLE: &str = "atsdb_access";
@@ -70,6 +71,20 @@ pub fn unknown_name<'a>(what: &str, name: &str, candidates: impl IntoIterator<It
     }
 }
 
+/// Parses the name of one of an enum's variants, in either case. Everything else is a
+/// [`Usage`](crate::ErrorKind::Usage) error `unknown WHAT TEXT`, whose hint lists the names.
+pub fn parse_name<T: VariantArray + Copy + Into<&'static str>>(what: &str, text: &str) -> Result<T> {
+    let names: Vec<&str> = T::VARIANTS.iter().map(|variant| (*variant).into()).collect();
+    if let Some(position) = names.iter().position(|name| name.eq_ignore_ascii_case(text)) {
+        return Ok(T::VARIANTS[position]);
+    }
+    let error = Error::usage(format!("unknown {what} {text}"));
+    Err(match names.split_last() {
+        Some((last, others)) => error.with_hint(format!("use {} or {last}", others.join(", "))),
+        None => error,
+    })
+}
+
 /// Damerau-Levenshtein distance (adjacent swaps count one).
 fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
@@ -92,12 +107,27 @@ fn edit_distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strum::IntoStaticStr;
 
     #[test]
     fn nearest_name_forgives_a_slip_but_does_not_guess() {
         assert_eq!(nearest_name("sensro", ["time", "sensor"]), Some("sensor"));
         assert_eq!(nearest_name("TEMP", ["temp"]), Some("temp"));
         assert_eq!(nearest_name("pressure", ["time", "sensor"]), None);
+    }
+
+    #[test]
+    fn a_variant_is_named_in_either_case() {
+        #[derive(Debug, Clone, Copy, PartialEq, IntoStaticStr, VariantArray)]
+        #[strum(serialize_all = "snake_case")]
+        enum Taste {
+            Sweet,
+            Sour,
+            BitterSweet,
+        }
+        assert_eq!(parse_name::<Taste>("taste", "Bitter_Sweet").unwrap(), Taste::BitterSweet);
+        let error = parse_name::<Taste>("taste", "salty").unwrap_err();
+        assert_eq!(error.to_string(), "unknown taste salty (use sweet, sour or bitter_sweet)");
     }
 
     #[test]

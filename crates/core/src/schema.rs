@@ -4,7 +4,7 @@ use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
 use crate::id::{ColumnId, TableId};
 use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
-use crate::name::{check_name, check_table_name, name_key, same_name, unknown_name};
+use crate::name::{check_name, check_table_name, name_key, parse_name, same_name, unknown_name};
 use crate::origin::Origin;
 use crate::retention::Retention;
 use crate::rollup::Rollup;
@@ -13,6 +13,7 @@ use crate::time::{DAY_SECONDS, TimeUnit};
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use strum::{IntoStaticStr, VariantArray};
 
 /// One column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,8 +72,9 @@ impl Unique {
 }
 
 /// The reaction to a row whose key already exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum ConflictPolicy {
     /// The whole batch is refused.
     #[default]
@@ -87,23 +89,16 @@ pub enum ConflictPolicy {
 
 impl ConflictPolicy {
     /// All policies.
-    pub const ALL: [Self; 4] = [Self::Error, Self::Replace, Self::Keep, Self::Merge];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// `error`, `replace`, `keep` or `merge`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Replace => "replace",
-            Self::Keep => "keep",
-            Self::Merge => "merge",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|policy| policy.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
-            Error::usage(format!("unknown on_conflict {text}")).with_hint("use error, replace, keep or merge")
-        })
+        parse_name("on_conflict", text)
     }
 }
 
@@ -411,10 +406,18 @@ impl TableDefinition {
         if self.rollup.is_some() && self.time.is_none() {
             return Err(Error::internal(format!("rollup {} has no time column", self.name)));
         }
-        let keys = self.key.iter().chain(self.unique.iter().flat_map(|unique| &unique.columns));
-        let mut keys = keys.chain(self.indexes.iter().flat_map(|index| &index.columns));
-        if let Some(id) = keys.find(|id| self.column_by_id(**id).is_none()) {
+        let keys = || {
+            let keys = self.key.iter().chain(self.unique.iter().flat_map(|unique| &unique.columns));
+            keys.chain(self.indexes.iter().flat_map(|index| &index.columns))
+        };
+        if let Some(id) = keys().find(|id| self.column_by_id(**id).is_none()) {
             return Err(Error::internal(format!("table {}: no key column {}", self.name, id.0)));
+        }
+        let keyed = |column: &&Column| keys().any(|id| *id == column.id);
+        if let Some(column) = self.columns.iter().filter(keyed).find(|column| !column.column_type.can_be_key()) {
+            let (name, column_type) = (&column.name, column.column_type.sql_name());
+            return Err(Error::usage(format!("column {name} of type {column_type} cannot be part of a key or index"))
+                .with_hint("equal values of this type can be written differently: use a column of another type"));
         }
         self.check_constraints()
     }

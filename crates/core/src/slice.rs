@@ -1,13 +1,18 @@
 //! Slices: the calendar intervals into which a table is divided.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::name::parse_name;
 use crate::time::{DAY_SECONDS, TimeUnit, civil_from_days, days_from_civil, format_time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use strum::{IntoStaticStr, VariantArray};
 
 /// The width of a table's slices: a calendar interval in UTC. A week starts on Monday.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum SliceWidth {
     /// An hour.
     Hour,
@@ -43,24 +48,16 @@ impl Slice {
 
 impl SliceWidth {
     /// All widths, narrowest first.
-    pub const ALL: [Self; 5] = [Self::Hour, Self::Day, Self::Week, Self::Month, Self::Year];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// `hour`, `day`, `week`, `month` or `year`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Hour => "hour",
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-            Self::Year => "year",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|width| width.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
-            Error::usage(format!("unknown slice width {text}")).with_hint("use hour, day, week, month or year")
-        })
+        parse_name("slice width", text)
     }
 
     /// Returns the slice that contains a time, which counts `unit`.
@@ -125,8 +122,8 @@ mod tests {
     #[test]
     fn every_time_lies_in_its_slice_and_its_neighbours_do_not() {
         let times = [i64::MIN, i64::MIN + 1, -86_401, -1, 0, 1, 951_782_400, 1_709_294_400, i64::MAX];
-        for width in SliceWidth::ALL {
-            for unit in TimeUnit::ALL {
+        for &width in SliceWidth::ALL {
+            for &unit in TimeUnit::ALL {
                 for time in times {
                     let slice = width.slice_of(time, unit);
                     assert!(slice.contains(time), "{width} {unit} {time}: {slice:?}");
@@ -144,6 +141,7 @@ mod tests {
     fn labels_are_as_long_as_the_width_needs() {
         let time = 1_709_294_400; // 2024-03-01T12:00:00Z, a Friday
         let label = |width: SliceWidth| width.label(width.slice_of(time, TimeUnit::Second), TimeUnit::Second);
-        assert_eq!(SliceWidth::ALL.map(label), ["2024-03-01T12", "2024-03-01", "2024-02-26", "2024-03", "2024"]);
+        let labels: Vec<String> = SliceWidth::ALL.iter().map(|width| label(*width)).collect();
+        assert_eq!(labels, ["2024-03-01T12", "2024-03-01", "2024-02-26", "2024-03", "2024"]);
     }
 }

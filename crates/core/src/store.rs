@@ -7,13 +7,16 @@ use crate::chunk::{ChunkDescriptor, ChunkEntry, ChunkId, NewChunk};
 use crate::error::{Error, Result};
 use crate::id::{ColumnId, TableId};
 use crate::limits::BATCH_ID_BYTES_MAX;
+use crate::name::parse_name;
 use crate::schema::TableDefinition;
 use crate::table::{DefinitionVersion, Table};
 use crate::time::TimeRange;
 use std::fmt;
+use strum::{IntoStaticStr, VariantArray};
 
 /// The event that an acknowledged commit survives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Durability {
     /// A power cut: acknowledged means on disk.
     #[default]
@@ -26,23 +29,16 @@ pub enum Durability {
 
 impl Durability {
     /// All durabilities, safest first.
-    pub const ALL: [Self; 3] = [Self::Full, Self::Normal, Self::Off];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// `full`, `normal` or `off`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Normal => "normal",
-            Self::Off => "off",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|durability| durability.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| Error::usage(format!("unknown durability {text}")).with_hint("use full, normal or off"))
+        parse_name("durability", text)
     }
 }
 
@@ -84,6 +80,9 @@ pub struct StageId(pub i64);
 pub struct Change {
     /// The batch's id, if it has one.
     pub batch: Option<BatchId>,
+    /// The ids of the batch's parts, which are recorded with it: a part that is sent later by itself is a duplicate. If
+    /// one of them was committed before, the change is refused as a [`Conflict`](crate::ErrorKind::Conflict).
+    pub parts: Vec<BatchId>,
     /// A stage whose tables and chunks become visible. It ends with the commit.
     pub stage: Option<StageId>,
     /// New chunks, which become visible.
@@ -139,6 +138,22 @@ pub struct Amendment {
     pub descriptor_bytes: Vec<u8>,
     /// The new pages. The chunk has no pages with these numbers yet.
     pub pages: Vec<(ColumnId, Vec<u8>)>,
+}
+
+impl Amendment {
+    /// Refuses an amendment that contradicts its own descriptor.
+    pub fn check(&self) -> Result<()> {
+        let described = self.pages.iter().all(|(column, bytes)| {
+            self.descriptor.page(*column).is_some_and(|page| page.byte_count as usize == bytes.len())
+        });
+        if described { Ok(()) } else { Err(self.contradiction()) }
+    }
+
+    /// The error for an amended chunk that would not have the pages that the new descriptor lists.
+    pub fn contradiction(&self) -> Error {
+        let uid = self.descriptor.uid;
+        Error::internal(format!("chunk {uid} does not have the pages that its new descriptor lists"))
+    }
 }
 
 /// A precondition of a change: no chunk of the table with a number above `newest` is visible when the change is

@@ -1,30 +1,38 @@
 //! Time: an i64 count of a unit since the Unix epoch in UTC, in the proleptic Gregorian calendar, for all values of
 //! i64.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::name::parse_name;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use strum::{IntoStaticStr, VariantArray};
 
 /// The unit of a time column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
 pub enum TimeUnit {
     /// Seconds.
     #[serde(rename = "s")]
+    #[strum(serialize = "s")]
     Second,
     /// Milliseconds.
     #[serde(rename = "ms")]
+    #[strum(serialize = "ms")]
     Millisecond,
     /// Microseconds.
     #[serde(rename = "us")]
+    #[strum(serialize = "us")]
     Microsecond,
     /// Nanoseconds.
     #[serde(rename = "ns")]
+    #[strum(serialize = "ns")]
     Nanosecond,
 }
 
 impl TimeUnit {
     /// All units, coarsest first.
-    pub const ALL: [Self; 4] = [Self::Second, Self::Millisecond, Self::Microsecond, Self::Nanosecond];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The number of units in a second.
     pub const fn per_second(self) -> i64 {
@@ -37,21 +45,13 @@ impl TimeUnit {
     }
 
     /// `s`, `ms`, `us` or `ns`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Second => "s",
-            Self::Millisecond => "ms",
-            Self::Microsecond => "us",
-            Self::Nanosecond => "ns",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|unit| unit.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| Error::usage(format!("unknown time unit {text}")).with_hint("use s, ms, us or ns"))
+        parse_name("time unit", text)
     }
 
     /// The number of decimal places of a second: 0, 3, 6 or 9.

@@ -207,10 +207,15 @@ impl Engine {
         Batch::new(self.handle.clone(), id)
     }
 
-    /// Whether a batch with this id is committed, and as durable as the store was opened for. This costs as much as a
-    /// commit.
+    /// Whether a batch with this id, or with a part of this id, is committed, and as durable as the store was opened
+    /// for. This costs as much as a commit.
     pub fn has_committed(&self, id: &BatchId) -> bool {
         self.handle.shared.has_committed(id)
+    }
+
+    /// [`has_committed`](Self::has_committed) for several ids, at the cost of one commit.
+    pub fn have_committed(&self, ids: &[BatchId]) -> Vec<bool> {
+        self.handle.shared.have_committed(ids)
     }
 
     /// An appender to one table.

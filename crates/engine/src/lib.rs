@@ -51,7 +51,6 @@ pub use read::snapshot::ReadSnapshot;
 pub use shared::cache::CacheStats;
 pub use shared::environment::{Environment, SystemEnvironment};
 pub use shared::hold::SealingHold;
-pub use shared::parallel::parallel_map;
 pub use shared::preload::PreloadStats;
 pub use upkeep::build_index::BuildReport;
 pub use upkeep::maintenance::Maintenance;

@@ -1,5 +1,6 @@
 //! Builds one array for each column of the table from the records of a block.
 
+use crate::arrow_types::arrow_type;
 use crate::cell_text::Utf8Slice;
 use crate::cells::Cells;
 use crate::column_values::{ColumnValues, Inexact, InvalidValue};
@@ -18,40 +19,9 @@ use arrow::datatypes::{
 };
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
-use atsdb_core::{ColumnType, Result, TableDefinition, TimeUnit};
+use atsdb_core::{ColumnType, Result, TableDefinition};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The Arrow type that a column's arrays have.
-pub(crate) fn arrow_type(column_type: ColumnType, is_mapped: bool) -> DataType {
-    match column_type {
-        ColumnType::Bool => DataType::Boolean,
-        ColumnType::Int8 => DataType::Int8,
-        ColumnType::Int16 => DataType::Int16,
-        ColumnType::Int32 => DataType::Int32,
-        ColumnType::Int64 => DataType::Int64,
-        ColumnType::UInt8 => DataType::UInt8,
-        ColumnType::UInt16 => DataType::UInt16,
-        ColumnType::UInt32 => DataType::UInt32,
-        ColumnType::UInt64 => DataType::UInt64,
-        ColumnType::Float32 => DataType::Float32,
-        ColumnType::Float64 => DataType::Float64,
-        ColumnType::Text if is_mapped => DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8)),
-        ColumnType::Text => DataType::Utf8,
-        ColumnType::Binary => DataType::Binary,
-        ColumnType::Timestamp(unit) => DataType::Timestamp(arrow_unit(unit), Some("UTC".into())),
-        ColumnType::Date => DataType::Date32,
-    }
-}
-
-fn arrow_unit(unit: TimeUnit) -> ArrowUnit {
-    match unit {
-        TimeUnit::Second => ArrowUnit::Second,
-        TimeUnit::Millisecond => ArrowUnit::Millisecond,
-        TimeUnit::Microsecond => ArrowUnit::Microsecond,
-        TimeUnit::Nanosecond => ArrowUnit::Nanosecond,
-    }
-}
 
 /// The schema of the batches of a table.
 pub(crate) fn schema(definition: &TableDefinition) -> SchemaRef {

@@ -13,14 +13,16 @@ use crate::read::ReadBlock;
 use crate::record::Field;
 use crate::time_text::{DateMemory, count, parse, usual_form};
 use crate::zone::Zone;
-use arrow::array::{ArrayRef, BinaryArray, BooleanArray, Date32Array, PrimitiveArray};
+use arrow::array::{ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, PrimitiveArray, StringArray};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{
-    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
 };
 use arrow::error::ArrowError;
-use atsdb_core::{ColumnType, TimeUnit};
+use atsdb_core::interval::{Interval, parse_interval};
+use atsdb_core::{ColumnType, TimeUnit, decimal, json_text, time_of_day, uuid_text};
 use std::sync::Arc;
 
 /// The fields of a block that become one column.
@@ -179,8 +181,49 @@ impl Cells<'_> {
             ColumnType::UInt32 => self.counted::<UInt32Type>(position, parsing),
             ColumnType::UInt64 => self.counted::<UInt64Type>(position, parsing),
             ColumnType::Binary => self.binary(position),
+            ColumnType::Decimal { precision, scale } => {
+                let ty = self.column.column.column_type.sql_name();
+                let values = self.primitive::<Decimal128Type>(position, |bytes| {
+                    let with_point = self.column.has_decimal_commas.then(|| with_point(bytes));
+                    let text = with_point.as_deref().unwrap_or(bytes).utf8();
+                    decimal::parse(text, precision, scale).ok_or_else(|| format!("does not fit {ty}"))
+                })?;
+                let decimals = values.array.as_primitive::<Decimal128Type>().clone();
+                let array = Arc::new(decimals.with_precision_and_scale(precision, scale.cast_signed())?);
+                Ok(ColumnValues { array, ..values })
+            }
+            ColumnType::Time => self.primitive::<Time64MicrosecondType>(position, |bytes| {
+                time_of_day::parse(bytes.utf8()).ok_or_else(|| "is not a time of day".to_owned())
+            }),
+            ColumnType::Interval => self.primitive::<IntervalMonthDayNanoType>(position, |bytes| {
+                let Interval { months, days, nanoseconds } =
+                    parse_interval(bytes.utf8(), None, None).ok_or_else(|| "is not an interval".to_owned())?;
+                Ok(IntervalMonthDayNano::new(months, days, nanoseconds))
+            }),
+            ColumnType::Uuid => self
+                .checked_texts(position, |text| uuid_text::canonical(text).ok_or_else(|| "is not a UUID".to_owned())),
+            ColumnType::Json => self.checked_texts(position, |text| {
+                json_text::check(text).map_err(|error| format!("is not JSON: {error}"))?;
+                Ok(text.to_owned())
+            }),
             ColumnType::Text => self.texts(position, false, false),
         }
+    }
+
+    fn checked_texts(
+        &self,
+        position: usize,
+        check: impl Fn(&str) -> Result<String, String>,
+    ) -> Result<ColumnValues, ArrowError> {
+        let mut texts: Vec<String> = Vec::new();
+        let gathered = self.gather(position, |bytes| {
+            texts.push(check(bytes.utf8())?);
+            Ok(texts.len() - 1)
+        });
+        let present = gathered.valid.unwrap_or_else(|| vec![true; gathered.values.len()]);
+        let text = |(at, is_present): (&usize, bool)| texts.get(*at).filter(|_| is_present);
+        let array: StringArray = gathered.values.iter().zip(present).map(text).collect();
+        self.done(Arc::new(array), gathered.wrong, gathered.counts)
     }
 
     fn primitive<T: ArrowPrimitiveType>(

@@ -271,7 +271,7 @@ impl Facts {
     /// The unit in which all numbers are times from 1980 to 2100; the ranges of the units do not overlap.
     pub(crate) fn epoch_unit(&self) -> Option<TimeUnit> {
         let (min, max) = self.int_bounds?;
-        TimeUnit::ALL.into_iter().find(|unit| {
+        TimeUnit::ALL.iter().copied().find(|unit| {
             let year = |seconds: i64| seconds.checked_mul(unit.per_second()).unwrap_or(i64::MAX);
             year(315_532_800) <= min && max < year(4_102_444_800)
         })

@@ -1,6 +1,8 @@
 //! Well-known formats that are not supported and would only make meaningless columns. They are recognised by a file's
 //! beginning and refused with a hint.
 
+use atsdb_lineproto::{first_lines, whole_lines};
+
 /// What a text that cannot be imported is, and a hint. `is_json` tells that its name ends so.
 pub(crate) fn foreign_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static str)> {
     const EXPORT: &str = "export its rows as CSV";
@@ -22,10 +24,6 @@ pub(crate) fn foreign_text(head: &[u8], is_json: bool) -> Option<(&'static str, 
         _ if ends_lines_with_cr(bare) => Some((
             "has lines that end with a carriage return alone",
             "convert it on the way: tr '\\r' '\\n' < FILE | atsdb import URL TABLE -",
-        )),
-        _ if is_line_protocol(head) => Some((
-            "is InfluxDB line protocol",
-            "write it as CSV or as JSON objects first: time, tags and fields of a line are the columns",
         )),
         _ => None,
     }
@@ -110,9 +108,10 @@ pub(crate) fn is_arrays(head: &[u8]) -> bool {
 }
 
 /// Whether the first complete lines have the form `measurement,tag=value field=1,other="a" 1700000000`.
-fn is_line_protocol(head: &[u8]) -> bool {
-    let whole = memchr::memrchr(b'\n', head).map_or(head, |end| &head[..end]);
-    let lines = whole.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+pub(crate) fn is_line_protocol(head: &[u8]) -> bool {
+    // A file of one line may lack its line break.
+    let only = Some(head).filter(|_| whole_lines(head) == 0);
+    let lines = first_lines(head).chain(only).map(<[u8]>::trim_ascii);
     let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(20).peekable();
     lines.peek().is_some() && lines.all(is_point)
 }
@@ -162,7 +161,7 @@ mod tests {
             "weather,location=us\\ midwest temperature=82,note=\"a b, c=d\" 1465839830100400200\n",
             "# DDL\ncpu usage=0.5\ncpu,host=a usage=0.25 1700000000\nmem,ho",
         ] {
-            assert_eq!(what(text), Some("is InfluxDB line protocol"), "{text}");
+            assert!(is_line_protocol(text.as_bytes()) && what(text).is_none(), "{text}");
         }
         for (text, wanted) in [
             ("%PDF-1.7\n%...", "is a PDF document"),

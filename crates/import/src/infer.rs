@@ -110,5 +110,5 @@ pub(crate) fn slice_width(row_count: u64, span_seconds: f64) -> SliceWidth {
         SliceWidth::Year => 8_766.0,
     };
     let enough = |width: &SliceWidth| rows_per_hour * hours_of(*width) >= SLICE_ROWS_MIN;
-    SliceWidth::ALL.into_iter().find(enough).unwrap_or(SliceWidth::Year)
+    SliceWidth::ALL.iter().copied().find(enough).unwrap_or(SliceWidth::Year)
 }

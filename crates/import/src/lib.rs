@@ -9,6 +9,7 @@
 //! value does not fit the plan, all values are read, and the sink starts over.
 
 mod arrow_reader;
+mod arrow_types;
 mod backslashes;
 mod block;
 mod build;
@@ -33,6 +34,7 @@ mod json_outline;
 mod json_records;
 mod json_text;
 mod key;
+mod lines;
 mod map_choice;
 mod null;
 mod null_notes;
@@ -60,12 +62,13 @@ mod single;
 mod source;
 mod time_choice;
 mod time_text;
+mod unpivot;
 mod zone;
 
 pub use content::open_content;
 pub use key::declare_key;
 pub use options::{
-    ColumnChoice, DateOrder, Format, Input, Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped,
+    ColumnChoice, DateOrder, Format, Input, Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped, UnpivotChoice,
 };
 
 pub use single::SingleColumn;
@@ -97,12 +100,19 @@ pub fn import(
         return Err(Error::usage("no file to import").with_hint("name files, or - for standard input"));
     }
     let sources: Vec<Source> = inputs.into_iter().map(|input| Source::new(input, options)).collect::<Result<_>>()?;
-    let is_typed = |source: &&Source| matches!(source.format, Format::Parquet | Format::Arrow);
+    let is_separated = |source: &Source| matches!(source.format, Format::Csv | Format::Text);
+    if let Some(source) = sources.iter().find(|source| options.unpivot.is_some() && !is_separated(source)) {
+        return Err(Error::usage(format!("{}: columns become rows in separated values only", source.name))
+            .with_hint("import the file as it is, then INSERT INTO ... SELECT from its columns, with UNION ALL"));
+    }
+    let is_typed = |source: &&Source| matches!(source.format, Format::Parquet | Format::Arrow | Format::Lines);
     let typed_count = sources.iter().filter(is_typed).count();
     if typed_count > 0 {
         if typed_count < sources.len() {
-            return Err(Error::usage("Parquet or Arrow and text files cannot be imported together")
-                .with_hint("import the Parquet and Arrow files first, then the others into the same table"));
+            return Err(Error::usage(
+                "files of typed values (Parquet, Arrow, line protocol) and text cannot be imported together",
+            )
+            .with_hint("import the typed files first, then the others into the same table"));
         }
         return parquet::run(table_name, &sources, options, existing, sink, progress);
     }

@@ -10,6 +10,7 @@ use crate::pipeline::run_in_order;
 use crate::read::{ReadBlock, RecordParser};
 use crate::selection::names_by_position;
 use crate::source::Source;
+use crate::unpivot::Unpivot;
 use atsdb_core::{Error, Result, TableDefinition};
 use std::io::Read;
 use std::sync::Arc;
@@ -97,6 +98,7 @@ fn sample_file(
         format: RecordFormat::Json,
         names: Vec::new(),
         dialect: None,
+        unpivot: None,
         skip_bad: options.skip_bad,
         has_array_header: false,
         is_geojson: source.json.is_geojson,
@@ -106,12 +108,14 @@ fn sample_file(
         let mut dialect = look(source, options, nulls)?;
         notes.append(&mut dialect.notes);
         if !dialect.has_header && options.names.is_none() && !dialect.names.is_empty() {
+            let existing = existing.filter(|_| options.unpivot.is_none());
             let (names, note) = names_by_position(&source.name, dialect.names.len(), options, existing)?;
             dialect.names = names.unwrap_or(dialect.names);
             notes.extend(note);
         }
         parser.format = RecordFormat::Separated(dialect.separator);
         parser.names.clone_from(&dialect.names);
+        parser.unpivot = Unpivot::of(&source.name, &mut parser.names, options, nulls)?;
         parser.dialect = Some(dialect);
     }
     if source.json.are_arrays {

@@ -20,6 +20,8 @@ pub enum Format {
     Parquet,
     /// Arrow IPC, the file format or the stream format, without compression.
     Arrow,
+    /// InfluxDB line protocol.
+    Lines,
 }
 
 /// The order of day and month in dates such as `03/04/2024`.
@@ -49,6 +51,17 @@ pub struct ColumnChoice {
     pub source: String,
 }
 
+/// Columns of the files that become rows: one for each of these columns, with its name and its value.
+#[derive(Debug, Clone)]
+pub struct UnpivotChoice {
+    /// Their names; `*` stands for any text.
+    pub columns: Vec<String>,
+    /// The column of the table that holds the names.
+    pub name: String,
+    /// The column of the table that holds the values.
+    pub value: String,
+}
+
 /// The options of an import. By default everything is inferred from the files.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -73,7 +86,10 @@ pub struct Options {
     pub columns: Vec<ColumnChoice>,
     /// Columns to leave out.
     pub omit: Vec<String>,
-    /// The list in a JSON document that holds the records: names with dots between them.
+    /// Columns of separated values that become rows. A field that is empty or NULL makes no row.
+    pub unpivot: Option<UnpivotChoice>,
+    /// The list in a JSON document that holds the records: names with dots between them. In line protocol, the one
+    /// measurement to read.
     pub path: Option<String>,
     /// The names of the fields, which override the first record. Every record must have as many fields.
     pub names: Option<Vec<String>>,
@@ -116,13 +132,6 @@ pub enum Input {
     Path(PathBuf),
     /// A stream, with a name for messages. It is copied to a temporary file first.
     Reader(String, Box<dyn Read + Send>),
-}
-
-impl Input {
-    /// Standard input.
-    pub fn stdin() -> Self {
-        Self::Reader("stdin".to_owned(), Box::new(std::io::stdin()))
-    }
 }
 
 impl fmt::Debug for Input {

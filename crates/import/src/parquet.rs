@@ -1,7 +1,8 @@
 //! Parquet files. Their columns already have types; only the time, the maps and the slices must be determined, in a
 //! first pass over the columns that this needs.
 
-use crate::build::{arrow_type, schema, time_bounds};
+use crate::arrow_types::arrow_type;
+use crate::build::{schema, time_bounds};
 use crate::distinct::hash;
 use crate::facts::{Facts, kind};
 use crate::infer::slice_width;
@@ -14,7 +15,7 @@ use crate::source::Source;
 use crate::time_choice::{Merged, TimeChoice, choose, unknown_epoch};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, StringArray, UInt32Array, new_null_array};
 use arrow::compute::{CastOptions, cast_with_options, filter_record_batch};
-use arrow::datatypes::{DataType, Int64Type, SchemaRef, UInt64Type};
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{ColumnType, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
@@ -78,6 +79,8 @@ fn observe_array(array: &ArrayRef, column_type: ColumnType, facts: &mut Facts) -
                 }
             }
         }
+        // Decimals and times of day are no times.
+        rules if rules.stored() != rules => {}
         _ => {
             facts.kinds |= kind::INT;
             facts.number_count += valid_count;
@@ -110,7 +113,7 @@ fn created(
             None
         }
         TimeChoice::DateClock(..) | TimeChoice::Parts(_) => {
-            return Err(Error::usage("the time of a Parquet file is one column")
+            return Err(Error::usage("the time of typed values is one column")
                 .with_hint("write the file again with a timestamp, or pass --time none for a plain table"));
         }
     };
@@ -272,7 +275,8 @@ impl Pass<'_> {
         let mut bytes_before = 0;
         for (number, source) in self.sources.iter().enumerate() {
             let mut first_row = 1;
-            for batch in reader(source, None)?.1 {
+            let (_, mut batches) = reader(source, None)?;
+            for batch in batches.by_ref() {
                 let batch = batch?;
                 let row_count = batch.num_rows() as u64;
                 let batch = read(source, || self.convert(definition, &schema, number, &batch, first_row))?;
@@ -281,6 +285,10 @@ impl Pass<'_> {
                 sink.rows(batch)?;
                 (self.progress)(Progress { bytes_read: bytes_before, bytes_total, row_count: self.report_rows });
             }
+            let (skipped, skipped_count) = batches.skipped();
+            let room = SKIPPED_SHOWN_MAX.saturating_sub(self.skipped.len());
+            self.skipped.extend(skipped.into_iter().take(room));
+            self.skipped_count += skipped_count;
             bytes_before += source.byte_count;
         }
         Ok(())
@@ -305,6 +313,10 @@ impl Pass<'_> {
                     let keys = UInt32Array::from(vec![0; batch.num_rows()]);
                     let names = StringArray::from(vec![source.stem()]);
                     Arc::new(DictionaryArray::new(keys, Arc::new(names))) as ArrayRef
+                }
+                // Values of these types are rounded and checked when they are appended.
+                Some(position) if column.column_type.stored() != column.column_type => {
+                    Arc::clone(batch.column(position))
                 }
                 Some(position) => converted(batch.column(position), &wanted).map_err(|error| {
                     let last = first_row + batch.num_rows() as u64 - 1;
@@ -345,9 +357,12 @@ impl Pass<'_> {
                 }
             }
         }
-        let fields =
+        let field =
+            |(field, array): (&Arc<Field>, &ArrayRef)| field.as_ref().clone().with_data_type(array.data_type().clone());
+        let fields: Vec<Field> = schema.fields().iter().zip(&arrays).map(field).collect();
+        let columns =
             schema.fields().iter().zip(&arrays).map(|(field, array)| (field.name().as_str(), Arc::clone(array), true));
-        let mut batch = RecordBatch::try_from_iter_with_nullable(fields)?;
+        let mut batch = RecordBatch::try_from_iter_with_nullable(columns)?;
         if keep.contains(&false) {
             batch = filter_record_batch(&batch, &BooleanArray::from(keep))?;
         }
@@ -357,7 +372,7 @@ impl Pass<'_> {
             let (old_min, old_max) = self.bounds.unwrap_or((min, max));
             self.bounds = Some((old_min.min(min), old_max.max(max)));
         }
-        Ok(RecordBatch::try_new(Arc::clone(schema), batch.columns().to_vec())?)
+        Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), batch.columns().to_vec())?)
     }
 }
 

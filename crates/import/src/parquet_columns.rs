@@ -35,6 +35,10 @@ fn type_of(source: &Source, name: &str, data_type: &DataType) -> Result<ColumnTy
             ArrowUnit::Microsecond => TimeUnit::Microsecond,
             ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
         }),
+        DataType::Time32(_) | DataType::Time64(_) => ColumnType::Time,
+        DataType::Decimal128(precision, scale) if *scale >= 0 => {
+            ColumnType::Decimal { precision: *precision, scale: scale.unsigned_abs() }
+        }
         DataType::Dictionary(_, values) => return type_of(source, name, values),
         other => {
             let error = Error::invalid(format!("{}, column {name}: no column type holds {other}", source.name));
@@ -70,6 +74,7 @@ pub(crate) fn conversion_notes(sources: &[Source], options: &Options) -> Result<
                 continue;
             }
             let to = match to {
+                DataType::Decimal128(..) => continue,
                 DataType::Utf8 if from.is_nested() => "text, as JSON",
                 DataType::Utf8 => "text",
                 DataType::Int64 => "BIGINT",

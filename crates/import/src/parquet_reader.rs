@@ -1,14 +1,14 @@
-//! Reading files with typed columns, Parquet and Arrow IPC, which may be damaged, or made to do harm.
+//! Reading files with typed columns, Parquet, Arrow IPC and line protocol, which may be damaged, or made to do harm.
 
 use crate::arrow_reader::ArrowReader;
 use crate::catch_panic::catch_panic;
-use crate::options::Format;
+use crate::lines::LineReader;
+use crate::options::{Format, Skipped};
 use crate::parquet_text::{read_as, readable, readable_schema};
 use crate::source::Source;
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use arrow::datatypes::{DataType, SchemaRef};
-use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{Error, Result};
 use std::sync::Arc;
@@ -18,7 +18,11 @@ const BATCH_ROWS: usize = 32_768;
 
 /// The error of a file that cannot be read.
 pub(crate) fn damaged(source: &Source, error: impl std::fmt::Display) -> Error {
-    let format = if source.format == Format::Arrow { "Arrow" } else { "Parquet" };
+    let format = match source.format {
+        Format::Arrow => "Arrow",
+        Format::Lines => "line protocol",
+        _ => "Parquet",
+    };
     Error::invalid(format!("{}: cannot read it as {format}: {error}", source.name))
         .with_hint("fetch or write the file again")
 }
@@ -32,22 +36,31 @@ pub(crate) fn read<T>(source: &Source, work: impl FnOnce() -> Result<T>) -> Resu
 pub(crate) struct Batches<'a> {
     source: &'a Source,
     reader: Option<FormatReader>,
+    skipped: (Vec<Skipped>, u64),
 }
 
 /// The reader of a format.
 enum FormatReader {
     Parquet(ParquetRecordBatchReader),
     Arrow(Box<ArrowReader>),
+    Lines(Box<LineReader>),
 }
 
-impl Iterator for FormatReader {
-    type Item = std::result::Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match self {
+impl FormatReader {
+    fn next(&mut self, source: &Source) -> Result<Option<RecordBatch>> {
+        let next = match self {
             Self::Parquet(reader) => reader.next(),
             Self::Arrow(reader) => reader.next(),
-        }
+            Self::Lines(reader) => return reader.next_batch(),
+        };
+        next.transpose().map_err(|error| damaged(source, error))
+    }
+}
+
+impl Batches<'_> {
+    /// The first lines that were skipped, and how many there are, once all batches were read.
+    pub(crate) fn skipped(&mut self) -> (Vec<Skipped>, u64) {
+        std::mem::take(&mut self.skipped)
     }
 }
 
@@ -56,10 +69,12 @@ impl Iterator for Batches<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut reader = self.reader.take()?;
-        let next = read(self.source, || Ok(reader.next())).transpose()?;
-        let batch = next.and_then(|batch| batch.map_err(|error| damaged(self.source, error)));
+        let next = read(self.source, || reader.next(self.source)).transpose();
+        if let (None, FormatReader::Lines(lines)) = (&next, &mut reader) {
+            self.skipped = (std::mem::take(&mut lines.skipped), lines.skipped_count);
+        }
         let batch =
-            batch.and_then(|batch| read(self.source, || readable(&batch).map_err(|error| damaged(self.source, error))));
+            next?.and_then(|batch| read(self.source, || readable(&batch).map_err(|error| damaged(self.source, error))));
         if batch.is_ok() {
             self.reader = Some(reader);
         }
@@ -80,7 +95,7 @@ pub(crate) fn converted_columns(source: &Source) -> Result<Vec<(String, DataType
 /// The schema of a file, and the batches of these of its columns; of all without. Types that tables lack are converted.
 pub(crate) fn reader<'a>(source: &'a Source, columns: Option<&[usize]>) -> Result<(SchemaRef, Batches<'a>)> {
     let (schema, reader) = read(source, || open(source, columns))?;
-    Ok((readable_schema(&schema), Batches { source, reader: Some(reader) }))
+    Ok((readable_schema(&schema), Batches { source, reader: Some(reader), skipped: (Vec::new(), 0) }))
 }
 
 fn open(source: &Source, columns: Option<&[usize]>) -> Result<(SchemaRef, FormatReader)> {
@@ -88,6 +103,11 @@ fn open(source: &Source, columns: Option<&[usize]>) -> Result<(SchemaRef, Format
         let bytes = source.open(&Arc::default())?;
         let reader = ArrowReader::open(bytes, columns, BATCH_ROWS).map_err(|error| damaged(source, error))?;
         return Ok((reader.schema(), FormatReader::Arrow(Box::new(reader))));
+    }
+    if let Some(table) = &source.lines {
+        let schema = table.schema();
+        let reader = LineReader::new(Arc::clone(table), source.open(&Arc::default())?, columns);
+        return Ok((schema, FormatReader::Lines(Box::new(reader))));
     }
     let builder = ParquetRecordBatchReaderBuilder::try_new(source.file()?).map_err(|error| damaged(source, error))?;
     let schema = Arc::clone(builder.schema());

@@ -1,5 +1,5 @@
-//! Parquet columns with types that tables do not have. Decimals of few digits become numbers, and everything else text,
-//! with lists and structures as JSON.
+//! Parquet columns with types that tables do not have. Decimals that no table holds become numbers if they have few
+//! digits, and everything else becomes text, with lists and structures as JSON.
 
 use arrow::array::{Array, ArrayRef, AsArray, StringBuilder};
 use arrow::compute::cast;
@@ -7,6 +7,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use atsdb_core::ColumnType;
 use std::sync::Arc;
 
 /// Decimals with up to this many digits survive a conversion to DOUBLE and back.
@@ -15,6 +16,12 @@ const DOUBLE_DIGITS: u8 = 15;
 /// The type that a column is read as; `None` if it is unchanged.
 pub(crate) fn read_as(data_type: &DataType) -> Option<DataType> {
     match data_type {
+        DataType::Decimal128(precision, scale) if is_of_tables(*precision, *scale) => None,
+        DataType::Decimal32(precision, scale) | DataType::Decimal64(precision, scale)
+            if is_of_tables(*precision, *scale) =>
+        {
+            Some(DataType::Decimal128(*precision, *scale))
+        }
         DataType::Decimal32(precision, scale)
         | DataType::Decimal64(precision, scale)
         | DataType::Decimal128(precision, scale)
@@ -23,9 +30,7 @@ pub(crate) fn read_as(data_type: &DataType) -> Option<DataType> {
             (..=DOUBLE_DIGITS, _) => DataType::Float64,
             _ => DataType::Utf8,
         }),
-        DataType::Time32(_)
-        | DataType::Time64(_)
-        | DataType::Duration(_)
+        DataType::Duration(_)
         | DataType::Interval(_)
         | DataType::List(_)
         | DataType::LargeList(_)
@@ -35,6 +40,11 @@ pub(crate) fn read_as(data_type: &DataType) -> Option<DataType> {
         DataType::Dictionary(_, values) => read_as(values),
         _ => None,
     }
+}
+
+/// Whether a table has decimals with so many digits, and so many of them behind the point.
+fn is_of_tables(precision: u8, scale: i8) -> bool {
+    u8::try_from(scale).is_ok_and(|scale| ColumnType::decimal(precision, scale).is_some())
 }
 
 /// The schema that is read.

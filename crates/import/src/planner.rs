@@ -214,7 +214,7 @@ impl Planner<'_> {
             0 => unit.fraction_digits(),
             _ => unit.fraction_digits() + usize::from(facts.number_digits.min(9)),
         };
-        let mut finest = TimeUnit::ALL.into_iter().find(|unit| unit.fraction_digits() >= digits);
+        let mut finest = TimeUnit::ALL.iter().copied().find(|unit| unit.fraction_digits() >= digits);
         if facts.time_count > 0 {
             finest = finest.max(Some(text_unit(facts)));
         }

@@ -7,6 +7,7 @@ use crate::json_arrays;
 use crate::options::Skipped;
 use crate::record::{BadRecord, Records};
 use crate::record_error::{RecordError, line_ends, shown};
+use crate::unpivot::Unpivot;
 use atsdb_core::{Error, Result};
 
 /// The parser of one file's records.
@@ -20,6 +21,8 @@ pub(crate) struct RecordParser {
     pub(crate) names: Vec<String>,
     /// For separated values.
     pub(crate) dialect: Option<Dialect>,
+    /// For separated values with columns that become rows; `names` are then those of the new records.
+    pub(crate) unpivot: Option<Unpivot>,
     /// Whether bad records are skipped.
     pub(crate) skip_bad: bool,
     /// For JSON arrays: whether the first one is the header.
@@ -37,6 +40,8 @@ pub(crate) struct ReadBlock {
     pub(crate) text: String,
     /// The line its first byte is in.
     pub(crate) first_line: u64,
+    /// The length of the file's own text. Names of columns that become rows may follow.
+    pub(crate) own_bytes: usize,
     /// The locations of the fields.
     pub(crate) records: Records,
     /// Names of the fields: those of the parser, and new ones in JSON.
@@ -48,8 +53,11 @@ pub(crate) struct ReadBlock {
 }
 
 impl ReadBlock {
-    /// The line of a byte of the text.
+    /// The line of a byte of the text. The names of columns are in line 1.
     pub(crate) fn line_of(&self, position: usize) -> u64 {
+        if position >= self.own_bytes && self.own_bytes < self.text.len() {
+            return 1;
+        }
         self.first_line + line_ends(&self.text.as_bytes()[..position.min(self.text.len())])
     }
 }
@@ -59,7 +67,8 @@ impl RecordParser {
     /// reported.
     pub(crate) fn read(&self, block: Block, may_grow: bool) -> Result<ReadBlock> {
         let Block { file, bytes, first_line, is_first } = block;
-        let text = String::from_utf8(bytes).map_err(|error| self.not_utf8(&error, first_line))?;
+        let mut text = String::from_utf8(bytes).map_err(|error| self.not_utf8(&error, first_line))?;
+        let own_bytes = text.len();
         let mut names = self.names.clone();
         let mut unknown = None;
         let (records, bad) = match self.format {
@@ -68,7 +77,12 @@ impl RecordParser {
                     Some(dialect) if is_first => dialect.data_start(text.as_bytes()),
                     _ => 0,
                 };
-                separator.records_from(text.as_bytes(), start, Some(self.names.len().max(1)))
+                let width = self.unpivot.as_ref().map_or(self.names.len(), |unpivot| unpivot.width);
+                let (records, bad) = separator.records_from(text.as_bytes(), start, Some(width.max(1)));
+                match &self.unpivot {
+                    Some(unpivot) => (unpivot.expand(&mut text, &records), bad),
+                    None => (records, bad),
+                }
             }
             RecordFormat::Json | RecordFormat::JsonArrays => {
                 let mut known = Names::new(&self.names, may_grow).of_features(self.is_geojson);
@@ -84,7 +98,7 @@ impl RecordParser {
                 (block.records, block.bad)
             }
         };
-        let mut read = ReadBlock { file, text, first_line, records, names, skipped: Vec::new(), unknown };
+        let mut read = ReadBlock { file, text, first_line, own_bytes, records, names, skipped: Vec::new(), unknown };
         let mut described = bad.iter().map(|bad| self.describe(&read, bad));
         if !self.skip_bad {
             return match described.next() {

@@ -78,7 +78,7 @@ impl Field {
         } else if self.end & LOW != 0 && self.is_json_string() {
             crate::json_text::unescape(raw)
         } else if self.end & LOW != 0 {
-            crate::backslashes::unescape(raw)
+            atsdb_core::escapes::unescaped(raw)
         } else if self.end & HIGH != 0 {
             raw.replace("\"\"", "\"")
         } else {

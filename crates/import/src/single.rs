@@ -52,7 +52,9 @@ pub(crate) fn run(
     let ([source], [column]) = (sources, definition.columns.as_slice()) else { return Ok(None) };
     // Text may be a header, unless the options say that there is none.
     let has_header = options.header.unwrap_or(column.column_type == ColumnType::Text);
-    let renames = options.names.as_ref().is_some_and(|names| names.len() != 1) || options.file_column.is_some();
+    let renames = options.names.as_ref().is_some_and(|names| names.len() != 1)
+        || options.file_column.is_some()
+        || options.unpivot.is_some();
     let (Some(path), Format::Csv | Format::Text, false, false) =
         (source.plain_path(), source.format, has_header, renames)
     else {

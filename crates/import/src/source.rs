@@ -3,9 +3,10 @@
 
 use crate::arrow_reader::is_arrow;
 use crate::content::Compression;
-use crate::foreign::{foreign_text, is_arrays};
+use crate::foreign::{foreign_text, is_arrays, is_line_protocol};
 use crate::json_outline::outline;
 use crate::json_records::{JsonRange, JsonRecords};
+use crate::lines::LineTable;
 use crate::options::{Format, Input, Options};
 use atsdb_core::{Error, ErrorKind, Result};
 use std::fs::File;
@@ -35,6 +36,8 @@ pub(crate) struct Source {
     pub(crate) format: Format,
     /// The records of a JSON document.
     pub(crate) json: JsonRecords,
+    /// The columns of line protocol.
+    pub(crate) lines: Option<Arc<LineTable>>,
     place: InputSource,
     compression: Compression,
 }
@@ -63,13 +66,17 @@ impl Source {
             }
         };
         let (compression, json) = (Compression::None, JsonRecords::default());
-        let mut source = Self { name, byte_count: 0, format: Format::Csv, json, place, compression };
+        let mut source = Self { name, byte_count: 0, format: Format::Csv, json, lines: None, place, compression };
         source.look(options.format)?;
         if source.format == Format::Json {
             let head =
                 read_head(source.open(&Arc::default())?, HEAD_BYTES).map_err(|error| source.read_error(error))?;
             let outline = outline(source.open(&Arc::default())?).map_err(|error| source.read_error(error))?;
             source.json = JsonRecords::find(&source.name, &head, &outline, options)?;
+        }
+        if source.format == Format::Lines {
+            let table = LineTable::find(&source.name, source.open(&Arc::default())?, options)?;
+            source.lines = Some(Arc::new(table));
         }
         Ok(source)
     }
@@ -94,6 +101,7 @@ impl Source {
             Some(format) => format,
             None if head.starts_with(b"PAR1") => Format::Parquet,
             None if is_arrow(&head) => Format::Arrow,
+            None if is_line_protocol(&head) => Format::Lines,
             None if self.has_ending(&["csv", "tsv", "txt", "tab", "psv"]) => Format::Csv,
             None if looks_like_json(&head) => Format::Json,
             None => Format::Csv,
@@ -138,7 +146,7 @@ impl Source {
             ),
             head if head.starts_with(b"SQLite format 3\0") => (
                 "is a SQLite database".to_owned(),
-                "export its tables as CSV first: sqlite3 -header -csv FILE 'SELECT ...'".to_owned(),
+                format!("name a table of it: atsdb import URL TABLE 'sqlite:{}#TABLE'", self.name),
             ),
             head => {
                 let is_open = is_format_open && !head.starts_with(b"PAR1") && !is_arrow(head);
@@ -162,7 +170,7 @@ impl Source {
         let mut stem = self.name.as_str();
         for endings in [
             &["gz", "zst", "zstd"][..],
-            &["csv", "tsv", "txt", "tab", "psv", "json", "jsonl", "ndjson", "parquet", "arrow", "feather", "ipc"],
+            &["csv", "tsv", "txt", "tab", "psv", "json", "jsonl", "ndjson", "parquet", "arrow", "feather", "ipc", "lp"],
         ] {
             if let Some((start, ending)) = stem.rsplit_once('.')
                 && !start.is_empty()

@@ -22,4 +22,5 @@ mod value;
 pub use error::LineError;
 pub use parser::{LineOptions, LineParser};
 pub use precision::Precision;
+pub use scan::{first_lines, whole_lines};
 pub use table::{TIME_COLUMN, TableBlock};

@@ -65,12 +65,50 @@ pub(crate) fn text_end(body: &[u8], start: usize) -> Option<(usize, bool)> {
 /// The end of a line that could not be read, as InfluxDB finds it: the first line break that is outside of a text.
 /// Returns the position of the line break, or the end of the body.
 pub(crate) fn line_end(body: &[u8], start: usize) -> usize {
+    match next_end(body, start) {
+        (end, false) => end,
+        // A text without an end would swallow all lines behind it.
+        (_, true) => memchr::memchr(b'\n', &body[start..]).map_or(body.len(), |end| start + end),
+    }
+}
+
+/// The length of the whole lines at the beginning of a body that may be cut off anywhere. A line break in a text ends
+/// no line.
+pub fn whole_lines(body: &[u8]) -> usize {
+    let mut whole = 0;
+    while let Some(end) = whole_line_end(body, whole) {
+        whole = end + 1;
+    }
+    whole
+}
+
+/// The first whole lines of a body that may be cut off anywhere, without their line breaks.
+pub fn first_lines(body: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let line = start..whole_line_end(body, start)?;
+        start = line.end + 1;
+        Some(&body[line])
+    })
+}
+
+/// The line break at the end of the line that begins at `start`. A comment ends at its first one.
+fn whole_line_end(body: &[u8], start: usize) -> Option<usize> {
+    let end = match body.get(start)? {
+        b'#' => start + memchr::memchr(b'\n', &body[start..])?,
+        _ => next_end(body, start).0,
+    };
+    (end < body.len()).then_some(end)
+}
+
+/// The first line break outside of a text, or the end of the body, and whether that is in a text.
+fn next_end(body: &[u8], start: usize) -> (usize, bool) {
     let (mut at, mut in_text, mut in_fields) = (start, false, false);
     let (mut equals, mut commas) = (0_u64, 0_u64);
     while at < body.len() {
         match body[at] {
             b'\\' if at + 2 < body.len() && body[at + 1] != b'\n' => at += 1,
-            b'\n' if !in_text => return at,
+            b'\n' if !in_text => return (at, false),
             b' ' => in_fields = true,
             b'=' if in_fields && !in_text => equals += 1,
             b',' if in_fields && !in_text => commas += 1,
@@ -79,11 +117,7 @@ pub(crate) fn line_end(body: &[u8], start: usize) -> usize {
         }
         at += 1;
     }
-    if in_text {
-        // A text without an end would swallow all lines behind it.
-        return memchr::memchr(b'\n', &body[start..]).map_or(body.len(), |end| start + end);
-    }
-    body.len()
+    (body.len(), in_text)
 }
 
 #[cfg(test)]
@@ -112,5 +146,15 @@ mod tests {
         assert_eq!(line_end(b"m a=\"x\ny\",b=\nnext", 0), 12);
         assert_eq!(line_end(b"m a=\"x\nnext b=1", 0), 6, "a text without an end");
         assert_eq!(line_end(b"m\nnext", 0), 1);
+    }
+
+    #[test]
+    fn a_cut_body_ends_with_its_last_whole_line() {
+        assert_eq!(whole_lines(b"m a=1\nm a=\"x\ny\"\nm a="), 16);
+        assert_eq!(whole_lines(b"m a=1\nm a=\"x\ny"), 6);
+        assert_eq!(whole_lines(b"# it's \"so\nm a=1\n"), 17);
+        assert_eq!((whole_lines(b"m a=1"), whole_lines(b"")), (0, 0));
+        let lines: Vec<&[u8]> = first_lines(b"# \"x\nm a=\"x\ny\"\nm a=").collect();
+        assert_eq!(lines, [b"# \"x".as_slice(), b"m a=\"x\ny\""]);
     }
 }

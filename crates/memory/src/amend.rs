@@ -2,7 +2,8 @@
 
 use crate::state::{State, StoredChunk};
 use crate::table::{self, DroppedTables};
-use atsdb_core::{Amendment, ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Result, TableId};
+use atsdb_core::refusal;
+use atsdb_core::{Amendment, ChunkEntry, ChunkId, ColumnId, Result, TableId};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -24,10 +25,7 @@ pub(crate) fn check(
     for amendment in amendments {
         let Amendment { table, chunk: id, from, descriptor, descriptor_bytes, pages } = amendment;
         table::require(state, *table, dropped)?;
-        let conflict = || {
-            let message = format!("chunk {} of table {} was changed by another writer", id.0, table.0);
-            Error::new(ErrorKind::Conflict, message)
-        };
+        let conflict = || refusal::chunk_changed(*table, *id);
         let removed = remove.iter().any(|(_, chunk)| chunk == id);
         let stored = state.view.chunks.get(id).filter(|chunk| !removed && chunk.entry.table == *table);
         let entry = &stored.ok_or_else(conflict)?.entry;
@@ -46,8 +44,7 @@ pub(crate) fn check(
                 && descriptor.page(*column).is_some_and(|page| page.byte_count as usize == bytes.len())
         });
         if !described || columns.len() != descriptor.pages.len() || byte_count != descriptor.byte_count() {
-            let message = format!("chunk {} does not have the pages that its new descriptor lists", descriptor.uid);
-            return Err(Error::internal(message));
+            return Err(amendment.contradiction());
         }
         amended.insert(*id, AmendedChunk { descriptor: descriptor_bytes, byte_count, columns });
     }

@@ -2,18 +2,10 @@
 
 use crate::state::{State, StoredChunk};
 use crate::table::{self, DroppedTables};
-use atsdb_core::{ChunkEntry, ChunkId, Error, ErrorKind, NewChunk, Result, TableId};
+use atsdb_core::refusal;
+use atsdb_core::{ChunkEntry, ChunkId, NewChunk, Result, TableId};
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// Refuses a chunk that contradicts its own descriptor.
-pub(crate) fn check(chunk: &NewChunk) -> Result<()> {
-    let described = chunk.descriptor.pages.iter().map(|page| page.byte_count as usize);
-    if described.eq(chunk.pages.iter().map(Vec::len)) {
-        return Ok(());
-    }
-    Err(Error::internal(format!("chunk {} does not have the pages that its descriptor lists", chunk.descriptor.uid)))
-}
 
 /// Converts a new chunk to a stored one with this number.
 pub(crate) fn to_stored(id: ChunkId, chunk: NewChunk) -> StoredChunk {
@@ -48,8 +40,7 @@ pub(crate) fn check_removal(state: &State, remove: &[(TableId, ChunkId)], droppe
         table::require(state, *table, dropped)?;
         let there = state.view.chunks.get(id).is_some_and(|chunk| chunk.entry.table == *table);
         if !there || !seen.insert(id) {
-            let message = format!("chunk {} of table {} was replaced by another writer", id.0, table.0);
-            return Err(Error::new(ErrorKind::Conflict, message));
+            return Err(refusal::chunk_replaced(*table, *id));
         }
     }
     Ok(())

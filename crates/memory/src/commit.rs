@@ -3,7 +3,8 @@
 use crate::state::State;
 use crate::table::DroppedTables;
 use crate::{amend, chunk_write, redefine, stage, table};
-use atsdb_core::{Change, ChunkGuard, CommitOutcome, DefinitionGuard, Error, ErrorKind, Result, StageId};
+use atsdb_core::refusal;
+use atsdb_core::{Change, ChunkGuard, CommitOutcome, DefinitionGuard, NewChunk, Result, StageId};
 
 /// Applies a change or refuses it.
 pub(crate) fn commit(state: &mut State, change: &Change, now_ms: i64) -> Result<CommitOutcome> {
@@ -15,9 +16,12 @@ pub(crate) fn commit(state: &mut State, change: &Change, now_ms: i64) -> Result<
         }
         return Ok(CommitOutcome::Duplicate);
     }
+    if let Some(part) = change.parts.iter().find(|part| state.batches.contains_key(part.as_str())) {
+        return Err(refusal::part_exists(part));
+    }
     check(state, change)?;
-    if let Some(batch) = &change.batch {
-        state.batches.insert(batch.as_str().to_owned(), now_ms);
+    for id in change.batch.iter().chain(&change.parts) {
+        state.batches.insert(id.as_str().to_owned(), now_ms);
     }
     change.drop.iter().for_each(|table| table::remove(state, *table));
     redefine::redefine(state, &change.redefine);
@@ -33,7 +37,7 @@ pub(crate) fn commit(state: &mut State, change: &Change, now_ms: i64) -> Result<
 }
 
 fn check(state: &State, change: &Change) -> Result<()> {
-    change.add.iter().try_for_each(chunk_write::check)?;
+    change.add.iter().try_for_each(NewChunk::check)?;
     change.based_on.iter().try_for_each(|based_on| check_definition_version(state, based_on, change.stage))?;
     change.guards.iter().try_for_each(|guard| check_guard(state, guard, change.stage))?;
     let mut dropped = DroppedTables::new();
@@ -67,8 +71,7 @@ fn check_definition_version(state: &State, based_on: &DefinitionGuard, stage: Op
     if present == based_on.version {
         return Ok(());
     }
-    let message = format!("the definition of table {} was changed by another writer", based_on.table.0);
-    Err(Error::new(ErrorKind::Conflict, message))
+    Err(refusal::definition_changed(based_on.table))
 }
 
 /// Refuses a table with a newer chunk than the guard's newest one. A table in the change's stage has none yet.
@@ -79,8 +82,7 @@ fn check_guard(state: &State, guard: &ChunkGuard, stage: Option<StageId>) -> Res
     table::require(state, guard.table, &DroppedTables::new())?;
     let newer = state.view.chunks.iter().rev().take_while(|(id, _)| **id > guard.newest);
     if newer.into_iter().any(|(_, chunk)| chunk.entry.table == guard.table) {
-        let message = format!("another writer added to table {} in the meantime", guard.table.0);
-        return Err(Error::new(ErrorKind::Conflict, message));
+        return Err(refusal::rows_added(guard.table));
     }
     Ok(())
 }

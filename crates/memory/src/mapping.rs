@@ -1,8 +1,8 @@
 //! The dictionaries of mapped columns: strings to indices, and back.
 
 use crate::state::{Dictionaries, State};
-use crate::table;
-use atsdb_core::{ColumnId, Error, ErrorKind, Result, TableId};
+use atsdb_core::refusal;
+use atsdb_core::{ColumnId, Result, TableId};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ pub(crate) fn map_values(
     values: &[&[u8]],
 ) -> Result<Vec<u32>> {
     let staged = || state.stages.values().find_map(|stage| stage.tables.get(&table));
-    let stored = state.view.tables.get(&table).or_else(staged).ok_or_else(|| table::not_found(table))?;
+    let stored = state.view.tables.get(&table).or_else(staged).ok_or_else(|| refusal::no_table(table))?;
     let mut dictionaries = stored.dictionaries.write();
     let dictionary = dictionaries.entry(column).or_default();
     let new: HashSet<&[u8]> = values.iter().copied().filter(|value| !dictionary.indices.contains_key(*value)).collect();
     if !new.is_empty() && (dictionary.values.len() + new.len()) as u64 > capacity {
-        return Err(Error::new(ErrorKind::Limit, format!("the dictionary is full: it takes {capacity} strings")));
+        return Err(refusal::dictionary_full(capacity));
     }
     let mut index_of = |value: &[u8]| {
         if let Some(index) = dictionary.indices.get(value) {

@@ -3,7 +3,8 @@
 use crate::state::State;
 use crate::table::{self, DroppedTables};
 use atsdb_core::name::name_key;
-use atsdb_core::{Error, ErrorKind, Redefinition, Result, TableDefinition, TableId};
+use atsdb_core::refusal;
+use atsdb_core::{Redefinition, Result, TableDefinition, TableId};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -21,8 +22,7 @@ pub(crate) fn check<'a>(
         to.check()?;
         let stored = table::require(state, *table, dropped)?;
         if *last.get(table).copied().unwrap_or(&stored.definition) != *from {
-            let message = format!("table {} was changed by another writer", from.name);
-            return Err(Error::new(ErrorKind::Conflict, message));
+            return Err(refusal::table_changed(&from.name));
         }
         last.insert(*table, to);
     }
@@ -30,7 +30,7 @@ pub(crate) fn check<'a>(
     let others = state.view.tables.iter().filter(|(id, _)| !dropped.contains(id) && !last.contains_key(id));
     names.extend(others.map(|(_, stored)| name_key(&stored.definition.name)).filter(|_| !last.is_empty()));
     match last.values().find(|definition| !names.insert(name_key(&definition.name))) {
-        Some(definition) => Err(table::already_exists(&definition.name)),
+        Some(definition) => Err(refusal::table_exists(&definition.name)),
         None => Ok(last),
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::mapping;
 use crate::state::{StoredTable, View};
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, Table, TableId, TimeRange};
+use atsdb_core::refusal;
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Result, Snapshot, Table, TableId, TimeRange};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -53,12 +54,10 @@ impl Snapshot for MemorySnapshot {
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
-        let stored =
-            self.view.chunks.get(&chunk).ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
+        let stored = self.view.chunks.get(&chunk).ok_or_else(|| refusal::chunk_missing(chunk))?;
         let page = |column: &ColumnId| {
             let found = stored.pages.iter().find(|(name, _)| name == column).map(|(_, bytes)| bytes.to_vec());
-            let missing = || Error::corrupt(format!("the page of column {} of chunk {} is missing", column.0, chunk.0));
-            found.ok_or_else(missing)
+            found.ok_or_else(|| refusal::page_missing(chunk, *column))
         };
         columns.iter().map(page).collect()
     }

@@ -1,12 +1,13 @@
 //! Stages: chunks and tables that wait for their commit.
 
 use crate::chunk_write;
-use crate::open_stage::{not_open, require};
+use crate::open_stage::require;
 use crate::redefine::Definitions;
 use crate::state::{Stage, State, StoredChunk, View};
 use crate::table::{self, DroppedTables};
 use atsdb_core::name::same_name;
-use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
+use atsdb_core::refusal;
+use atsdb_core::{ChunkId, Error, NewChunk, Result, StageId, TableId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -27,11 +28,11 @@ fn reset_idle_observation(state: &mut State, now_ms: i64) {
 /// Writes chunks into a stage.
 pub(crate) fn write(state: &mut State, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
     reset_idle_observation(state, now_ms);
-    let open = state.stages.get_mut(&stage).ok_or_else(|| not_open(stage))?;
+    let open = state.stages.get_mut(&stage).ok_or_else(|| refusal::no_stage(stage))?;
     let is_stray =
         |chunk: &&NewChunk| !state.view.tables.contains_key(&chunk.table) && !open.tables.contains_key(&chunk.table);
     if let Some(stray) = chunks.iter().find(is_stray) {
-        return Err(table::not_found(stray.table));
+        return Err(refusal::no_table(stray.table));
     }
     open.touched_ms = open.touched_ms.max(now_ms);
     for chunk in chunks {
@@ -45,7 +46,7 @@ pub(crate) fn write(state: &mut State, stage: StageId, chunks: Vec<NewChunk>, no
 /// Returns the contents of a stage as a view, and which of the view's tables are in the stage. The others are visible
 /// tables with the chunks that they have in the stage.
 pub(crate) fn view(state: &State, stage: StageId) -> Result<(View, BTreeSet<TableId>)> {
-    let open = state.stages.get(&stage).ok_or_else(|| not_open(stage))?;
+    let open = state.stages.get(&stage).ok_or_else(|| refusal::no_stage(stage))?;
     let mut view = View { tables: open.tables.clone(), chunks: open.chunks.clone() };
     for (id, stored) in &state.view.tables {
         view.tables.insert(*id, Arc::new(stored.without_chunks()));
@@ -63,8 +64,7 @@ pub(crate) fn remove_chunks(state: &mut State, stage: StageId, chunks: &[ChunkId
     let open = require(state, stage)?;
     let mut seen = BTreeSet::new();
     if let Some(chunk) = chunks.iter().find(|chunk| !open.chunks.contains_key(chunk) || !seen.insert(**chunk)) {
-        let message = format!("chunk {} is not in stage {}", chunk.0, stage.0);
-        return Err(Error::new(ErrorKind::Conflict, message));
+        return Err(refusal::no_chunk_in_stage(stage, *chunk));
     }
     open.chunks.retain(|id, _| !seen.contains(id));
     Ok(())
@@ -87,14 +87,14 @@ pub(crate) fn check(
     dropped: &DroppedTables,
     definitions: &Definitions<'_>,
 ) -> Result<()> {
-    let open = state.stages.get(&stage).ok_or_else(|| not_open(stage))?;
+    let open = state.stages.get(&stage).ok_or_else(|| refusal::no_stage(stage))?;
     for staged in open.tables.values() {
         let name = &staged.definition.name;
         let visible = state.view.tables.iter().filter(|(id, _)| !dropped.contains(id));
         let mut names =
             visible.map(|(id, stored)| definitions.get(id).map_or(&stored.definition.name, |new| &new.name));
         if names.any(|taken| same_name(taken, name)) {
-            return Err(table::already_exists(name));
+            return Err(refusal::table_exists(name));
         }
     }
     let owners = open.chunks.values().map(|chunk| chunk.entry.table);

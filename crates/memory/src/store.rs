@@ -2,7 +2,7 @@
 
 use crate::snapshot::MemorySnapshot;
 use crate::state::State;
-use crate::{chunk_write, commit, lease, mapping, reclaim, size, stage, table, verify};
+use crate::{commit, lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
     Change, ChunkId, ColumnId, CommitOutcome, Durability, NewChunk, Result, Snapshot, StageId, Store, Table,
@@ -62,7 +62,7 @@ impl Store for MemoryStore {
     }
 
     fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
-        chunks.iter().try_for_each(chunk_write::check)?;
+        chunks.iter().try_for_each(NewChunk::check)?;
         stage::write(&mut self.state(), stage, chunks, now_ms)
     }
 

@@ -3,7 +3,8 @@
 use crate::open_stage;
 use crate::state::{State, StoredTable};
 use atsdb_core::name::same_name;
-use atsdb_core::{DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
+use atsdb_core::refusal;
+use atsdb_core::{DefinitionVersion, Result, StageId, Table, TableDefinition, TableId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -36,14 +37,9 @@ pub(crate) fn create(state: &mut State, definition: &TableDefinition, stage: Opt
 
 fn check_name_is_free(tables: &Tables, name: &str) -> Result<()> {
     match tables.values().any(|table| same_name(&table.definition.name, name)) {
-        true => Err(already_exists(name)),
+        true => Err(refusal::table_exists(name)),
         false => Ok(()),
     }
-}
-
-/// The error for a name that is taken.
-pub(crate) fn already_exists(name: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("table {name} already exists"))
 }
 
 /// Drops a table, or refuses one that does not exist.
@@ -63,10 +59,5 @@ pub(crate) fn remove(state: &mut State, table: TableId) {
 /// Returns a visible table that is not among the dropped ones.
 pub(crate) fn require<'a>(state: &'a State, table: TableId, dropped: &DroppedTables) -> Result<&'a StoredTable> {
     let stored = state.view.tables.get(&table).filter(|_| !dropped.contains(&table));
-    stored.map(Arc::as_ref).ok_or_else(|| not_found(table))
-}
-
-/// The error for a table that does not exist.
-pub(crate) fn not_found(table: TableId) -> Error {
-    Error::not_found(format!("there is no table number {}; it was dropped", table.0))
+    stored.map(Arc::as_ref).ok_or_else(|| refusal::no_table(table))
 }

@@ -2,7 +2,7 @@
 
 use crate::connection::STATEMENTS_KEPT_MAX;
 use crate::server::{MysqlServer, begin, parts_per_packet};
-use crate::tls::{Tls, TlsMode};
+use crate::tls::Tls;
 use crate::{schema, settings};
 use atsdb_core::Result;
 use atsdb_sqlstore::{Address, Connection, Failure, Secret, Server, ServerOptions, ServerStore, ServerUrl, prepare};
@@ -55,11 +55,7 @@ impl MysqlStore {
         server.durability = found.durability;
         server.parts_per_statement = parts_per_packet(found.packet_bytes);
         let mut warnings = found.warnings;
-        if !url.is_local() && server.tls.mode != TlsMode::Require {
-            let said = if server.tls.mode == TlsMode::Disable { "is" } else { "may be" };
-            warnings
-                .push(format!("{}: the connection {said} unencrypted; sslmode=require forbids that", server.location));
-        }
+        warnings.extend(server.tls.mode.warning(&url, &server.location));
         Ok((ServerStore::new(Box::new(server), uid, options), warnings))
     }
 }

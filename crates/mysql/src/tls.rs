@@ -1,20 +1,9 @@
 //! The encryption of connections, and the verification of the server.
 
 use atsdb_core::{Error, Result};
-use atsdb_sqlstore::ServerUrl;
+use atsdb_sqlstore::{ServerUrl, TlsMode};
 use mysql::{Conn, Opts, OptsBuilder, SslOpts};
 use std::path::PathBuf;
-
-/// The requested encryption.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TlsMode {
-    /// None.
-    Disable,
-    /// Encrypted, if the server supports it.
-    Prefer,
-    /// Always.
-    Require,
-}
 
 /// The encryption settings of connections.
 #[derive(Debug, Clone)]
@@ -27,17 +16,7 @@ impl Tls {
     /// Returns the settings in the `sslmode` and `sslrootcert` of the URL. The server's certificate and name are always
     /// verified. The default is unencrypted on this machine, else encrypted if the server supports it.
     pub(crate) fn of(url: &ServerUrl) -> Result<Self> {
-        let mode = match url.options.get("sslmode").map(String::as_str) {
-            Some("disable") => TlsMode::Disable,
-            Some("prefer") => TlsMode::Prefer,
-            Some("require" | "verify-ca" | "verify-full") => TlsMode::Require,
-            None if url.is_local() => TlsMode::Disable,
-            None => TlsMode::Prefer,
-            Some(other) => {
-                return Err(Error::usage(format!("unknown sslmode {other:.40}"))
-                    .with_hint("use disable, prefer, require, verify-ca or verify-full"));
-            }
-        };
+        let mode = TlsMode::of(url)?;
         if mode == TlsMode::Require && url.socket().is_some() {
             let message =
                 format!("nothing is encrypted on a Unix socket, which the store's URL names: {}", url.shown());

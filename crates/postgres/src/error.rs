@@ -1,7 +1,7 @@
 //! Converts the server's error codes to kinds of [`Error`].
 
 use atsdb_core::{Error, ErrorKind};
-use atsdb_sqlstore::Failure;
+use atsdb_sqlstore::{Failure, Fault};
 use std::error::Error as StdError;
 use std::time::Duration;
 use tokio_postgres::error::DbError;
@@ -18,19 +18,14 @@ pub(crate) fn translate(error: tokio_postgres::Error, location: &str) -> Failure
 fn lost(error: tokio_postgres::Error, location: &str) -> Failure {
     let causes = causes(&error);
     if causes.contains("certificate") || causes.contains("TLS") || causes.contains("tls") {
-        let hint =
-            "give the authority's certificate with sslrootcert=FILE, or connect unencrypted with sslmode=disable";
-        let message = format!("cannot open an encrypted connection to {location}: {causes}");
-        return Failure::Server(Error::new(ErrorKind::Unavailable, message).with_hint(hint).with_source(error));
+        return Fault::NoEncryption.at(location, &causes).with_source(error);
     }
     if causes.contains("password missing") {
         let message = format!("the server of {location} requires a password");
         let hint = "give it in ATSDB_PASSWORD, in a file named by ATSDB_PASSWORD_FILE, or in the URL";
         return Failure::Server(Error::new(ErrorKind::Unavailable, message).with_hint(hint).with_source(error));
     }
-    let message = format!("no connection to {location}: {causes}");
-    let hint = "check that the server runs and listens there, and the network between";
-    Failure::Lost(Error::new(ErrorKind::Unavailable, message).with_hint(hint).with_source(error))
+    Fault::NoConnection.at(location, &causes).with_source(error)
 }
 
 /// The failure of a server that has not answered for this long.
@@ -64,53 +59,24 @@ fn by_code(told: &DbError, location: &str) -> Failure {
     let unavailable = |message: String, hint: &str| Error::new(ErrorKind::Unavailable, message).with_hint(hint);
     match code {
         // Serialization failure, deadlock.
-        "40001" | "40P01" => Failure::RolledBack(Error::new(
-            ErrorKind::Busy,
-            format!("the server of {location} rolled back a transaction in favour of another: {said}"),
-        )),
+        "40001" | "40P01" => Fault::RolledBack.at(location, said),
         // Shut down by the administrator or after a crash, starting up, or closed because of silence.
-        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => Failure::Lost(unavailable(
-            format!("the server of {location} closed the connection: {said}"),
-            "retry when it is available again; this call stored nothing",
-        )),
+        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => Fault::Closed.at(location, said),
         // Prepared statements that are missing, or belong to another client.
         "26000" | "42P05" => other_session(location),
-        "53300" => Failure::Full(unavailable(
-            format!("the server of {location} accepts no more connections: {said}"),
-            "raise max_connections there, or use fewer programs at once",
-        )),
+        "53300" => Fault::Full.at(location, said),
         // Lock not available, statement timeout.
-        "55P03" | "57014" => Failure::Server(
-            Error::new(ErrorKind::Busy, format!("the store {location} is held by another writer"))
-                .with_hint("retry when it has finished"),
-        ),
-        "53100" => Failure::Server(unavailable(
-            format!("disk full at the server of {location}: this call stored nothing"),
-            "free some space there and retry; reading still works",
-        )),
-        "53200" => {
-            Failure::Server(Error::new(ErrorKind::Resources, format!("the server of {location} is out of memory")))
-        }
+        "55P03" | "57014" => Fault::Locked.at(location, said),
+        "53100" => Fault::DiskFull.at(location, said),
+        "53200" => Fault::OutOfMemory.at(location, said),
         "58030" => Failure::Server(unavailable(
             format!("input or output failed at the server of {location}, nothing was acknowledged: {said}"),
             "check its disk and its log",
         )),
-        "28P01" | "28000" => Failure::Server(unavailable(
-            format!("the server of {location} refuses the login: {said}"),
-            "check the user and the password (URL, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE)",
-        )),
-        "3D000" => Failure::Server(
-            Error::not_found(format!("there is no such database: {location}"))
-                .with_hint("create it first: CREATE DATABASE name"),
-        ),
-        "42501" | "25006" => Failure::Server(
-            Error::new(ErrorKind::ReadOnly, format!("the store {location} cannot be written: {said}"))
-                .with_hint("grant the user what the store needs, or open it with read_only"),
-        ),
-        "XX001" | "XX002" => Failure::Server(
-            Error::corrupt(format!("the store {location} is damaged: {said}"))
-                .with_hint("run verify to find what is affected, and restore that from a backup"),
-        ),
+        "28P01" | "28000" => Fault::NoLogin.at(location, said),
+        "3D000" => Fault::NoDatabase.at(location, said),
+        "42501" | "25006" => Fault::ReadOnly.at(location, said),
+        "XX001" | "XX002" => Fault::Damaged.at(location, said),
         // A missing table, column or function: the statements are fixed, so the tables must have changed.
         "42P01" | "42703" | "42883" | "42804" => Failure::Server(
             Error::corrupt(format!("the tables of the store {location} were altered: {said}"))

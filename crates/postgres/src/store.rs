@@ -5,7 +5,9 @@ use crate::server::PostgresServer;
 use crate::tls::Tls;
 use crate::{schema, settings};
 use atsdb_core::{Error, ErrorKind, Result};
-use atsdb_sqlstore::{Address, Connection, Failure, Secret, Server, ServerOptions, ServerStore, ServerUrl, prepare};
+use atsdb_sqlstore::{
+    Address, Connection, Failure, Secret, Server, ServerOptions, ServerStore, ServerUrl, TlsMode, prepare,
+};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::Config;
@@ -52,11 +54,7 @@ impl PostgresStore {
             prepare(&server, options, look, (schema::check, schema::create)).map_err(Failure::into_error)?;
         server.durability = found.durability;
         let mut warnings = found.warnings;
-        if !url.is_local() && server.tls.mode != SslMode::Require {
-            let said = if server.tls.mode == SslMode::Disable { "is" } else { "may be" };
-            warnings
-                .push(format!("{}: the connection {said} unencrypted; sslmode=require forbids that", server.location));
-        }
+        warnings.extend(server.tls.mode.warning(&url, &server.location));
         Ok((ServerStore::new(Box::new(server), uid, options), warnings))
     }
 }
@@ -76,7 +74,11 @@ fn config(url: &ServerUrl, address: &Address, password: Option<&Secret>, tls: &T
     config
         .dbname(&url.database)
         .port(address.port.unwrap_or(5432))
-        .ssl_mode(tls.mode)
+        .ssl_mode(match tls.mode {
+            TlsMode::Disable => SslMode::Disable,
+            TlsMode::Prefer => SslMode::Prefer,
+            TlsMode::Require => SslMode::Require,
+        })
         .application_name("atsdb")
         .connect_timeout(CONNECT_TIMEOUT)
         .keepalives(true)

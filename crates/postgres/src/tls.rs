@@ -1,17 +1,16 @@
 //! The encryption of connections, and the verification of the server.
 
 use atsdb_core::{Error, Result};
-use atsdb_sqlstore::ServerUrl;
+use atsdb_sqlstore::{ServerUrl, TlsMode};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
-use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// The encryption settings of connections.
 #[derive(Clone)]
 pub(crate) struct Tls {
-    pub(crate) mode: SslMode,
+    pub(crate) mode: TlsMode,
     connector: Option<MakeRustlsConnect>,
 }
 
@@ -19,20 +18,9 @@ impl Tls {
     /// Returns the settings in the `sslmode` and `sslrootcert` of the URL. The server's certificate and name are always
     /// verified. The default is unencrypted on this machine, else encrypted if the server supports it.
     pub(crate) fn of(url: &ServerUrl) -> Result<Self> {
-        let asked = url.options.get("sslmode").map(String::as_str);
-        let mode = match asked {
-            Some("disable") => SslMode::Disable,
-            Some("prefer") => SslMode::Prefer,
-            Some("require" | "verify-ca" | "verify-full") => SslMode::Require,
-            None if url.is_local() => SslMode::Disable,
-            None => SslMode::Prefer,
-            Some(other) => {
-                return Err(Error::usage(format!("unknown sslmode {other:.40}"))
-                    .with_hint("use disable, prefer, require, verify-ca or verify-full"));
-            }
-        };
+        let mode = TlsMode::of(url)?;
         let connector = match mode {
-            SslMode::Disable => None,
+            TlsMode::Disable => None,
             _ => Some(connector(url.options.get("sslrootcert").map(String::as_str))?),
         };
         Ok(Self { mode, connector })
@@ -70,22 +58,4 @@ fn connector(root_file: Option<&str>) -> Result<MakeRustlsConnect> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(MakeRustlsConnect::new(config))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Whether the connection goes over a network depends on the host that is connected to, not on the one that the URL
-    /// has before the database.
-    #[test]
-    fn another_machine_is_spoken_to_encrypted_however_the_url_names_it() {
-        let mode = |url: &str| Tls::of(&ServerUrl::parse(url, &["host", "sslmode"]).unwrap()).unwrap().mode;
-        for url in ["postgresql://me@192.0.2.2/air", "postgresql://me@/air?host=192.0.2.2"] {
-            assert_eq!(mode(url), SslMode::Prefer, "{url}");
-        }
-        for url in ["postgresql://me@/air", "postgresql://me@/air?host=/run/postgresql"] {
-            assert_eq!(mode(url), SslMode::Disable, "{url}");
-        }
-    }
 }

@@ -6,11 +6,9 @@ use crate::chains::ChainsBuilder;
 use crate::hash::HashSeed;
 use crate::index::{HashIndex, bucket_behind, home};
 use crate::keys::{RowKeys, by_column};
-use crate::parallel::{in_parallel, split_rows};
+use atsdb_core::parallel::parallel_map;
 use atsdb_core::{Error, ErrorKind, Result};
-use parking_lot::Mutex;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The number of buckets in a partition: half a megabyte, which fits the second-level cache.
 const PARTITION_BUCKETS: usize = 8_192;
@@ -28,23 +26,26 @@ impl HashIndex {
         let mut seed = seed;
         for attempt in 0..SEEDS_TRIED_MAX {
             let chains = ChainsBuilder::new(keys.row_count());
-            if let Some((buckets, partition_mask)) = fill(&keys, seed, threads, attempt, &chains) {
-                return Ok(Self { keys, seed, buckets, partition_mask, chains: chains.finish() });
+            match fill(&keys, seed, threads, attempt, &chains) {
+                Ok((buckets, partition_mask)) => {
+                    return Ok(Self { keys, seed, buckets, partition_mask, chains: chains.finish() });
+                }
+                Err(error) if error.kind() == ErrorKind::Limit => seed = seed.next(),
+                Err(error) => return Err(error),
             }
-            seed = seed.next();
         }
         Err(Error::new(ErrorKind::Limit, "the keys of a hash index collide with every seed"))
     }
 }
 
-/// Returns `None` if a partition is full.
+/// Returns a [`Limit`](ErrorKind::Limit) error if a partition is full.
 fn fill(
     keys: &RowKeys,
     seed: HashSeed,
     threads: usize,
     attempt: usize,
     chains: &ChainsBuilder,
-) -> Option<(Vec<Bucket>, usize)> {
+) -> Result<(Vec<Bucket>, usize)> {
     let row_count = keys.row_count();
     let wanted = row_count.div_ceil(BUCKET_ROWS_TARGET).max(1) << attempt;
     let partition_buckets = PARTITION_BUCKETS.min(wanted.next_power_of_two());
@@ -53,25 +54,24 @@ fn fill(
     let partition_mask = partition_buckets - 1;
     let threads = if row_count <= SINGLE_THREAD_ROWS_MAX { 1 } else { threads.max(1) };
     let partition_count = bucket_count / partition_buckets;
-    let is_full = AtomicBool::new(false);
-    let partitioned: Vec<PartitionedRows> = in_parallel(split_rows(row_count, threads), |rows| {
-        PartitionedRows::partition(keys, rows, seed, partition_count)
-    });
-    let partitions = Mutex::new(buckets.chunks_mut(partition_buckets).enumerate());
-    let work = |_: usize| {
-        loop {
-            // The lock is held only while the next partition is taken.
-            let next = partitions.lock().next();
-            let Some((partition, buckets)) = next.filter(|_| !is_full.load(Ordering::Relaxed)) else { break };
-            let mut target =
-                PartitionBuilder { first: partition * partition_buckets, bucket_count, buckets, chains, keys };
-            if !partitioned.iter().all(|partitioned| target.insert_all(partitioned.of(partition))) {
-                is_full.store(true, Ordering::Relaxed);
-            }
+    let partitioned = parallel_map(threads, split_rows(row_count, threads), |rows| {
+        Ok(PartitionedRows::partition(keys, rows, seed, partition_count))
+    })?;
+    parallel_map(threads, buckets.chunks_mut(partition_buckets).enumerate(), |(partition, buckets)| {
+        let first = partition * partition_buckets;
+        let mut target = PartitionBuilder { first, bucket_count, buckets, chains, keys };
+        if !partitioned.iter().all(|partitioned| target.insert_all(partitioned.of(partition))) {
+            return Err(Error::new(ErrorKind::Limit, "a partition of a hash index is full"));
         }
-    };
-    in_parallel((0..threads).collect(), work);
-    (!is_full.into_inner()).then_some((buckets, partition_mask))
+        Ok(())
+    })?;
+    Ok((buckets, partition_mask))
+}
+
+/// Splits the rows into one range for each thread.
+fn split_rows(row_count: usize, threads: usize) -> Vec<Range<usize>> {
+    let share = row_count.div_ceil(threads.max(1)).max(1);
+    (0..row_count).step_by(share).map(|start| start..(start + share).min(row_count)).collect()
 }
 
 /// The rows of one thread, grouped by partition. An entry combines hash and row number.

@@ -1,7 +1,6 @@
 //! The changes of a batch to in-memory tables before its commit: each table as it was, and as it will be.
 
 use crate::concat::concat_arrays;
-use crate::error::internal;
 use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, byte_count_of, text_bytes_of};
 use crate::registry::{ResidentSnapshot, ResidentTables};
 use crate::resolve::resolve;
@@ -183,7 +182,7 @@ fn added(state: &TableState, addition: &AddedRows) -> Result<(TableState, u64)> 
         }
         (None, None) => part,
         (None, Some(kept)) => {
-            let columns = part.columns.iter().map(|column| filter(column, kept).map_err(internal));
+            let columns = part.columns.iter().map(|column| filter(column, kept).map_err(Error::from));
             state.build_part(columns.collect::<Result<_>>()?, kept.true_count())?
         }
     };

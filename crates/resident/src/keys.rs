@@ -27,6 +27,7 @@ pub(crate) enum KeyColumn {
     Short(ScalarBuffer<u16>),
     Word(ScalarBuffer<u32>),
     Long(ScalarBuffer<u64>),
+    Wide(ScalarBuffer<i128>),
     Bytes(Bytes),
     /// A column of a key that treats NULLs as equal.
     Nullable(Box<KeyColumn>, Option<NullBuffer>),
@@ -181,6 +182,7 @@ impl KeyColumn {
                 Some(2) => Self::Short(numbers(&data)),
                 Some(4) => Self::Word(numbers(&data)),
                 Some(8) => Self::Long(numbers(&data)),
+                Some(16) => Self::Wide(numbers(&data)),
                 _ => return Err(Error::internal(format!("{other} cannot be the type of a key"))),
             },
         })
@@ -215,6 +217,7 @@ impl KeyColumn {
             Self::Short(values) => values[rows].iter().for_each(|value| each(seed.number(u64::from(*value)))),
             Self::Word(values) => values[rows].iter().for_each(|value| each(seed.number(u64::from(*value)))),
             Self::Long(values) => values[rows].iter().for_each(|value| each(seed.number(*value))),
+            Self::Wide(values) => values[rows].iter().for_each(|value| each(seed.bytes(&value.to_le_bytes()))),
             Self::Bytes(bytes) => rows.for_each(|row| each(seed.bytes(bytes.value(row)))),
         }
     }
@@ -230,6 +233,7 @@ impl KeyColumn {
             (Self::Short(own), Self::Short(other)) => own[row] == other[other_row],
             (Self::Word(own), Self::Word(other)) => own[row] == other[other_row],
             (Self::Long(own), Self::Long(other)) => own[row] == other[other_row],
+            (Self::Wide(own), Self::Wide(other)) => own[row] == other[other_row],
             (Self::Bytes(own), Self::Bytes(other)) => own.value(row) == other.value(other_row),
             _ => false,
         }

@@ -1,9 +1,8 @@
 //! Merges the versions of rows that have the same key: each column gets the newest value that is not NULL.
 
-use crate::error::internal;
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::interleave;
-use atsdb_core::Result;
+use atsdb_core::{Error, Result};
 
 /// The versions of some rows, each a batch and a row in it; the versions of a row are adjacent, the newest first.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +40,7 @@ impl RowVersions {
             *values.next().unwrap_or(&versions[0])
         };
         let sources: Vec<(usize, usize)> = self.ends.iter().map(newest).collect();
-        interleave(&arrays, &sources).map_err(internal)
+        interleave(&arrays, &sources).map_err(Error::from)
     }
 }
 

@@ -130,7 +130,7 @@ fn merge(
 fn duplicate_key(state: &TableState, part: &Part, spec: &IndexSpec, row: usize) -> Result<Error> {
     let definition = state.definition();
     let names: Vec<&str> = spec.positions.iter().map(|at| definition.columns[*at].name.as_str()).collect();
-    let text = |at: &usize| array_value_to_string(&part.columns[*at], row).map_err(crate::error::internal);
+    let text = |at: &usize| array_value_to_string(&part.columns[*at], row).map_err(Error::from);
     let values: Vec<String> = spec.positions.iter().map(text).collect::<Result<_>>()?;
     let (name, names, values) = (&definition.name, names.join(", "), values.join(", "));
     let message = format!("table {name}, key ({names}): ({values}) already exists");

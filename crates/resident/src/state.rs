@@ -2,7 +2,6 @@
 
 use crate::concat::concat_arrays;
 use crate::deleted_rows::{DeletedRows, PAGE_ROWS};
-use crate::error::internal;
 use crate::hash::HashSeed;
 use crate::index::IndexMatches;
 use crate::index_spec::IndexSpec;
@@ -10,8 +9,9 @@ use crate::keys::RowKeys;
 use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, byte_count_of, keys_of, text_bytes_of};
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array, new_null_array};
 use arrow::compute::{cast, filter, interleave, take};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, IntervalMonthDayNano};
 use arrow::util::display::array_value_to_string;
+use atsdb_core::interval::{Interval, parse_interval};
 use atsdb_core::{ColumnId, Error, Result, TableDefinition, Value};
 use std::ops::Range;
 use std::sync::Arc;
@@ -156,14 +156,15 @@ impl TableState {
         };
         if let Some(part) = only {
             let rows = UInt32Array::from(found.rows.clone());
-            let taken = |column: &usize| take(&self.parts[part].part.columns[*column], &rows, None).map_err(internal);
+            let taken =
+                |column: &usize| take(&self.parts[part].part.columns[*column], &rows, None).map_err(Error::from);
             return columns.iter().map(taken).collect();
         }
         let locations: Vec<(usize, usize)> =
             found.parts.iter().zip(&found.rows).map(|(part, row)| (*part as usize, *row as usize)).collect();
         let interleaved = |column: &usize| {
             let arrays: Vec<&dyn Array> = self.parts.iter().map(|part| part.part.columns[*column].as_ref()).collect();
-            interleave(&arrays, &locations).map_err(internal)
+            interleave(&arrays, &locations).map_err(Error::from)
         };
         columns.iter().map(interleaved).collect()
     }
@@ -189,8 +190,8 @@ impl TableState {
             None => Ok((slices.collect(), numbers)),
             Some(live) => {
                 let live = BooleanArray::new(live, None);
-                let columns = slices.map(|slice| filter(&slice, &live).map_err(internal)).collect::<Result<_>>()?;
-                let numbers = filter(&numbers, &live).map_err(internal)?;
+                let columns = slices.map(|slice| filter(&slice, &live).map_err(Error::from)).collect::<Result<_>>()?;
+                let numbers = filter(&numbers, &live)?;
                 Ok((columns, numbers.to_data().into()))
             }
         }
@@ -255,7 +256,7 @@ impl TableState {
         let column = |position: usize| {
             let arrays = parts.iter().zip(&lives).map(|(part, live)| match live {
                 None => Ok(ArrayRef::clone(&part.part.columns[position])),
-                Some(live) => filter(&part.part.columns[position], live).map_err(internal),
+                Some(live) => filter(&part.part.columns[position], live).map_err(Error::from),
             });
             concat_arrays(&arrays.collect::<Result<Vec<_>>>()?, self.threads)
         };
@@ -277,7 +278,7 @@ impl TableState {
                     Some(position) if part.columns[position].data_type() == wanted => {
                         Ok(ArrayRef::clone(&part.columns[position]))
                     }
-                    Some(position) => cast(&part.columns[position], wanted).map_err(internal),
+                    Some(position) => cast(&part.columns[position], wanted).map_err(Error::from),
                     None => constant(column.missing.as_ref(), wanted, part.row_count),
                 }
             };
@@ -306,7 +307,7 @@ impl TableState {
             let positions: Vec<usize> = key.columns.iter().filter_map(position).collect();
             if let Some((part, row)) = self.find_duplicate(&positions, key.nulls_equal)? {
                 let columns = &self.parts[part].part.columns;
-                let text = |at: &usize| array_value_to_string(&columns[*at], row).map_err(internal);
+                let text = |at: &usize| array_value_to_string(&columns[*at], row).map_err(Error::from);
                 let values = positions.iter().map(text).collect::<Result<Vec<_>>>()?;
                 return Err(definition.duplicated_key(key, &values));
             }
@@ -350,6 +351,12 @@ fn fit_together(parts: &[LivePart]) -> bool {
 fn constant(value: Option<&Value>, wanted: &DataType, row_count: usize) -> Result<ArrayRef> {
     let canonical: ArrayRef = match value {
         None => return Ok(new_null_array(wanted, row_count)),
+        Some(Value::Text(text)) if matches!(wanted, DataType::Interval(_)) => {
+            let Interval { months, days, nanoseconds } = parse_interval(text, None, None)
+                .ok_or_else(|| Error::internal(format!("the value of older rows, {text}, is no interval")))?;
+            let interval = IntervalMonthDayNano::new(months, days, nanoseconds);
+            Arc::new(arrow::array::IntervalMonthDayNanoArray::from(vec![interval]))
+        }
         Some(Value::Text(text)) => Arc::new(arrow::array::StringArray::from(vec![text.as_str()])),
         Some(Value::Bytes(bytes)) => Arc::new(arrow::array::BinaryArray::from(vec![bytes.as_slice()])),
         Some(Value::Bool(value)) => Arc::new(BooleanArray::from(vec![*value])),
@@ -357,6 +364,6 @@ fn constant(value: Option<&Value>, wanted: &DataType, row_count: usize) -> Resul
         Some(Value::UInt(value)) => Arc::new(arrow::array::UInt64Array::from(vec![*value])),
         Some(Value::Float(value)) => Arc::new(arrow::array::Float64Array::from(vec![*value])),
     };
-    let canonical = cast(&canonical, wanted).map_err(internal)?;
-    take(&canonical, &UInt32Array::from(vec![0; row_count]), None).map_err(internal)
+    let canonical = cast(&canonical, wanted)?;
+    take(&canonical, &UInt32Array::from(vec![0; row_count]), None).map_err(Error::from)
 }

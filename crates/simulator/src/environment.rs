@@ -3,8 +3,8 @@
 use atsdb_core::Result;
 use atsdb_engine::Environment;
 use atsdb_testkit::sample::Random;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// An environment that all processes of a world share.
@@ -31,7 +31,7 @@ impl Environment for SimulatedEnvironment {
     }
 
     fn random(&self) -> Result<[u8; 16]> {
-        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut random = self.random.lock();
         Ok((u128::from(random.bits()) << 64 | u128::from(random.bits())).to_be_bytes())
     }
 

@@ -95,10 +95,7 @@ fn describe(session: &Session, table: &str) -> Result<TableDefinition> {
     let mut definition = TableDefinition::new(table);
     for batch in rows {
         let batch = batch?;
-        let texts = |column: usize| {
-            let texts = arrow::compute::cast(batch.column(column), &DataType::Utf8);
-            texts.map_err(|error| Error::internal(error.to_string()))
-        };
+        let texts = |column: usize| arrow::compute::cast(batch.column(column), &DataType::Utf8);
         let (names, notes) = (texts(0)?, texts(3)?);
         for (name, notes) in names.as_string::<i32>().iter().zip(notes.as_string::<i32>()) {
             definition = with_column(definition, name.unwrap_or_default(), notes.unwrap_or_default())?;

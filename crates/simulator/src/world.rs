@@ -13,8 +13,9 @@ use atsdb_core::{Error, ErrorKind, Result, Store};
 use atsdb_engine::{Engine, EngineOptions, Environment};
 use atsdb_memory::MemoryStore;
 use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
+use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The panic of a process that crashes.
 struct Crash;
@@ -61,19 +62,19 @@ impl World {
                 return Ok((Observed::done(Answer::Done), None));
             }
             Action::Crash { .. } => {
-                self.lock(number).faults.sever();
+                self.processes[number].lock().faults.sever();
                 self.replace(number)?;
                 return Ok((Observed { has_crashed: true, ..Observed::done(Answer::Done) }, None));
             }
             _ => {}
         }
-        let faults = Arc::clone(&self.lock(number).faults);
+        let faults = Arc::clone(&self.processes[number].lock().faults);
         let nested = Arc::new(Mutex::new(None));
         if let Some(trouble) = step.trouble.as_ref().filter(|trouble| !self.is_ambiguous(&step.action, trouble)) {
             self.arm(&faults, trouble, &nested);
         }
         let process = Arc::clone(&self.processes[number]);
-        let caught = catch_unwind(AssertUnwindSafe(|| perform(&mut lock(&process), &step.action)));
+        let caught = catch_unwind(AssertUnwindSafe(|| perform(&mut process.lock(), &step.action)));
         let has_crashed = faults.is_severed();
         let failed = faults.failed().and(match step.trouble.as_ref().map(|trouble| &trouble.kind) {
             Some(TroubleKind::Fails) => Some(Fails::Before),
@@ -94,7 +95,7 @@ impl World {
         if has_crashed {
             self.replace(number)?;
         }
-        let nested = lock(&nested).take();
+        let nested = nested.lock().take();
         Ok((Observed { outcome, has_crashed, failed }, nested))
     }
 
@@ -128,8 +129,8 @@ impl World {
                 let (process, action) = (Arc::clone(&self.processes[action.process()]), action.clone());
                 let nested = Arc::clone(nested);
                 faults.act(trouble.call, Fails::Before, move || {
-                    let outcome = perform(&mut lock(&process), &action);
-                    *lock(&nested) = Some(Observed { outcome, has_crashed: false, failed: None });
+                    let outcome = perform(&mut process.lock(), &action);
+                    *nested.lock() = Some(Observed { outcome, has_crashed: false, failed: None });
                 });
             }
         }
@@ -149,32 +150,28 @@ impl World {
 
     /// The state that a process reads now.
     pub(crate) fn see(&self, process: usize) -> Result<SeenDatabase> {
-        see(&self.lock(process).engine.snapshot()?)
+        see(&self.processes[process].lock().engine.snapshot()?)
     }
 
     /// The same, including the answers of rollups if sessions use SQL.
     pub(crate) fn see_all(&self, process: usize) -> Result<SeenDatabase> {
-        let process = self.lock(process);
+        let process = self.processes[process].lock();
         see_all(&process.engine, self.setting.language)
     }
 
     /// The contents of the snapshot that a process holds, if it holds one.
     pub(crate) fn see_held(&self, process: usize) -> Result<Option<SeenDatabase>> {
-        self.lock(process).held.as_ref().map(see).transpose()
+        self.processes[process].lock().held.as_ref().map(see).transpose()
     }
 
     /// Returns damage in the store.
     pub(crate) fn verify(&self) -> Result<Vec<String>> {
-        let report = self.lock(0).engine.verify(None)?;
+        let report = self.processes[0].lock().engine.verify(None)?;
         Ok(report.findings.iter().map(|finding| format!("{finding:?}")).collect())
     }
 
     pub(crate) fn now_ms(&self) -> i64 {
         self.environment.now_ms()
-    }
-
-    fn lock(&self, process: usize) -> std::sync::MutexGuard<'_, Process> {
-        lock(&self.processes[process])
     }
 }
 
@@ -189,10 +186,6 @@ fn engine(store: Arc<dyn Store>, environment: &Arc<SimulatedEnvironment>) -> Res
         ..EngineOptions::default()
     };
     Engine::new(store, options)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Panics that end processes are part of a history, so they are not printed.

@@ -7,12 +7,13 @@ use crate::{check, plot, trend};
 use atsdb_engine::{Environment, SystemEnvironment};
 use atsdb_testkit::clock;
 use atsdb_testkit::sample::Random;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The time between two samples, in seconds.
@@ -165,7 +166,7 @@ impl Driver {
             std::thread::spawn(move || {
                 for line in BufReader::new(out).lines().map_while(std::io::Result::ok) {
                     let Some((what, number)) = line.split_once(' ') else { continue };
-                    let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut reports = reports.lock();
                     reports.entry(what.to_owned()).or_default().push(number.parse().unwrap_or(0));
                 }
             });
@@ -201,7 +202,7 @@ impl Driver {
     }
 
     fn take(&self, what: &str) -> Option<Vec<u64>> {
-        self.reports.lock().unwrap_or_else(PoisonError::into_inner).remove(what)
+        self.reports.lock().remove(what)
     }
 
     fn sample(&self, seconds: f64, before: Option<&Sample>) -> Sample {

@@ -94,9 +94,7 @@ pub(crate) fn numbers(session: &Session, text: &str) -> Result<Vec<Vec<i64>>> {
     let mut all = Vec::new();
     for batch in query(session, text)? {
         let columns = batch.columns().iter().map(|column| cast(column, &DataType::Int64));
-        let columns: Vec<_> = columns
-            .collect::<std::result::Result<_, _>>()
-            .map_err(|error| atsdb_core::Error::internal(error.to_string()))?;
+        let columns: Vec<_> = columns.collect::<std::result::Result<_, _>>()?;
         let number = |column: &arrow::array::ArrayRef, row| {
             let column = column.as_primitive::<Int64Type>();
             if arrow::array::Array::is_null(column, row) { 0 } else { column.value(row) }

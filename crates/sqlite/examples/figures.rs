@@ -19,7 +19,7 @@ fn file_bytes(path: &Path) -> u64 {
 fn main() {
     let folder = std::env::var_os("ATSDB_FIGURES_DIR").unwrap_or_else(|| std::env::temp_dir().into());
     let scratch = tempfile::tempdir_in(folder).unwrap();
-    for durability in Durability::ALL {
+    for &durability in Durability::ALL {
         let path = scratch.path().join(durability.name());
         let store = SqliteStore::open(&path, &SqliteOptions { durability, ..SqliteOptions::default() }).unwrap();
         let table = store.create_table(&series_table("t"), None).unwrap().id;

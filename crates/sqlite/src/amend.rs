@@ -5,21 +5,9 @@ use crate::error::{Attempt, Failure, primary_code};
 use crate::split::page_location::PageLocation;
 use crate::split::placed_pages::AmendedBlock;
 use crate::table;
-use atsdb_core::{Amendment, Error, ErrorKind, Result};
+use atsdb_core::Amendment;
+use atsdb_core::refusal;
 use rusqlite::{Connection, OptionalExtension, ffi, params};
-
-/// Refuses an amendment that contradicts its own descriptor.
-pub(crate) fn check(amendment: &Amendment) -> Result<()> {
-    let described = amendment.pages.iter().all(|(column, bytes)| {
-        amendment.descriptor.page(*column).is_some_and(|page| page.byte_count as usize == bytes.len())
-    });
-    if described { Ok(()) } else { Err(contradiction(amendment)) }
-}
-
-fn contradiction(amendment: &Amendment) -> Error {
-    let message = format!("chunk {} does not have the pages that its new descriptor lists", amendment.descriptor.uid);
-    Error::internal(message)
-}
 
 /// Adds the pages to those of the chunk, or switches to the block of a page file that contains all of them. It is a
 /// conflict if the chunk no longer exists or has changed.
@@ -37,13 +25,12 @@ pub(crate) fn amend(
         .query_row(params![chunk.0, table.0, from], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((payload, page_count, byte_count)): Option<(i64, u64, u64)> = found else {
-        let message = format!("chunk {} of table {} was changed by another writer", chunk.0, table.0);
-        return Err(Error::new(ErrorKind::Conflict, message).into());
+        return Err(refusal::chunk_changed(*table, *chunk).into());
     };
     let added: u64 = pages.iter().map(|(_, bytes)| bytes.len() as u64).sum();
     let expected = (page_count + pages.len() as u64, byte_count + added);
     if expected != (descriptor.pages.len() as u64, descriptor.byte_count()) {
-        return Err(contradiction(amendment).into());
+        return Err(amendment.contradiction().into());
     }
     let payload = match PageLocation::of(payload) {
         None => {
@@ -53,7 +40,7 @@ pub(crate) fn amend(
         Some(_) => {
             let amended_block =
                 amended_block.filter(|amended_block| amended_block.base == payload).ok_or(Failure::Relocated)?;
-            let amended = amended_block.payload.ok_or_else(|| contradiction(amendment))?;
+            let amended = amended_block.payload.ok_or_else(|| amendment.contradiction())?;
             let sql = "INSERT INTO atsdb_garbage (payload, byte_count) VALUES (?1, ?2)";
             connection.prepare_cached(sql)?.execute(params![payload, byte_count as i64])?;
             amended
@@ -71,7 +58,7 @@ fn insert(connection: &Connection, amendment: &Amendment, payload: i64) -> Attem
     for (column, bytes) in &amendment.pages {
         match insert.execute(params![page_key(payload, *column), bytes]) {
             Err(error) if primary_code(&error) == Some(ffi::SQLITE_CONSTRAINT) => {
-                return Err(contradiction(amendment).into());
+                return Err(amendment.contradiction().into());
             }
             other => other?,
         };

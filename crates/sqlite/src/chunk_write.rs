@@ -13,22 +13,14 @@ use crate::split::placed_pages::PlacedPages;
 use crate::table;
 use crate::writer::WriteTransaction;
 use atsdb_core::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
-use atsdb_core::{ChunkId, ColumnId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
+use atsdb_core::refusal;
+use atsdb_core::{ChunkId, ColumnId, NewChunk, StageId, TableId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::collections::BTreeMap;
 
 /// Returns the key of a page.
 pub(crate) fn page_key(payload: i64, column: ColumnId) -> i64 {
     payload << COLUMN_BITS | i64::from(column.0)
-}
-
-/// Refuses a chunk that contradicts its own descriptor.
-pub(crate) fn check(chunk: &NewChunk) -> Result<()> {
-    let described = chunk.descriptor.pages.iter().map(|page| page.byte_count as usize);
-    if described.eq(chunk.pages.iter().map(Vec::len)) {
-        return Ok(());
-    }
-    Err(Error::internal(format!("chunk {} does not have the pages that its descriptor lists", chunk.descriptor.uid)))
 }
 
 /// Writes chunks, visible immediately or with their stage. Their pages are written too, except for those in page files.
@@ -141,8 +133,7 @@ pub(crate) fn remove(
                WHERE id = ?1 AND table_id = ?2 AND stage IS NULL";
     let key = |row: &Row<'_>| list_rows::chunk_key(row, 0);
     let Some(key) = connection.prepare_cached(sql)?.query_row(params![chunk.0, table.0], key).optional()? else {
-        let message = format!("chunk {} of table {} was replaced by another writer", chunk.0, table.0);
-        return Err(Error::new(ErrorKind::Conflict, message).into());
+        return Err(refusal::chunk_replaced(table, chunk).into());
     };
     let sql = "INSERT INTO atsdb_garbage SELECT payload, byte_count FROM atsdb_chunk WHERE id = ?1";
     connection.prepare_cached(sql)?.execute([chunk.0])?;

@@ -6,7 +6,8 @@ use crate::split::placed_pages::PlacedPages;
 use crate::writer::{SyncMode, WriteTransaction, Writer};
 use crate::{amend, chunk_write, list_rows, redefine, stage, table};
 use atsdb_core::list::ListChanges;
-use atsdb_core::{BatchId, Change, ChunkGuard, CommitOutcome, Error, ErrorKind, Result, StageId};
+use atsdb_core::refusal;
+use atsdb_core::{Amendment, BatchId, Change, ChunkGuard, CommitOutcome, NewChunk, Result, StageId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Whether a table has a chunk above a number. NOT INDEXED forces the primary key, so that only the newest rows are
@@ -77,12 +78,16 @@ fn commit_one(
             }
             return Ok(CommitOutcome::Duplicate);
         }
-        transaction
-            .prepare_cached("INSERT INTO atsdb_batch (id, committed_ms) VALUES (?1, ?2)")?
-            .execute(params![batch.as_str(), now_ms])?;
+        record_id(transaction, batch, now_ms)?;
     }
-    change.add.iter().try_for_each(chunk_write::check)?;
-    change.amend.iter().try_for_each(amend::check)?;
+    for part in &change.parts {
+        if is_committed(transaction, part)? {
+            return Err(refusal::part_exists(part).into());
+        }
+        record_id(transaction, part, now_ms)?;
+    }
+    change.add.iter().try_for_each(NewChunk::check)?;
+    change.amend.iter().try_for_each(Amendment::check)?;
     change
         .based_on
         .iter()
@@ -113,17 +118,21 @@ fn is_committed(transaction: &WriteTransaction<'_>, batch: &BatchId) -> Attempt<
     let recorded =
         transaction.prepare_cached(sql)?.query_row([batch.as_str()], |row| row.get::<_, i64>(0)).optional()?;
     let Some(committed_ms) = recorded else { return Ok(false) };
+    record_id(transaction, batch, committed_ms)?;
+    Ok(true)
+}
+
+fn record_id(transaction: &WriteTransaction<'_>, batch: &BatchId, committed_ms: i64) -> Attempt<()> {
     let sql = "INSERT INTO atsdb_batch (id, committed_ms) VALUES (?1, ?2)";
     transaction.prepare_cached(sql)?.execute(params![batch.as_str(), committed_ms])?;
-    Ok(true)
+    Ok(())
 }
 
 /// Refuses a table with a newer chunk than the guard's newest one. A table in the change's stage has none yet.
 fn check_guard(connection: &Connection, guard: &ChunkGuard, stage: Option<StageId>) -> Attempt<()> {
     table::require(connection, guard.table, stage)?;
     if connection.prepare_cached(NEWER)?.exists(params![guard.newest.0, guard.table.0])? {
-        let message = format!("another writer added to table {} in the meantime", guard.table.0);
-        return Err(Error::new(ErrorKind::Conflict, message).into());
+        return Err(refusal::rows_added(guard.table).into());
     }
     Ok(())
 }

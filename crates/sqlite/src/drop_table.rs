@@ -3,13 +3,14 @@
 use crate::error::Attempt;
 use crate::{chunk_write, list_rows, table};
 use atsdb_core::TableId;
+use atsdb_core::refusal;
 use rusqlite::Connection;
 
 /// Drops a table. `reclaim` deletes its mappings and pages later. Its chunks in open stages stay, so that their commit
 /// detects it.
 pub(crate) fn drop_table(connection: &Connection, id: TableId) -> Attempt<()> {
     if !table::delete(connection, id, None)? {
-        return Err(table::not_found(id).into());
+        return Err(refusal::no_table(id).into());
     }
     chunk_write::discard(connection, "table_id = ?1 AND stage IS NULL", [id.0])?;
     list_rows::forget_table(connection, id)

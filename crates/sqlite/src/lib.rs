@@ -26,6 +26,7 @@ mod options;
 mod readers;
 mod reclaim;
 mod redefine;
+mod remove;
 mod reserve;
 mod rewrite;
 mod schema;
@@ -39,6 +40,7 @@ mod verify;
 mod writer;
 
 pub use options::SqliteOptions;
+pub use remove::remove_unused;
 pub use schema::{APPLICATION_ID, FORMAT, FORMAT_SPLIT};
 pub use split::layout::{SplitBy, SplitLayout};
 pub use store::SqliteStore;

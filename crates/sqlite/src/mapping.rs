@@ -6,7 +6,8 @@ use crate::table;
 use crate::writer::{SyncMode, Writer};
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
-use atsdb_core::{ColumnId, Error, ErrorKind, TableId};
+use atsdb_core::refusal;
+use atsdb_core::{ColumnId, Error, TableId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Returns the indices of the strings. Unknown strings get the next indices, in order.
@@ -49,7 +50,10 @@ pub(crate) fn map_values(
                 indices.push(index);
                 continue;
             }
-            let index = u32::try_from(next).ok().filter(|_| next < capacity).ok_or_else(|| full(capacity))?;
+            let index = u32::try_from(next)
+                .ok()
+                .filter(|_| next < capacity)
+                .ok_or_else(|| refusal::dictionary_full(capacity))?;
             let checksum = checksum::of_string(table, column, index, value);
             insert.execute(params![table.0, column.0, index, value, checksum])?;
             indices.push(index);
@@ -63,10 +67,6 @@ pub(crate) fn map_values(
     })
 }
 
-fn full(capacity: u64) -> Error {
-    Error::new(ErrorKind::Limit, format!("the dictionary is full: it takes {capacity} strings"))
-}
-
 fn find(connection: &Connection, table: TableId, column: ColumnId, value: &[u8]) -> Attempt<Option<u32>> {
     let sql = "SELECT id, checksum FROM atsdb_map WHERE table_id = ?1 AND column_id = ?2 AND value = ?3";
     let mut statement = connection.prepare_cached(sql)?;
@@ -74,14 +74,8 @@ fn find(connection: &Connection, table: TableId, column: ColumnId, value: &[u8])
     match found.optional()? {
         None => Ok(None),
         Some((index, checksum)) if checksum == checksum::of_string(table, column, index, value) => Ok(Some(index)),
-        Some((index, _)) => Err(damaged(table, column, index).into()),
+        Some((index, _)) => Err(refusal::string_damaged(table, column, index).into()),
     }
-}
-
-fn damaged(table: TableId, column: ColumnId, index: u32) -> Error {
-    let location = format!("the dictionary of column {} of table {}", column.0, table.0);
-    Error::corrupt(format!("{location}: string {index} is damaged"))
-        .with_hint("run verify to find what is affected, and restore that from a backup")
 }
 
 /// Refuses to look up strings by a database index that does not find all of them: a hidden string would get a second
@@ -133,11 +127,10 @@ pub(crate) fn read(connection: &Connection, table: TableId, column: ColumnId, fi
     while let Some(row) = rows.next()? {
         let (id, value): (u32, Vec<u8>) = (row.get(0)?, row.get(1)?);
         if u64::from(id) != u64::from(first) + values.len() as u64 {
-            let location = format!("the dictionary of column {} of table {}", column.0, table.0);
-            return Err(Error::corrupt(format!("{location} has a hole before index {id}")).into());
+            return Err(refusal::strings_missing(table, column, id).into());
         }
         if row.get::<_, i64>(2)? != checksum::of_string(table, column, id, &value) {
-            return Err(damaged(table, column, id).into());
+            return Err(refusal::string_damaged(table, column, id).into());
         }
         values.push(value);
     }

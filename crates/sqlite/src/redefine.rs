@@ -6,7 +6,9 @@ use crate::table;
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::name_key;
-use atsdb_core::{Error, ErrorKind, Redefinition, TableDefinition, TableId};
+use atsdb_core::refusal;
+use atsdb_core::stored_table;
+use atsdb_core::{Redefinition, TableDefinition, TableId};
 use rusqlite::{Connection, Row, ffi, params};
 use std::collections::BTreeMap;
 
@@ -20,8 +22,7 @@ pub(crate) fn redefine(connection: &Connection, redefinitions: &[Redefinition]) 
             None => table::definition(connection, *table)? == *from,
         };
         if !same {
-            let message = format!("table {} was changed by another writer", from.name);
-            return Err(Error::new(ErrorKind::Conflict, message).into());
+            return Err(refusal::table_changed(&from.name).into());
         }
         last.insert(*table, to);
     }
@@ -44,7 +45,7 @@ pub(crate) fn redefine(connection: &Connection, redefinitions: &[Redefinition]) 
 
 /// Returns the state of the table in the list of tables.
 fn write(connection: &Connection, table: TableId, version: i64, definition: &TableDefinition) -> Attempt<ListState> {
-    let json = table::json(definition)?;
+    let json = stored_table::to_json(definition)?;
     let checksum = checksum::of_definition(table, &json);
     let sql = "UPDATE atsdb_table SET name = ?2, name_key = ?3, definition = ?4, checksum = ?5, version = ?6
                WHERE id = ?1";
@@ -52,7 +53,7 @@ fn write(connection: &Connection, table: TableId, version: i64, definition: &Tab
     let values = params![table.0, definition.name, key, json, checksum, version];
     match connection.prepare_cached(sql)?.execute(values) {
         Err(error) if crate::error::primary_code(&error) == Some(ffi::SQLITE_CONSTRAINT) => {
-            Err(table::already_exists(&definition.name).into())
+            Err(refusal::table_exists(&definition.name).into())
         }
         other => Ok(other.map(|_| ListState::for_table(table, version, checksum, &key))?),
     }

@@ -10,6 +10,7 @@ use crate::split::page_location::PageLocation;
 use crate::{mapping, stage, table};
 use atsdb_core::chunk_list::{ChunkListReader, ChunkLists};
 use atsdb_core::list::{ChunkKey, ChunkSums, ListKey, ListState};
+use atsdb_core::refusal;
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -245,7 +246,7 @@ fn pages(connection: &Connection, stage: Option<StageId>, chunk: ChunkId, column
     let mut find = connection.prepare_cached("SELECT payload FROM atsdb_chunk WHERE id = ?1 AND stage IS ?2")?;
     let payload: Option<i64> =
         find.query_row(params![chunk.0, stage.map(|stage| stage.0)], |row| row.get(0)).optional()?;
-    let payload = payload.ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
+    let payload = payload.ok_or_else(|| refusal::chunk_missing(chunk))?;
     if let Some(location) = PageLocation::of(payload) {
         return Ok(PageSource::At(location));
     }
@@ -253,8 +254,7 @@ fn pages(connection: &Connection, stage: Option<StageId>, chunk: ChunkId, column
     let mut pages = Vec::with_capacity(columns.len());
     for column in columns {
         let bytes = statement.query_row([page_key(payload, *column)], |row| row.get(0)).optional()?;
-        let missing = || Error::corrupt(format!("the page of column {} of chunk {} is missing", column.0, chunk.0));
-        pages.push(bytes.ok_or_else(missing)?);
+        pages.push(bytes.ok_or_else(|| refusal::page_missing(chunk, *column))?);
     }
     Ok(PageSource::Read(pages))
 }

@@ -8,7 +8,8 @@ use crate::table;
 use crate::writer::WriteTransaction;
 use atsdb_core::clock_skew::IdleStages;
 use atsdb_core::list::{ListChanges, ListKey};
-use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
+use atsdb_core::refusal;
+use atsdb_core::{ChunkId, Error, NewChunk, StageId, TableId};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 
 /// The row of `atsdb_lease` that records when idle stages were first observed. It is not a lease.
@@ -69,13 +70,8 @@ pub(crate) fn list(connection: &Connection) -> Attempt<Vec<StageId>> {
 pub(crate) fn require(connection: &Connection, stage: StageId) -> Attempt<()> {
     match connection.prepare_cached("SELECT 1 FROM atsdb_stage WHERE id = ?1")?.exists([stage.0])? {
         true => Ok(()),
-        false => Err(not_open(stage).into()),
+        false => Err(refusal::no_stage(stage).into()),
     }
-}
-
-fn not_open(stage: StageId) -> Error {
-    Error::not_found(format!("stage {} is not open; it was committed, abandoned or idle for too long", stage.0))
-        .with_hint("send the batch again")
 }
 
 /// Writes chunks into a stage.
@@ -90,7 +86,7 @@ pub(crate) fn write(
         .prepare_cached("UPDATE atsdb_stage SET touched_ms = max(touched_ms, ?2) WHERE id = ?1")?
         .execute(params![stage.0, now_ms])?;
     if touched == 0 {
-        return Err(not_open(stage).into());
+        return Err(refusal::no_stage(stage).into());
     }
     reset_idle_observation(transaction, now_ms)?;
     chunk_write::insert(transaction, chunks, placed, Some(stage))
@@ -102,7 +98,7 @@ pub(crate) fn publish(connection: &Connection, stage: StageId) -> Attempt<()> {
     let dropped = "SELECT table_id FROM atsdb_chunk WHERE stage = ?1 AND table_id NOT IN
                    (SELECT id FROM atsdb_table WHERE stage IS NULL OR stage = ?1) LIMIT 1";
     if let Some(id) = connection.prepare_cached(dropped)?.query_row([stage.0], |row| row.get(0)).optional()? {
-        return Err(table::not_found(TableId(id)).into());
+        return Err(refusal::no_table(TableId(id)).into());
     }
     let tables = table::state(connection, Some(stage))?;
     list_rows::check(connection, ListKey::tables(Some(stage)), tables)?;
@@ -126,7 +122,7 @@ fn name_taken(connection: &Connection, stage: StageId) -> Result<Error, Failure>
     let sql = "SELECT name FROM atsdb_table WHERE stage = ?1 AND name_key IN
                (SELECT name_key FROM atsdb_table WHERE stage IS NULL) LIMIT 1";
     let name: Option<String> = connection.prepare_cached(sql)?.query_row([stage.0], |row| row.get(0)).optional()?;
-    Ok(table::already_exists(name.as_deref().unwrap_or("of that name")))
+    Ok(refusal::table_exists(name.as_deref().unwrap_or("of that name")))
 }
 
 /// Removes chunks from a stage. `reclaim` deletes their pages later.
@@ -134,8 +130,7 @@ pub(crate) fn remove_chunks(connection: &Connection, stage: StageId, chunks: &[C
     require(connection, stage)?;
     for chunk in chunks {
         if chunk_write::discard(connection, "stage = ?1 AND id = ?2", [stage.0, chunk.0])? == 0 {
-            let message = format!("chunk {} is not in stage {}", chunk.0, stage.0);
-            return Err(Error::new(ErrorKind::Conflict, message).into());
+            return Err(refusal::no_chunk_in_stage(stage, *chunk).into());
         }
     }
     Ok(())
@@ -145,8 +140,7 @@ pub(crate) fn remove_chunks(connection: &Connection, stage: StageId, chunks: &[C
 pub(crate) fn remove_table(connection: &Connection, stage: StageId, table: TableId) -> Attempt<()> {
     require(connection, stage)?;
     if !table::delete(connection, table, Some(stage))? {
-        let message = format!("there is no table number {} in stage {}", table.0, stage.0);
-        return Err(Error::not_found(message).into());
+        return Err(refusal::no_table_in_stage(stage, table).into());
     }
     chunk_write::discard(connection, "stage = ?1 AND table_id = ?2", [stage.0, table.0])?;
     list_rows::forget_table(connection, table)

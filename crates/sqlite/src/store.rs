@@ -14,7 +14,7 @@ use crate::split::layout::SplitLayout;
 use crate::split::placed_pages::PlacedPages;
 use crate::split::{self, page_writer};
 use crate::writer::{SyncMode, Writer};
-use crate::{chunk_write, lease, mapping, reclaim, size, stage, table, verify};
+use crate::{lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
     Change, ChunkId, ColumnId, CommitOutcome, Durability, Error, NewChunk, Result, Snapshot, StageId, Store, Table,
@@ -149,7 +149,7 @@ impl Store for SqliteStore {
     }
 
     fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
-        chunks.iter().try_for_each(chunk_write::check)?;
+        chunks.iter().try_for_each(NewChunk::check)?;
         if let Some(files) = self.files_to_write() {
             return page_writer::stage(&self.catalogue, files, stage, &chunks, now_ms);
         }

@@ -5,9 +5,9 @@ use crate::list_rows;
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::name_key;
-use atsdb_core::{
-    DefinitionGuard, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId,
-};
+use atsdb_core::refusal;
+use atsdb_core::stored_table;
+use atsdb_core::{DefinitionGuard, DefinitionVersion, StageId, Table, TableDefinition, TableId};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeSet;
@@ -17,9 +17,9 @@ pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stag
     let key = name_key(&definition.name);
     // A staged table is compared with the visible ones when its stage is committed, since its name may be free by then.
     if names(connection, stage)?.contains(&key) {
-        return Err(already_exists(&definition.name).into());
+        return Err(refusal::table_exists(&definition.name).into());
     }
-    let json = json(definition)?;
+    let json = stored_table::to_json(definition)?;
     connection
         .prepare_cached(
             "INSERT INTO atsdb_table (name, name_key, definition, checksum, stage) VALUES (?1, ?2, ?3, 0, ?4)",
@@ -36,17 +36,6 @@ pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stag
     changes.add(ListKey::tables(stage), ListState::for_table(id, table.version.0, checksum, &key));
     list_rows::record(connection, &changes)?;
     Ok(table)
-}
-
-/// Returns the stored form of a definition.
-pub(crate) fn json(definition: &TableDefinition) -> Result<String> {
-    serde_json::to_string(definition)
-        .map_err(|error| Error::internal(format!("table {} has no JSON form: {error}", definition.name)))
-}
-
-/// The error for a name that is taken.
-pub(crate) fn already_exists(name: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("table {name} already exists"))
 }
 
 /// Deletes the row of a visible table, or of one in a stage. Returns whether it existed.
@@ -135,25 +124,14 @@ pub(crate) fn definition(connection: &Connection, id: TableId) -> Attempt<TableD
     let sql = "SELECT id, version, checksum, name_key, definition FROM atsdb_table WHERE id = ?1 AND stage IS NULL";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([id.0])?;
-    let row = rows.next()?.ok_or_else(|| not_found(id))?;
+    let row = rows.next()?.ok_or_else(|| refusal::no_table(id))?;
     Ok(table(row)?.definition)
 }
 
 fn table(row: &Row<'_>) -> Attempt<Table> {
-    let (id, version, json): (_, _, String) = (TableId(row.get(0)?), DefinitionVersion(row.get(1)?), row.get(4)?);
-    if row.get::<_, i64>(2)? != checksum::of_definition(id, &json) {
-        return Err(Error::corrupt(format!("the definition of table {} is damaged", id.0)).into());
-    }
-    // The checksum matches, so a newer program wrote it.
-    let newer = |error| {
-        Error::new(ErrorKind::NewerFormat, format!("the definition of table {} cannot be read: {error}", id.0))
-            .with_hint("upgrade atsdb")
-    };
-    let definition: TableDefinition = serde_json::from_str(&json).map_err(newer)?;
-    if name_key(&definition.name) != row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)? {
-        return Err(Error::corrupt(format!("the name of table {} is damaged", id.0)).into());
-    }
-    Ok(Table { id, version, definition })
+    let (id, version) = (TableId(row.get(0)?), DefinitionVersion(row.get(1)?));
+    let (checksum, key, json): (i64, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?);
+    Ok(stored_table::read(id, version, &key, &json, checksum)?)
 }
 
 /// Refuses a table that is neither visible nor in this stage.
@@ -162,7 +140,7 @@ pub(crate) fn require(connection: &Connection, table: TableId, stage: Option<Sta
     if connection.prepare_cached(sql)?.exists(params![table.0, stage.map(|stage| stage.0)])? {
         return Ok(());
     }
-    Err(not_found(table).into())
+    Err(refusal::no_table(table).into())
 }
 
 /// Refuses a table, visible or in this stage, that no longer exists or no longer has the definition that a change was
@@ -176,12 +154,9 @@ pub(crate) fn check_definition_version(
     let sql = "SELECT version FROM atsdb_table WHERE id = ?1 AND (stage IS NULL OR stage = ?2)";
     let values = params![table.0, stage.map(|stage| stage.0)];
     match connection.prepare_cached(sql)?.query_row(values, |row| row.get::<_, i64>(0)).optional()? {
-        None => Err(not_found(*table).into()),
+        None => Err(refusal::no_table(*table).into()),
         Some(present) if present == version.0 => Ok(()),
-        Some(_) => {
-            let message = format!("the definition of table {} was changed by another writer", table.0);
-            Err(Error::new(ErrorKind::Conflict, message).into())
-        }
+        Some(_) => Err(refusal::definition_changed(*table).into()),
     }
 }
 
@@ -190,13 +165,8 @@ pub(crate) fn require_any(connection: &Connection, table: TableId) -> Attempt<()
     let sql = "SELECT 1 FROM atsdb_table WHERE id = ?1";
     match connection.prepare_cached(sql)?.query_row([table.0], |_| Ok(())).optional()? {
         Some(()) => Ok(()),
-        None => Err(not_found(table).into()),
+        None => Err(refusal::no_table(table).into()),
     }
-}
-
-/// The error for a table that does not exist.
-pub(crate) fn not_found(table: TableId) -> Error {
-    Error::not_found(format!("there is no table number {}; it was dropped", table.0))
 }
 
 #[cfg(test)]
@@ -205,7 +175,7 @@ mod tests {
     use crate::connection::{AccessMode, connect};
     use crate::error::Failure;
     use crate::schema;
-    use atsdb_core::ColumnType;
+    use atsdb_core::{ColumnType, ErrorKind};
     use rusqlite::StatementStatus;
 
     #[test]
@@ -214,7 +184,7 @@ mod tests {
         schema::create(&connection, None).unwrap();
         let definition = TableDefinition::new("t").with_column("c", ColumnType::Int64, None);
         let id = create(&connection, &definition, None).unwrap().id;
-        let json = json(&definition).unwrap().replacen('{', "{\"encrypted\":true,", 1);
+        let json = stored_table::to_json(&definition).unwrap().replacen('{', "{\"encrypted\":true,", 1);
         let sql = "UPDATE atsdb_table SET definition = ?1, checksum = ?2";
         connection.execute(sql, params![json, checksum::of_definition(id, &json)]).unwrap();
         match list(&connection, None).unwrap_err() {

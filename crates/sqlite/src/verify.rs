@@ -7,9 +7,9 @@ use crate::schema::COLUMN_BITS;
 use crate::split::page_location::PAGE_LOCATION_MIN;
 use atsdb_core::checksum;
 use atsdb_core::list::{self, ChunkSums, ListKey, ListState};
-use atsdb_core::name::name_key;
 use atsdb_core::store::Finding;
-use atsdb_core::{ColumnId, StageId, TableDefinition, TableId};
+use atsdb_core::stored_table;
+use atsdb_core::{ColumnId, StageId, TableId};
 use rusqlite::{Connection, ffi};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -149,20 +149,8 @@ fn definitions(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite
     while let Some(row) = rows.next()? {
         let location = format!("table {}", row.get::<_, i64>(0)?);
         let (name, key, json): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(3)?);
-        if row.get::<_, i64>(4)? != checksum::of_definition(TableId(row.get(0)?), &json) {
-            findings.push(finding(&location, "its definition is damaged"));
-        }
-        match serde_json::from_str::<TableDefinition>(&json) {
-            Err(error) => findings.push(finding(location, format!("its definition cannot be read: {error}"))),
-            Ok(definition) => {
-                if definition.name != name || name_key(&name) != key {
-                    findings.push(finding(&location, "its name is not the definition's"));
-                }
-                if let Err(error) = definition.check() {
-                    findings.push(finding(location, error.to_string()));
-                }
-            }
-        }
+        let problems = stored_table::problems(TableId(row.get(0)?), &name, &key, &json, row.get(4)?);
+        findings.extend(problems.into_iter().map(|problem| finding(&location, problem)));
     }
     Ok(())
 }

@@ -5,20 +5,8 @@ use crate::directory::PageDirectory;
 use crate::error::Attempt;
 use crate::pages::PartWriter;
 use crate::table;
-use atsdb_core::{Amendment, Error, ErrorKind, Result};
-
-/// Refuses an amendment that contradicts its own descriptor.
-pub(crate) fn check(amendment: &Amendment) -> Result<()> {
-    let described = amendment.pages.iter().all(|(column, bytes)| {
-        amendment.descriptor.page(*column).is_some_and(|page| page.byte_count as usize == bytes.len())
-    });
-    if described { Ok(()) } else { Err(contradiction(amendment)) }
-}
-
-fn contradiction(amendment: &Amendment) -> Error {
-    let message = format!("chunk {} does not have the pages that its new descriptor lists", amendment.descriptor.uid);
-    Error::internal(message)
-}
+use atsdb_core::Amendment;
+use atsdb_core::refusal;
 
 /// Appends the pages to those of the chunk. It is a conflict if the chunk no longer exists or has changed.
 pub(crate) fn amend(connection: &mut dyn Connection, server: &dyn Server, amendment: &Amendment) -> Attempt<()> {
@@ -28,8 +16,7 @@ pub(crate) fn amend(connection: &mut dyn Connection, server: &dyn Server, amendm
                WHERE id = $1 AND table_id = $2 AND stage = 0 AND descriptor = $3";
     let values = [chunk.0.into(), table.0.into(), Value::Bytes(from)];
     let Some(mut found) = connection.query_first(sql, &values)? else {
-        let message = format!("chunk {} of table {} was changed by another writer", chunk.0, table.0);
-        return Err(Error::new(ErrorKind::Conflict, message).into());
+        return Err(refusal::chunk_changed(*table, *chunk).into());
     };
     let mut directory = PageDirectory::from_bytes(&found.bytes(3)?)?;
     let added: u64 = pages.iter().map(|(_, bytes)| bytes.len() as u64).sum();
@@ -39,7 +26,7 @@ pub(crate) fn amend(connection: &mut dyn Connection, server: &dyn Server, amendm
         directory.find(*column).is_none() && pages[..position].iter().all(|(other, _)| other != column)
     };
     if expected != (descriptor.pages.len(), descriptor.byte_count()) || !pages.iter().enumerate().all(is_new) {
-        return Err(contradiction(amendment).into());
+        return Err(amendment.contradiction().into());
     }
     // A part is never rewritten, so the new pages begin with the next one.
     let part = directory.end().div_ceil(server.part_bytes());

@@ -12,7 +12,8 @@ use crate::number_allocation::ChangeLock;
 use crate::pages::{self, PartWriter};
 use crate::{insert, table};
 use atsdb_core::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
-use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
+use atsdb_core::refusal;
+use atsdb_core::{ChunkId, NewChunk, StageId, TableId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -43,15 +44,6 @@ impl Payloads {
     fn each(&self) -> impl Iterator<Item = i64> + use<> {
         self.0.clone()
     }
-}
-
-/// Refuses a chunk that contradicts its own descriptor.
-pub(crate) fn check(chunk: &NewChunk) -> Result<()> {
-    let described = chunk.descriptor.pages.iter().map(|page| page.byte_count as usize);
-    if described.eq(chunk.pages.iter().map(Vec::len)) {
-        return Ok(());
-    }
-    Err(Error::internal(format!("chunk {} does not have the pages that its descriptor lists", chunk.descriptor.uid)))
 }
 
 /// Writes the pages of chunks.
@@ -177,8 +169,7 @@ pub(crate) fn remove(
     let (condition, values) = ("id = $1 AND table_id = $2 AND stage = 0", [chunk.0.into(), table.0.into()]);
     let sql = format!("SELECT id, slice_start, time_min, time_max FROM atsdb_chunk WHERE {condition}");
     let Some(row) = connection.query_first(&sql, &values)? else {
-        let message = format!("chunk {} of table {} was replaced by another writer", chunk.0, table.0);
-        return Err(Error::new(ErrorKind::Conflict, message).into());
+        return Err(refusal::chunk_replaced(table, chunk).into());
     };
     changes.subtract(ListKey::chunks(None, table), ChunkSums::of(&list_rows::chunk_key(&row, 0)?).state(table));
     delete(connection, condition, &values)?;

@@ -8,7 +8,8 @@ use crate::error::{Attempt, Failure};
 use crate::number_allocation::ChangeLock;
 use crate::{amend, list_rows, redefine, stage, table};
 use atsdb_core::list::ListChanges;
-use atsdb_core::{Change, ChunkGuard, CommitOutcome, Error, ErrorKind, Result};
+use atsdb_core::refusal;
+use atsdb_core::{Amendment, BatchId, Change, ChunkGuard, CommitOutcome, NewChunk, Result};
 
 /// Whether a table has a chunk above a number.
 const NEWER: &str = "SELECT 1 FROM atsdb_chunk WHERE id > $1 AND table_id = $2 AND stage = 0 LIMIT 1";
@@ -29,7 +30,7 @@ pub(crate) fn commit(
     for change in changes {
         let payloads = payloads.split_off(change.add.len());
         // A contradictory change is refused below.
-        let sent = change.add.iter().try_for_each(chunk_write::check).is_ok();
+        let sent = change.add.iter().try_for_each(NewChunk::check).is_ok();
         if sent {
             chunk_write::insert_pages(connection, server, &change.add, &payloads)?;
         }
@@ -71,19 +72,21 @@ fn commit_one(
     payloads: &Payloads,
     now_ms: i64,
 ) -> Attempt<CommitOutcome> {
-    if let Some(batch) = &change.batch {
-        let id = Value::Bytes(batch.as_str().as_bytes());
-        if lock.connection.exists("SELECT 1 FROM atsdb_batch WHERE id = $1", &[id])? {
-            if let Some(stage) = change.stage {
-                stage::abandon(lock.connection, stage)?;
-            }
-            return Ok(CommitOutcome::Duplicate);
+    if let Some(batch) = &change.batch
+        && !record_id(lock, batch, now_ms)?
+    {
+        if let Some(stage) = change.stage {
+            stage::abandon(lock.connection, stage)?;
         }
-        let sql = "INSERT INTO atsdb_batch (id, committed_ms) VALUES ($1, $2)";
-        lock.connection.execute(sql, &[id, now_ms.into()])?;
+        return Ok(CommitOutcome::Duplicate);
     }
-    change.add.iter().try_for_each(chunk_write::check)?;
-    change.amend.iter().try_for_each(amend::check)?;
+    for part in &change.parts {
+        if !record_id(lock, part, now_ms)? {
+            return Err(refusal::part_exists(part).into());
+        }
+    }
+    change.add.iter().try_for_each(NewChunk::check)?;
+    change.amend.iter().try_for_each(Amendment::check)?;
     change
         .based_on
         .iter()
@@ -109,12 +112,21 @@ fn commit_one(
     Ok(CommitOutcome::Committed)
 }
 
+/// Records the id of a batch; false if it was committed before.
+fn record_id(lock: &mut ChangeLock<'_>, batch: &BatchId, now_ms: i64) -> Attempt<bool> {
+    let id = Value::Bytes(batch.as_str().as_bytes());
+    if lock.connection.exists("SELECT 1 FROM atsdb_batch WHERE id = $1", &[id])? {
+        return Ok(false);
+    }
+    lock.connection.execute("INSERT INTO atsdb_batch (id, committed_ms) VALUES ($1, $2)", &[id, now_ms.into()])?;
+    Ok(true)
+}
+
 /// Refuses a table with a newer chunk than the guard's newest one. A table in the change's stage has none yet.
 fn check_guard(connection: &mut dyn Connection, guard: &ChunkGuard, change: &Change) -> Attempt<()> {
     table::require(connection, guard.table, change.stage)?;
     if connection.exists(NEWER, &[guard.newest.0.into(), guard.table.0.into()])? {
-        let message = format!("another writer added to table {} in the meantime", guard.table.0);
-        return Err(Error::new(ErrorKind::Conflict, message).into());
+        return Err(refusal::rows_added(guard.table).into());
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use crate::pool::Pool;
 use crate::{insert, list_rows, table};
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
+use atsdb_core::refusal;
 use atsdb_core::{ColumnId, Error, ErrorKind, TableId};
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
@@ -48,7 +49,7 @@ pub(crate) fn map_values(
     let mut known = KnownIndices::new();
     let searched = pool.read(|connection| {
         if !connection.exists("SELECT 1 FROM atsdb_table WHERE id = $1", &[table.0.into()])? {
-            return Err(table::not_found(table).into());
+            return Err(refusal::no_table(table).into());
         }
         let count = count(connection, (table, column))?;
         find(connection, (table, column), count, values, &mut known)?;
@@ -112,7 +113,8 @@ fn add<'a>(
         if known.contains_key(value) {
             continue;
         }
-        let index = u32::try_from(next).ok().filter(|_| next < capacity).ok_or_else(|| full(capacity))?;
+        let index =
+            u32::try_from(next).ok().filter(|_| next < capacity).ok_or_else(|| refusal::dictionary_full(capacity))?;
         known.insert(value, index);
         next += 1;
         new.extend([table.0, i64::from(column.0), i64::from(index)].map(Value::Int));
@@ -127,10 +129,6 @@ fn add<'a>(
     changes.add(ListKey::dictionary(table, column), ListState::for_strings((next - first) as i64, hashes));
     list_rows::record(connection, &changes)?;
     Ok(next)
-}
-
-fn full(capacity: u64) -> Error {
-    Error::new(ErrorKind::Limit, format!("the dictionary is full: it takes {capacity} strings"))
 }
 
 /// Looks up strings in a dictionary with this many strings, several with one query.
@@ -161,7 +159,7 @@ fn find<'a>(
             let (index, checksum, value) = (row.number::<u32>(0)?, row.int(1)?, row.bytes(2)?);
             // This also checks strings that were not requested, because such a hash may be that of the original string.
             if checksum != checksum::of_string(table, column, index, &value) {
-                return Err(damaged(table, column, index).into());
+                return Err(refusal::string_damaged(table, column, index).into());
             }
             if let Some(value) = wanted.get(value.as_slice()) {
                 known.insert(value, index);
@@ -169,12 +167,6 @@ fn find<'a>(
         }
     }
     Ok(())
-}
-
-fn damaged(table: TableId, column: ColumnId, index: u32) -> Error {
-    let location = format!("the dictionary of column {} of table {}", column.0, table.0);
-    Error::corrupt(format!("{location}: string {index} is damaged"))
-        .with_hint("run verify to find what is affected, and restore that from a backup")
 }
 
 /// Refuses a dictionary whose hashes do not lead to all strings: a string that is not found would get a second index.
@@ -222,11 +214,10 @@ pub(crate) fn read(
     for mut row in connection.query(sql, &location)? {
         let (id, checksum, value) = (row.number::<u32>(0)?, row.int(1)?, row.bytes(2)?);
         if u64::from(id) != u64::from(first) + values.len() as u64 {
-            let location = format!("the dictionary of column {} of table {}", column.0, table.0);
-            return Err(Error::corrupt(format!("{location} has a hole before index {id}")).into());
+            return Err(refusal::strings_missing(table, column, id).into());
         }
         if checksum != checksum::of_string(table, column, id, &value) {
-            return Err(damaged(table, column, id).into());
+            return Err(refusal::string_damaged(table, column, id).into());
         }
         values.push(value);
     }

@@ -5,7 +5,8 @@ use crate::connection::{Connection, Server, Value};
 use crate::directory::{PageDirectory, PageExtent};
 use crate::error::Attempt;
 use crate::insert;
-use atsdb_core::{ColumnId, Error};
+use atsdb_core::refusal;
+use atsdb_core::{ChunkId, ColumnId, Error};
 
 /// The maximum number of ranges in one query.
 const RANGES_PER_STATEMENT: usize = 16;
@@ -83,8 +84,8 @@ pub(crate) struct PageLocation {
 
 impl PageLocation {
     fn missing(&self, column: ColumnId) -> Error {
-        let message = format!("the page of column {} of chunk {} is missing", column.0, self.chunk);
-        Error::corrupt(message).with_hint("run verify to find what is affected, and restore that from a backup")
+        refusal::page_missing(ChunkId(self.chunk), column)
+            .with_hint("run verify to find what is affected, and restore that from a backup")
     }
 }
 

@@ -6,7 +6,9 @@ use crate::{list_rows, table};
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::name_key;
-use atsdb_core::{Error, ErrorKind, Redefinition, TableDefinition, TableId};
+use atsdb_core::refusal;
+use atsdb_core::stored_table;
+use atsdb_core::{Redefinition, TableDefinition, TableId};
 use std::collections::BTreeMap;
 
 /// Applies the new definitions of visible tables. Names may be swapped: only the final names must be unique.
@@ -19,8 +21,7 @@ pub(crate) fn redefine(connection: &mut dyn Connection, redefinitions: &[Redefin
             None => table::definition(connection, *table)? == *from,
         };
         if !same {
-            let message = format!("table {} was changed by another writer", from.name);
-            return Err(Error::new(ErrorKind::Conflict, message).into());
+            return Err(refusal::table_changed(&from.name).into());
         }
         last.insert(*table, to);
     }
@@ -28,7 +29,7 @@ pub(crate) fn redefine(connection: &mut dyn Connection, redefinitions: &[Redefin
     let (mut changes, mut versions) = (ListChanges::default(), Vec::with_capacity(last.len()));
     for table in last.keys() {
         let sql = "SELECT id, version, checksum, name_key FROM atsdb_table WHERE id = $1";
-        let mut before = connection.query_first(sql, &[table.0.into()])?.ok_or_else(|| table::not_found(*table))?;
+        let mut before = connection.query_first(sql, &[table.0.into()])?.ok_or_else(|| refusal::no_table(*table))?;
         changes.subtract(ListKey::tables(None), table::list_entry(&mut before, 0)?.1);
         versions.push(before.int(1)? + 1);
         let free = format!("\u{1}{}", table.0);
@@ -50,9 +51,9 @@ fn write(
 ) -> Attempt<ListState> {
     let key = name_key(&definition.name);
     if connection.exists("SELECT 1 FROM atsdb_table WHERE stage = 0 AND name_key = $1", &[key.as_str().into()])? {
-        return Err(table::already_exists(&definition.name).into());
+        return Err(refusal::table_exists(&definition.name).into());
     }
-    let json = table::json(definition)?;
+    let json = stored_table::to_json(definition)?;
     let checksum = checksum::of_definition(table, &json);
     let values: [Value<'_>; 6] = [
         definition.name.as_str().into(),

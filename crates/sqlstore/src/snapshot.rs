@@ -7,6 +7,7 @@ use crate::pages::{self, PageLocation};
 use crate::pool::{PAGES_RECLAIMED, Pool, Session};
 use crate::{list_rows, mapping, stage, table};
 use atsdb_core::list::{ChunkSums, ListKey, ListState};
+use atsdb_core::refusal;
 use atsdb_core::{
     ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Result, Snapshot, StageId, Table, TableId, TimeRange,
 };
@@ -120,7 +121,7 @@ fn page_location(connection: &mut dyn Connection, chunk: ChunkId, stage: Option<
     let sql = "SELECT payload, sealed, pages FROM atsdb_chunk WHERE id = $1 AND stage = $2";
     let mut row = connection
         .query_first(sql, &[chunk.0.into(), table::stage_number(stage).into()])?
-        .ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
+        .ok_or_else(|| refusal::chunk_missing(chunk))?;
     let directory = PageDirectory::from_bytes(&row.bytes(2)?)?;
     Ok(PageLocation { chunk: chunk.0, payload: row.int(0)?, sealed: row.int(1)? != 0, directory })
 }

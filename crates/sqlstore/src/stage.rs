@@ -8,7 +8,8 @@ use crate::number_allocation::{self, ChangeLock};
 use crate::table;
 use atsdb_core::clock_skew::IdleStages;
 use atsdb_core::list::{ListChanges, ListKey};
-use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
+use atsdb_core::refusal;
+use atsdb_core::{ChunkId, NewChunk, StageId, TableId};
 
 /// The row of `atsdb_lease` that records when idle stages were first observed. It is not a lease.
 const IDLE_STAGES_ROW: &[u8] = b"idle stages";
@@ -97,12 +98,7 @@ pub(crate) fn lock(connection: &mut dyn Connection, stage: StageId) -> Attempt<(
 }
 
 fn found(found: bool, stage: StageId) -> Attempt<()> {
-    if found { Ok(()) } else { Err(not_open(stage).into()) }
-}
-
-fn not_open(stage: StageId) -> Error {
-    Error::not_found(format!("stage {} is not open; it was committed, abandoned or idle for too long", stage.0))
-        .with_hint("send the batch again")
+    if found { Ok(()) } else { Err(refusal::no_stage(stage).into()) }
 }
 
 /// Writes chunks into a stage.
@@ -128,12 +124,12 @@ pub(crate) fn publish(lock: &mut ChangeLock<'_>, stage: StageId) -> Attempt<()> 
     let dropped = "SELECT table_id FROM atsdb_chunk WHERE stage = $1 AND table_id NOT IN
                    (SELECT id FROM atsdb_table WHERE stage = 0 OR stage = $1) LIMIT 1";
     if let Some(row) = lock.connection.query_first(dropped, &number)? {
-        return Err(table::not_found(TableId(row.int(0)?)).into());
+        return Err(refusal::no_table(TableId(row.int(0)?)).into());
     }
     let taken = "SELECT name FROM atsdb_table WHERE stage = $1 AND name_key IN
                  (SELECT name_key FROM atsdb_table WHERE stage = 0) LIMIT 1";
     if let Some(mut row) = lock.connection.query_first(taken, &number)? {
-        return Err(table::already_exists(&row.text(0)?).into());
+        return Err(refusal::table_exists(&row.text(0)?).into());
     }
     let tables = table::state(lock.connection, Some(stage))?;
     list_rows::check(lock.connection, ListKey::tables(Some(stage)), tables)?;
@@ -152,8 +148,7 @@ pub(crate) fn remove_chunks(connection: &mut dyn Connection, stage: StageId, chu
     lock(connection, stage)?;
     for chunk in chunks {
         if chunk_write::discard(connection, "stage = $1 AND id = $2", &[stage.0.into(), chunk.0.into()])? == 0 {
-            let message = format!("chunk {} is not in stage {}", chunk.0, stage.0);
-            return Err(Error::new(ErrorKind::Conflict, message).into());
+            return Err(refusal::no_chunk_in_stage(stage, *chunk).into());
         }
     }
     Ok(())
@@ -164,8 +159,7 @@ pub(crate) fn remove_table(connection: &mut dyn Connection, stage: StageId, tabl
     lock(connection, stage)?;
     let both = [stage.0.into(), table.0.into()];
     if !table::delete(connection, table, Some(stage))? {
-        let message = format!("there is no table number {} in stage {}", table.0, stage.0);
-        return Err(Error::not_found(message).into());
+        return Err(refusal::no_table_in_stage(stage, table).into());
     }
     table::record_dropped(connection, table)?;
     chunk_write::discard(connection, "stage = $1 AND table_id = $2", &both)?;

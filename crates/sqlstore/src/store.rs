@@ -1,6 +1,6 @@
 //! The store itself: calls to the modules, each in its kind of transaction.
 
-use crate::chunk_write::{self, Payloads};
+use crate::chunk_write::Payloads;
 use crate::connection::{Connection, Server};
 use crate::drop_table::drop_table;
 use crate::error::{Attempt, Failure};
@@ -141,7 +141,7 @@ impl Store for ServerStore {
     }
 
     fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
-        chunks.iter().try_for_each(chunk_write::check)?;
+        chunks.iter().try_for_each(NewChunk::check)?;
         self.pool.set_now(now_ms);
         self.write(|| {
             let payloads = Payloads::new(self.payloads.allocate(&self.pool, chunks.len())?);

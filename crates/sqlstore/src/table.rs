@@ -6,9 +6,9 @@ use crate::{list_rows, number_allocation};
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::name_key;
-use atsdb_core::{
-    DefinitionGuard, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId,
-};
+use atsdb_core::refusal;
+use atsdb_core::stored_table;
+use atsdb_core::{DefinitionGuard, DefinitionVersion, StageId, Table, TableDefinition, TableId};
 
 /// Returns the number of a stage in the tables; 0 means visible.
 pub(crate) fn stage_number(stage: Option<StageId>) -> i64 {
@@ -27,9 +27,9 @@ pub(crate) fn create(
     let tables = names(connection, stage)?;
     list_rows::check(connection, ListKey::tables(stage), tables.iter().fold(ListState::default(), sum))?;
     if tables.iter().any(|(name_key, _)| *name_key == key) {
-        return Err(already_exists(&definition.name).into());
+        return Err(refusal::table_exists(&definition.name).into());
     }
-    let json = json(definition)?;
+    let json = stored_table::to_json(definition)?;
     let id = TableId(number_allocation::next(connection, "table")?);
     let checksum = checksum::of_definition(id, &json);
     let values: [Value<'_>; 6] = [
@@ -50,17 +50,6 @@ pub(crate) fn create(
     changes.add(ListKey::tables(stage), ListState::for_table(id, table.version.0, checksum, &key));
     list_rows::record(connection, &changes)?;
     Ok(table)
-}
-
-/// Returns the stored form of a definition.
-pub(crate) fn json(definition: &TableDefinition) -> Result<String> {
-    serde_json::to_string(definition)
-        .map_err(|error| Error::internal(format!("table {} has no JSON form: {error}", definition.name)))
-}
-
-/// The error for a name that is taken.
-pub(crate) fn already_exists(name: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("table {name} already exists"))
 }
 
 /// Deletes the row of a visible table, or of one in a stage. Returns whether it existed.
@@ -130,7 +119,7 @@ pub(crate) fn list(connection: &mut dyn Connection, stage: Option<StageId>) -> A
 /// Returns the definition of a visible table.
 pub(crate) fn definition(connection: &mut dyn Connection, id: TableId) -> Attempt<TableDefinition> {
     let sql = "SELECT id, version, checksum, name_key, definition FROM atsdb_table WHERE id = $1 AND stage = 0";
-    let row = connection.query_first(sql, &[id.0.into()])?.ok_or_else(|| not_found(id))?;
+    let row = connection.query_first(sql, &[id.0.into()])?.ok_or_else(|| refusal::no_table(id))?;
     Ok(table(row, 0)?.0.definition)
 }
 
@@ -140,19 +129,7 @@ fn table(mut row: Row, first: usize) -> Attempt<(Table, ListState)> {
         (TableId(row.int(first)?), DefinitionVersion(row.int(first + 1)?), row.int(first + 2)?);
     let (name_key, state) = list_entry(&mut row, first)?;
     let json = row.text(first + 4)?;
-    if checksum != checksum::of_definition(id, &json) {
-        return Err(Error::corrupt(format!("the definition of table {} is damaged", id.0)).into());
-    }
-    // The checksum matches, so a newer program wrote it.
-    let newer = |error| {
-        Error::new(ErrorKind::NewerFormat, format!("the definition of table {} cannot be read: {error}", id.0))
-            .with_hint("upgrade atsdb")
-    };
-    let definition: TableDefinition = serde_json::from_str(&json).map_err(newer)?;
-    if self::name_key(&definition.name) != name_key {
-        return Err(Error::corrupt(format!("the name of table {} is damaged", id.0)).into());
-    }
-    Ok((Table { id, version, definition }, state))
+    Ok((stored_table::read(id, version, &name_key, &json, checksum)?, state))
 }
 
 /// Refuses a table that is neither visible nor in this stage.
@@ -160,7 +137,7 @@ pub(crate) fn require(connection: &mut dyn Connection, table: TableId, stage: Op
     let sql = "SELECT 1 FROM atsdb_table WHERE id = $1 AND (stage = 0 OR stage = $2)";
     match connection.exists(sql, &[table.0.into(), stage_number(stage).into()])? {
         true => Ok(()),
-        false => Err(not_found(table).into()),
+        false => Err(refusal::no_table(table).into()),
     }
 }
 
@@ -174,11 +151,10 @@ pub(crate) fn check_definition_version(
     let DefinitionGuard { table, version } = based_on;
     let sql = "SELECT version FROM atsdb_table WHERE id = $1 AND (stage = 0 OR stage = $2)";
     let row = connection.query_first(sql, &[table.0.into(), stage_number(stage).into()])?;
-    if row.ok_or_else(|| not_found(*table))?.int(0)? == version.0 {
+    if row.ok_or_else(|| refusal::no_table(*table))?.int(0)? == version.0 {
         return Ok(());
     }
-    let message = format!("the definition of table {} was changed by another writer", table.0);
-    Err(Error::new(ErrorKind::Conflict, message).into())
+    Err(refusal::definition_changed(*table).into())
 }
 
 /// Refuses a table that does not exist, not even in a stage; else locks it, so that it stays until the transaction
@@ -186,11 +162,6 @@ pub(crate) fn check_definition_version(
 pub(crate) fn lock(connection: &mut dyn Connection, table: TableId) -> Attempt<()> {
     match connection.exists("SELECT 1 FROM atsdb_table WHERE id = $1 FOR UPDATE", &[table.0.into()])? {
         true => Ok(()),
-        false => Err(not_found(table).into()),
+        false => Err(refusal::no_table(table).into()),
     }
-}
-
-/// The error for a table that does not exist.
-pub(crate) fn not_found(table: TableId) -> Error {
-    Error::not_found(format!("there is no table number {}; it was dropped", table.0))
 }

@@ -7,9 +7,9 @@ use crate::error::Attempt;
 use crate::{list_rows, pages};
 use atsdb_core::checksum;
 use atsdb_core::list::{self, ListKey, ListState};
-use atsdb_core::name::name_key;
 use atsdb_core::store::Finding;
-use atsdb_core::{ColumnId, StageId, TableDefinition, TableId};
+use atsdb_core::stored_table;
+use atsdb_core::{ColumnId, StageId, TableId};
 use std::collections::BTreeMap;
 
 /// The consistency queries: what each row of a result names, the problem, and the query.
@@ -175,20 +175,8 @@ fn definitions(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> 
         let (id, checksum) = (row.int(0)?, row.int(1)?);
         let location = format!("table {id}");
         let (name, key, json) = (row.text(2)?, row.text(3)?, row.text(4)?);
-        if checksum != checksum::of_definition(TableId(id), &json) {
-            findings.push(finding(&location, "its definition is damaged"));
-        }
-        match serde_json::from_str::<TableDefinition>(&json) {
-            Err(error) => findings.push(finding(location, format!("its definition cannot be read: {error}"))),
-            Ok(definition) => {
-                if definition.name != name || name_key(&name) != key {
-                    findings.push(finding(&location, "its name is not the definition's"));
-                }
-                if let Err(error) = definition.check() {
-                    findings.push(finding(location, error.to_string()));
-                }
-            }
-        }
+        let problems = stored_table::problems(TableId(id), &name, &key, &json, checksum);
+        findings.extend(problems.into_iter().map(|problem| finding(&location, problem)));
     }
     Ok(())
 }

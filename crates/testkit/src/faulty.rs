@@ -6,10 +6,11 @@ use atsdb_core::{
     Change, ChunkEntry, ChunkId, ColumnId, CommitOutcome, Durability, Error, ErrorKind, NewChunk, Result, Snapshot,
     StageId, Store, Table, TableDefinition, TableId, TimeRange,
 };
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// When a call fails: before or after it takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,27 +59,27 @@ impl Faults {
 
     /// Runs an action before the call with this number, counted from 0. Then the call is made as usual.
     pub fn intervene(&self, number: i64, act: impl FnOnce() + Send + 'static) {
-        *lock(&self.act) = Some(Action(Box::new(act)));
+        *self.act.lock() = Some(Action(Box::new(act)));
         self.arm(number);
     }
 
     /// The same, but runs the action before or after the call, depending on `when`. After the call, its effects exist.
     pub fn act(&self, number: i64, when: Fails, act: impl FnOnce() + Send + 'static) {
-        *lock(&self.fails) = when;
+        *self.fails.lock() = when;
         self.intervene(number, act);
     }
 
     /// From now on the call with this number, counted from 0, fails in the given way.
     pub fn fail(&self, number: i64, fails: Fails) {
-        *lock(&self.fails) = fails;
+        *self.fails.lock() = fails;
         self.arm(number);
     }
 
     /// From now on no call fails, and no action runs.
     pub fn disarm(&self) {
         self.is_armed.store(false, Ordering::SeqCst);
-        *lock(&self.act) = None;
-        *lock(&self.failed) = None;
+        *self.act.lock() = None;
+        *self.failed.lock() = None;
     }
 
     /// From now on no call reaches the store, as if the calling process were dead.
@@ -104,26 +105,26 @@ impl Faults {
 
     /// The method whose call failed, if one did.
     pub fn failed(&self) -> Option<&'static str> {
-        *lock(&self.failed)
+        *self.failed.lock()
     }
 
     /// How often a method was called.
     pub fn calls(&self, method: &str) -> u64 {
-        lock(&self.calls).get(method).copied().unwrap_or(0)
+        self.calls.lock().get(method).copied().unwrap_or(0)
     }
 
     /// From now on the pages of this chunk cannot be read, for a reason other than damage.
     pub fn make_unreadable(&self, chunk: ChunkId) {
-        *lock(&self.unreadable) = Some((chunk, 0));
+        *self.unreadable.lock() = Some((chunk, 0));
     }
 
     /// How often the unreadable chunk was to be read.
     pub fn unreadable_reads(&self) -> u64 {
-        lock(&self.unreadable).map_or(0, |(_, reads)| reads)
+        self.unreadable.lock().map_or(0, |(_, reads)| reads)
     }
 
     fn read(&self, chunk: ChunkId) -> Result<()> {
-        match lock(&self.unreadable).as_mut().filter(|(unreadable, _)| *unreadable == chunk) {
+        match self.unreadable.lock().as_mut().filter(|(unreadable, _)| *unreadable == chunk) {
             None => Ok(()),
             Some((_, reads)) => {
                 *reads += 1;
@@ -136,12 +137,12 @@ impl Faults {
         if self.is_severed() {
             return Err(Error::new(ErrorKind::Unavailable, format!("{method}: the process is gone")));
         }
-        *lock(&self.calls).entry(method).or_default() += 1;
+        *self.calls.lock().entry(method).or_default() += 1;
         let fails = self.is_armed.load(Ordering::SeqCst) && self.left.fetch_sub(1, Ordering::SeqCst) == 0;
         if !fails {
             return work();
         }
-        let (act, fails) = (lock(&self.act).take(), *lock(&self.fails));
+        let (act, fails) = (self.act.lock().take(), *self.fails.lock());
         if let Some(Action(act)) = act {
             if fails == Fails::Before {
                 act();
@@ -151,16 +152,12 @@ impl Faults {
             act();
             return done;
         }
-        *lock(&self.failed) = Some(method);
+        *self.failed.lock() = Some(method);
         if fails == Fails::After {
             work()?;
         }
         Err(Error::new(ErrorKind::Unavailable, format!("{method} failed, as the test wants it")))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// While this exists, no call fails.

@@ -6,6 +6,7 @@
 mod content;
 mod crash;
 mod damage;
+mod declared_types;
 mod derive;
 mod examples;
 mod full_disk;

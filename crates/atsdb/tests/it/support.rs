@@ -1,9 +1,11 @@
 //! Shared helpers: runs of this program as another process, and the warnings of a store.
 
+use parking_lot::Mutex;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// Returns a path next to the store, for files that do not belong to it.
 pub(crate) fn beside(store: &Path, ending: &str) -> PathBuf {
@@ -67,16 +69,16 @@ impl Acknowledged {
 
 /// The warnings of a store.
 #[derive(Clone, Default)]
-pub(crate) struct Warnings(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
+pub(crate) struct Warnings(Arc<Mutex<Vec<String>>>);
 
 impl Warnings {
     pub(crate) fn keep(&self) -> impl Fn(&str) + Send + Sync + 'static {
-        let texts = std::sync::Arc::clone(&self.0);
-        move |text| texts.lock().unwrap().push(text.to_owned())
+        let texts = Arc::clone(&self.0);
+        move |text| texts.lock().push(text.to_owned())
     }
 
     pub(crate) fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 }
 

@@ -151,6 +151,9 @@ pub(crate) struct SqlArgs {
     /// Write results to a file, which appears only when it is complete; - is stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Replace the file of -o if it exists
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     /// Bind $NAME in the statements to a value; may be repeated
     #[arg(short, long = "param", value_name = "NAME=VALUE", value_parser = parse_param)]
     pub(crate) param: Vec<(String, String)>,
@@ -322,6 +325,9 @@ pub(crate) struct ManArgs {
     /// Print docs/reference/cli.md
     #[arg(long, hide = true, conflicts_with = "dir")]
     pub(crate) reference: bool,
+    /// Print docs/reference/functions.md
+    #[arg(long, hide = true, conflicts_with_all = ["dir", "reference"])]
+    pub(crate) functions: bool,
 }
 
 fn parse_param(text: &str) -> Result<(String, String), String> {

@@ -18,6 +18,8 @@ Examples:
   atsdb import memory: codes codes.txt --engine memory --index column1 --no-header
   atsdb import air.db prices day.csv --columns time=Date,price=Close --dry-run
   atsdb import air.db quakes quakes.geojson
+  atsdb import air.db readings sqlite:old.db#readings
+  atsdb import air.db readings wide.csv --unpivot 'sensor*' --into sensor,value
   atsdb import air.db log 'logs/*.csv' --zone Europe/Berlin
   zcat log.gz | atsdb import air.db log - --time ts --time-unit ms")]
 pub(crate) struct ImportArgs {
@@ -25,7 +27,8 @@ pub(crate) struct ImportArgs {
     pub(crate) url: String,
     /// The table; if it does not exist, it is created to fit the files
     pub(crate) table: String,
-    /// The files, together one batch: names, patterns such as 'logs/*.csv', folders; - is stdin
+    /// The files, together one batch: names, patterns such as 'logs/*.csv', folders, tables such as
+    /// 'sqlite:x.db#TABLE'; - is stdin
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The time: a column, or several, such as date,clock or year,month,day,hour; none: create a table without a time
@@ -65,7 +68,10 @@ pub(crate) struct ImportArgs {
     /// The character between fields; tab for a tab [default: detected]
     #[arg(long, value_name = "CHAR")]
     pub(crate) delimiter: Option<String>,
-    /// The first record is data: columns are named column1, column2, ...
+    /// The first record names the columns [default: detected]
+    #[arg(long, conflicts_with = "no_header")]
+    pub(crate) header: bool,
+    /// The first record is data: columns are named column1, column2, ... [default: detected]
     #[arg(long)]
     pub(crate) no_header: bool,
     /// How many lines come before the header, or before the first record [default: titles and comments are detected]
@@ -74,7 +80,8 @@ pub(crate) struct ImportArgs {
     /// Treat quotes as ordinary characters
     #[arg(long)]
     pub(crate) no_quotes: bool,
-    /// The list in a JSON document that holds the records, such as data or result.items; '' is the document itself
+    /// The list in a JSON document that holds the records, such as data or result.items; '' is the document itself. In
+    /// line protocol the one measurement to read
     #[arg(long, value_name = "NAME")]
     pub(crate) path: Option<String>,
     /// The columns to read, in any order; NEW=OLD renames; without a header, the names of all fields in order
@@ -83,6 +90,12 @@ pub(crate) struct ImportArgs {
     /// Columns to leave out
     #[arg(long, value_name = "COL,...", value_delimiter = ',')]
     pub(crate) omit: Vec<String>,
+    /// Columns of separated values that become rows, one for each with its name and value; * stands for any text
+    #[arg(long, value_name = "COL,...", value_delimiter = ',', conflicts_with = "columns")]
+    pub(crate) unpivot: Vec<String>,
+    /// The columns for the names and the values of --unpivot [default: name,value]
+    #[arg(long, value_name = "NAME,VALUE", requires = "unpivot")]
+    pub(crate) into: Option<String>,
     /// Read the comma in numbers such as 1,234 as a decimal comma, if no other number of the column decides it
     #[arg(long)]
     pub(crate) decimal_comma: bool,
@@ -130,6 +143,12 @@ pub(crate) enum ImportFormat {
     Json,
     /// Parquet
     Parquet,
+    /// Arrow IPC, as a file or a stream
+    #[value(alias = "ipc", alias = "feather")]
+    Arrow,
+    /// InfluxDB line protocol
+    #[value(alias = "influx", alias = "lp")]
+    Line,
 }
 
 /// How dates with the year last are read.

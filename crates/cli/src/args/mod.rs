@@ -2,6 +2,7 @@
 //! `docs/reference/cli.md` are generated. Its meaning is decided by [`settings`](crate::session::settings) and the
 //! commands.
 
+mod arrange;
 mod cli;
 mod config;
 mod copy;
@@ -25,7 +26,7 @@ pub(crate) use import::{DateOrderArg, ImportArgs, ImportEngine, ImportFormat};
 pub(crate) use lab::{
     LabAdviseArgs, LabArgs, LabCommand, LabFormat, LabHowArgs, LabReportArgs, LabRunArgs, LabServerArgs,
 };
-pub(crate) use parse::parse;
+pub(crate) use parse::{parse, parse_import};
 pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use serve::ServeArgs;
 pub(crate) use store::{QueryArgs, StoreArgs, WriteArgs};

@@ -1,29 +1,33 @@
 //! Parses the command line, and reports errors in it.
 
-use crate::args::cli::Cli;
+use crate::args::arrange::{arranged, no_verb, word_position};
+use crate::args::cli::{Cli, Command};
 use crate::args::config::with_config;
+use crate::args::import::ImportArgs;
 use crate::args::sql_text::is_sql;
 use crate::console::failure::report;
 use atsdb::Error;
 use atsdb::name::nearest_name;
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, FromArgMatches};
+use clap::{CommandFactory, FromArgMatches, Parser};
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Parses the command line. Help and version are printed here, and end the program with success.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
-    let command = match with_config(Cli::command(), arguments) {
-        Ok(command) => command,
+    let arranged = arranged(&Cli::command(), arguments)
+        .and_then(|arguments| with_config(Cli::command(), &arguments).map(|command| (arguments, command)));
+    let (arguments, command) = match arranged {
+        Ok(arranged) => arranged,
         Err(error) => return Err(report(&error)),
     };
-    let parsed = command.try_get_matches_from(arguments).and_then(|found| Cli::from_arg_matches(&found));
+    let parsed = command.try_get_matches_from(&arguments).and_then(|found| Cli::from_arg_matches(&found));
     match parsed {
-        Ok(cli) => match misspelt_verb(arguments, cli.command.is_none()) {
+        Ok(cli) => match misspelt_verb(&arguments, cli.command.is_none()) {
             Some(error) => Err(report(&error)),
             None => Ok(cli),
         },
-        Err(error) if error.use_stderr() => Err(match misspelt_verb(arguments, true) {
+        Err(error) if error.use_stderr() => Err(match misspelt_verb(&arguments, true) {
             Some(error) => report(&error),
             None => report_usage(error),
         }),
@@ -35,24 +39,43 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
     }
 }
 
+/// Reads the arguments of an import into the store that is open in a shell: the file, the table, flags.
+pub(crate) fn parse_import(file: &str, table: &str, flags: &[String]) -> atsdb::Result<ImportArgs> {
+    let name = |flag: &String| flag.split('=').next().unwrap_or("").to_owned();
+    if let Some(flag) =
+        flags.iter().map(name).find(|name| ["--cache", "--memory", "--durability"].contains(&name.as_str()))
+    {
+        return Err(Error::usage(format!("{flag} is given to atsdb when the store is opened")));
+    }
+    let arguments = ["atsdb", "import", "memory:", table, file].into_iter().map(str::to_owned);
+    let usage = || Error::usage(".import takes a file, a table, and flags of atsdb import");
+    match Cli::try_parse_from(arguments.chain(flags.iter().cloned())) {
+        Ok(Cli { command: Some(Command::Import(args)), .. }) => Ok(*args),
+        Ok(_) => Err(usage()),
+        Err(error) => Err(match error.render().to_string().lines().next() {
+            Some(line) if error.use_stderr() => Error::usage(line.trim_start_matches("error: ")),
+            _ => usage(),
+        }),
+    }
+}
+
 /// Returns an error if the first word looks like a misspelt command. A store may have any name, so a word counts as a
 /// command only if no file has this name and it does not look like a path or URL.
 fn misspelt_verb(arguments: &[OsString], is_shell: bool) -> Option<Error> {
-    let word = arguments.get(1)?.to_str()?;
     let command = Cli::command();
-    let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-    let is_path =
-        is_sql(word) || word.starts_with('-') || word.contains([':', '/', '.', '\\']) || Path::new(word).exists();
-    if !is_shell || word.is_empty() || is_path || verbs.contains(&word) || word == "help" {
+    let position = word_position(&command, arguments)?;
+    let word = arguments[position].to_str()?;
+    let is_path = is_sql(word) || word.contains([':', '/', '.', '\\']) || Path::new(word).exists();
+    if !is_shell || word.is_empty() || is_path || command.find_subcommand(word).is_some() {
         return None;
     }
-    let has_more = arguments[2..].iter().any(|argument| !argument.to_string_lossy().starts_with('-'));
-    let error = Error::usage(format!("no command named {word}"));
-    match nearest_name(word, verbs.iter().copied()) {
-        Some(near) => Some(
-            error.with_hint(format!("did you mean atsdb {near}? To open a store of that name write atsdb ./{word}")),
-        ),
-        None if has_more => Some(error.with_hint(format!("there are: {}", verbs.join(", ")))),
+    let has_more = arguments[position + 1..].iter().any(|argument| !argument.to_string_lossy().starts_with('-'));
+    match nearest_name(word, command.get_subcommands().map(clap::Command::get_name)) {
+        Some(near) => {
+            let hint = format!("did you mean atsdb {near}? To open a store of that name write atsdb ./{word}");
+            Some(Error::usage(format!("no command named {word}")).with_hint(hint))
+        }
+        None if has_more => Some(no_verb(&command, word)),
         None => None,
     }
 }

@@ -76,13 +76,14 @@ pub(crate) struct ServeArgs {
     pub(crate) read_only: bool,
     /// Write the log as lines of text, or of JSON
     #[arg(long, value_name = "text|json", default_value = "text", env = "ATSDB_LOG", hide_env = true)]
-    #[arg(value_parser = PossibleValuesParser::new(LogFormat::ALL.map(LogFormat::name)).map(format_named))]
+    #[arg(value_parser = PossibleValuesParser::new(LogFormat::ALL.iter().map(|format| format.name()))
+        .map(format_named))]
     #[arg(hide_possible_values = true)]
     pub(crate) log: LogFormat,
     /// Log the server's errors (error), also failed logins and slow statements (warn), start and end (info),
     /// connections and clients' errors (debug), or nothing (off)
     #[arg(long, value_name = "LEVEL", default_value = "warn", env = "ATSDB_LOG_LEVEL", hide_env = true)]
-    #[arg(value_parser = PossibleValuesParser::new(LogLevel::ALL.map(LogLevel::name)).map(level_named))]
+    #[arg(value_parser = PossibleValuesParser::new(LogLevel::ALL.iter().map(|level| level.name())).map(level_named))]
     #[arg(hide_possible_values = true)]
     pub(crate) log_level: LogLevel,
     /// Log statements that take at least this long, such as 500ms
@@ -96,9 +97,9 @@ pub(crate) struct ServeArgs {
 
 // The parser has refused every other name.
 fn format_named(name: String) -> LogFormat {
-    LogFormat::ALL.into_iter().find(|format| format.name() == name).unwrap_or_default()
+    LogFormat::ALL.iter().copied().find(|format| format.name() == name).unwrap_or_default()
 }
 
 fn level_named(name: String) -> LogLevel {
-    LogLevel::ALL.into_iter().find(|level| level.name() == name).unwrap_or_default()
+    LogLevel::ALL.iter().copied().find(|level| level.name() == name).unwrap_or_default()
 }

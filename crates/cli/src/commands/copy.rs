@@ -6,7 +6,8 @@ use crate::console::quantity::{show_bytes, show_count, show_many, show_rows};
 use crate::console::{clock, interrupt};
 use crate::session::settings::{self, Access};
 use atsdb::{BackupOptions, BackupSelector, CopyOptions, CopyReport, Database, OpenOptions, Result, Selection};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 pub(super) fn run(args: &CopyArgs) -> Result<()> {
     let started = clock::now();
@@ -38,7 +39,7 @@ pub(crate) fn watched<T>(run: impl FnOnce(CopyOptions) -> Result<T>, into: &Targ
         verify: !into.no_verify,
         on_progress: Some(Arc::new(move |now| {
             interrupt::check()?;
-            let progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+            let progress = progress.lock();
             progress.update(now.bytes, now.bytes_total, now.rows);
             Ok(())
         })),

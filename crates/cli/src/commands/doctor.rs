@@ -155,12 +155,12 @@ fn slice_advice(width: SliceWidth, stats: &TableStats) -> Option<(String, SliceW
     let rows_of = |other: SliceWidth| rows.saturating_mul(hours(other)) / hours(width);
     let figures = format!("{} of {} on average", show_many(stats.slices, "slice"), show_rows(rows));
     if stats.slices > SLICES_MIN && rows < ROWS_PER_SLICE_MIN {
-        let better = SliceWidth::ALL.into_iter().find(|other| rows_of(*other) >= ROWS_PER_SLICE_WANTED);
+        let better = SliceWidth::ALL.iter().copied().find(|other| rows_of(*other) >= ROWS_PER_SLICE_WANTED);
         let better = better.unwrap_or(SliceWidth::Year);
         return (hours(better) > hours(width)).then(|| (format!("too many slices: {figures}"), better));
     }
     if rows > ROWS_PER_SLICE_MAX {
-        let better = SliceWidth::ALL.into_iter().find(|other| rows_of(*other) >= ROWS_PER_SLICE_WANTED)?;
+        let better = SliceWidth::ALL.iter().copied().find(|other| rows_of(*other) >= ROWS_PER_SLICE_WANTED)?;
         return (hours(better) < hours(width)).then(|| (format!("slices are too wide: {figures}"), better));
     }
     None

@@ -1,12 +1,14 @@
 //! `atsdb export`: a table in its stored order, or one query's result, to a file or stdout.
 
 use crate::args::ExportArgs;
-use crate::args::sql_text::is_sql;
+use crate::args::sql_text::begins_as_sql;
 use crate::console::interrupt::Watch;
+use crate::console::progress::Progress;
 use crate::console::quantity::{show_bytes, show_rows};
 use crate::output::destination::{Compression, Destination};
 use crate::output::{Format, format_of, write_result};
 use crate::session::settings::{self, Access};
+use arrow::record_batch::RecordBatch;
 use atsdb::sql::{Answer, quoted};
 use atsdb::{Database, Error, ErrorKind, Result, ScanRequest};
 use std::path::Path;
@@ -15,10 +17,10 @@ use std::path::Path;
 pub(super) fn run(args: &ExportArgs) -> Result<()> {
     let path = (args.output != Path::new("-")).then_some(args.output.as_path());
     let (format, compression) = format_of(path, args.format)?;
-    if let Some(table) = args.table.as_deref().filter(|table| is_sql(table)) {
+    if let Some(table) = args.table.as_deref().filter(|table| begins_as_sql(table)) {
         return Err(Error::usage(format!("this is SQL and no table: {table}")).with_hint("a query follows -q"));
     }
-    let destination = || destination(path, compression, args.overwrite);
+    let destination = || open_output(path, compression, args.overwrite);
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
     match (&args.table, &args.query) {
         (Some(table), _) => {
@@ -35,10 +37,12 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
             let scan = snapshot.scan(&table, &request)?;
             let schema = scan.schema();
             let _watch = Watch::new(|| ());
+            let total = database.engine().stats(Some(&table))?.first().map(|stats| stats.rows);
             let mut out = destination()?;
-            let row_count = write_result(format, &schema, scan.batches(), &mut out)?;
+            let batches = with_progress(scan.batches(), total, path);
+            let row_count = write_result(format, &schema, batches, &mut out)?;
             out.complete()?;
-            report(path, row_count);
+            report_written(path, row_count);
             Ok(())
         }
         (None, Some(query)) => export_query(&database, args, query, format, path, destination),
@@ -66,23 +70,40 @@ fn export_query(
         Answer::Rows(rows) => {
             let schema = rows.schema();
             let mut out = open()?;
-            let row_count = write_result(format, &schema, rows, &mut out)?;
+            let row_count = write_result(format, &schema, with_progress(rows, None, path), &mut out)?;
             out.complete()?;
-            report(path, row_count);
+            report_written(path, row_count);
             Ok(())
         }
         Answer::Done { verb, .. } => Err(Error::usage(format!("-q takes a query, and {verb} has no rows"))),
     }
 }
 
+/// The batches; where they go into a file, a terminal shows how many rows have passed.
+fn with_progress(
+    batches: impl Iterator<Item = Result<RecordBatch>>,
+    total: Option<u64>,
+    path: Option<&Path>,
+) -> impl Iterator<Item = Result<RecordBatch>> {
+    let progress = path.map(|_| Progress::new());
+    let mut row_count = 0;
+    batches.inspect(move |batch| {
+        if let (Some(progress), Ok(batch)) = (&progress, batch) {
+            row_count += batch.num_rows() as u64;
+            progress.update_rows(row_count, total);
+        }
+    })
+}
+
 /// Reports the number of rows written to a file.
-fn report(path: Option<&Path>, row_count: u64) {
+pub(super) fn report_written(path: Option<&Path>, row_count: u64) {
     let Some(path) = path else { return };
     let bytes = path.metadata().map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 });
     eprintln!("{} written to {}, {}", show_rows(row_count), path.display(), show_bytes(bytes));
 }
 
-fn destination(path: Option<&Path>, compression: Compression, may_replace: bool) -> Result<Destination> {
+/// Opens the file of `-o`, or stdout. A file that exists is replaced only if that was asked for.
+pub(super) fn open_output(path: Option<&Path>, compression: Compression, may_replace: bool) -> Result<Destination> {
     match path {
         Some(path) if may_replace => Destination::file(path, compression),
         Some(path) => Destination::new_file(path, compression).map_err(|error| match error.kind() {

@@ -11,6 +11,9 @@ pub(super) fn run(args: &ManArgs) -> Result<()> {
     if args.reference {
         return super::report::write_text(&super::reference::page());
     }
+    if args.functions {
+        return super::report::write_text(&super::functions_page::page()?);
+    }
     let mut program = Cli::command();
     // Names each verb `atsdb-VERB`.
     program.build();

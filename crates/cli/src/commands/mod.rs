@@ -5,8 +5,10 @@ mod completions;
 pub(crate) mod copy;
 mod demo;
 mod doctor;
+mod dump;
 mod export;
-mod import;
+mod functions_page;
+pub(crate) mod import;
 mod lab;
 mod man;
 mod recompress;
@@ -21,10 +23,11 @@ mod slices;
 pub(crate) mod sql;
 mod stats;
 mod tables;
-mod user;
+pub(crate) mod user;
 mod verify;
 
-pub(crate) use schema::statement as table_statement;
+pub(crate) use dump::dump;
+pub(crate) use schema::{sort_by_origin, statement as table_statement};
 pub(crate) use stats::{cache_lines, text as stats_text};
 pub(crate) use tables::names as table_names;
 

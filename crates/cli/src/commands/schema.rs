@@ -4,17 +4,27 @@ use super::report;
 use crate::args::{ReportArgs, ReportFormat};
 use crate::session::settings::{self, Access};
 use atsdb::sql::create_table_sql;
-use atsdb::{Result, TableDefinition};
+use atsdb::{Result, Table, TableDefinition};
 
 /// Prints the statements or the definitions.
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
-    let tables = report::tables_of(database.engine(), args)?;
+    let mut tables = report::tables_of(database.engine(), args)?;
+    sort_by_origin(&mut tables);
     let definitions: Vec<&TableDefinition> = tables.iter().map(|table| &table.definition).collect();
     report::write_text(&match args.format {
         ReportFormat::Json => report::json(&definitions)?,
         ReportFormat::Table => definitions.iter().map(|definition| statement(definition)).collect(),
     })
+}
+
+/// Puts what others are made from before them: tables, then rollups, then views in the order of their making.
+pub(crate) fn sort_by_origin(tables: &mut [Table]) {
+    tables.sort_by_key(|table| {
+        let (is_view, is_rollup) = (table.definition.view.is_some(), table.definition.rollup.is_some());
+        let number = if is_view || is_rollup { table.id.0 } else { 0 };
+        (is_view, is_rollup, number)
+    });
 }
 
 /// The statement with its semicolon.

@@ -1,13 +1,14 @@
 //! `atsdb sql`: statements from the command line, a file or stdin; results to stdout or a file.
 
+use super::export::{open_output, report_written};
 use crate::args::sql_text::is_sql;
 use crate::args::{Cli, ShellArgs, SqlArgs};
-use crate::output::destination::{Compression, Destination};
+use crate::output::destination::Compression;
 use crate::output::{Format, format_of};
 use crate::session::script::{Changes, PieceReader, Reports, Runner};
 use crate::session::settings::{self, Access};
 use crate::session::statement_kind::may_write;
-use atsdb::{Error, ErrorKind, Result};
+use atsdb::{Error, ErrorKind, NewStore, Result};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -33,8 +34,9 @@ pub(crate) fn typed_without_verb(cli: Cli) -> Typed {
     };
     let ShellArgs { format, timing, read_only, write, store, query_limits } = shell;
     let (sql, format) = (Some(sql), Some(format));
-    let (file, output, param) = (None, None, Vec::new());
-    let args = SqlArgs { url, sql, file, format, output, param, timing, read_only, write, store, query_limits };
+    let (file, output, overwrite, param) = (None, None, false, Vec::new());
+    let args =
+        SqlArgs { url, sql, file, format, output, overwrite, param, timing, read_only, write, store, query_limits };
     Typed::Statements(Box::new(args))
 }
 
@@ -71,6 +73,7 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
         () if may_write(text) || args.url.starts_with("memory:") => Access::Create,
         () => Access::Use,
     };
+    let _new_store = NewStore::at(&args.url);
     let database = settings::open(&args.url, access, &args.store, Some(&args.write)).map_err(|error| {
         let is_missing = error.kind() == ErrorKind::NotFound && access == Access::Use;
         if is_missing { error.with_hint("check the name; statements that only read create no store") } else { error }
@@ -83,12 +86,10 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
         reports: if args.sql.is_some() { Reports::Changes } else { Reports::Total },
         terminal: None,
         result_count: 0,
+        written_rows: 0,
         changes: Changes::default(),
     };
-    let mut out = match path {
-        Some(path) => Destination::file(path, compression)?,
-        None => Destination::stdout(),
-    };
+    let mut out = open_output(path, compression, args.overwrite)?;
     match (args.sql, script) {
         (Some(sql), _) => runner.run(&sql, 1, None, &mut out)?,
         (None, Some((mut pieces, name))) => {
@@ -100,7 +101,10 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
         (None, None) => {}
     }
     runner.report_total();
-    out.complete()
+    let row_count = runner.written_rows;
+    out.complete()?;
+    report_written(path, row_count);
+    Ok(())
 }
 
 /// Whether a path is a pipe, a device or another special file.

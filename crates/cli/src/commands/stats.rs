@@ -7,6 +7,7 @@ use crate::output::grid::{Heading, render};
 use crate::session::settings::{self, Access};
 use atsdb::{CacheFigures, ColumnStats, Engine, IndexStats, Result, Table, TableStats, TimeUnit};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// The fields that programs rely on.
 #[derive(Serialize)]
@@ -28,7 +29,7 @@ struct TableJson {
 struct ColumnJson {
     name: String,
     #[serde(rename = "type")]
-    column_type: &'static str,
+    column_type: Cow<'static, str>,
     map: Option<&'static str>,
     encoding: String,
     bytes: u64,
@@ -216,7 +217,7 @@ fn column_row(column: &ColumnJson, rows: u64) -> Vec<String> {
     let per_row = if rows == 0 { 0.0 } else { column.bytes as f64 / rows as f64 };
     vec![
         column.name.clone(),
-        column.column_type.to_owned(),
+        column.column_type.clone().into_owned(),
         column.map.unwrap_or_default().to_owned(),
         column.encoding.clone(),
         show_bytes(column.bytes),

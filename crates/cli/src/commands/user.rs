@@ -5,7 +5,7 @@ use crate::args::{NewPasswordArgs, UserArgs, UserCommand, UserListArgs, UserName
 use crate::console::password;
 use crate::output::grid::{Heading, render};
 use crate::session::settings::{self, Access};
-use atsdb::{Error, Result, TimeUnit};
+use atsdb::{Database, Error, Result, TimeUnit};
 use atsdb_server::{Role, UserEntry, UserStore};
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -61,16 +61,25 @@ struct TokenJson {
 }
 
 fn list(args: &UserListArgs) -> Result<()> {
-    let users = UserStore::new(settings::open(&args.url, Access::Read, &args.store, None)?).list()?;
-    let listed: Vec<UserJson> = users.into_iter().map(listed).collect();
-    let headings = ["name", "role", "password", "tokens", "created"].map(Heading::left);
+    let database = settings::open(&args.url, Access::Read, &args.store, None)?;
     match args.format {
-        crate::args::ReportFormat::Table if listed.is_empty() => report::write_text("there are no users\n"),
-        crate::args::ReportFormat::Table => {
-            report::write_text(&render(&headings, &listed.iter().map(row).collect::<Vec<_>>()))
-        }
-        crate::args::ReportFormat::Json => report::write_text(&report::json(&listed)?),
+        crate::args::ReportFormat::Table => report::write_text(&names(&database)?),
+        crate::args::ReportFormat::Json => report::write_text(&report::json(&all(&database)?)?),
     }
+}
+
+/// The users of a store as a table.
+pub(crate) fn names(database: &Database) -> Result<String> {
+    let listed = all(database)?;
+    if listed.is_empty() {
+        return Ok("there are no users\n".to_owned());
+    }
+    let headings = ["name", "role", "password", "tokens", "created"].map(Heading::left);
+    Ok(render(&headings, &listed.iter().map(row).collect::<Vec<_>>()))
+}
+
+fn all(database: &Database) -> Result<Vec<UserJson>> {
+    Ok(UserStore::new(database.clone()).list()?.into_iter().map(listed).collect())
 }
 
 fn listed(user: UserEntry) -> UserJson {

@@ -3,14 +3,15 @@
 //! unfinished work has no effect.
 
 use atsdb::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
-static WATCHED: Mutex<Option<StopWork>> = Mutex::new(None);
+static WATCHED: Mutex<Vec<StopWork>> = Mutex::new(Vec::new());
 static HANGUP: Mutex<Option<StopWork>> = Mutex::new(None);
 static REMOVE_AT_EXIT: Mutex<Option<PathBuf>> = Mutex::new(None);
 
@@ -22,27 +23,32 @@ pub(crate) const EXIT_CODE: i32 = 130;
 /// Installs the signal handlers. Without them, Ctrl-C ends the process at once. Signals that the process inherited as
 /// ignored stay ignored: SIGHUP under `nohup`, and SIGINT in the background of a script.
 pub(crate) fn listen() {
-    let listen = || {
+    let (ready, is_ready) = mpsc::channel();
+    let listen = move || {
         // Registered in the thread: if the thread cannot be started, the default handlers stay in place.
         let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
         let Ok(mut signals) = Signals::new(signals) else { return };
+        drop(ready);
         for signal in signals.forever() {
             if signal == SIGHUP && reload() {
                 continue;
             }
-            let watched = WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            match watched.as_ref() {
+            let watched = WATCHED.lock();
+            match watched.last() {
                 Some(stop) if !ASKED.swap(true, Ordering::SeqCst) => stop(),
                 _ => end(),
             }
         }
     };
-    let _ = std::thread::Builder::new().name("atsdb-signals".into()).spawn(listen);
+    if std::thread::Builder::new().name("atsdb-signals".into()).spawn(listen).is_ok() {
+        // Until the thread drops the sender.
+        let _: Result<(), _> = is_ready.recv();
+    }
 }
 
 /// Calls the function that is registered for SIGHUP. Returns false if there is none.
 fn reload() -> bool {
-    let hangup = HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let hangup = HANGUP.lock();
     match hangup.as_ref() {
         Some(reload) => {
             reload();
@@ -60,7 +66,7 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 fn end() -> ! {
-    if let Some(path) = REMOVE_AT_EXIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take() {
+    if let Some(path) = REMOVE_AT_EXIT.lock().take() {
         let _ = std::fs::remove_file(path);
     }
     crate::console::progress::clear();
@@ -68,21 +74,25 @@ fn end() -> ! {
     std::process::exit(EXIT_CODE);
 }
 
-/// While this exists, the first Ctrl-C calls its function and makes [`check`] fail.
+/// While this exists, the first Ctrl-C calls its function and makes [`check`] fail. Work inside other work has its own
+/// watch, whose function is called instead; [`check`] then fails for both.
 pub(crate) struct Watch(());
 
 impl Watch {
-    /// Starts watching. There may be only one watch at a time.
+    /// Starts watching. Watches end in the opposite order.
     pub(crate) fn new(stop: impl Fn() + Send + 'static) -> Self {
-        ASKED.store(false, Ordering::SeqCst);
-        *WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(stop));
+        let mut watched = WATCHED.lock();
+        if watched.is_empty() {
+            ASKED.store(false, Ordering::SeqCst);
+        }
+        watched.push(Box::new(stop));
         Self(())
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        *WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+        WATCHED.lock().pop();
     }
 }
 
@@ -92,7 +102,7 @@ pub(crate) struct OnHangup(());
 impl OnHangup {
     /// Registers the function. There may be only one at a time.
     pub(crate) fn new(reload: impl Fn() + Send + 'static) -> Self {
-        *HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(reload));
+        *HANGUP.lock() = Some(Box::new(reload));
         // Under `nohup` SIGHUP is ignored, so no thread handles it.
         if is_ignored(SIGHUP)
             && let Ok(mut signals) = Signals::new([SIGHUP])
@@ -110,11 +120,11 @@ impl OnHangup {
 
 impl Drop for OnHangup {
     fn drop(&mut self) {
-        *HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+        *HANGUP.lock() = None;
     }
 }
 
-/// Fails with [`ErrorKind::Interrupted`] if Ctrl-C was pressed during the latest [`Watch`].
+/// Fails with [`ErrorKind::Interrupted`] if Ctrl-C was pressed during the latest [`Watch`], or around it.
 pub(crate) fn check() -> Result<()> {
     match ASKED.load(Ordering::Relaxed) {
         true => Err(Error::new(ErrorKind::Interrupted, "interrupted")),
@@ -124,5 +134,5 @@ pub(crate) fn check() -> Result<()> {
 
 /// Sets the unfinished file to remove if Ctrl-C ends the process.
 pub(crate) fn remove_at_exit(path: Option<PathBuf>) {
-    *REMOVE_AT_EXIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = path;
+    *REMOVE_AT_EXIT.lock() = path;
 }

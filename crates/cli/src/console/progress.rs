@@ -1,7 +1,7 @@
 //! A progress line on stderr for work that takes more than two seconds, only if stderr is a terminal.
 
 use crate::console::clock;
-use crate::console::quantity::{show_bytes, show_rows};
+use crate::console::quantity::{show_bytes, show_count, show_duration, show_rows};
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +13,8 @@ const QUIET: Duration = Duration::from_secs(2);
 const INTERVAL: Duration = Duration::from_millis(100);
 const TICK: Duration = Duration::from_millis(500);
 const BAR_WIDTH: usize = 24;
+/// A longer rest is not estimated.
+const LEFT_SECONDS_MAX: f64 = 1e7;
 
 /// True while a progress line is shown on the terminal.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
@@ -52,10 +54,50 @@ impl Progress {
             return;
         }
         self.shown.set(Some(now));
-        let seconds = (now - self.started).as_secs();
-        let (bar, done, total) = (bar(done, total), show_bytes(done), show_bytes(total));
-        show(&format!("{bar} {done} of {total}, {}, {seconds} s", show_rows(rows)));
+        show(&line(done, total, rows, now - self.started));
     }
+
+    /// Shows how many rows are done, of how many if that is known.
+    pub(crate) fn update_rows(&self, done: u64, total: Option<u64>) {
+        let now = clock::now();
+        let is_due = self.shown.get().is_none_or(|shown| now - shown >= INTERVAL);
+        if !self.is_terminal || !is_due || now - self.started < QUIET {
+            return;
+        }
+        self.shown.set(Some(now));
+        show(&row_line(done, total, now - self.started));
+    }
+}
+
+/// `[=====     ]  50 % 1.00 MB of 2.00 MB, 10,000 rows, 5,000 rows/s, 2.00 s left`.
+fn line(done: u64, total: u64, rows: u64, elapsed: Duration) -> String {
+    let (bar, bytes, all) = (bar(done, total), show_bytes(done), show_bytes(total));
+    format!("{bar} {bytes} of {all}, {}, {}", show_rows(rows), pace(rows, elapsed, share(done, total)))
+}
+
+fn row_line(done: u64, total: Option<u64>, elapsed: Duration) -> String {
+    match total {
+        Some(total) => {
+            let (bar, rows, all) = (bar(done, total), show_count(done), show_rows(total));
+            format!("{bar} {rows} of {all}, {}", pace(done, elapsed, share(done, total)))
+        }
+        None => format!("{}, {}", show_rows(done), pace(done, elapsed, 0.0)),
+    }
+}
+
+/// The rows of a second, and how long the rest takes at the pace so far; the time so far if that is unknown.
+fn pace(rows: u64, elapsed: Duration, share: f64) -> String {
+    let seconds = elapsed.as_secs_f64().max(1e-9);
+    let rate = show_count((rows as f64 / seconds) as u64);
+    let left = seconds * (1.0 - share) / share;
+    if share > 0.0 && left < LEFT_SECONDS_MAX {
+        return format!("{rate} rows/s, {} left", show_duration(Duration::from_secs(left.ceil() as u64)));
+    }
+    format!("{rate} rows/s, {} so far", show_duration(Duration::from_secs(elapsed.as_secs())))
+}
+
+fn share(done: u64, total: u64) -> f64 {
+    if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) }
 }
 
 impl Drop for Progress {
@@ -102,7 +144,7 @@ impl Drop for Ticker {
 
 /// `[=====     ]  50 %`.
 pub(crate) fn bar(done: u64, total: u64) -> String {
-    let share = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
+    let share = share(done, total);
     let filled = (share * BAR_WIDTH as f64) as usize;
     format!("[{}{}] {:3.0} %", "=".repeat(filled), " ".repeat(BAR_WIDTH - filled), share * 100.0)
 }
@@ -110,6 +152,16 @@ pub(crate) fn bar(done: u64, total: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_has_the_pace_and_the_rest() {
+        let ten = Duration::from_secs(10);
+        let shown = line(1_000_000, 4_000_000, 5_000, ten);
+        assert!(shown.ends_with("25 % 1.00 MB of 4.00 MB, 5,000 rows, 500 rows/s, 30.00 s left"), "{shown}");
+        assert_eq!(row_line(5_000, None, ten), "5,000 rows, 500 rows/s, 10.00 s so far");
+        assert!(row_line(5_000, Some(10_000), ten).ends_with("50 % 5,000 of 10,000 rows, 500 rows/s, 10.00 s left"));
+        assert!(line(0, 0, 0, ten).ends_with("0 rows/s, 10.00 s so far"));
+    }
 
     #[test]
     fn a_bar_is_never_wider_than_it_is() {

@@ -24,7 +24,9 @@ pub(crate) enum Format {
     Markdown,
     /// A chart for a terminal: the columns of numbers over the first column
     Chart,
-    /// The same as a picture
+    /// A line of blocks for each column of numbers
+    Spark,
+    /// A chart as a picture
     Svg,
     /// The same as a page, which opens offline
     Html,

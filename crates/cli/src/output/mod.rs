@@ -10,6 +10,7 @@ pub(crate) mod grid;
 mod markdown;
 mod plot;
 pub(crate) mod screen;
+mod spark;
 mod svg;
 mod table;
 
@@ -38,6 +39,7 @@ pub(crate) fn result_writer<'a>(
         Format::Jsonl => Box::new(JsonWriter::new(schema, JsonShape::Lines, Output::new(out, place))),
         Format::Markdown => Box::new(markdown::MarkdownWriter::new(schema, out)?),
         Format::Chart => Box::new(chart::ChartWriter::new(schema, out)?),
+        Format::Spark => Box::new(spark::SparkWriter::new(schema, out)?),
         Format::Svg => Box::new(svg::SvgWriter::new(schema, false, out)?),
         Format::Html => Box::new(svg::SvgWriter::new(schema, true, out)?),
         Format::Parquet => Box::new(ParquetWriter::new(schema, Output::new(out, place))?),

@@ -1,5 +1,6 @@
 //! Files that SQL statements name. They are read by the importer and written like exports, with the rights of the user.
 
+use crate::console::clock::unix_seconds;
 use crate::output::destination::Destination;
 use crate::output::{format_of, write_result};
 use crate::session::paths;
@@ -74,7 +75,8 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
         Some("json") => Some(Format::Json),
         _ => None,
     };
-    let mut options = Options { format, ..Options::default() };
+    let times_until = Some(unix_seconds());
+    let mut options = Options { format, times_until, ..Options::default() };
     for (name, value) in &request.options {
         let refused = |what: &str| {
             Err(Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}"))

@@ -1,7 +1,7 @@
 //! Translates flags and the environment to the settings for opening a store and for a session. A flag takes precedence
 //! over its environment variable, which takes precedence over the default.
 
-use crate::args::sql_text::is_sql;
+use crate::args::sql_text::{begins_as_sql, is_sql};
 use crate::args::{QueryArgs, StoreArgs, WriteArgs};
 use crate::console::failure;
 use crate::session::files::HostFiles;
@@ -59,10 +59,14 @@ pub(crate) fn open_for(
     store: &StoreArgs,
     write: Option<&WriteArgs>,
 ) -> Result<Database> {
-    if is_sql(url) {
+    if begins_as_sql(url) {
         return Err(Error::usage(format!("this is SQL and no store: {url}")).with_hint(
             "the store comes first: atsdb sql air.db \"SELECT ...\"; atsdb ./NAME opens a file of any name",
         ));
+    }
+    if is_sql(url) {
+        return Err(Error::usage(format!("a store's name of several words needs its folder: {url}"))
+            .with_hint(format!("write ./{url}")));
     }
     let durability = write.map(durability).transpose()?.unwrap_or_default();
     let mut options = OpenOptions::new()

@@ -1,12 +1,12 @@
 //! Determines whether statements write.
 
-use crate::args::sql_text::{READING, VERBS, first_word};
+use crate::args::sql_text::{READING, VERBS, first_word, without_lead};
 use atsdb::sql::Statements;
 
 /// Whether the statements of a text may write, so that a store may be created for them. Text that is not SQL may not.
 pub(crate) fn may_write(text: &str) -> bool {
     Statements::new(text).map_while(Result::ok).any(|statement| {
-        let word = first_word(statement.text()).to_ascii_uppercase();
+        let word = first_word(without_lead(statement.text())).to_ascii_uppercase();
         let is_reading = VERBS[..READING].contains(&word.as_str()) || word.is_empty();
         match word.as_str() {
             // It contains a query, but the rows are stored in a table.

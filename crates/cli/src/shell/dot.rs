@@ -5,30 +5,49 @@ use crate::output::screen::Expanded;
 use atsdb::name::nearest_name;
 use atsdb::{Error, Result};
 
+/// The query of `.indexes`.
+const INDEXES: &str = "SELECT table_name, index_name, columns, bytes FROM atsdb.indexes";
+
 /// The text of `.help`.
 pub(super) const HELP: &str = "\
 .help                this list
 .tables              the tables
 .schema [TABLE]      the CREATE TABLE of one table, or of all
+.indexes [TABLE]     the indexes of one table, or of all
+.views               the views
+.functions [TEXT]    the functions, or those with the text in their names
+.databases           the open store
+.users               the users who may use the store when it is served
+.dump [TABLE]        the statements that make one table, or all, with their rows
+.import FILE TABLE   import a file into a table; flags of atsdb import may follow
 .stats [TABLE]       rows, bytes and encodings; how the cache does
-.mode FORMAT         how results are written: table, csv, tsv, json, jsonl, markdown, chart
+.mode FORMAT         how results are written: table, csv, tsv, json, jsonl, markdown, chart,
+                     spark
 .expanded on|off|auto  a line for each value; auto: where a row does not fit
 .limit ROWS|off      how many rows of a result are shown
 .pager on|off        whether long results are shown page by page
 .timing on|off       whether each statement's time is shown
-.chart               draw the result of the last query
+.chart [QUERY]       draw the result of a query, or of the last one; --spark draws a line for each column
 .edit                edit the last statement in $EDITOR, and run it
 .read FILE           run the statements of a file
 .save URL            copy the open store, also one in memory, to another one or to a directory of backups
 .load URL            bring what another store or the newest backup of a directory holds into the open one
 .quit                leave; Ctrl-D does the same
 
-Also as in psql: \\d, \\d TABLE, \\dt, \\x, \\timing, \\e, \\i FILE, \\q, \\?; and help, quit, exit.
-Tab completes names, keywords and functions. Ctrl-R searches the history.
+Also as in psql: \\d, \\d TABLE, \\dt, \\di, \\dv, \\df, \\du, \\l, \\x, \\timing, \\e, \\i FILE, \\q, \\?; and help,
+quit, exit.
+Tab completes names, keywords, functions and files. Ctrl-R searches the history.
 SQL ends with ; and may go over several lines. Ctrl-C stops a statement, or drops what was typed.
 ";
 
-pub(super) const NAMES: [&str; 18] = [
+pub(super) const NAMES: [&str; 25] = [
+    ".indexes",
+    ".views",
+    ".functions",
+    ".databases",
+    ".users",
+    ".dump",
+    ".import",
     ".expanded",
     ".limit",
     ".pager",
@@ -49,6 +68,13 @@ pub(super) const NAMES: [&str; 18] = [
     ".exit",
 ];
 
+/// How a result is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chart {
+    Plot,
+    Spark,
+}
+
 /// A command with its arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DotCommand {
@@ -60,7 +86,18 @@ pub(super) enum DotCommand {
     Expanded(Option<Expanded>),
     Limit(Option<usize>),
     Pager(bool),
-    Chart,
+    /// With its query, or the last one.
+    Chart(Chart, Option<String>),
+    /// A question that a query answers.
+    Ask(String),
+    Databases,
+    Users,
+    Dump(Option<String>),
+    Import {
+        file: String,
+        table: String,
+        flags: Vec<String>,
+    },
     Edit,
     Timing(Option<bool>),
     Read(String),
@@ -73,7 +110,8 @@ pub(super) enum DotCommand {
 pub(super) fn parse(line: &str) -> Result<DotCommand> {
     let line = line.trim().trim_end_matches(';').trim_end();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let rest = unquoted(rest.trim());
+    let whole_rest = rest.trim();
+    let rest = unquoted(whole_rest);
     let needs = |what: &str| Error::usage(format!("{name} needs {what}"));
     Ok(match (name.to_ascii_lowercase().as_str(), rest) {
         (".help" | ".h", "") => DotCommand::Help,
@@ -98,7 +136,28 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
         (".pager", "on") => DotCommand::Pager(true),
         (".pager", "off") => DotCommand::Pager(false),
         (".pager", _) => return Err(needs("on or off")),
-        (".chart", "") => DotCommand::Chart,
+        (".indexes", "") => DotCommand::Ask(INDEXES.to_owned()),
+        (".indexes", table) => DotCommand::Ask(format!("{INDEXES} WHERE lower(table_name) = lower({})", text(table))),
+        (".views", "") => DotCommand::Ask("SELECT name, sql FROM atsdb.tables WHERE kind = 'view'".to_owned()),
+        (".functions", "") => DotCommand::Ask("SHOW FUNCTIONS".to_owned()),
+        (".functions", part) => DotCommand::Ask(format!("SHOW FUNCTIONS ILIKE {}", text(&format!("%{part}%")))),
+        (".databases", "") => DotCommand::Databases,
+        (".users", "") => DotCommand::Users,
+        (".dump", "") => DotCommand::Dump(None),
+        (".dump", table) => DotCommand::Dump(Some(table.to_owned())),
+        (".import", _) => match words(whole_rest).as_slice() {
+            [file, table, flags @ ..] => {
+                DotCommand::Import { file: file.clone(), table: table.clone(), flags: flags.to_vec() }
+            }
+            _ => return Err(needs("a file and a table")),
+        },
+        (".chart", _) => {
+            let (chart, query) = match whole_rest.strip_prefix("--spark") {
+                Some(query) => (Chart::Spark, query.trim_start()),
+                None => (Chart::Plot, whole_rest),
+            };
+            DotCommand::Chart(chart, Some(query.to_owned()).filter(|query| !query.is_empty()))
+        }
         (".edit", "") => DotCommand::Edit,
         (".timing" | ".timer", "") => DotCommand::Timing(None),
         (".timing" | ".timer", "on") => DotCommand::Timing(Some(true)),
@@ -115,6 +174,8 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
         (".read", path) => DotCommand::Read(path.to_owned()),
         (known, _) if NAMES.contains(&known) => return Err(Error::usage(format!("{name} takes nothing more"))),
         _ => {
+            // An unknown command of psql has a dot before it.
+            let name = if name.starts_with(".\\") { &name[1..] } else { name };
             let error = Error::usage(format!("no command named {name}"));
             return Err(match nearest_name(name, NAMES) {
                 Some(near) => error.with_hint(format!("did you mean {near}?")),
@@ -141,6 +202,11 @@ pub(super) fn as_command(line: &str) -> Option<String> {
     Some(match (name, rest) {
         ("d" | "dt" | "d+" | "dt+", "") => ".tables".to_owned(),
         ("d" | "dt" | "d+" | "dt+", table) => format!(".schema {table}"),
+        ("di" | "di+", table) => format!(".indexes {table}"),
+        ("dv" | "dv+", _) => ".views".to_owned(),
+        ("df" | "df+", part) => format!(".functions {}", part.trim_matches('*')),
+        ("du" | "du+", _) => ".users".to_owned(),
+        ("l" | "l+", _) => ".databases".to_owned(),
         ("x", mode) => format!(".expanded {mode}"),
         ("timing", mode) => format!(".timing {mode}"),
         ("q", _) => ".quit".to_owned(),
@@ -149,6 +215,26 @@ pub(super) fn as_command(line: &str) -> Option<String> {
         ("e", _) => ".edit".to_owned(),
         (other, _) => format!(".\\{other}"),
     })
+}
+
+/// A text as a literal.
+fn text(value: &str) -> String {
+    format!("'{}'", value.replace('\'', "''"))
+}
+
+/// The words of a line; one in quotes may hold blanks.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut rest) = (Vec::new(), line.trim());
+    while let Some(first) = rest.chars().next() {
+        let quote = Some(first).filter(|first| matches!(first, '\'' | '"'));
+        let (word, after) = match quote.and_then(|quote| rest[1..].split_once(quote)) {
+            Some((word, after)) => (word, after),
+            None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+        };
+        words.push(word.to_owned());
+        rest = after.trim_start();
+    }
+    words
 }
 
 fn unquoted(text: &str) -> &str {
@@ -175,6 +261,9 @@ mod tests {
         );
         for (typed, meant) in [
             ("\\d", ".tables"),
+            ("\\df *bucket*", ".functions bucket"),
+            ("\\di", ".indexes "),
+            ("\\l;", ".databases"),
             ("\\d readings;", ".schema readings"),
             ("\\x", ".expanded "),
             ("\\timing on", ".timing on"),
@@ -184,6 +273,22 @@ mod tests {
             assert_eq!(as_command(typed).as_deref(), Some(meant), "{typed}");
         }
         assert_eq!((as_command("select 1"), as_command("exit_code")), (None, None));
+    }
+
+    #[test]
+    fn arguments_may_hold_blanks_and_flags() {
+        let import = parse(".import 'my file.csv' t --skip 2").unwrap();
+        let flags = vec!["--skip".to_owned(), "2".to_owned()];
+        assert_eq!(import, DotCommand::Import { file: "my file.csv".to_owned(), table: "t".to_owned(), flags });
+        let query = Some("SELECT 'a' FROM t".to_owned());
+        assert_eq!(parse(".chart SELECT 'a' FROM t;").unwrap(), DotCommand::Chart(Chart::Plot, query.clone()));
+        assert_eq!(parse(".chart --spark SELECT 'a' FROM t").unwrap(), DotCommand::Chart(Chart::Spark, query));
+        assert_eq!(parse(".chart --spark").unwrap(), DotCommand::Chart(Chart::Spark, None));
+        assert_eq!(
+            parse(".indexes it's").unwrap(),
+            DotCommand::Ask(format!("{INDEXES} WHERE lower(table_name) = lower('it''s')"))
+        );
+        assert!(parse(".import x.csv").is_err());
     }
 
     #[test]

@@ -46,6 +46,9 @@ impl Completer for LineHelper {
     type Candidate = String;
 
     fn complete(&self, line: &str, position: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        if let Some(found) = super::file_names::complete(&line[..position]) {
+            return Ok(found);
+        }
         let whole = format!("{}\n{line}", self.typed);
         Ok(self.words.complete(&line[..position], &whole, functions))
     }

@@ -1,13 +1,14 @@
 //! Executes the lines of the shell.
 
-use super::dot::{self, DotCommand};
+use super::dot::{self, Chart, DotCommand};
+use crate::args;
 use crate::commands;
 use crate::console::quantity::show_rows;
 use crate::output::Format;
 use crate::output::destination::Destination;
 use crate::output::screen::Expanded;
 use crate::session::script::{PieceReader, Runner};
-use atsdb::{Database, Error, ErrorKind, Result};
+use atsdb::{Database, Error, ErrorKind, Result, Table};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
@@ -38,15 +39,28 @@ impl Shell {
     pub(super) fn read(&mut self, input: impl BufRead, name: &str, depth: usize) -> Result<AfterLine> {
         let mut pieces = PieceReader::new(input, name);
         while let Some(piece) = pieces.next_piece()? {
-            let next = match piece.text.trim_start().starts_with('.') {
-                true => self.command(&piece.text, depth).map_err(|error| at_line(error, name, piece.first_line))?,
-                false => self.sql(&piece.text, piece.first_line, Some(name))?,
+            let next = match dot::as_command(&piece.text) {
+                Some(command) => {
+                    self.command(&command, depth).map_err(|error| at_line(error, name, piece.first_line))?
+                }
+                None => self.sql(&piece.text, piece.first_line, Some(name))?,
             };
             if next == AfterLine::Quit {
                 return Ok(next);
             }
         }
         Ok(AfterLine::Line)
+    }
+
+    /// The table of a name, or all, each behind those that it is made from.
+    fn tables(&self, name: Option<String>) -> Result<Vec<Table>> {
+        let engine = self.database.engine();
+        let mut tables = match name {
+            Some(name) => vec![engine.table(&name)?],
+            None => engine.tables()?,
+        };
+        commands::sort_by_origin(&mut tables);
+        Ok(tables)
     }
 
     /// Runs the statements of a text.
@@ -64,11 +78,7 @@ impl Shell {
             DotCommand::Quit => return Ok(AfterLine::Quit),
             DotCommand::Tables => self.out.put(commands::table_names(engine)?.as_bytes())?,
             DotCommand::Schema(name) => {
-                let tables = match name {
-                    Some(name) => vec![engine.table(&name)?],
-                    None => engine.tables()?,
-                };
-                for table in tables {
+                for table in self.tables(name)? {
                     self.out.put(commands::table_statement(&table.definition).as_bytes())?;
                 }
             }
@@ -109,11 +119,26 @@ impl Shell {
                 None => return Err(only_on_terminals(".pager")),
             },
             DotCommand::Edit => return Err(only_on_terminals(".edit")),
-            DotCommand::Chart => {
-                let Some(query) = self.last_query.clone() else {
+            DotCommand::Ask(query) => self.runner.run(&query, 1, None, &mut self.out)?,
+            DotCommand::Databases => self.out.put(format!("{}\n", engine.store().url()).as_bytes())?,
+            DotCommand::Users => self.out.put(commands::user::names(&self.database)?.as_bytes())?,
+            DotCommand::Dump(name) => {
+                let tables = self.tables(name)?;
+                commands::dump(&self.runner.session, &tables, &mut self.out)?;
+            }
+            DotCommand::Import { file, table, flags } => {
+                self.out.hand_on()?;
+                commands::import::import_into(&self.database, &args::parse_import(&file, &table, &flags)?)?;
+            }
+            DotCommand::Chart(chart, query) => {
+                let Some(query) = query.or_else(|| self.last_query.clone()) else {
                     return Err(Error::usage(".chart draws the result of the last query: run a query first"));
                 };
-                let format = std::mem::replace(&mut self.runner.format, Format::Chart);
+                let format = match chart {
+                    Chart::Plot => Format::Chart,
+                    Chart::Spark => Format::Spark,
+                };
+                let format = std::mem::replace(&mut self.runner.format, format);
                 let drawn = self.sql(&query, 1, None);
                 self.runner.format = format;
                 return drawn;

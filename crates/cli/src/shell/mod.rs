@@ -4,6 +4,7 @@
 
 mod dot;
 mod editor;
+mod file_names;
 mod highlight;
 mod history;
 mod interpreter;
@@ -18,7 +19,7 @@ use crate::output::destination::Destination;
 use crate::output::screen::{Expanded, Screen};
 use crate::session::script::{Changes, Reports, Runner, Terminal};
 use crate::session::settings::{self, Access, OpenTime};
-use atsdb::Result;
+use atsdb::{NewStore, Result};
 use std::io::IsTerminal;
 
 /// The default number of rows of a result that are shown at a terminal.
@@ -31,6 +32,7 @@ pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
     let is_terminal = std::io::stdin().is_terminal();
     let access = if args.read_only { Access::Read } else { Access::Create };
     let stay = if is_terminal { OpenTime::Long } else { OpenTime::Short };
+    let _new_store = NewStore::at(url);
     let database = settings::open_for(stay, url, access, &args.store, Some(&args.write))?;
     let runner = Runner {
         session: settings::session(&database, access, &args.store, &args.query_limits)?,
@@ -41,6 +43,7 @@ pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
         changes: Changes::default(),
         terminal: (is_terminal && std::io::stdout().is_terminal()).then(terminal),
         result_count: 0,
+        written_rows: 0,
     };
     let mut shell = Shell { database, runner, out: Destination::stdout(), last_query: None };
     if is_terminal {

@@ -60,7 +60,7 @@ fn a_bad_record_stops_everything_or_is_counted() {
     let rows: String = (0..10).map(|second| format!("2024-03-01 00:00:0{second},{second}\n")).collect();
     case.write("bad.csv", format!("time,v\n{rows}2024-03-01 00:01:00\n2024-03-01 00:02:00,12\n"));
     case.run(&["import", "a.db", "t", "bad.csv"]).failed(2, &["bad.csv", "line 12", "--skip-bad"]);
-    assert_eq!(case.run(&["tables", "a.db", "--format", "json"]).well().text(), "[]\n");
+    assert!(!case.path("a.db").exists());
     let run = case.run(&["import", "a.db", "t", "bad.csv", "--skip-bad"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stderr.contains("1 bad record") && run.stderr.contains("line 12"), "{}", run.stderr);
@@ -222,6 +222,73 @@ fn the_same_files_count_once_unless_imported_again() {
     case.run(&["sql", "a.db", "DROP TABLE t"]);
     assert!(import(&["1.csv"]).contains("CREATE TABLE"));
     assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "1");
+}
+
+#[test]
+fn of_a_folder_only_the_new_files_are_stored() {
+    let case = Case::new();
+    std::fs::create_dir(case.path("f")).unwrap();
+    let import = |arguments: &[&str]| case.run(&[&["import", "a.db", "t"], arguments].concat());
+    let count = || case.query("a.db", "SELECT count(*) FROM t");
+    case.write("f/1.csv", "time,v\n2024-03-01,1\n");
+    case.write("f/2.csv", "time,v\n2024-03-02,2\n");
+    case.write("f/copy.csv", "time,v\n2024-03-01,1\n");
+    let first = import(&["f"]);
+    assert!(first.stderr.contains("note: f/copy.csv has the content of f/1.csv"), "{}", first.stderr);
+    assert_eq!(count(), "2");
+    case.write("f/3.csv", "time,v\n2024-03-03,3\n");
+    let second = import(&["f"]);
+    assert!(second.stderr.contains("left out 2 files that this table got before"), "{}", second.stderr);
+    assert!(second.text().contains("1 row in"), "{}", second.text());
+    assert_eq!(count(), "3");
+    assert!(import(&["f"]).text().contains("imported into this table before"));
+    // Compressed it is the same file; with its name as a column it is not.
+    let packed = std::process::Command::new("gzip").args(["-k", "f/2.csv"]).current_dir(case.path("")).status();
+    if packed.is_ok_and(|status| status.success()) {
+        assert!(import(&["f/2.csv.gz"]).text().contains("before"));
+    }
+    import(&["f", "--again"]);
+    assert_ne!(count(), "3");
+    let named = case.run(&["import", "a.db", "u", "f/1.csv", "f/copy.csv", "--file-column", "file"]);
+    assert!(!named.stderr.contains("has the content"), "{}", named.stderr);
+    assert_eq!(case.query("a.db", "SELECT count(DISTINCT file) FROM u"), "2");
+}
+
+#[test]
+fn replaced_rows_and_lacking_columns_are_told() {
+    let case = Case::new();
+    case.run(&["sql", "a.db", "CREATE TABLE t (id INT PRIMARY KEY, v INT, w INT) WITH (on_conflict = 'replace')"])
+        .well();
+    case.write("1.csv", "id,v,w\n1,1,1\n2,2,2\n");
+    case.write("2.csv", "id,v\n2,9\n3,3\n");
+    assert!(!case.run(&["import", "a.db", "t", "1.csv"]).text().contains("replaced"));
+    let run = case.run(&["import", "a.db", "t", "2.csv"]);
+    assert!(run.text().contains("2 rows stored; 1 row replaced"), "{}", run.text());
+    assert!(run.stderr.contains("note: the files have no column w, which is NULL"), "{}", run.stderr);
+    assert_eq!(case.query("a.db", "SELECT sum(v), count(w) FROM t"), "13,1");
+}
+
+#[test]
+fn a_table_of_a_sqlite_file_is_imported() {
+    let case = Case::new();
+    let file = rusqlite::Connection::open(case.path("old.db")).unwrap();
+    file.execute_batch(
+        "CREATE TABLE r (ts INTEGER, id TEXT, v REAL, ok BOOLEAN, raw BLOB);
+         INSERT INTO r VALUES (1700000000, '007', 1, 1, x'00ff'), (1700000060, 'it''s \"x\"', NULL, 0, NULL);
+         CREATE VIEW w AS SELECT id FROM r",
+    )
+    .unwrap();
+    case.run(&["import", "a.db", "t", "sqlite:old.db"]).failed(1, &["several tables", "sqlite:old.db#r", "r, w"]);
+    case.run(&["import", "a.db", "t", "sqlite:old.db#q"]).failed(2, &["no table named q"]);
+    case.run(&["import", "a.db", "t", "sqlite:none.db#q"]).failed(2, &["no file none.db"]);
+    case.run(&["import", "a.db", "t", "old.db"]).failed(1, &["sqlite:old.db#TABLE"]);
+    assert!(!case.path("a.db").exists());
+    case.run(&["import", "a.db", "t", "sqlite:old.db#r"]).well();
+    let rows = case.query("a.db", "SELECT ts, id, v, ok, raw FROM t ORDER BY ts");
+    assert_eq!(rows, "2023-11-14T22:13:20Z,007,1.0,true,\\x00ff\n2023-11-14T22:14:20Z,\"it's \"\"x\"\"\",,false,");
+    let run = case.run(&["import", "a.db", "u", "sqlite:old.db#w"]);
+    assert!(run.code == 0 && run.stderr.contains("a plain table"), "{}", run.stderr);
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM u"), "2");
 }
 
 #[test]

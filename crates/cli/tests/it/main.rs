@@ -25,4 +25,5 @@ mod shell;
 mod support;
 mod terminal;
 mod timing;
+mod typed;
 mod user;

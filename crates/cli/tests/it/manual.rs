@@ -55,3 +55,15 @@ fn the_reference_is_what_the_program_says() {
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(kept == page, "docs/reference/cli.md is out of date: atsdb man --reference > docs/reference/cli.md");
 }
+
+#[test]
+fn the_list_of_functions_is_what_the_program_knows() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/functions.md");
+    let page = Case::new().run(&["man", "--functions"]).well().text();
+    assert!(page.contains("| `time_bucket(") && page.contains("| `row_number("), "{page}");
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == page,
+        "docs/reference/functions.md is out of date: atsdb man --functions > docs/reference/functions.md"
+    );
+}

@@ -50,6 +50,64 @@ fn the_url_defaults_to_memory_and_may_come_from_the_environment() {
     assert!(case.run_with::<&str>(&[], "SELECT 1 AS a;").well().text().starts_with("a\n"));
     assert!(case.names().is_empty());
     let mut command = case.command::<&str>(&[]);
-    let status = command.env("ATSDB_URL", "env.db").stdin(std::process::Stdio::null()).status().unwrap();
-    assert!(status.success() && case.path("env.db").exists());
+    command.env("ATSDB_URL", "env.db").stdin(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"CREATE TABLE t (a INT);").unwrap();
+    assert!(child.wait().unwrap().success() && case.path("env.db").exists());
+}
+
+#[test]
+fn commands_of_psql_and_words_work_in_a_pipe() {
+    let case = Case::new();
+    let input = "\
+CREATE TABLE t (id INT, v INT, INDEX of_v (v)) WITH (engine = 'memory');
+CREATE VIEW w AS SELECT v FROM t;
+.mode csv
+\\d t
+\\di
+\\dv
+\\df time_bucket
+\\du
+\\l
+quit
+SELECT 'not reached';
+";
+    let text = case.run_with(&["a.db"], input).well().text();
+    for part in ["CREATE TABLE t (", "t,of_v,v", "\nw,", "time_bucket,", "there are no users", "a.db\n"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("not reached"), "{text}");
+}
+
+#[test]
+fn a_dump_makes_the_same_tables() {
+    let case = Case::new().with_store();
+    case.run(&["sql", "a.db", "CREATE TABLE p (a TEXT, b BLOB, c DATE, d REAL); CREATE VIEW v AS SELECT a FROM p"])
+        .well();
+    case.run(&[
+        "sql",
+        "a.db",
+        "INSERT INTO p VALUES ('it''s', '\\x00ff', '2024-02-29', 'NaN'), (NULL, NULL, NULL, -0.5)",
+    ])
+    .well();
+    let dump = case.run_with(&["a.db"], ".dump\n").well().text();
+    case.run_with(&["b.db"], &dump).well();
+    for table in ["readings", "p", "v"] {
+        let rows = |url: &str| case.query(url, &format!("SELECT * FROM {table} ORDER BY 1"));
+        assert_eq!(rows("a.db"), rows("b.db"), "{table}");
+    }
+    assert_eq!(case.run(&["schema", "a.db"]).well().text(), case.run(&["schema", "b.db"]).well().text());
+    let one = case.run_with(&["a.db"], ".dump p\n").well().text();
+    assert!(one.contains("INSERT INTO p VALUES\n  ('it''s', ") && !one.contains("readings"), "{one}");
+}
+
+#[test]
+fn a_file_is_imported_and_a_result_is_drawn() {
+    let case = Case::new();
+    case.write("my file.csv", "time,v\n2024-01-01,1\n2024-01-02,2\n2024-01-03,3\n");
+    let input = ".import 'my file.csv' t --slice day\n.chart --spark SELECT time, v FROM t ORDER BY 1;\n.chart SELECT time, v FROM t\n";
+    let text = case.run_with(&["a.db"], input).text();
+    assert!(text.contains("v ▁▅█ 1 to 3\n") && text.contains("└"), "{text}");
+    assert!(text.contains("3 rows in"), "{text}");
+    case.run_with(&["a.db"], ".import x.csv t --nosuch\n").failed(1, &["--nosuch"]);
 }

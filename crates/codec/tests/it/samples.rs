@@ -17,8 +17,8 @@ pub(crate) fn column(column_type: ColumnType, map: Option<MapWidth>) -> Column {
 
 /// One column of each type and of each map width.
 pub(crate) fn columns() -> Vec<Column> {
-    let mapped = MapWidth::ALL.map(|width| column(ColumnType::Text, Some(width)));
-    ColumnType::ALL.map(|column_type| column(column_type, None)).into_iter().chain(mapped).collect()
+    let mapped = MapWidth::ALL.iter().map(|width| column(ColumnType::Text, Some(*width)));
+    ColumnType::PLAIN.map(|column_type| column(column_type, None)).into_iter().chain(mapped).collect()
 }
 
 /// splitmix64.

@@ -9,6 +9,7 @@ use crate::batch::overlay::{Overlay, StageContents};
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use atsdb_core::limits::MISSING_BYTES_MAX;
 use atsdb_core::name::same_name;
+use atsdb_core::refusal;
 use atsdb_core::{
     ChunkId, Column, Error, ErrorKind, NewChunk, Redefinition, Result, Table, TableDefinition, TableId, TimeRange,
     Value,
@@ -142,7 +143,7 @@ impl Batch {
         let others = self.changes.tables(&base);
         let taken = |other: &&Table| other.id != table.id && same_name(&other.definition.name, &to.name);
         if let Some(other) = others.iter().find(taken) {
-            return Err(exists(&other.definition.name));
+            return Err(refusal::table_exists(&other.definition.name));
         }
         // Later rows follow the definition that comes with them. No rows wait: they were settled above.
         self.keyed.forget(table.id);
@@ -187,7 +188,7 @@ impl Batch {
             None => self.changes.tables(&ReadSnapshot::take(&self.handle.shared)?),
         };
         match tables.iter().find(|table| same_name(&table.definition.name, name)) {
-            Some(table) => Err(exists(&table.definition.name)),
+            Some(table) => Err(refusal::table_exists(&table.definition.name)),
             None => Ok(()),
         }
     }
@@ -270,8 +271,4 @@ fn check_missing(from: &TableDefinition, to: &TableDefinition) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn exists(name: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("table {name} already exists"))
 }

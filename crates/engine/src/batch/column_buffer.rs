@@ -3,10 +3,11 @@
 use crate::batch::interner::Interner;
 use arrow::array::{
     ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray, TimestampMicrosecondArray,
-    TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
+    TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, new_empty_array,
 };
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::*;
+use atsdb_codec::stored_type;
 use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit};
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub(crate) enum BufferedValues {
         ends: Vec<i32>,
         bytes: Vec<u8>,
     },
+    /// Nothing: no field of a record has the type of this column.
+    Refused,
     /// Local numbers of an interner, for a mapped column.
     Mapped {
         interner: Interner,
@@ -59,8 +62,11 @@ impl ColumnBuffer {
             (ColumnType::Float32, _) => BufferedValues::Float32(Vec::new()),
             (ColumnType::Float64, _) => BufferedValues::Float64(Vec::new()),
             (ColumnType::Text | ColumnType::Binary, _) => BufferedValues::Bytes { ends: vec![0], bytes: Vec::new() },
+            (ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval, _) => BufferedValues::Refused,
+            (ColumnType::Uuid | ColumnType::Json, _) => BufferedValues::Refused,
         };
-        Self { values, takes_null: column.nullable, valid: Vec::new() }
+        let takes_null = column.nullable && !matches!(values, BufferedValues::Refused);
+        Self { values, takes_null, valid: Vec::new() }
     }
 
     /// Marks the value just pushed as not NULL. This costs nothing before the first NULL.
@@ -88,6 +94,7 @@ impl ColumnBuffer {
             BufferedValues::Float64(values) => values.push(0.0),
             BufferedValues::Bytes { ends, .. } => ends.push(ends[ends.len() - 1]),
             BufferedValues::Mapped { numbers, .. } => numbers.push(0),
+            BufferedValues::Refused => return,
         }
         if self.valid.is_empty() {
             self.valid.resize(before, true);
@@ -111,6 +118,7 @@ impl ColumnBuffer {
             BufferedValues::Float64(values) => values.len(),
             BufferedValues::Bytes { ends, .. } => ends.len() - 1,
             BufferedValues::Mapped { numbers, .. } => numbers.len(),
+            BufferedValues::Refused => 0,
         }
     }
 
@@ -132,6 +140,7 @@ impl ColumnBuffer {
                 ends.truncate(length + 1);
                 bytes.truncate(ends[ends.len() - 1] as usize);
             }
+            BufferedValues::Refused => {}
             BufferedValues::Mapped { interner, numbers } => {
                 let dropped = numbers.get(length..).unwrap_or_default().iter().max();
                 let is_new = dropped.is_some_and(|number| *number as usize >= interner.indices().len());
@@ -183,6 +192,7 @@ impl ColumnBuffer {
                     _ => Arc::new(BinaryArray::try_new(offsets, bytes, nulls).map_err(malformed)?),
                 }
             }
+            (BufferedValues::Refused, _) => new_empty_array(&stored_type(column)),
             (BufferedValues::Mapped { .. }, _) => {
                 return Err(Error::internal("a mapped column holds numbers, not values"));
             }

@@ -65,6 +65,7 @@ impl Batch {
         }
         let held: Vec<_> = waiting.iter().filter_map(|table| self.keyed.tables.get(table)?.1.held(*table)).collect();
         let skipped_rows = self.keyed.skipped_rows.load(Ordering::Relaxed);
+        let replaced_rows = self.keyed.replaced_rows.load(Ordering::Relaxed);
         for _ in 1..KEY_ATTEMPTS_MAX {
             match self.commit_once() {
                 Err(error) if error.kind() == ErrorKind::Conflict => {}
@@ -72,6 +73,7 @@ impl Batch {
             }
             self.reset()?;
             self.keyed.skipped_rows.store(skipped_rows, Ordering::Relaxed);
+            self.keyed.replaced_rows.store(replaced_rows, Ordering::Relaxed);
             for (table, waiting, grows) in &held {
                 if let Some((_, keyed)) = self.keyed.tables.get_mut(table) {
                     keyed.put_back(waiting.clone(), *grows);
@@ -104,7 +106,8 @@ impl Batch {
         if stage.is_none() && add.is_empty() && self.id.is_none() && self.changes.is_empty() {
             return Ok(CommitOutcome::Committed);
         }
-        let mut change = Change { batch: self.id.clone(), stage, add, ..Change::default() };
+        let (batch, parts) = (self.id.clone(), self.parts.clone());
+        let mut change = Change { batch, parts, stage, add, ..Change::default() };
         let only_appends = !self.changes.has_looked();
         self.changes.fill(&mut change);
         let committed = self.commit_change(change, only_appends);

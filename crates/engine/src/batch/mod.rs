@@ -28,7 +28,8 @@ use crate::batch::collector::ChunkCollector;
 use crate::batch::keys::keyed_tables::KeyedTables;
 use crate::batch::savepoint::Savepoint;
 use crate::batch::table_writer::TableWriter;
-use crate::chunk::coerce::{RowNumbers, coerce, coerce_column};
+use crate::chunk::coerce::{coerce, coerce_column};
+use crate::chunk::lossless::RowNumbers;
 use crate::shared::handle::Handle;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_core::{BatchId, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId};
@@ -42,6 +43,8 @@ pub struct Batch {
     chunks: ChunkCollector,
     handle: Handle,
     id: Option<BatchId>,
+    /// The ids of its parts, which are recorded with it.
+    parts: Vec<BatchId>,
     /// Whether a batch of this id was found to be committed. This one then ignores its rows.
     is_duplicate: bool,
     changes: Changes,
@@ -61,6 +64,7 @@ impl Batch {
             chunks: ChunkCollector::new(&handle.shared),
             handle,
             id,
+            parts: Vec::new(),
             is_duplicate: false,
             changes: Changes::default(),
             savepoints: Vec::new(),
@@ -159,6 +163,12 @@ impl Batch {
     /// creates.
     pub fn set_id(&mut self, id: BatchId) {
         self.id = Some(id);
+    }
+
+    /// Records ids of the batch's parts with it: a part that is sent later by itself is a duplicate, and a part that
+    /// was committed before is a conflict.
+    pub fn set_parts(&mut self, parts: Vec<BatchId>) {
+        self.parts = parts;
     }
 
     /// The number of rows added so far.

@@ -5,6 +5,7 @@
 
 use crate::batch::collector::PendingChunk;
 use crate::read::snapshot::ReadSnapshot;
+use atsdb_core::refusal;
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Store, Table, TableId, TimeRange};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -110,7 +111,7 @@ fn pending_pages(pending: Option<&PendingChunk>, chunk: ChunkId, columns: &[Colu
     let page = |column: &ColumnId| {
         let pages = pending.chunk.descriptor.pages.iter().zip(&pending.chunk.pages);
         let found = pages.into_iter().find(|(page, _)| page.column == *column).map(|(_, bytes)| bytes.clone());
-        found.ok_or_else(|| Error::corrupt(format!("the page of column {} of chunk {} is missing", column.0, chunk.0)))
+        found.ok_or_else(|| refusal::page_missing(chunk, *column))
     };
     columns.iter().map(page).collect()
 }

@@ -6,7 +6,7 @@ use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::preload::compacted;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use atsdb_codec::arrow_schema;
+use atsdb_codec::{stored_schema, to_stored};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{Error, Result, Table, TableDefinition, TimeRange};
 use atsdb_resident::{TableDraft, TableState};
@@ -80,15 +80,17 @@ impl Batch {
             self.remove_chunk(table.id, entry.id)?;
         }
         let columns: Vec<usize> = (0..table.definition.columns.len()).collect();
-        let schema = arrow_schema(&table.definition);
+        let schema = stored_schema(&table.definition);
         for (part, rows) in state.row_ranges(CHUNK_ROWS_MAX) {
             let (columns, numbers) = state.read(part, rows, &columns)?;
             let options = RecordBatchOptions::new().with_row_count(Some(numbers.len()));
-            let columns = match numbers.len() {
+            let columns: Vec<ArrayRef> = match numbers.len() {
                 CHUNK_ROWS_MAX => columns,
                 // Rows that wait for their chunk to fill must not hold the memory of the whole array.
                 _ => columns.iter().map(compacted).collect(),
             };
+            let stored = table.definition.columns.iter().zip(&columns).map(|(column, array)| to_stored(column, array));
+            let columns = stored.collect::<Result<_>>()?;
             let rows = RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options)?;
             self.push_rows(table, rows)?;
         }

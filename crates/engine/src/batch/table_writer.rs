@@ -6,8 +6,8 @@ use crate::shared::Shared;
 use crate::shared::definitions::changed_meanwhile;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::buffer::{NullBuffer, ScalarBuffer};
-use arrow::datatypes::{Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
-use atsdb_codec::stored_type;
+use arrow::datatypes::{SchemaRef, UInt8Type, UInt16Type, UInt32Type};
+use atsdb_codec::{stored_schema, to_stored};
 use atsdb_core::{Column, DefinitionVersion, Error, ErrorKind, MapWidth, Result, Table, TableDefinition, TableId};
 use std::sync::Arc;
 
@@ -27,13 +27,13 @@ pub(crate) struct TableWriter {
 impl TableWriter {
     pub(crate) fn new(table: &Table) -> Self {
         let definition = Arc::new(table.definition.clone());
-        let field = |column: &Column| arrow::datatypes::Field::new(&column.name, stored_type(column), column.nullable);
-        let schema = Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()));
+        let schema = stored_schema(&definition);
         let interners = definition.columns.iter().map(|_| None).collect();
         Self { table: table.id, version: table.version, definition, schema, interners, slices: SliceBuffer::default() }
     }
 
     /// Turns logical arrays, one for each column, into stored ones: the strings of mapped columns become indices.
+    /// Tables in memory keep logical arrays.
     pub(crate) fn map_strings(&mut self, shared: &Shared, columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
         columns.into_iter().enumerate().map(|(position, array)| self.map_column(shared, position, array)).collect()
     }
@@ -41,7 +41,9 @@ impl TableWriter {
     pub(crate) fn map_column(&mut self, shared: &Shared, position: usize, array: ArrayRef) -> Result<ArrayRef> {
         let definition = Arc::clone(&self.definition);
         let column = &definition.columns[position];
-        let Some(width) = column.map else { return Ok(array) };
+        let Some(width) = column.map else {
+            return if definition.is_in_memory() { Ok(array) } else { to_stored(column, &array) };
+        };
         let interner = self.interners[position].get_or_insert_with(Interner::new);
         let (numbers, nulls) = intern_array(interner, &array)?;
         map_numbers(shared, self.table, &definition, column, width, interner, &numbers, nulls)

@@ -1,14 +1,16 @@
 //! The values of a chunk in a column that is newer than the chunk, so that it has no page; and single values in a
 //! column's stored form.
 
+use crate::chunk::fitting::fitting;
+use crate::chunk::lossless::RowNumbers;
 use arrow::array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Float32Array, Float64Array, Int64Array, StringArray, UInt32Array,
     UInt64Array, new_null_array,
 };
 use arrow::compute::{cast, take};
 use arrow::datatypes::DataType;
-use atsdb_codec::{Effort, encode_page, stored_type};
-use atsdb_core::{ChunkDescriptor, ChunkUid, Column, ColumnStatistics, Error, Result, Table, Value};
+use atsdb_codec::{Effort, encode_page, stored_type, to_stored};
+use atsdb_core::{ChunkDescriptor, ChunkUid, Column, ColumnStatistics, ColumnType, Error, Result, Table, Value};
 use std::sync::Arc;
 
 /// The values of a chunk that is older than the column, in stored form.
@@ -41,6 +43,13 @@ fn missing_scalar(column: &Column, value: &Value) -> Option<ArrayRef> {
         // An INSERT of the same number would round it, too.
         Value::Float(value) if stored_type(column) == DataType::Float32 => {
             Some(Arc::new(Float32Array::from(vec![*value as f32])))
+        }
+        // The value of a decimal, of a time of day or of an interval is its text.
+        Value::Text(text)
+            if matches!(column.column_type, ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval) =>
+        {
+            let text: ArrayRef = Arc::new(StringArray::from(vec![text.as_str()]));
+            to_stored(column, &fitting(column, &text, RowNumbers::Unknown).ok()??).ok()
         }
         value => scalar_of(column, value),
     }

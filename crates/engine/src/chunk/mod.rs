@@ -4,9 +4,12 @@
 pub(crate) mod change_log;
 pub(crate) mod coerce;
 pub(crate) mod encode;
+pub(crate) mod fitting;
 pub(crate) mod index_columns;
+pub(crate) mod lossless;
 pub(crate) mod missing;
 pub(crate) mod series_key;
 pub(crate) mod slice_buffer;
 pub(crate) mod sort;
+pub(crate) mod time_runs;
 pub mod times;

@@ -194,7 +194,7 @@ fn cut(definition: &TableDefinition, part: ChunkRows) -> Vec<ChunkRows> {
 
 /// Total size in bytes of the text and binary values of some rows.
 pub(crate) fn text_byte_count(definition: &TableDefinition, rows: &RecordBatch) -> usize {
-    let bytes = |(column, array): (&Column, &ArrayRef)| match (column.column_type, column.map) {
+    let bytes = |(column, array): (&Column, &ArrayRef)| match (column.column_type.stored(), column.map) {
         (ColumnType::Text, None) => span(array.as_string::<i32>().value_offsets()),
         (ColumnType::Binary, _) => span(array.as_binary::<i32>().value_offsets()),
         _ => 0,

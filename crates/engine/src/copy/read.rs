@@ -6,12 +6,12 @@ use crate::chunk::slice_buffer::{SliceBuffer, times_from};
 use crate::copy::cut::{Cut, CutChunk, CutSnapshot, CutTable};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::{filter, max, min};
-use arrow::datatypes::{Field, Schema};
-use atsdb_codec::{Effort, check_page, decode_descriptor, decode_page, encode_membership, encode_page, logical_type};
+use atsdb_codec::{
+    Effort, check_page, decode_descriptor, decode_page, encode_membership, encode_page, stored_schema, to_stored,
+};
 use atsdb_core::{ChunkDescriptor, ChunkEntry, ColumnId, Error, NewChunk, Result, TableDefinition, TableId};
 use atsdb_resident::TableState;
 use std::ops::Range;
-use std::sync::Arc;
 
 impl Cut {
     /// Reads the chunks that `source` becomes in the copy, and checks every page. `owner` is the number of the table in
@@ -110,10 +110,10 @@ impl Cut {
         let definition = TableDefinition { indexes: Vec::new(), ..table.table.definition.clone() };
         let positions: Vec<usize> = (0..definition.columns.len()).collect();
         let (columns, numbers) = state.read(part, rows, &positions)?;
-        let field = |column: &atsdb_core::Column| Field::new(&column.name, logical_type(column), column.nullable);
-        let schema = Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()));
+        let stored = definition.columns.iter().zip(&columns).map(|(column, array)| to_stored(column, array));
+        let columns = stored.collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(arrow::array::Array::len(&numbers)));
-        let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
+        let batch = RecordBatch::try_new_with_options(stored_schema(&definition), columns, &options)?;
         let mut slices = SliceBuffer::default();
         let mut chunks = slices.push(&definition, batch)?;
         chunks.extend(slices.drain()?);

@@ -9,7 +9,10 @@ use crate::read::scan::ScanRequest;
 use crate::read::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::{
+    DataType, Decimal128Type, Float32Type, Float64Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
+    IntervalUnit, UInt64Type,
+};
 use atsdb_core::{Error, Result, Table, TimeRange};
 use twox_hash::XxHash3_64;
 
@@ -102,7 +105,8 @@ impl RowSum {
 
 /// Extends each row's hash by its value in a column. The seed is the hash so far: a NULL is hashed as one byte 0 with
 /// this seed, a value with the seed plus 1. Integers, booleans, dates and times are hashed as 8 bytes, little-endian,
-/// floating-point numbers as their 4 or 8 bytes, text and binary values as they are.
+/// decimals as 16, intervals as their months, days and nanoseconds of 8 each, floating-point numbers as their 4 or 8
+/// bytes, text and binary values as they are.
 fn hash_column(states: &mut [u64], array: &ArrayRef) -> Result<()> {
     let converted = |to: &DataType| cast(array, to);
     match array.data_type() {
@@ -131,6 +135,17 @@ fn hash_column(states: &mut [u64], array: &ArrayRef) -> Result<()> {
         DataType::UInt64 => {
             let array = array.as_primitive::<UInt64Type>();
             mix(states, array, |row| array.value(row).to_le_bytes());
+        }
+        DataType::Decimal128(..) => {
+            let array = array.as_primitive::<Decimal128Type>();
+            mix(states, array, |row| array.value(row).to_le_bytes());
+        }
+        DataType::Interval(IntervalUnit::MonthDayNano) => {
+            let array = array.as_primitive::<IntervalMonthDayNanoType>();
+            mix(states, array, |row| {
+                let IntervalMonthDayNano { months, days, nanoseconds } = array.value(row);
+                [i64::from(months), i64::from(days), nanoseconds].map(i64::to_le_bytes).concat()
+            });
         }
         DataType::Date32 => {
             let days = cast(&converted(&DataType::Int32)?, &DataType::Int64)?;

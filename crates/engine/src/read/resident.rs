@@ -3,9 +3,9 @@
 
 use crate::read::scan::{Scan, ScanRequest};
 use crate::read::snapshot::{Inner, ReadSnapshot};
-use crate::shared::parallel::parallel_map;
 use arrow::datatypes::DataType;
 use atsdb_codec::logical_type;
+use atsdb_core::parallel::parallel_map;
 use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result, Table, TableDefinition, TimeRange};
 use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;

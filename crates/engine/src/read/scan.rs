@@ -2,6 +2,7 @@
 
 use crate::chunk::missing::{column_statistics, missing_array};
 use crate::chunk::slice_buffer::times_from;
+use crate::chunk::time_runs::{self, TimeRuns, times_within};
 use crate::read::condition::{Condition, RowSelection, matching_strings};
 use crate::read::groups::{GroupKey, Groups, KeyBounds, Measure};
 use crate::read::index_pruning::IndexPruning;
@@ -9,12 +10,12 @@ use crate::read::predicate::Predicate;
 use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use crate::read::strings::{load_dictionary, with_strings};
-use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
-use arrow::buffer::BooleanBuffer;
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use atsdb_codec::{logical_type, stored_type};
+use atsdb_codec::{logical_field, stored_type, to_logical};
 use atsdb_core::{Bound, ChunkEntry, Column, Error, Result, Table, TableDefinition, TimeRange};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The request of a scan.
@@ -352,13 +353,11 @@ impl Scan {
                 RowTest::Time(column) => column,
             };
             let (first, length) = selection.span(row_count);
-            let values = self.load(chunk, &[column])?[0].slice(first, length);
             let matches = match test {
-                RowTest::Condition(condition) => condition.evaluate(column, &values)?,
-                RowTest::Time(_) => {
-                    let times = times_from(definition, &values)?;
-                    Some(times_within(&times, self.request.range))
+                RowTest::Condition(condition) => {
+                    condition.evaluate(column, &self.load(chunk, &[column])?[0].slice(first, length))?
                 }
+                RowTest::Time(_) => Some(self.rows_in_range(chunk, column, first..first + length)?),
             };
             let Some(matches) = matches else { continue };
             match selection.narrowed(&matches, row_count)? {
@@ -369,9 +368,23 @@ impl Scan {
         Ok(Some(selection))
     }
 
+    /// For each of some rows of a chunk whether its time is in the range that is read.
+    fn rows_in_range(&self, chunk: &ScanChunk, time: &Column, rows: Range<usize>) -> Result<BooleanArray> {
+        let times = || times_from(&self.table.definition, &self.load(chunk, &[time])?[0]);
+        if !self.request.use_cache || rows.len() < time_runs::ROWS_MIN {
+            return Ok(times_within(&times()?.slice(rows.start, rows.len()), self.request.range));
+        }
+        let find = || times().map(|times| TimeRuns::of(times.values()));
+        let runs = self.snapshot.shared.cache.time_runs(chunk.descriptor.uid, time.column_type, find)?;
+        runs.within(self.request.range, rows, times)
+    }
+
     fn to_logical(&self, array: &ArrayRef, column: &Column, dictionary: Option<&Arc<StringArray>>) -> Result<ArrayRef> {
-        let (Some(width), Some(strings)) = (column.map, dictionary) else { return Ok(ArrayRef::clone(array)) };
-        with_strings(width, array, strings).map_err(|error| {
+        let logical = match (column.map, dictionary) {
+            (Some(width), Some(strings)) => with_strings(width, array, strings),
+            _ => to_logical(column, array),
+        };
+        logical.map_err(|error| {
             error.context(format_args!("table {}, column {}", self.table.definition.name, column.name))
         })
     }
@@ -384,23 +397,9 @@ enum RowTest<'a> {
     Time(&'a Column),
 }
 
-/// For each time whether a range contains it.
-fn times_within(times: &Int64Array, range: TimeRange) -> BooleanArray {
-    let first = range.start.unwrap_or(i64::MIN);
-    let last = range.end.map_or(Some(i64::MAX), |end| end.checked_sub(1));
-    let Some(width) = last.filter(|last| *last >= first).map(|last| last.abs_diff(first)) else {
-        return BooleanArray::new(BooleanBuffer::new_unset(times.len()), None);
-    };
-    // One comparison: a time before the first is a large distance.
-    BooleanArray::from_unary(times, |time| time.wrapping_sub(first).cast_unsigned() <= width)
-}
-
 /// The schema of some columns of a table, logical types.
 pub(crate) fn schema_of(definition: &TableDefinition, columns: &[usize]) -> SchemaRef {
-    let field = |position: &usize| {
-        let column = &definition.columns[*position];
-        Field::new(&column.name, logical_type(column), column.nullable)
-    };
+    let field = |position: &usize| logical_field(&definition.columns[*position]);
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 

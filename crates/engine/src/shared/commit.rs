@@ -60,13 +60,29 @@ impl Committer {
         change: Change,
         now_ms: i64,
     ) -> Result<CommitOutcome, RefusedChange> {
+        let lost = || Err(RefusedChange { error: lost(), change: Box::default() });
+        self.commit_together(store, vec![change], now_ms).pop().unwrap_or_else(lost)
+    }
+
+    /// Commits changes together, and with those of other threads that wait at the same time. Each is applied or refused
+    /// by itself; there is a result for each, in their order.
+    pub(crate) fn commit_together(
+        &self,
+        store: &dyn Store,
+        changes: Vec<Change>,
+        now_ms: i64,
+    ) -> Vec<Result<CommitOutcome, RefusedChange>> {
+        if changes.is_empty() {
+            return Vec::new();
+        }
         let mut queue = self.queue.lock();
-        let ticket = queue.next_ticket;
-        queue.next_ticket += 1;
-        queue.waiting.push((ticket, change));
+        let tickets = queue.next_ticket..queue.next_ticket + changes.len() as u64;
+        queue.next_ticket = tickets.end;
+        queue.waiting.extend(tickets.clone().zip(changes));
         loop {
-            if let Some(result) = queue.done.remove(&ticket) {
-                return result;
+            // The changes were queued at once, so they are committed by one thread.
+            if queue.done.contains_key(&tickets.start) {
+                return tickets.map(|ticket| queue.take(ticket)).collect();
             }
             if !queue.busy {
                 break;
@@ -74,23 +90,26 @@ impl Committer {
             self.finished.wait(&mut queue);
         }
         queue.busy = true;
-        let (tickets, changes): (Vec<u64>, Vec<Change>) = std::mem::take(&mut queue.waiting).into_iter().unzip();
+        let (numbers, changes): (Vec<u64>, Vec<Change>) = std::mem::take(&mut queue.waiting).into_iter().unzip();
         drop(queue);
         let _leader = Leader { committer: self };
         let results = commit_all(store, changes, now_ms);
-        let mut own = None;
         let mut queue = self.queue.lock();
-        for (done, result) in tickets.into_iter().zip(results) {
-            if done == ticket {
-                own = Some(result);
-            } else {
-                queue.done.insert(done, result);
-            }
-        }
-        drop(queue);
-        let lost = || Error::internal("a change was lost in the queue of commits");
-        own.unwrap_or_else(|| Err(RefusedChange { error: lost(), change: Box::default() }))
+        queue.done.extend(numbers.into_iter().zip(results));
+        tickets.map(|ticket| queue.take(ticket)).collect()
     }
+}
+
+impl CommitQueue {
+    /// The result of a change.
+    fn take(&mut self, ticket: u64) -> Result<CommitOutcome, RefusedChange> {
+        let lost = || Err(RefusedChange { error: lost(), change: Box::default() });
+        self.done.remove(&ticket).unwrap_or_else(lost)
+    }
+}
+
+fn lost() -> Error {
+    Error::internal("a change was lost in the queue of commits")
 }
 
 /// Lets the next thread commit, even if the store panics.

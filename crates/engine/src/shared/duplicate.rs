@@ -13,13 +13,21 @@ impl Shared {
         id.is_some_and(|id| kinds.contains(&error.kind()) && self.has_committed(id))
     }
 
-    /// Whether a batch of this id is committed, and as durable as the store was opened for. This deliberately makes a
-    /// commit. A plain read would not suffice: it may see a commit that is not durable yet, and on a cluster it may be
-    /// answered by a node that does not have the commit yet. The change names a chunk that cannot exist, so that the
-    /// store either refuses it or reports the duplicate, and never records the id.
+    /// Whether a batch of this id, or one with a part of this id, is committed.
     pub(crate) fn has_committed(&self, id: &BatchId) -> bool {
-        let change = Change { batch: Some(id.clone()), remove: vec![(TableId(0), ChunkId(0))], ..Change::default() };
-        let outcome = self.committer.commit(self.store.as_ref(), change, self.environment.now_ms());
-        matches!(outcome, Ok(CommitOutcome::Duplicate))
+        self.have_committed(std::slice::from_ref(id)) == [true]
+    }
+
+    /// For each id, whether a batch of it, or one with a part of it, is committed, and as durable as the store was
+    /// opened for. This deliberately makes one commit. A plain read would not suffice: it may see a commit that is not
+    /// durable yet, and on a cluster it may be answered by a node that does not have the commit yet. The changes name a
+    /// chunk that cannot exist, so that the store either refuses them or reports the duplicate, and never records an
+    /// id.
+    pub(crate) fn have_committed(&self, ids: &[BatchId]) -> Vec<bool> {
+        let remove = vec![(TableId(0), ChunkId(0))];
+        let probe = |id: &BatchId| Change { batch: Some(id.clone()), remove: remove.clone(), ..Change::default() };
+        let probes = ids.iter().map(probe).collect();
+        let outcomes = self.committer.commit_together(self.store.as_ref(), probes, self.environment.now_ms());
+        outcomes.iter().map(|outcome| matches!(outcome, Ok(CommitOutcome::Duplicate))).collect()
     }
 }

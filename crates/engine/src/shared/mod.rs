@@ -14,7 +14,6 @@ pub(crate) mod handle;
 pub(crate) mod hold;
 pub(crate) mod holds;
 pub(crate) mod origin;
-pub(crate) mod parallel;
 pub(crate) mod preload;
 mod preload_chunk;
 pub(crate) mod workers;
@@ -74,6 +73,15 @@ impl Shared {
             return Err(RefusedChange { error, change: Box::new(change) });
         }
         self.committer.commit(self.store.as_ref(), change, self.environment.now_ms())
+    }
+
+    /// Commits several changes of existing tables at once. Each is applied or refused by itself.
+    pub(crate) fn commit_together(&self, changes: Vec<Change>) -> Vec<Result<CommitOutcome, RefusedChange>> {
+        if let Some(error) = changes.iter().find_map(|change| check_based_on(change, &[]).err()) {
+            let refused = |change| Err(RefusedChange { error: error.duplicate(), change: Box::new(change) });
+            return changes.into_iter().map(refused).collect();
+        }
+        self.committer.commit_together(self.store.as_ref(), changes, self.environment.now_ms())
     }
 
     /// Forgets a table that was dropped.

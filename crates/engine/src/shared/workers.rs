@@ -3,7 +3,7 @@
 //!
 //! A job may write to the store, so it may block: that is why these threads are neither shared with other work nor
 //! those of an asynchronous runtime. Work whose results the caller waits for runs in
-//! [`parallel_map`](super::parallel::parallel_map).
+//! [`parallel_map`](atsdb_core::parallel::parallel_map).
 
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};

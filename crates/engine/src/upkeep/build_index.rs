@@ -8,8 +8,8 @@ use crate::chunk::missing::missing_array;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::commit::RefusedChange;
-use crate::shared::parallel::parallel_map;
 use atsdb_codec::{EncodedPage, encode_descriptor, encode_membership};
+use atsdb_core::parallel::parallel_map;
 use atsdb_core::{
     Amendment, Change, ChunkDescriptor, ChunkEntry, ChunkId, Error, ErrorKind, Index, Result, Table, TimeRange,
 };

@@ -9,12 +9,12 @@ use crate::chunk::slice_buffer::times_from;
 use crate::chunk::sort::SortKeys;
 use crate::read::snapshot::Inner;
 use crate::shared::Shared;
-use crate::shared::parallel::parallel_map;
 use crate::upkeep::seal_group::Group;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array};
 use arrow::compute::{concat, max, min, take};
 use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page};
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
+use atsdb_core::parallel::parallel_map;
 use atsdb_core::{
     ChunkDescriptor, ChunkEntry, ChunkUid, Column, Index, NewChunk, Result, Slice, Table, TableDefinition,
 };

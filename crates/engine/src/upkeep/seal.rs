@@ -1,7 +1,7 @@
 //! Sealing: merges the chunks of a slice, sorts them by series and time, and encodes them with the strongest encodings.
 //!
-//! One commit removes the old chunks and adds the new ones. If another writer has changed the slice in the meantime,
-//! the commit fails and the slice is left for later.
+//! One change removes the old chunks and adds the new ones. If another writer has changed the slice in the meantime,
+//! the change is refused and the slice is left for later. Changes of several small slices share one commit.
 
 use crate::read::rollup::log_of_sealing;
 use crate::read::snapshot::ReadSnapshot;
@@ -12,7 +12,7 @@ use crate::upkeep::merge::Merge;
 use crate::upkeep::reslice::reslice;
 use crate::upkeep::seal_group::Group;
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
-use atsdb_core::{Change, ChunkEntry, ChunkId, ErrorKind, NewChunk, Result, Table, TableId, TimeRange};
+use atsdb_core::{Change, ChunkEntry, ChunkId, Error, ErrorKind, NewChunk, Result, Table, TableId, TimeRange};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,6 +22,12 @@ const ATTEMPTS_MAX: usize = 5;
 /// A listing of a table's chunks is used until slices of this many bytes have been sealed: while its snapshot is held,
 /// the store cannot give the space of removed chunks back.
 const LISTED_BYTES_MAX: u64 = 64 << 20;
+
+/// Changes wait for a common commit until they add this many bytes of pages, or are this many.
+const WAITING_BYTES_MAX: u64 = 16 << 20;
+/// A store in many files gives each slice its own only if a commit has up to 32 of them. A change may have two: that of
+/// its rows, and that of the log of rollups.
+const WAITING_CHANGES_MAX: usize = 16;
 
 /// The result of sealing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,10 +78,24 @@ pub(crate) fn recompress(shared: &Arc<Shared>, table: Option<&Table>) -> Result<
             .collect();
         slices.dedup();
         let mut sealer = Sealer::new(shared, table, SealTrigger::Requested);
+        let mut waiting = WaitingSeals::new(shared);
         for slice_start in slices {
-            match seal_in_attempts(&mut sealer, slice_start) {
-                Ok(slice_report) => report.add(&slice_report),
+            match sealer.prepare(slice_start, &mut waiting) {
+                Ok(()) => {}
                 // Damage stays local: the other slices are sealed nevertheless.
+                Err(error) if error.kind() == ErrorKind::Corrupt => damage = damage.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+        }
+        waiting.commit()?;
+        report.add(&waiting.report);
+        waiting.conflicts.sort_unstable();
+        waiting.conflicts.dedup();
+        // The listing is older than what has conflicted with it.
+        let mut sealer = Sealer::new(shared, table, SealTrigger::Requested);
+        for slice_start in waiting.conflicts {
+            match seal_in_attempts(&mut sealer, slice_start) {
+                Ok(slice_report) => report.add(&SealReport { slices: 0, ..slice_report }),
                 Err(error) if error.kind() == ErrorKind::Corrupt => damage = damage.or(Some(error)),
                 Err(error) => return Err(error),
             }
@@ -141,35 +161,141 @@ impl<'a> Sealer<'a> {
 
     /// Seals a slice. `wanted` selects the fresh chunks to seal; sealed chunks are merged with them if that pays off.
     pub(crate) fn seal(&mut self, slice_start: i64, wanted: impl Fn(&ChunkEntry) -> bool) -> Result<SealReport> {
+        let (shared, trigger) = (self.shared, self.trigger);
+        let mut report = SealReport::default();
+        let has_fresh = self.merge(slice_start, wanted, &mut |merged| {
+            let sealed = merged.and_then(|seal| {
+                let _permit = shared.holds.permit(trigger, shared.environment.uptime())?;
+                shared.commit(seal.change, &[]).map_err(RefusedChange::into_error)?;
+                Ok(seal.report)
+            });
+            match sealed {
+                Ok(group_report) => report.add(&group_report),
+                // Another writer has changed the slice or dropped the table.
+                Err(error) if is_conflict(&error) => report.conflicts += 1,
+                Err(error) => return Err(error),
+            }
+            Ok(())
+        })?;
+        report.slices = u64::from(has_fresh);
+        // After a conflict the next slice gets a new listing.
+        if report.conflicts > 0 {
+            self.listing = None;
+        }
+        Ok(report)
+    }
+
+    /// Merges all fresh chunks of a slice, for a commit with other slices.
+    fn prepare(&mut self, slice_start: i64, waiting: &mut WaitingSeals<'_>) -> Result<()> {
+        let has_fresh = self.merge(slice_start, |_| true, &mut |merged| waiting.add(slice_start, merged))?;
+        waiting.report.slices += u64::from(has_fresh);
+        Ok(())
+    }
+
+    /// Merges the chunks of a slice, group by group. Returns whether there were fresh chunks.
+    fn merge(
+        &mut self,
+        slice_start: i64,
+        wanted: impl Fn(&ChunkEntry) -> bool,
+        deliver: &mut dyn FnMut(Result<PreparedSeal>) -> Result<()>,
+    ) -> Result<bool> {
         let listing = match self.listing.take() {
             Some(listing) => Some(listing),
             None => ChunkListing::take(self.shared, self.table)?,
         };
-        let Some(mut listing) = listing else { return Ok(SealReport::default()) };
+        let Some(mut listing) = listing else { return Ok(false) };
         let entries = listing.slices.remove(&slice_start).unwrap_or_default();
-        let report = seal_entries(self.shared, &listing.snapshot, &listing.table, entries, wanted, self.trigger)?;
-        listing.sealed_bytes += report.bytes_before;
-        // After a conflict the next slice gets a new listing.
-        if report.conflicts == 0 && listing.sealed_bytes < LISTED_BYTES_MAX {
+        let mut bytes = 0;
+        let has_fresh =
+            merge_entries(self.shared, &listing.snapshot, &listing.table, entries, wanted, &mut |merged| {
+                bytes += merged.as_ref().map_or(0, |seal| seal.report.bytes_before);
+                deliver(merged)
+            })?;
+        listing.sealed_bytes += bytes;
+        if listing.sealed_bytes < LISTED_BYTES_MAX {
             self.listing = Some(listing);
         }
-        Ok(report)
+        Ok(has_fresh)
     }
 }
 
-fn seal_entries(
+/// The merge of a group of chunks, ready to be committed.
+struct PreparedSeal {
+    change: Change,
+    report: SealReport,
+}
+
+/// Merges of several slices that are committed together: a commit of its own for each small slice would wait for the
+/// disk as often.
+struct WaitingSeals<'a> {
+    shared: &'a Shared,
+    /// The changes that wait, each with its slice.
+    seals: Vec<(i64, PreparedSeal)>,
+    /// The size of their new pages.
+    bytes: u64,
+    /// The changes that were committed.
+    report: SealReport,
+    /// The slices that another writer has changed in the meantime.
+    conflicts: Vec<i64>,
+}
+
+impl<'a> WaitingSeals<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        Self { shared, seals: Vec::new(), bytes: 0, report: SealReport::default(), conflicts: Vec::new() }
+    }
+
+    fn add(&mut self, slice_start: i64, merged: Result<PreparedSeal>) -> Result<()> {
+        match merged {
+            Ok(seal) => {
+                self.bytes += seal.report.bytes_after;
+                self.seals.push((slice_start, seal));
+            }
+            Err(error) if is_conflict(&error) => self.conflicts.push(slice_start),
+            Err(error) => return Err(error),
+        }
+        let is_full = self.bytes >= WAITING_BYTES_MAX || self.seals.len() >= WAITING_CHANGES_MAX;
+        if is_full { self.commit() } else { Ok(()) }
+    }
+
+    /// Commits what waits. Each change is applied or refused by itself.
+    fn commit(&mut self) -> Result<()> {
+        self.bytes = 0;
+        let mut changes = Vec::with_capacity(self.seals.len());
+        let mut reports = Vec::with_capacity(self.seals.len());
+        for (slice_start, seal) in std::mem::take(&mut self.seals) {
+            changes.push(seal.change);
+            reports.push((slice_start, seal.report));
+        }
+        for (result, (slice_start, report)) in self.shared.commit_together(changes).into_iter().zip(reports) {
+            match result.map_err(RefusedChange::into_error) {
+                Ok(_) => self.report.add(&report),
+                Err(error) if is_conflict(&error) => self.conflicts.push(slice_start),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether another writer has changed a slice or dropped its table.
+fn is_conflict(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound)
+}
+
+/// Merges the wanted fresh chunks of a slice, group by group. Returns whether there are any.
+fn merge_entries(
     shared: &Arc<Shared>,
     snapshot: &ReadSnapshot,
     table: &Table,
     entries: Vec<ChunkEntry>,
     wanted: impl Fn(&ChunkEntry) -> bool,
-    trigger: SealTrigger,
-) -> Result<SealReport> {
+    deliver: &mut dyn FnMut(Result<PreparedSeal>) -> Result<()>,
+) -> Result<bool> {
     let (sealed, fresh): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.sealed);
     let fresh: Vec<ChunkEntry> = fresh.into_iter().filter(wanted).collect();
     let rows = |entries: &[ChunkEntry]| entries.iter().map(|entry| u64::from(entry.row_count)).sum::<u64>();
     if fresh.is_empty() {
-        return Ok(SealReport::default());
+        return Ok(false);
     }
     // Late rows are merged with the sealed chunks of their slice if these are few compared with the late rows.
     // Otherwise they become a sorted run of their own, so that one late row does not rewrite a slice. Bytes count, too,
@@ -182,29 +308,16 @@ fn seal_entries(
         merged.extend(sealed);
     }
     merged.sort_by_key(|entry| (entry.time_min, entry.id));
-    let mut report = SealReport { slices: 1, ..Default::default() };
     let mut sources = merged.into_iter().peekable();
     while let Some(group) = Group::next(&snapshot.inner, table, &mut sources)? {
-        if group.entries.iter().all(|entry| entry.sealed) {
-            continue;
-        }
-        match seal_group(shared, snapshot, table, &group, trigger) {
-            Ok(group_report) => report.add(&group_report),
-            // Another writer has changed the slice or dropped the table.
-            Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => report.conflicts += 1,
-            Err(error) => return Err(error),
+        if !group.entries.iter().all(|entry| entry.sealed) {
+            deliver(merge_group(shared, snapshot, table, &group))?;
         }
     }
-    Ok(report)
+    Ok(true)
 }
 
-fn seal_group(
-    shared: &Arc<Shared>,
-    snapshot: &ReadSnapshot,
-    table: &Table,
-    group: &Group,
-    trigger: SealTrigger,
-) -> Result<SealReport> {
+fn merge_group(shared: &Arc<Shared>, snapshot: &ReadSnapshot, table: &Table, group: &Group) -> Result<PreparedSeal> {
     let merge = Merge::open(&snapshot.inner, table, group)?;
     let new = merge.chunks(shared)?;
     new.iter().try_for_each(|chunk| shared.preload_chunk(&table.definition, chunk))?;
@@ -221,7 +334,5 @@ fn seal_group(
     let remove: Vec<(_, ChunkId)> = group.entries.iter().map(|entry| (table.id, entry.id)).collect();
     let add = new.into_iter().chain(log_of_sealing(snapshot, table, &group.entries)?).collect();
     let change = Change { add, remove, based_on: snapshot.based_on(table), ..Default::default() };
-    let _permit = shared.holds.permit(trigger, shared.environment.uptime())?;
-    shared.commit(change, &[]).map_err(RefusedChange::into_error)?;
-    Ok(report)
+    Ok(PreparedSeal { change, report })
 }

@@ -479,12 +479,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, rng_seed: RngSeed::Fixed(atsdb_testkit::seed()), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn rows_are_as_if_they_had_come_one_by_one(nulls_equal in any::<bool>(), steps in prop::collection::vec(any_step(&ConflictPolicy::ALL), 1..8)) {
+    fn rows_are_as_if_they_had_come_one_by_one(nulls_equal in any::<bool>(), steps in prop::collection::vec(any_step(ConflictPolicy::ALL), 1..8)) {
         check(&[&["sensor", "time"]], nulls_equal, &steps);
     }
 
     #[test]
-    fn a_key_needs_no_time(nulls_equal in any::<bool>(), steps in prop::collection::vec(any_step(&ConflictPolicy::ALL), 1..8)) {
+    fn a_key_needs_no_time(nulls_equal in any::<bool>(), steps in prop::collection::vec(any_step(ConflictPolicy::ALL), 1..8)) {
         check(&[&["count"]], nulls_equal, &steps);
     }
 

@@ -20,4 +20,5 @@ mod roundtrip;
 mod savepoint;
 mod saving;
 mod scan;
+mod sealing;
 mod support;

@@ -5,8 +5,9 @@ use atsdb_core::{Retention, Store, TableDefinition};
 use atsdb_engine::{Engine, EngineOptions, SystemEnvironment};
 use atsdb_memory::MemoryStore;
 use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const DAY: i64 = 86_400;
@@ -129,12 +130,12 @@ fn no_slice_is_dropped_once_another_process_has_removed_the_retention() {
             let to = TableDefinition { retention: None, ..table.definition.clone() };
             let table = batch.redefine(&table, to).unwrap();
             batch.commit().unwrap();
-            *noted.lock().unwrap() = Some(read_all(&acting, &table).unwrap());
+            *noted.lock() = Some(read_all(&acting, &table).unwrap());
         });
         own.retain(None).unwrap();
         let _pause = faults.pause();
         let left = read_all(&other, &other.table("readings").unwrap()).unwrap();
-        let then = then.lock().unwrap().take();
+        let then = then.lock().take();
         let Some(then) = then else {
             assert!(call > 5 && left.len() == 5, "{call} calls, {} rows", left.len());
             return;

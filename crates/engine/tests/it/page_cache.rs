@@ -5,8 +5,9 @@ use atsdb_core::{ColumnId, Index, Store, Value};
 use atsdb_engine::{Comparison, Engine, EngineOptions, Predicate, ScanRequest};
 use atsdb_memory::MemoryStore;
 use atsdb_pagecache::{PageCache, PageCacheOptions};
+use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 type Warnings = Arc<Mutex<Vec<String>>>;
 
@@ -16,7 +17,7 @@ fn cached(store: &Arc<dyn Store>, folder: &Path, warnings: &Warnings) -> Engine 
     let options = PageCacheOptions {
         folder: folder.to_owned(),
         bytes_max: 64 << 20,
-        on_warning: Arc::new(move |text: &str| warnings.lock().unwrap().push(text.to_owned())),
+        on_warning: Arc::new(move |text: &str| warnings.lock().push(text.to_owned())),
     };
     let page_cache = PageCache::open(&options, "postgresql://me@host/air", [7; 16]);
     assert!(page_cache.is_some());
@@ -53,5 +54,5 @@ fn two_indexes_over_the_same_column_do_not_replace_each_others_pages() {
         assert_eq!(stats.damaged, 0, "round {round}: {stats:?}");
         assert_eq!(stats.misses == 0, round > 0, "round {round}: {stats:?}");
     }
-    assert!(warnings.lock().unwrap().is_empty(), "{warnings:?}");
+    assert!(warnings.lock().is_empty(), "{warnings:?}");
 }

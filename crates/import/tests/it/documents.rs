@@ -71,7 +71,7 @@ fn arrays_are_records_whose_first_may_be_the_header() {
 }
 
 #[test]
-fn parquet_columns_of_other_types_are_read_as_numbers_or_text_and_reported() {
+fn parquet_columns_keep_decimals_and_times_and_nested_ones_become_text() {
     let list = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1), None]), None]);
     let structure = StructArray::from(vec![(
         Arc::new(Field::new("a", DataType::Float64, true)),
@@ -98,7 +98,15 @@ fn parquet_columns_of_other_types_are_read_as_numbers_or_text_and_reported() {
     let imported = run(vec![text("a.parquet", bytes.clone())], &Options::default(), None).unwrap();
     assert_eq!(
         imported.columns(),
-        ["n int64", "price float64", "exact text", "count int64", "clock text", "list text", "pair text"]
+        [
+            "n int64",
+            "price decimal(15,3)",
+            "exact decimal(38,2)",
+            "count decimal(18,0)",
+            "clock time",
+            "list text",
+            "pair text"
+        ]
     );
     let cells = |name: &str| imported.texts(name);
     assert_eq!((cells("price"), cells("count")), (vec!["1234.567".into(), "∅".into()], vec!["7".into(), "8".into()]));

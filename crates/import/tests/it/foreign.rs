@@ -13,21 +13,10 @@ fn imported(name: &str, content: &str) -> Result<Vec<String>> {
 
 #[test]
 fn foreign_formats_are_refused_with_what_to_do() {
-    for (name, content, wanted, hint) in [
-        (
-            "w.influx",
-            "weather,at=a temp=1,note=\"x, y\" 1700000000\nweather,at=b temp=2 1700000001\n",
-            "line protocol",
-            "CSV",
-        ),
-        ("w.csv", "weather,at=a temp=1 1700000000\n", "line protocol", "CSV"),
-        ("a.json", "[1,2,3]", "a list of values", "as an object"),
-    ] {
-        let error = imported(name, content).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-        assert!(error.to_string().contains(name) && error.to_string().contains(wanted), "{error}");
-        assert!(error.hint().is_some_and(|shown| shown.contains(hint)), "{error:?}");
-    }
+    let error = imported("a.json", "[1,2,3]").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+    assert!(error.to_string().contains("a.json") && error.to_string().contains("a list of values"), "{error}");
+    assert!(error.hint().is_some_and(|shown| shown.contains("as an object")), "{error:?}");
     let asked = Options { format: Some(Format::Csv), ..Options::default() };
     let columns = run(vec![text("w.csv", "a b=c\nd e=f\n")], &asked, None).unwrap().columns();
     assert_eq!(columns, ["a b=c text"], "whoever names the format knows better");

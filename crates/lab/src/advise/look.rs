@@ -101,7 +101,7 @@ impl Sink for FileSurvey {
             }
         }
         if let Some(column) = self.time.and_then(|position| batch.columns().get(position)) {
-            let times = cast(column, &DataType::Int64).map_err(|error| Error::internal(error.to_string()))?;
+            let times = cast(column, &DataType::Int64)?;
             for time in times.as_primitive::<Int64Type>().iter().flatten() {
                 let (first, last) = self.times.unwrap_or((time, time));
                 self.times = Some((first.min(time), last.max(time)));
@@ -112,7 +112,7 @@ impl Sink for FileSurvey {
 }
 
 fn count(known: &mut HashMap<String, u64>, column: &ArrayRef) -> Result<()> {
-    let texts = cast(column, &DataType::Utf8).map_err(|error| Error::internal(error.to_string()))?;
+    let texts = cast(column, &DataType::Utf8)?;
     for text in texts.as_string::<i32>().iter().flatten() {
         if let Some(times) = known.get_mut(text) {
             *times += 1;

@@ -10,9 +10,10 @@ use crate::measure::Tier;
 use crate::server::{ServerKind, ServerUrls};
 use arrow::array::RecordBatch;
 use atsdb::{Appender, Database, Error, ErrorKind, OpenOptions, ScanRequest, TableDefinition};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 /// atsdb on one of its stores.
 pub(crate) struct Atsdb {
@@ -93,7 +94,7 @@ impl Contestant for Atsdb {
                 (options.open(&url)?, Tier::from(workspace.durability))
             }
             StoreKind::Memory => {
-                let mut kept = IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut kept = IN_MEMORY.lock();
                 let database = match kept.get(&workspace.directory) {
                     Some(database) => database.clone(),
                     None => options.open("memory:")?,
@@ -132,7 +133,7 @@ impl Contestant for Atsdb {
             StoreKind::Server(kind) => return rows_on(kind).bytes(workspace),
             StoreKind::Memory => {}
         }
-        let kept = IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = IN_MEMORY.lock();
         let Some(database) = kept.get(&workspace.directory) else { return Ok(0) };
         Ok(database.engine().snapshot()?.table_bytes()?.values().sum())
     }

@@ -6,10 +6,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use strum::{IntoStaticStr, VariantArray};
 
 /// A kind of server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum ServerKind {
     /// MariaDB, which the lab starts itself.
     Mariadb,
@@ -23,16 +27,11 @@ pub enum ServerKind {
 
 impl ServerKind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Mariadb, Self::MariadbRocksdb, Self::Mysql, Self::Postgres];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Its name on the command line, and the name of its folder.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Mariadb => "mariadb",
-            Self::MariadbRocksdb => "mariadb-rocksdb",
-            Self::Mysql => "mysql",
-            Self::Postgres => "postgres",
-        }
+        self.into()
     }
 
     /// The environment variable that may hold its URL.
@@ -50,9 +49,9 @@ impl ServerKind {
     /// # Errors
     /// There is no such kind; the message suggests the nearest name.
     pub fn parse(name: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name));
+        let found = Self::ALL.iter().copied().find(|kind| kind.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| {
-            let unknown = atsdb::name::unknown_name("server", name, Self::ALL.map(Self::name));
+            let unknown = atsdb::name::unknown_name("server", name, Self::ALL.iter().map(|kind| kind.name()));
             Error::usage(unknown.message()).with_hint(unknown.hint().unwrap_or("mariadb, mysql, postgres").to_owned())
         })
     }
@@ -68,7 +67,7 @@ impl ServerUrls {
     /// The URLs in the environment.
     pub fn from_environment() -> Self {
         let url = |kind: ServerKind| std::env::var(kind.variable()).ok().filter(|url| !url.is_empty());
-        Self { urls: ServerKind::ALL.into_iter().filter_map(|kind| Some((kind, url(kind)?))).collect() }
+        Self { urls: ServerKind::ALL.iter().copied().filter_map(|kind| Some((kind, url(kind)?))).collect() }
     }
 
     /// Parses `SERVER=URL`.

@@ -3,7 +3,7 @@
 use crate::support::open;
 use atsdb_core::ErrorKind;
 use atsdb_testkit::server::Spider;
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 #[test]
 fn pages_on_several_servers_keep_the_contract_of_stores() {
@@ -13,12 +13,11 @@ fn pages_on_several_servers_keep_the_contract_of_stores() {
         let url = spider.database();
         drop(open(&url).unwrap());
         spider.spread(&url);
-        urls.lock().unwrap().push(url.clone());
+        urls.lock().push(url.clone());
         open(&url).unwrap()
     });
     let rows = urls
         .into_inner()
-        .unwrap()
         .iter()
         .map(|url| spider.rows(url))
         .fold([0, 0], |sum, rows| [sum[0] + rows[0], sum[1] + rows[1]]);

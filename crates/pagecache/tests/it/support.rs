@@ -2,8 +2,9 @@
 
 use atsdb_core::ChunkUid;
 use atsdb_pagecache::{PageCache, PageCacheOptions, PageFile, PageRange};
+use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 pub(crate) const URL: &str = "postgresql://me@host/air";
 pub(crate) const UID: [u8; 16] = [7; 16];
@@ -13,14 +14,14 @@ pub(crate) struct Warnings(Arc<Mutex<Vec<String>>>);
 
 impl Warnings {
     pub(crate) fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 }
 
 pub(crate) fn try_open(folder: &Path, bytes_max: u64, uid: [u8; 16]) -> (Option<PageCache>, Warnings) {
     let warnings = Warnings::default();
     let keep = Arc::clone(&warnings.0);
-    let on_warning = Arc::new(move |text: &str| keep.lock().unwrap().push(text.to_owned()));
+    let on_warning = Arc::new(move |text: &str| keep.lock().push(text.to_owned()));
     let options = PageCacheOptions { folder: folder.to_owned(), bytes_max, on_warning };
     (PageCache::open(&options, URL, uid), warnings)
 }

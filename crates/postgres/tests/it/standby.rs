@@ -6,7 +6,8 @@ use atsdb_postgres::PostgresStore;
 use atsdb_sqlstore::{OnNotice, ServerOptions};
 use atsdb_testkit::sample::{Plan, series_table};
 use atsdb_testkit::server::{ServerKind, TestServer};
-use std::sync::{Arc, Mutex, mpsc};
+use parking_lot::Mutex;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 fn append(store: &dyn Store, table: TableId, seed: u64) -> Result<()> {
@@ -45,7 +46,7 @@ fn a_standby_that_is_named_first_is_neither_written_nor_read_while_there_is_a_pr
     let has_notice = |url: &str| {
         let (send, notices) = mpsc::channel();
         let send = Mutex::new(send);
-        let on_notice = OnNotice(Arc::new(move |text: &str| drop(send.lock().unwrap().send(text.to_owned()))));
+        let on_notice = OnNotice(Arc::new(move |text: &str| drop(send.lock().send(text.to_owned()))));
         let options = ServerOptions { read_only: true, on_notice: Some(on_notice), ..ServerOptions::default() };
         drop((PostgresStore::open(url, None, &options).unwrap(), options));
         notices.iter().any(|text| text.contains("is a standby"))

@@ -5,7 +5,8 @@ use atsdb_postgres::PostgresStore;
 use atsdb_sqlstore::{OnNotice, ServerOptions};
 use atsdb_testkit::on_server::{Limits, Subject};
 use atsdb_testkit::server::ServerKind;
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The store under test.
@@ -30,7 +31,7 @@ fn open_with(url: &str, limits: Limits) -> Result<Box<dyn Store>> {
     let on_notice = limits.notices.map(|notices| {
         let notices = Mutex::new(notices);
         // The receiver may have been dropped.
-        OnNotice(Arc::new(move |text: &str| drop(notices.lock().unwrap().send(text.to_owned()))))
+        OnNotice(Arc::new(move |text: &str| drop(notices.lock().send(text.to_owned()))))
     });
     let (busy_timeout, answer_timeout) = (limits.busy, limits.answer);
     let options = ServerOptions { busy_timeout, answer_timeout, on_notice, ..ServerOptions::default() };

@@ -54,6 +54,7 @@ fn set_label(column: &mut Column, name: &str, value: &str) {
     }
 }
 
-fn same_labels() -> EvaluateError {
+/// The error for a vector with two series of the same labels.
+pub(super) fn same_labels() -> EvaluateError {
     EvaluateError::Execution("vector cannot contain metrics with the same labelset".to_owned())
 }

@@ -2,9 +2,10 @@
 
 use super::columns::{Column, Grid, is_gap, merge_equal};
 use super::evaluator::{Evaluator, Query, Result, fail};
+use super::labelling::same_labels;
 use super::limits::Limits;
 use super::notes::Notes;
-use super::outcome::{EvaluateError, Outcome, ResultSeries, ResultValue};
+use super::outcome::{Outcome, ResultSeries, ResultValue};
 use super::source::SeriesSource;
 use crate::promql::{Expr, ExprKind, ValueType, line_and_column, type_of};
 use std::cell::{Cell, RefCell};
@@ -99,8 +100,4 @@ fn finished(mut columns: Vec<Column>) -> Result<Vec<Column>> {
         }
     }
     merge_equal(columns).map_err(|_| same_labels())
-}
-
-fn same_labels() -> EvaluateError {
-    EvaluateError::Execution("vector cannot contain metrics with the same labelset".to_owned())
 }

@@ -1,11 +1,14 @@
 //! Roles: what a user may do with the store.
 
+use atsdb::Result;
+use atsdb::name::parse_name;
 use atsdb::sql::Permission;
-use atsdb::{Error, Result};
 use std::fmt;
+use strum::{IntoStaticStr, VariantArray};
 
 /// The rights of a user. Each role also has the rights of those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Role {
     /// Query, and copy rows out.
     Read,
@@ -17,21 +20,16 @@ pub enum Role {
 
 impl Role {
     /// All roles, the weakest first.
-    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Admin];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// `read`, `write` or `admin`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Admin => "admin",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](atsdb::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|role| role.name().eq_ignore_ascii_case(text));
-        found.ok_or_else(|| Error::usage(format!("unknown role {text}")).with_hint("use read, write or admin"))
+        parse_name("role", text)
     }
 
     /// The permission that statements of a user with this role have.

@@ -8,6 +8,7 @@ use atsdb::{
     ColumnType, Database, Error, ErrorKind, ReadSnapshot, Result, ScanRequest, Table, TableDefinition, TimeUnit,
 };
 use std::sync::Arc;
+use strum::{IntoStaticStr, VariantArray};
 
 /// The format of the rows.
 pub(super) const FORMAT: &str = "1";
@@ -28,8 +29,9 @@ pub(super) struct AccessRow {
     pub(super) created_ms: i64,
 }
 
-/// The kind of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The kind of a row. Its name is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum RowKind {
     /// The format of all rows. There is always one such row, so that concurrent changes conflict.
     Format,
@@ -41,20 +43,12 @@ pub(super) enum RowKind {
 }
 
 impl RowKind {
-    const ALL: [Self; 5] = [Self::Format, Self::Nobody, Self::Role, Self::Password, Self::Token];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Format => "format",
-            Self::Nobody => "nobody",
-            Self::Role => "role",
-            Self::Password => "password",
-            Self::Token => "token",
-        }
+    pub(super) fn name(self) -> &'static str {
+        self.into()
     }
 
     pub(super) fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+        Self::VARIANTS.iter().copied().find(|kind| kind.name() == name)
     }
 }
 

@@ -55,7 +55,7 @@ impl RowView for ValueRow<'_> {
 pub(in crate::pg) fn columns_of(schema: &SchemaRef) -> Vec<ResultColumn> {
     let column = |field: &arrow::datatypes::FieldRef| ResultColumn {
         name: field.name().clone(),
-        type_id: known::of_arrow(field.data_type()),
+        type_id: known::of_field(field),
     };
     schema.fields().iter().map(column).collect()
 }

@@ -1,11 +1,9 @@
 //! The settings of a session, for SET, RESET and SHOW.
 
 use super::error::{PgError, Severity};
+use atsdb::sql::POSTGRES_VERSION;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// The PostgreSQL version that is reported to clients.
-pub(in crate::pg) const SERVER_VERSION: &str = "15.0";
 
 /// Settings that are reported to the client when it connects, and when they change.
 const REPORTED: [&str; 13] = [
@@ -80,7 +78,7 @@ const DEFAULTS: [(&str, &str); 50] = [
     ("row_security", "on"),
     ("search_path", "\"$user\", public"),
     ("server_encoding", "UTF8"),
-    ("server_version", SERVER_VERSION),
+    ("server_version", POSTGRES_VERSION),
     ("server_version_num", "150000"),
     ("session_authorization", ""),
     ("ssl", "off"),
@@ -310,7 +308,7 @@ mod tests {
         let changed = settings.set("Application_Name", Some("x")).unwrap();
         assert_eq!(changed.report, Some(("application_name", "x".to_owned())));
         assert_eq!(settings.reset_all(), [("application_name", "psql".to_owned())]);
-        assert_eq!(settings.show("SERVER_VERSION").unwrap(), SERVER_VERSION);
+        assert_eq!(settings.show("SERVER_VERSION").unwrap(), POSTGRES_VERSION);
         settings.set("my.own", Some("1")).unwrap();
         assert_eq!(settings.get("my.own"), Some("1"));
     }

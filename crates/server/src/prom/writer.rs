@@ -95,11 +95,11 @@ impl StoredSeries {
                 new_metadata.insert(&about.metric, about);
             }
             if !samples.is_empty() {
-                batch.append(&tables.samples, &samples.to_batch().map_err(internal)?)?;
+                batch.append(&tables.samples, &samples.to_batch()?)?;
             }
         }
         if !label_rows.is_empty() {
-            batch.append(&tables.labels, &LabelRow::to_batch(&label_rows).map_err(internal)?)?;
+            batch.append(&tables.labels, &LabelRow::to_batch(&label_rows)?)?;
         }
         if !new_metadata.is_empty() {
             batch.append(&tables.metadata, &metadata_rows(&new_metadata)?)?;
@@ -125,17 +125,13 @@ impl StoredSeries {
     }
 }
 
-fn internal(error: impl std::fmt::Display) -> Error {
-    Error::internal(error.to_string())
-}
-
 /// 128 bits that identify a series: no two series of a store have the same ones.
 fn fingerprint(series: &str) -> [u64; 2] {
     [0, 1].map(|seed| XxHash3_64::oneshot_with_seed(seed, series.as_bytes()))
 }
 
 fn labels_of(series: &str) -> Result<Vec<LabelRow>> {
-    let labels = read_series(series).ok_or_else(|| internal(format!("{series:?} is not a series")))?;
+    let labels = read_series(series).ok_or_else(|| Error::internal(format!("{series:?} is not a series")))?;
     let row = |(name, value): (&str, &str)| LabelRow {
         series: series.to_owned(),
         name: name.to_owned(),
@@ -154,5 +150,5 @@ fn metadata_rows(metadata: &BTreeMap<&str, &Metadata>) -> Result<RecordBatch> {
         ("help", texts(|about| &about.help)),
         ("unit", texts(|about| &about.unit)),
     ];
-    RecordBatch::try_from_iter(columns).map_err(internal)
+    RecordBatch::try_from_iter(columns).map_err(Error::from)
 }

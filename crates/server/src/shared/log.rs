@@ -9,9 +9,11 @@ use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
+use strum::{IntoStaticStr, VariantArray};
 
 /// How much is logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum LogLevel {
     /// Nothing.
     #[default]
@@ -27,7 +29,8 @@ pub enum LogLevel {
 }
 
 /// How lines are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum LogFormat {
     /// `2026-01-31T12:00:00.000Z WARN slow statement user=me duration_ms=712.3`
     #[default]
@@ -49,30 +52,21 @@ pub struct LogOptions {
 
 impl LogLevel {
     /// All levels, each with more than the one before.
-    pub const ALL: [Self; 5] = [Self::Off, Self::Error, Self::Warn, Self::Info, Self::Debug];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// `off`, `error`, `warn`, `info` or `debug`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 impl LogFormat {
     /// All formats.
-    pub const ALL: [Self; 2] = [Self::Text, Self::Json];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// `text` or `json`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -6,13 +6,14 @@ use crate::prom::message::{request_v1, series_v1};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::ipc::writer::StreamWriter;
 use atsdb_server::{Listening, Server, ServerOptions};
+use parking_lot::Mutex;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How often a server is killed for each way. `ATSDB_KILLS` sets a larger number.
@@ -60,7 +61,7 @@ impl Killed {
 
     /// Asks it to end, as SIGTERM does with the program.
     pub(crate) fn shut_down(&self) {
-        drop(self.stdin.lock().unwrap().take());
+        drop(self.stdin.lock().take());
     }
 
     /// Waits until it has ended by itself.

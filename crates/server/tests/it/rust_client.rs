@@ -4,7 +4,7 @@ use crate::support::Served;
 use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::Type;
 use postgres::{Client, NoTls};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::time::{Duration, Instant, SystemTime};
 
 fn connect(served: &Served) -> Client {
@@ -91,6 +91,46 @@ fn portals_stop_where_they_are_asked_to() {
     transaction.rollback().unwrap();
     assert_eq!(served.count("readings"), 3);
     assert_eq!(client.query_one("SELECT count(*) FROM readings", &[]).unwrap().get::<_, i64>(0), 3);
+}
+
+#[test]
+fn decimals_times_uuids_json_and_intervals_are_copied_as_text_and_in_binary() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    let columns = "(n INT, d DECIMAL(10, 2), w DECIMAL(30, 5), t TIME, u UUID, j JSON, i INTERVAL)";
+    client.batch_execute(&format!("CREATE TABLE a {columns}; CREATE TABLE b {columns}")).unwrap();
+    let types = "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'a'::regclass \
+                 AND attnum > 0 ORDER BY attnum";
+    let types: Vec<String> = client.query(types, &[]).unwrap().iter().map(|row| row.get(0)).collect();
+    let expected = ["integer", "numeric(10,2)", "numeric(30,5)", "time without time zone", "uuid", "json", "interval"];
+    assert_eq!(types, expected);
+    let nulls = "2\t\\N\t\\N\t\\N\t\\N\t\\N\t\\N\n";
+    let text = "1\t1.005\t-12345678901234567890.12345\t4:05 PM\tA0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11\t{\"a\": [1]}\t\
+                P1M2DT-1.5S\n";
+    let mut writer = client.copy_in("COPY a FROM STDIN").unwrap();
+    writer.write_all(format!("{text}{nulls}").as_bytes()).unwrap();
+    assert_eq!(writer.finish().unwrap(), 2);
+    let mut binary = Vec::new();
+    client.copy_out("COPY a TO STDOUT BINARY").unwrap().read_to_end(&mut binary).unwrap();
+    let mut writer = client.copy_in("COPY b FROM STDIN BINARY").unwrap();
+    writer.write_all(&binary).unwrap();
+    assert_eq!(writer.finish().unwrap(), 2);
+    let mut copied = String::new();
+    client.copy_out("COPY b TO STDOUT").unwrap().read_to_string(&mut copied).unwrap();
+    let text = "1\t1.01\t-12345678901234567890.12345\t16:05:00\ta0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\t{\"a\": [1]}\t\
+                1 mon 2 days -00:00:01.5\n";
+    assert_eq!(copied, format!("{text}{nulls}"));
+    for (column, wrong, code) in [
+        ("d", "100000000", "22003"),
+        ("d", "x", "22P02"),
+        ("t", "24:00", "22P02"),
+        ("u", "7", "22P02"),
+        ("j", "{a}", "22P02"),
+    ] {
+        let mut writer = client.copy_in(&format!("COPY a ({column}) FROM STDIN")).unwrap();
+        writer.write_all(format!("{wrong}\n").as_bytes()).unwrap();
+        assert_eq!(writer.finish().unwrap_err().code().map(|code| code.code()), Some(code), "{wrong}");
+    }
 }
 
 #[test]

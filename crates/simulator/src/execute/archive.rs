@@ -8,7 +8,7 @@ use crate::subject::WhichBackup;
 use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::Result;
 use atsdb_engine::{CopyOptions, Engine, Selection};
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use tempfile::TempDir;
 
 /// Creates an empty store.
@@ -54,7 +54,7 @@ impl Places {
         };
         let archive = self.archive()?;
         let backup = archive.backup(&which)?;
-        let mut restored = self.restored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut restored = self.restored.lock();
         let target = match restored.take().filter(|_| !afresh) {
             Some(target) => target,
             None => (self.make)()?,
@@ -65,7 +65,7 @@ impl Places {
     }
 
     fn archive(&self) -> Result<Archive> {
-        let mut folder = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut folder = self.archive.lock();
         let folder = match folder.take() {
             Some(there) => folder.insert(there),
             None => folder.insert(temporary_folder()?),

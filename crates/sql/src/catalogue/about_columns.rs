@@ -91,7 +91,7 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
     let definition = &table.definition;
     for (position, column) in definition.columns.iter().enumerate() {
         let place = (PUBLIC, definition.name.as_str(), column.name.as_str(), position);
-        let name = column.column_type.sql_name().to_owned();
+        let name = column.column_type.sql_name().into_owned();
         rows.push(standard(place, column.nullable, default_of(column), name, &logical_type(column)));
     }
     for (position, column) in view_columns(request, table).enumerate() {
@@ -126,7 +126,11 @@ fn standard(
     data_type: &DataType,
 ) -> Vec<Cell> {
     let precision = numeric_precision(data_type);
-    let is_exact = data_type.is_integer();
+    let scale = match data_type {
+        DataType::Decimal128(_, scale) => Some(i64::from(*scale)),
+        _ => data_type.is_integer().then_some(0),
+    };
+    let radix = if matches!(data_type, DataType::Decimal128(..)) { 10 } else { 2 };
     vec![
         Cell::text(CATALOG),
         Cell::text(schema),
@@ -139,13 +143,13 @@ fn standard(
         Cell::Null,
         Cell::Null,
         precision.map_or(Cell::Null, Cell::Int),
-        precision.map_or(Cell::Null, |_| Cell::Int(2)),
-        if is_exact { Cell::Int(0) } else { Cell::Null },
+        precision.map_or(Cell::Null, |_| Cell::Int(radix)),
+        scale.map_or(Cell::Null, Cell::Int),
         datetime_precision(data_type).map_or(Cell::Null, Cell::Int),
     ]
 }
 
-/// The number of bits, without the sign bit.
+/// The number of bits, without the sign bit; of decimals the number of digits.
 fn numeric_precision(data_type: &DataType) -> Option<i64> {
     Some(match data_type {
         DataType::Int8 | DataType::UInt8 => 8,
@@ -154,6 +158,7 @@ fn numeric_precision(data_type: &DataType) -> Option<i64> {
         DataType::Int64 | DataType::UInt64 => 64,
         DataType::Float32 => 24,
         DataType::Float64 => 53,
+        DataType::Decimal128(precision, _) => i64::from(*precision),
         _ => return None,
     })
 }
@@ -163,7 +168,7 @@ fn datetime_precision(data_type: &DataType) -> Option<i64> {
     Some(match data_type {
         DataType::Timestamp(TimeUnit::Second, _) | DataType::Date32 => 0,
         DataType::Timestamp(TimeUnit::Millisecond, _) => 3,
-        DataType::Timestamp(TimeUnit::Microsecond, _) => 6,
+        DataType::Timestamp(TimeUnit::Microsecond, _) | DataType::Time64(TimeUnit::Microsecond) => 6,
         DataType::Timestamp(TimeUnit::Nanosecond, _) => 9,
         _ => return None,
     })
@@ -180,8 +185,14 @@ fn type_name(data_type: &DataType) -> String {
         (DataType::Utf8, DataType::Utf8View | DataType::LargeUtf8) => true,
         (data_type, other) => data_type == *other,
     };
-    match ColumnType::ALL.iter().find(|column_type| same(column_type)) {
-        Some(column_type) => column_type.sql_name().to_owned(),
+    let decimal = match plain {
+        DataType::Decimal128(precision, scale) => u8::try_from(*scale).ok().map(|scale| (*precision, scale)),
+        _ => None,
+    };
+    let decimal = decimal.and_then(|(precision, scale)| ColumnType::decimal(precision, scale));
+    let known = ColumnType::PLAIN.into_iter().chain([ColumnType::Time, ColumnType::Interval]).chain(decimal);
+    match known.into_iter().find(same) {
+        Some(column_type) => column_type.sql_name().into_owned(),
         None => plain.to_string().to_uppercase(),
     }
 }

@@ -186,7 +186,6 @@ impl Reading {
         let array = |position: &usize| rows.array(*position, self.relation.columns[*position].1);
         let arrays = self.columns.iter().map(array).collect::<CoreResult<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
-            .map_err(|error| Error::internal(error.to_string()))
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options).map_err(Error::from)
     }
 }

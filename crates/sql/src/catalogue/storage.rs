@@ -4,7 +4,7 @@ use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, RelationReque
 use atsdb_codec::encoding_name;
 use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::time::{format_date, format_time};
-use atsdb_core::{Bound, ChunkEntry, Column, ColumnType, Result, Table};
+use atsdb_core::{Bound, ChunkEntry, Column, ColumnType, Result, Table, decimal, time_of_day};
 
 pub(super) const SLICES: Relation = Relation {
     name: "slices",
@@ -158,11 +158,21 @@ fn bound_text(column: &Column, bound: &Bound) -> Option<String> {
     Some(match (bound, column.column_type) {
         (Bound::Int(time), ColumnType::Timestamp(unit)) => format_time(*time, unit),
         (Bound::Int(days), ColumnType::Date) => format_date(*days),
+        (Bound::Int(value), ColumnType::Decimal { scale, .. }) => decimal::format((*value).into(), scale),
+        (Bound::Int(time), ColumnType::Time) => time_of_day::format(*time),
+        (Bound::Bytes(bytes), ColumnType::Decimal { scale, .. }) => match decimal::from_bytes(bytes) {
+            Some(value) => decimal::format(value, scale),
+            None => return None,
+        },
+        // Bytes of intervals are not ordered as intervals are.
+        (_, ColumnType::Interval) => return None,
         (Bound::Int(value), ColumnType::Bool) => (*value != 0).to_string(),
         (Bound::Int(value), _) => value.to_string(),
         (Bound::UInt(value), _) => value.to_string(),
         (Bound::Float(value), _) => value.to_string(),
-        (Bound::Bytes(bytes), ColumnType::Text) => String::from_utf8_lossy(bytes).into_owned(),
+        (Bound::Bytes(bytes), ColumnType::Text | ColumnType::Uuid | ColumnType::Json) => {
+            String::from_utf8_lossy(bytes).into_owned()
+        }
         (Bound::Bytes(bytes), _) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
     })
 }

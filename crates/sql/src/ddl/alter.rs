@@ -222,7 +222,13 @@ fn widen(column: &mut Column, to: ColumnType) -> Result<()> {
         (Some(from), Some(to)) => from < to,
         _ => false,
     });
-    if from != to && !wider {
+    let has_more_digits = match (from, to) {
+        (T::Decimal { precision, scale }, T::Decimal { precision: wider, scale: same }) => {
+            precision < wider && scale == same && from.stored() == to.stored()
+        }
+        _ => false,
+    };
+    if from != to && !wider && !has_more_digits {
         return Err(sql_error(format!(
             "column {} of type {} does not become {}",
             column.name,

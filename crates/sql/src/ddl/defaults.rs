@@ -5,10 +5,14 @@ use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Float64Array, Int64Array, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::{
+    DataType, Decimal128Type, Float64Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
+    Time64MicrosecondType, UInt64Type,
+};
 use atsdb_codec::logical_type;
+use atsdb_core::interval_text::interval_text;
 use atsdb_core::time::{format_date, format_time};
-use atsdb_core::{Column, ColumnType, Error, Result, Value};
+use atsdb_core::{Column, ColumnType, Error, Result, Value, decimal, time_of_day};
 use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value as Token};
 use std::sync::Arc;
 
@@ -30,6 +34,7 @@ fn literal(expression: &Expr) -> Option<Literal<'static>> {
     match expression {
         Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => literal(inner),
         Expr::TypedString(typed) => token(&typed.value.value),
+        Expr::Interval(interval) if interval.leading_field.is_none() => literal(&interval.value),
         Expr::Value(value) => token(&value.value),
         // MySQL and SQLite accept double quotes for text where a name is not possible.
         Expr::Identifier(text) if text.quote_style == Some('"') => Some(Literal::Text(text.value.clone().into())),
@@ -83,7 +88,17 @@ fn value_of(column_type: ColumnType, array: &ArrayRef) -> Result<Value> {
         T::Float32 | T::Float64 => {
             Value::Float(narrow(array, &DataType::Float64)?.as_primitive::<Float64Type>().value(0))
         }
-        T::Text => Value::Text(array.as_string::<i32>().value(0).to_owned()),
+        // The default of a decimal, of a time of day or of an interval is its text.
+        T::Decimal { scale, .. } => {
+            Value::Text(decimal::format(array.as_primitive::<Decimal128Type>().value(0), scale))
+        }
+        T::Time => Value::Text(time_of_day::format(array.as_primitive::<Time64MicrosecondType>().value(0))),
+        T::Interval => {
+            let IntervalMonthDayNano { months, days, nanoseconds } =
+                array.as_primitive::<IntervalMonthDayNanoType>().value(0);
+            Value::Text(interval_text(months, days, nanoseconds))
+        }
+        T::Text | T::Uuid | T::Json => Value::Text(array.as_string::<i32>().value(0).to_owned()),
         T::Binary => Value::Bytes(array.as_binary::<i32>().value(0).to_vec()),
     })
 }
@@ -96,6 +111,13 @@ pub(crate) fn default_type(column: &Column) -> DataType {
 /// An array with a column's default, or NULL, repeated `row_count` times.
 pub(crate) fn default_array(column: &Column, row_count: usize) -> Result<ArrayRef> {
     let wanted = default_type(column);
+    if let (Some(Value::Text(text)), ColumnType::Interval) = (&column.default, column.column_type) {
+        let mut read = LiteralColumn::new(column);
+        for _ in 0..row_count {
+            read.push(&Literal::Text(text.as_str().into()))?;
+        }
+        return Ok(read.finish());
+    }
     let repeated: ArrayRef = match &column.default {
         None => return Ok(arrow::array::new_null_array(&wanted, row_count)),
         Some(Value::Bool(value)) => Arc::new(BooleanArray::from(vec![*value; row_count])),

@@ -3,6 +3,7 @@
 
 use crate::text::errors::sql_error;
 use arrow::datatypes::{DataType, Field, SchemaRef, TimeUnit as ArrowUnit};
+use atsdb_codec::declared_type;
 use atsdb_core::name::name_key;
 use atsdb_core::{ColumnType, MapWidth, Result, TableDefinition, TimeUnit};
 use std::collections::HashSet;
@@ -12,7 +13,7 @@ pub(crate) fn definition_of(name: &str, schema: &SchemaRef) -> Result<TableDefin
     check_names(&format!("table {name}"), schema)?;
     let mut definition = TableDefinition::new(name);
     for field in schema.fields() {
-        let (column_type, map) = stored_type_of(field.data_type()).ok_or_else(|| no_type(field))?;
+        let (column_type, map) = type_of(field).ok_or_else(|| no_type(field))?;
         definition = definition.with_column(field.name(), column_type, map);
     }
     Ok(definition)
@@ -20,22 +21,17 @@ pub(crate) fn definition_of(name: &str, schema: &SchemaRef) -> Result<TableDefin
 
 /// The type name of a query's column in `DESCRIBE`.
 pub(crate) fn type_name_of(field: &Field) -> String {
-    if let DataType::Decimal128(precision, scale) = field.data_type() {
-        return format!("DECIMAL({precision}, {scale})");
-    }
-    match stored_type_of(field.data_type()) {
-        Some((column_type, _)) => column_type.sql_name().to_owned(),
+    match type_of(field) {
+        Some((column_type, _)) => column_type.sql_name().into_owned(),
         None => field.data_type().to_string(),
     }
 }
 
-/// The type that a column of a query gets in a table. No table holds decimals: whole ones become integers, others the
-/// nearest floats.
-fn stored_type_of(data_type: &DataType) -> Option<(ColumnType, Option<MapWidth>)> {
-    match data_type {
-        DataType::Decimal128(_, 0) => Some((ColumnType::Int64, None)),
-        DataType::Decimal128(..) => Some((ColumnType::Float64, None)),
-        other => column_type_of(other),
+/// The type of a column that holds the values of a query's column, and the width of its indices.
+fn type_of(field: &Field) -> Option<(ColumnType, Option<MapWidth>)> {
+    match declared_type(field) {
+        Some(declared) => Some((declared, None)),
+        None => column_type_of(field.data_type()),
     }
 }
 
@@ -55,6 +51,11 @@ pub fn column_type_of(data_type: &DataType) -> Option<(ColumnType, Option<MapWid
         T::UInt64 => ColumnType::UInt64,
         T::Float16 | T::Float32 => ColumnType::Float32,
         T::Float64 => ColumnType::Float64,
+        T::Decimal32(precision, scale) | T::Decimal64(precision, scale) | T::Decimal128(precision, scale) => {
+            ColumnType::decimal(*precision, u8::try_from(*scale).ok()?)?
+        }
+        T::Time32(_) | T::Time64(_) => ColumnType::Time,
+        T::Interval(_) | T::Duration(_) => ColumnType::Interval,
         T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null => ColumnType::Text,
         T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => ColumnType::Binary,
         T::Timestamp(unit, _) => ColumnType::Timestamp(match unit {

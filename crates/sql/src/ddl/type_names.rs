@@ -34,6 +34,11 @@ pub(crate) fn column_type(declared: &DataType, place: &str) -> Result<ColumnType
         T::Timestamp(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => timestamp(*digits, place)?,
         T::Timestamp(digits, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => timestamp(*digits, place)?,
         T::Datetime(digits) | T::TimestampNtz(digits) => timestamp(*digits, place)?,
+        T::Decimal(digits) | T::Numeric(digits) | T::Dec(digits) => decimal(digits, declared, place)?,
+        T::Time(None | Some(0..=6), TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => ColumnType::Time,
+        T::Interval { fields: None, precision: None | Some(0..=6) } => ColumnType::Interval,
+        T::Uuid => ColumnType::Uuid,
+        T::JSON | T::JSONB => ColumnType::Json,
         T::Custom(name, _) => custom(name, declared, place)?,
         _ => return Err(unsupported(declared, place)),
     })
@@ -51,6 +56,20 @@ fn timestamp(digits: Option<u64>, place: &str) -> Result<ColumnType> {
                 .with_hint("the most is 9: TIMESTAMP(9)"));
         }
     }))
+}
+
+/// Decimals. Without numbers they are `DECIMAL(38, 9)`; with one, they are whole.
+fn decimal(digits: &ExactNumberInfo, declared: &DataType, place: &str) -> Result<ColumnType> {
+    let (precision, scale) = match digits {
+        ExactNumberInfo::None => (38, 9),
+        ExactNumberInfo::Precision(precision) => (*precision, 0),
+        ExactNumberInfo::PrecisionAndScale(precision, scale) => (*precision, *scale),
+    };
+    let numbers = u8::try_from(precision).ok().zip(u8::try_from(scale).ok());
+    numbers.and_then(|(precision, scale)| ColumnType::decimal(precision, scale)).ok_or_else(|| {
+        Error::new(ErrorKind::Sql, format!("{place}: {declared} has too many digits"))
+            .with_hint("a decimal has 1 to 38 digits, and no more of them behind the point: DECIMAL(18, 2)")
+    })
 }
 
 /// Names that the parser does not know.
@@ -72,20 +91,18 @@ fn custom(name: &ObjectName, declared: &DataType, place: &str) -> Result<ColumnT
 fn unsupported(declared: &DataType, place: &str) -> Error {
     use DataType as T;
     let hint = match declared {
-        T::Numeric(_) | T::Decimal(_) | T::Dec(_) | T::BigNumeric(_) | T::BigDecimal(_) => {
-            "use DOUBLE, or BIGINT and count the smallest unit"
-        }
-        T::DecimalUnsigned(_) | T::DecUnsigned(_) => "use DOUBLE, or BIGINT and count the smallest unit",
-        T::Time(..) => "use TIMESTAMP, or INT and count seconds of the day",
-        T::Interval { .. } => "use BIGINT and count a unit of time",
-        T::JSON | T::JSONB | T::Uuid | T::Enum(..) | T::Set(_) => "use TEXT",
+        T::BigNumeric(_) | T::BigDecimal(_) | T::DecimalUnsigned(_) | T::DecUnsigned(_) => "use DECIMAL",
+        T::Time(..) => "use TIME, which has microseconds and no time zone",
+        T::Interval { .. } => "use INTERVAL, which holds all units",
+        T::Enum(..) | T::Set(_) => "use TEXT",
         T::Custom(name, _) if name.to_string().to_ascii_lowercase().contains("serial") => {
             "use BIGINT and give the values in the INSERT: no column counts by itself"
         }
         T::Array(_) | T::Map(..) | T::Struct(..) => "use one column for each element",
         T::Unspecified => "write a type after the name: INT, BIGINT, DOUBLE, TEXT, TIMESTAMP, ...",
         _ => {
-            "use BOOLEAN, TINYINT, SMALLINT, INT, BIGINT (each also UNSIGNED), REAL, DOUBLE, TEXT, BLOB, TIMESTAMP or DATE"
+            "use BOOLEAN, TINYINT, SMALLINT, INT, BIGINT (each also UNSIGNED), REAL, DOUBLE, DECIMAL, TEXT, BLOB, \
+             TIMESTAMP, DATE, TIME, INTERVAL, UUID or JSON"
         }
     };
     let message = match declared {

@@ -7,6 +7,7 @@ use crate::text::errors::{from_parser, not_supported, sql_error};
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::table_name;
+use atsdb_core::escapes::unescaped;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     CopyLegacyCsvOption, CopyLegacyOption, CopyOption, CopySource, CopyTarget, Ident, Statement as Ast,
@@ -161,10 +162,6 @@ impl Words<'_> {
     }
 }
 
-fn unescaped(text: &str) -> String {
-    text.replace("\\t", "\t").replace("\\n", "\n").replace("\\r", "\r").replace("\\\\", "\\")
-}
-
 fn one_byte(what: &str, text: &str) -> Result<u8> {
     match text.as_bytes() {
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
@@ -316,6 +313,8 @@ mod tests {
             ("LOAD DATA INFILE t1", "Expected: a text"),
             ("LOAD DATA INFILE 'x' REPLACE INTO TABLE t1", "on_conflict"),
             ("LOAD DATA INFILE 'x' INTO TABLE t1 FIELDS TERMINATED BY '::'", "one character"),
+            // A backslash and a t, not a backslash and a tab.
+            ("LOAD DATA INFILE 'x' INTO TABLE t1 FIELDS TERMINATED BY '\\\\t'", "TERMINATED BY '\\\\t'"),
             ("LOAD DATA INFILE 'x' INTO TABLE t1 FIELDS ENCLOSED BY ''''", "ENCLOSED BY"),
             ("LOAD DATA INFILE 'x' INTO TABLE t1 IGNORE 2 LINES", "the most is 1"),
             ("LOAD DATA INFILE 'x' INTO TABLE t1 (a) SET b = 1", "end of LOAD DATA"),

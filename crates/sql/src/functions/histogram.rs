@@ -1,6 +1,6 @@
 //! `histogram(v, min, max, n)`: how many values lie below `min`, in each of `n` equal parts, and from `max` on.
 
-use super::arguments::{constant_count, constant_number, plain_type, type_name};
+use super::arguments::{constant_count, constant_number, is_wanted, plain_type, type_name};
 use super::points::Number;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
@@ -177,10 +177,6 @@ impl Counts {
 fn floats(values: &ArrayRef) -> Result<Float64Array> {
     let plain = cast(values, plain_type(values.data_type()))?;
     Ok(cast(&plain, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
-}
-
-fn is_wanted(filter: Option<&BooleanArray>, row: usize) -> bool {
-    filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row))
 }
 
 impl GroupsAccumulator for Counts {

@@ -16,6 +16,7 @@ mod from_pattern;
 pub(crate) mod grid;
 mod histogram;
 pub(crate) mod interval;
+pub(crate) mod json;
 mod like_escape;
 mod lttb;
 mod moments;
@@ -30,6 +31,7 @@ pub(crate) mod time_bucket;
 mod time_pattern;
 pub(crate) mod time_types;
 mod to_char;
+pub(crate) mod version;
 pub(crate) mod zone;
 
 pub(crate) use arguments::{place_named_arguments, text_of};
@@ -53,13 +55,14 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     for end in [End::First, End::Last] {
         context.register_udaf(AggregateUDF::new_from_impl(Bookend::new(end)));
     }
-    for kind in series::SeriesFunction::ALL {
+    for &kind in series::SeriesFunction::ALL {
         context.register_udaf(AggregateUDF::new_from_impl(series::Series::new(kind)));
     }
     context.register_udaf(AggregateUDF::new_from_impl(histogram::Histogram::new()));
-    let scalars =
-        [text::functions(), numbers::functions(), ages::functions(), at_zone::functions(), moments::functions()];
-    scalars.into_iter().flatten().for_each(|function| context.register_udf(function));
+    let of_times = [ages::functions(), at_zone::functions(), moments::functions()];
+    let scalars = of_times.into_iter().chain([text::functions(), numbers::functions(), json::functions()]);
+    scalars.flatten().for_each(|function| context.register_udf(function));
+    context.register_udf(version::function());
     ordered::functions().into_iter().for_each(|function| context.register_udaf(function));
     let state = context.state();
     if let Some(inner) = state.scalar_functions().get("to_char") {

@@ -11,12 +11,14 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility};
 use std::sync::Arc;
+use strum::{IntoStaticStr, VariantArray};
 
 /// The maximum number of points of `lttb`.
 const LTTB_POINTS_MAX: usize = 10_000_000;
 
 /// The functions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum SeriesFunction {
     Delta,
     Increase,
@@ -26,16 +28,10 @@ pub(crate) enum SeriesFunction {
 }
 
 impl SeriesFunction {
-    pub(crate) const ALL: [Self; 5] = [Self::Delta, Self::Increase, Self::Rate, Self::TimeWeightedAverage, Self::Lttb];
+    pub(crate) const ALL: &'static [Self] = Self::VARIANTS;
 
     fn name(self) -> &'static str {
-        match self {
-            Self::Delta => "delta",
-            Self::Increase => "increase",
-            Self::Rate => "rate",
-            Self::TimeWeightedAverage => "time_weighted_average",
-            Self::Lttb => "lttb",
-        }
+        self.into()
     }
 
     fn usage(self) -> &'static str {

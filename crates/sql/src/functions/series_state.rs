@@ -1,7 +1,7 @@
 //! Collects points, for one group or window, and for many groups. Points may arrive in any order, and are sorted when
 //! the result is needed. If points arrive in order and none is removed, the result is computed incrementally.
 
-use super::arguments::strictly;
+use super::arguments::{is_wanted, strictly};
 use super::lttb::largest_triangles;
 use super::points::{Measure, Number, Point, Running};
 use datafusion::arrow::array::{
@@ -245,10 +245,6 @@ impl SeriesGroups {
         self.bytes -= groups.iter().map(Vec::capacity).sum::<usize>() * size_of::<Point>();
         groups
     }
-}
-
-fn is_wanted(filter: Option<&BooleanArray>, row: usize) -> bool {
-    filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row))
 }
 
 impl GroupsAccumulator for SeriesGroups {

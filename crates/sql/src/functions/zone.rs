@@ -6,8 +6,9 @@ use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, Result};
 use chrono::{DateTime, Offset, TimeZone};
 use chrono_tz::{TZ_VARIANTS, Tz};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Changes of clocks are searched for between these instants. Before and after, zones keep their offset.
 const CHANGES_FROM: i64 = -4_733_510_400;
@@ -37,7 +38,7 @@ impl Zone {
             return Ok(Arc::new(Self { spans: vec![Span { start: i64::MIN, ahead }] }));
         }
         let zone = find(name)?;
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = KNOWN.lock();
         let known = known.get_or_insert_with(HashMap::new);
         Ok(Arc::clone(known.entry(zone).or_insert_with(|| Arc::new(Self::of(zone, STEP)))))
     }

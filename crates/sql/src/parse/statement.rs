@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{Statement as Ast, visit_relations};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 use std::ops::ControlFlow;
 
 /// The maximum length in bytes of a text that is parsed as a whole, which `INSERT ... VALUES` with literals is not.
@@ -74,9 +74,10 @@ fn tokens_of(
 }
 
 fn parse(tokens: Vec<TokenWithSpan>, tables: &[Table], place: SourcePosition) -> Result<Ast> {
+    let end = tokens.iter().map(|token| token.span.end).max().unwrap_or_else(Location::empty);
     let mut parser =
         Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
-    let mut statement = parser.parse_statement().map_err(|error| from_parser(error, place))?;
+    let mut statement = parser.parse_statement().map_err(|error| from_parser(placed_at_end(error, end), place))?;
     let next = parser.next_token();
     if next.token != Token::EOF {
         let message = format!("Expected: end of statement, found: {}{}", next.token, next.span.start);
@@ -94,6 +95,18 @@ fn parse(tokens: Vec<TokenWithSpan>, tables: &[Table], place: SourcePosition) ->
             .with_hint(format!("the most is {RELATIONS_MAX}")));
     }
     Ok(statement)
+}
+
+/// The parser's error with the end of the statement as its place, if something is missing there. The parser has no
+/// place for that.
+fn placed_at_end(error: ParserError, end: Location) -> ParserError {
+    match error {
+        ParserError::ParserError(message) => match message.strip_suffix("found: EOF") {
+            Some(start) => ParserError::ParserError(format!("{start}found: the end of the statement{end}")),
+            None => ParserError::ParserError(message),
+        },
+        other => other,
+    }
 }
 
 fn check_depth(tokens: &[TokenWithSpan], chain_tokens_max: usize) -> Result<()> {
@@ -164,6 +177,20 @@ mod tests {
         parsed(&format!("SELECT {}1{}", "(".repeat(50), ")".repeat(50))).unwrap();
         parsed(&format!("SELECT x = 1{}", " OR x = 1".repeat(250))).unwrap();
         parsed(&format!("SELECT x IN (1{})", ", -1".repeat(100_000))).unwrap();
+    }
+
+    #[test]
+    fn what_is_missing_is_missed_at_the_end() {
+        for (text, place) in [
+            ("SELECT 1 +", "line 3, column 12"),
+            ("SELECT 1 FROM", "line 3, column 15"),
+            ("SELECT\n1 +", "line 4, column 4"),
+        ] {
+            let error = parse_declaring(text, SourcePosition { line: 3, column: 2 }, &Parameters::none())
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(place) && error.contains("found: the end of the statement"), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -18,7 +18,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// The schema in which a query finds its work table. No statement can write this name.
@@ -62,7 +63,7 @@ impl WorkTable {
 
     /// Replaces the rows.
     pub(crate) fn replace(&self, rows: &RecordBatch) -> Result<()> {
-        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = in_schema(&self.schema, rows)?;
+        *self.rows.lock() = in_schema(&self.schema, rows)?;
         Ok(())
     }
 
@@ -82,7 +83,7 @@ impl PartitionStream for Stream {
     }
 
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let rows = self.0.rows.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let rows = self.0.rows.lock().clone();
         let length = context.session_config().batch_size().max(1);
         let starts = (0..rows.num_rows()).step_by(length);
         let pieces: Vec<_> = starts.map(|at| Ok(rows.slice(at, length.min(rows.num_rows() - at)))).collect();
@@ -116,8 +117,7 @@ pub(crate) fn select_of(query: &mut Query) -> Result<&mut Select> {
 fn in_schema(schema: &SchemaRef, rows: &RecordBatch) -> Result<RecordBatch> {
     let matches = |(field, array): (&Arc<Field>, &ArrayRef)| field.data_type() == array.data_type();
     match schema.fields().len() == rows.num_columns() && schema.fields().iter().zip(rows.columns()).all(matches) {
-        true => RecordBatch::try_new(Arc::clone(schema), rows.columns().to_vec())
-            .map_err(|error| Error::internal(error.to_string())),
+        true => RecordBatch::try_new(Arc::clone(schema), rows.columns().to_vec()).map_err(Error::from),
         false => Err(Error::internal("the rows of a work table have other columns")),
     }
 }

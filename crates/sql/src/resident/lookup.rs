@@ -1,11 +1,13 @@
 //! Chooses the index that finds the rows for some conditions, and the keys to look up.
 
 use crate::scan::pushdown::predicates;
-use arrow::array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, StringArray, UInt32Array, UInt64Array};
+use arrow::array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Decimal128Array, Int64Array, StringArray, UInt32Array, UInt64Array,
+};
 use arrow::compute::{CastOptions, cast_with_options, filter, is_not_null, take};
 use arrow::row::{RowConverter, SortField};
 use atsdb_codec::logical_type;
-use atsdb_core::{Column, ColumnType, Error, Result, TableDefinition};
+use atsdb_core::{Column, ColumnType, Error, Result, TableDefinition, decimal};
 use atsdb_engine::{Comparison, Predicate, Value};
 use atsdb_resident::{RowKeys, TableState};
 use datafusion::logical_expr::Expr;
@@ -104,7 +106,18 @@ pub(crate) fn array_of(column: &Column, values: &[Value]) -> Result<ArrayRef> {
     };
     let array: ArrayRef = match column.column_type {
         ColumnType::Bool => Arc::new(values.iter().map(bit).collect::<BooleanArray>()),
-        ColumnType::Text => Arc::new(values.iter().map(text).collect::<StringArray>()),
+        ColumnType::Decimal { precision, scale } => {
+            let number = |value: &Value| match value {
+                Value::Int(value) => Some(i128::from(*value)),
+                Value::Bytes(bytes) => decimal::from_bytes(bytes),
+                _ => None,
+            };
+            let numbers = values.iter().map(number).collect::<Decimal128Array>();
+            Arc::new(numbers.with_precision_and_scale(precision, scale.cast_signed()).map_err(internal)?)
+        }
+        ColumnType::Text | ColumnType::Uuid | ColumnType::Json => {
+            Arc::new(values.iter().map(text).collect::<StringArray>())
+        }
         ColumnType::Binary => Arc::new(values.iter().map(bytes).collect::<BinaryArray>()),
         ColumnType::UInt64 => Arc::new(values.iter().map(uint).collect::<UInt64Array>()),
         ColumnType::Date => {

@@ -121,13 +121,13 @@ impl<'a> PlainSelect<'a> {
         if found.rows.len() > ROWS_MAX {
             return Ok(None);
         }
-        let schema = schema.project(&wanted).map_err(internal)?;
+        let schema = schema.project(&wanted)?;
         rows(Arc::new(schema), state.gather(&found, &wanted)?).map(Some)
     }
 }
 
 fn rows(schema: Arc<Schema>, columns: Vec<ArrayRef>) -> Result<RecordBatch> {
-    RecordBatch::try_new(schema, columns).map_err(internal)
+    RecordBatch::try_new(schema, columns).map_err(Error::from)
 }
 
 fn is_integer(column_type: ColumnType) -> bool {
@@ -199,10 +199,6 @@ impl<'a> Words<'a> {
         let ends = rest.is_empty() || rest.starts_with(|next: char| next.is_ascii_whitespace());
         number.parse().ok().filter(|_| ends).map(Value::Int)
     }
-}
-
-fn internal(error: arrow::error::ArrowError) -> Error {
-    Error::internal(error.to_string())
 }
 
 #[cfg(test)]

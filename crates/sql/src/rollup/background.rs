@@ -9,8 +9,9 @@ use crate::run::options::SessionOptions;
 use crate::run::worker::Worker;
 use atsdb_core::{Result, TableId};
 use atsdb_engine::{Engine, MaintenanceTask};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The pause after a computation, as a multiple of its duration.
@@ -41,7 +42,7 @@ impl RollupMaintenance {
 
 impl MaintenanceTask for RollupMaintenance {
     fn run(&self, engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<bool> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let snapshot = engine.snapshot()?;
         let mut rollups = Vec::new();
         for rollup in rollups_named(&snapshot, None)? {

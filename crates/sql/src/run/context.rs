@@ -81,18 +81,3 @@ pub(super) fn task_context(state: &SessionState, memory: &Arc<QueryMemory>) -> A
     let context = TaskContext::new(None, id, state.config().clone(), scalar, higher, aggregates, windows, environment);
     Arc::new(context)
 }
-
-/// The names of all functions that a query may call, sorted.
-///
-/// # Errors
-/// `Resources` if there is not enough memory for a context.
-pub fn function_names() -> Result<Vec<String>> {
-    let state = context(&SessionOptions::default())?.state();
-    let scalar = state.scalar_functions().keys();
-    let others = state.aggregate_functions().keys().chain(state.window_functions().keys());
-    let mut names: Vec<String> = scalar.chain(others).chain(state.table_functions().keys()).cloned().collect();
-    names.retain(|name| name.starts_with(|first: char| first.is_ascii_alphabetic()));
-    names.sort();
-    names.dedup();
-    Ok(names)
-}

@@ -1,5 +1,6 @@
 //! The answer of EXPLAIN: one row for each line of a plan.
 
+use crate::workarounds::output_names::without_marks;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
 use atsdb_core::{Error, Result};
 use std::sync::Arc;
@@ -11,9 +12,9 @@ pub(crate) fn one_row_a_line(plans: &RecordBatch) -> Result<RecordBatch> {
     let (Some(kinds), Some(texts)) = columns else { return Ok(plans.clone()) };
     let lines = kinds.iter().zip(texts).flat_map(|(kind, text)| {
         let lines = text.unwrap_or_default().trim_end_matches('\n').split('\n');
-        lines.map(move |line| (kind, Some(line)))
+        lines.map(move |line| (kind, Some(without_marks(line))))
     });
-    let (kinds, lines): (Vec<Option<&str>>, Vec<Option<&str>>) = lines.unzip();
+    let (kinds, lines): (Vec<Option<&str>>, Vec<Option<String>>) = lines.unzip();
     let columns: Vec<ArrayRef> = vec![Arc::new(StringArray::from(kinds)), Arc::new(StringArray::from(lines))];
-    RecordBatch::try_new(plans.schema(), columns).map_err(|error| Error::internal(error.to_string()))
+    RecordBatch::try_new(plans.schema(), columns).map_err(Error::from)
 }

@@ -1,7 +1,8 @@
 //! Interrupting a session, and the time limit of its queries.
 
 use atsdb_core::{Error, ErrorKind, Result};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -18,25 +19,21 @@ struct InterruptState {
 }
 
 impl Interrupt {
-    fn state(&self) -> std::sync::MutexGuard<'_, InterruptState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn with_time_limit(time_limit: Option<Duration>) -> Self {
         Self(Arc::new(Mutex::new(InterruptState { time_limit, ..InterruptState::default() })))
     }
 
     pub(crate) fn time_limit(&self) -> Option<Duration> {
-        self.state().time_limit
+        self.0.lock().time_limit
     }
 
     pub(crate) fn set_time_limit(&self, time_limit: Option<Duration>) {
-        self.state().time_limit = time_limit;
+        self.0.lock().time_limit = time_limit;
     }
 
     pub(crate) fn request(&self) {
         let waiting = {
-            let mut state = self.state();
+            let mut state = self.0.lock();
             state.requested = true;
             state.waiting.take()
         };
@@ -46,16 +43,16 @@ impl Interrupt {
     }
 
     pub(crate) fn reset(&self) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         (state.requested, state.waiting) = (false, None);
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        if self.state().requested { Err(interrupted()) } else { Ok(()) }
+        if self.0.lock().requested { Err(interrupted()) } else { Ok(()) }
     }
 
     pub(crate) fn poll(&self, context: &Context<'_>) -> bool {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if !state.requested {
             state.waiting = Some(context.waker().clone());
         }

@@ -6,9 +6,10 @@
 
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
+use parking_lot::Mutex;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The part that a query can always get is the memory divided by this.
 const SMALL_SHARE: usize = 64;
@@ -64,17 +65,13 @@ impl SharedMemory {
         self.is_shared.store(true, Ordering::Relaxed);
     }
 
-    fn state(&self) -> MutexGuard<'_, SharedState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn small(&self) -> usize {
         self.bytes_max / SMALL_SHARE
     }
 
     /// The maximum that a query may hold if it requests `wanted` bytes.
     fn limit(&self, query: &QueryState, wanted: usize) -> usize {
-        let state = self.state();
+        let state = self.state.lock();
         let others_large = state.large_count - usize::from(query.is_large);
         let large_count = others_large + usize::from(wanted > self.small());
         let parts = large_count + usize::from(self.is_shared.load(Ordering::Relaxed));
@@ -90,11 +87,7 @@ impl QueryMemory {
 
     /// The bytes that the query's operators have reserved.
     pub(crate) fn used(&self) -> usize {
-        self.state().used()
-    }
-
-    fn state(&self) -> MutexGuard<'_, QueryState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().used()
     }
 
     /// Changes the amount held by one kind of operators, for this query and in the total of all queries.
@@ -106,7 +99,7 @@ impl QueryMemory {
     }
 
     fn note(&self, state: &mut QueryState, before: usize) {
-        let mut shared = self.shared.state();
+        let mut shared = self.shared.state.lock();
         shared.used = (shared.used + state.used()).saturating_sub(before);
         let is_large = state.used() > self.shared.small();
         if is_large != state.is_large {
@@ -118,7 +111,7 @@ impl QueryMemory {
 
 impl Drop for QueryMemory {
     fn drop(&mut self) {
-        let mut state = std::mem::take(&mut *self.state());
+        let mut state = std::mem::take(&mut *self.state.lock());
         let before = state.used();
         (state.spillable, state.unspillable) = (0, 0);
         self.note(&mut state, before);
@@ -131,24 +124,24 @@ impl MemoryPool for QueryMemory {
     }
 
     fn register(&self, consumer: &MemoryConsumer) {
-        self.state().spiller_count += usize::from(consumer.can_spill());
+        self.state.lock().spiller_count += usize::from(consumer.can_spill());
     }
 
     fn unregister(&self, consumer: &MemoryConsumer) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.spiller_count = state.spiller_count.saturating_sub(usize::from(consumer.can_spill()));
     }
 
     fn grow(&self, reservation: &MemoryReservation, additional: usize) {
-        self.change(&mut self.state(), reservation, |held| held + additional);
+        self.change(&mut self.state.lock(), reservation, |held| held + additional);
     }
 
     fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
-        self.change(&mut self.state(), reservation, |held| held.saturating_sub(shrink));
+        self.change(&mut self.state.lock(), reservation, |held| held.saturating_sub(shrink));
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let limit = self.shared.limit(&state, state.used() + additional);
         let (wanted, available) = if reservation.consumer().can_spill() {
             let of_spillers = limit.saturating_sub(state.unspillable);
@@ -176,7 +169,7 @@ impl MemoryPool for QueryMemory {
 
 impl fmt::Debug for QueryMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueryMemory").field("state", &*self.state()).finish_non_exhaustive()
+        f.debug_struct("QueryMemory").field("state", &*self.state.lock()).finish_non_exhaustive()
     }
 }
 
@@ -240,9 +233,9 @@ mod tests {
         other.try_grow(400).unwrap();
         drop(other);
         one.try_grow(400).unwrap();
-        assert_eq!(shared.state().used, 1_000);
+        assert_eq!(shared.state.lock().used, 1_000);
         drop((fixed, one, pool));
-        let state = shared.state();
+        let state = shared.state.lock();
         assert_eq!((state.used, state.large_count), (0, 0));
     }
 }

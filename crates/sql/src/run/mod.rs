@@ -9,6 +9,8 @@ pub(crate) mod answer;
 pub(crate) mod context;
 pub(crate) mod describe;
 mod explain;
+pub(crate) mod function_list;
+mod function_notes;
 pub(crate) mod interrupt;
 pub(crate) mod memory;
 pub(crate) mod options;

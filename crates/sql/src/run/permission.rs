@@ -1,7 +1,7 @@
 //! The rights of a session's statements.
 
 use atsdb_core::{Error, ErrorKind, Result};
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// The right that a statement needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,12 +40,12 @@ impl Restriction {
     }
 
     pub(crate) fn set(&self, permission: Permission, reason: String) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (permission, reason);
+        *self.0.lock() = (permission, reason);
     }
 
     /// Refuses an operation that the session has no right to.
     pub(crate) fn require(&self, needed: Permission) -> Result<()> {
-        let restriction = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let restriction = self.0.lock();
         match needed <= restriction.0 {
             true => Ok(()),
             false => Err(Error::new(ErrorKind::ReadOnly, restriction.1.clone())),

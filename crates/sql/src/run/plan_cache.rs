@@ -13,9 +13,10 @@ use atsdb_core::name::name_key;
 use atsdb_core::{Table, TableId};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::LogicalPlan;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// This many most recently used plans are always kept; up to as many others may be.
 const PLANS_MAX: usize = 256;
@@ -100,7 +101,7 @@ struct State {
 impl PlanCache {
     /// The cached result for a statement under these definitions.
     pub(crate) fn get(&self, key: &PlanKey, tables: &[Table], scope: DefinitionScope) -> Option<CachedResult> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if !state.is_of(tables, scope) {
             return None;
         }
@@ -113,7 +114,7 @@ impl PlanCache {
     }
 
     pub(crate) fn put(&self, key: PlanKey, kept: CachedResult, tables: &[Table], scope: DefinitionScope) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if !state.is_of(tables, scope) {
             if scope == DefinitionScope::Transaction {
                 return;
@@ -122,10 +123,6 @@ impl PlanCache {
             *state = State { tables: tables.to_vec(), versions, ..State::default() };
         }
         state.put(key, kept);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

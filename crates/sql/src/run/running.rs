@@ -8,8 +8,9 @@ use super::memory::QueryMemory;
 use atsdb_core::{Error, ErrorKind};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::MetricValue;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 use tokio::task::AbortHandle;
 
@@ -35,11 +36,11 @@ impl RunningQuery {
 
     /// Sets the plan that it executes; `None` once it has ended, because a plan holds a snapshot of the store.
     pub(super) fn note_plan(&self, plan: Option<Arc<dyn ExecutionPlan>>) {
-        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
+        *self.plan.lock() = plan;
     }
 
     fn held(&self) -> usize {
-        let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        let plan = self.plan.lock();
         self.memory.used().saturating_add(plan.as_ref().map_or(0, |plan| held_in(plan.as_ref())))
     }
 }
@@ -73,7 +74,7 @@ impl RunningQueries {
     pub(super) fn begin(&self, memory: Arc<QueryMemory>) -> Arc<RunningQuery> {
         let (plan, task, is_ended) = (Mutex::default(), OnceLock::new(), AtomicBool::new(false));
         let query = Arc::new(RunningQuery { memory, plan, task, is_ended });
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         state.queries.retain(|other| other.strong_count() > 0);
         state.queries.push(Arc::downgrade(&query));
         query
@@ -81,7 +82,7 @@ impl RunningQueries {
 
     /// Ends the query that holds most, unless one was ended a moment ago.
     pub(super) fn end_largest(&self, now: Instant) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         if state.ended.is_some_and(|ended| now.duration_since(ended) < GIVING_BACK) {
             return;
         }
@@ -100,5 +101,5 @@ impl RunningQueries {
 pub(super) fn out_of_memory(memory_bytes: usize) -> Error {
     let message = format!("the query needs more memory than its limit: {memory_bytes} bytes");
     Error::new(ErrorKind::Resources, message)
-        .with_hint("narrow the time range, select fewer columns, or allow more memory")
+        .with_hint("narrow the time range, select fewer columns, or allow more memory: --memory 4GiB")
 }

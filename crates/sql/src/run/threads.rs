@@ -2,7 +2,7 @@
 
 use atsdb_core::{Error, ErrorKind, Result};
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::Builder;
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -76,19 +76,16 @@ fn shortage(message: String) -> Error {
 
 /// Starts threads that all exist at the same time, and ends them.
 fn try_threads(count: usize, stack_bytes: usize) -> std::io::Result<()> {
-    let gate = Arc::new(Mutex::new(()));
-    let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
     let mut threads = Vec::with_capacity(count);
     let mut outcome = Ok(());
     while threads.len() < count && outcome.is_ok() {
-        let gate = Arc::clone(&gate);
-        match Builder::new().stack_size(stack_bytes).spawn(move || drop(gate.lock())) {
+        match Builder::new().stack_size(stack_bytes).spawn(std::thread::park) {
             Ok(thread) => threads.push(thread),
             Err(error) => outcome = Err(error),
         }
     }
-    drop(closed);
     for thread in threads {
+        thread.thread().unpark();
         let _ = thread.join();
     }
     outcome

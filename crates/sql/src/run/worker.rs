@@ -34,10 +34,11 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::physical_plan::execute_stream;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
 use futures::{FutureExt, StreamExt};
+use parking_lot::Mutex;
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -111,7 +112,7 @@ impl Worker {
     /// threads are occupied like this, new threads are started, and the old ones stay with the queries that run on
     /// them.
     fn parts(&self) -> Result<Parts> {
-        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut started = self.started.lock();
         match started.as_mut() {
             None => {
                 let parts =
@@ -276,8 +277,7 @@ async fn run(
             }
             let batch = if explains { one_row_a_line(&batch)? } else { batch };
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            let named = RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options);
-            let named = named.map_err(|error| Error::internal(error.to_string()))?;
+            let named = RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options)?;
             if sender.send(Message::Batch(named)).await.is_err() {
                 return Ok(());
             }

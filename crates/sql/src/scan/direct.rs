@@ -190,7 +190,7 @@ impl DirectScan {
         let scan = snapshot.scan(table, &request)?;
         let count: i64 = scan.chunks().iter().map(|chunk| i64::from(chunk.entry.row_count)).sum();
         let count: ArrayRef = Arc::new(Int64Array::from(vec![count]));
-        Ok(vec![RecordBatch::try_new(Arc::clone(&self.schema), vec![count]).map_err(internal)?])
+        Ok(vec![RecordBatch::try_new(Arc::clone(&self.schema), vec![count])?])
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {
@@ -224,22 +224,21 @@ impl DirectScan {
     fn ordered(&self, found: &[RecordBatch], limit: usize) -> Result<RecordBatch> {
         let rows = match found {
             [rows] => rows.clone(),
-            _ => concat_batches(&found[0].schema(), found).map_err(internal)?,
+            _ => concat_batches(&found[0].schema(), found)?,
         };
         let key = |(at, options): &(usize, SortOptions)| SortColumn {
             values: ArrayRef::clone(rows.column(*at)),
             options: Some(*options),
         };
         let keys: Vec<SortColumn> = self.order.iter().map(key).collect();
-        let indices: UInt32Array =
-            lexsort_to_indices(&keys, (limit < rows.num_rows()).then_some(limit)).map_err(internal)?;
-        take_record_batch(&rows, &indices).map_err(internal)
+        let indices: UInt32Array = lexsort_to_indices(&keys, (limit < rows.num_rows()).then_some(limit))?;
+        take_record_batch(&rows, &indices).map_err(Error::from)
     }
 
     fn answer(&self, rows: &RecordBatch) -> Result<RecordBatch> {
         let columns = rows.columns()[..self.schema.fields().len()].to_vec();
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(internal)
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(Error::from)
     }
 }
 
@@ -378,8 +377,4 @@ fn is_text(data_type: &DataType) -> bool {
         DataType::Dictionary(_, values) => is_text(values),
         other => other.is_string(),
     }
-}
-
-fn internal(error: arrow::error::ArrowError) -> Error {
-    Error::internal(error.to_string())
 }

@@ -2,7 +2,7 @@
 //! engine skips chunks and rows. If the engine evaluates a condition exactly as DataFusion does, DataFusion does not
 //! filter again, so that a read can stop when it has enough rows.
 
-use atsdb_core::{ColumnType, TableDefinition, TimeRange};
+use atsdb_core::{ColumnType, TableDefinition, TimeRange, decimal};
 use atsdb_engine::{Comparison, Predicate, Value, is_exact as is_exact_read};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::expr::InList;
@@ -58,7 +58,7 @@ pub(crate) fn predicates(filter: &Expr, definition: &TableDefinition) -> Option<
         Expr::InList(InList { expr, list, negated: false }) => {
             let Expr::Column(column) = expr.as_ref() else { return None };
             let value = |item: &Expr| match item {
-                Expr::Literal(literal, _) => value_of(literal),
+                Expr::Literal(literal, _) => value_for(literal, column_of(column, definition)?),
                 _ => None,
             };
             let values = list.iter().map(value).collect::<Option<Vec<_>>>()?;
@@ -96,6 +96,10 @@ fn position(column: &Column, definition: &TableDefinition) -> Option<usize> {
     definition.position(&column.name).ok()
 }
 
+fn column_of<'a>(column: &Column, definition: &'a TableDefinition) -> Option<&'a atsdb_core::Column> {
+    position(column, definition).map(|position| &definition.columns[position])
+}
+
 fn compare(
     column: &Column,
     operator: Operator,
@@ -111,7 +115,8 @@ fn compare(
         Operator::GtEq => Comparison::GreaterOrEqual,
         _ => return None,
     };
-    Some(vec![Predicate::new(position(column, definition)?, operator, value_of(literal)?)])
+    let value = value_for(literal, column_of(column, definition)?)?;
+    Some(vec![Predicate::new(position(column, definition)?, operator, value)])
 }
 
 fn null_test(expr: &Expr, operator: Comparison, definition: &TableDefinition) -> Option<Vec<Predicate>> {
@@ -136,6 +141,24 @@ fn one_of(left: Vec<Predicate>, right: Vec<Predicate>) -> Option<Vec<Predicate>>
             Some(vec![Predicate { column: a.column, operator: Comparison::In, values }])
         }
         _ => None,
+    }
+}
+
+/// The value to compare a column's stored values with; `None` if they are not compared as the column's values are.
+fn value_for(literal: &ScalarValue, column: &atsdb_core::Column) -> Option<Value> {
+    match (column.column_type, literal) {
+        (ColumnType::Decimal { scale, .. }, ScalarValue::Decimal128(Some(value), _, of)) => {
+            if *of != scale.cast_signed() {
+                return None;
+            }
+            match column.column_type.stored() {
+                ColumnType::Int64 => i64::try_from(*value).ok().map(Value::Int),
+                _ => Some(Value::Bytes(decimal::to_bytes(*value).to_vec())),
+            }
+        }
+        (ColumnType::Time, ScalarValue::Time64Microsecond(Some(time))) => Some(Value::Int(*time)),
+        (ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval, _) => None,
+        _ => value_of(literal),
     }
 }
 

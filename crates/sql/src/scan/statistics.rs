@@ -54,6 +54,10 @@ pub(crate) fn exact_scalar(bound: Bound, ty: &DataType) -> Option<ScalarValue> {
             TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(Some(value), zone.clone()),
             TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(Some(value), zone.clone()),
         },
+        (Bound::Int(value), DataType::Time64(TimeUnit::Microsecond)) => ScalarValue::Time64Microsecond(Some(value)),
+        (Bound::Int(value), DataType::Decimal128(precision, scale)) => {
+            ScalarValue::Decimal128(Some(value.into()), *precision, *scale)
+        }
         (Bound::UInt(value), DataType::UInt8) => ScalarValue::UInt8(Some(u8::try_from(value).ok()?)),
         (Bound::UInt(value), DataType::UInt16) => ScalarValue::UInt16(Some(u16::try_from(value).ok()?)),
         (Bound::UInt(value), DataType::UInt32) => ScalarValue::UInt32(Some(u32::try_from(value).ok()?)),

@@ -1,7 +1,7 @@
 //! Dispatches statements to the parts of the session that execute them.
 
 use super::insert_on_conflict::may_have_conflict_clause;
-use super::show::{show_create, show_tables};
+use super::show::{describe_query, show_create, show_functions, show_tables};
 use super::state::Session;
 use super::transaction::TransactionStatement;
 use crate::ddl::create_table::table_definition;
@@ -67,6 +67,7 @@ impl Session {
                 }
             }
             "SUMMARIZE" => self.summarize(statement),
+            "DESCRIBE" | "DESC" => self.describe_statement(statement, parameters),
             "CHECKPOINT" => self.checkpoint(statement.text(), statement.place()),
             _ => self.declare(statement, parameters),
         }
@@ -164,6 +165,7 @@ impl Session {
             }
             Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
             Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.tables()?),
+            Ast::ShowFunctions { filter } => show_functions(filter.as_ref()),
             Ast::ShowTables { .. } => Err(not_supported("SHOW TABLES with conditions")),
             Ast::ShowCreate { obj_type: ShowCreateObject::Table | ShowCreateObject::View, obj_name } => {
                 show_create(&self.table(&obj_name)?.definition)
@@ -182,6 +184,22 @@ impl Session {
             Ast::Comment { .. } => Ok(Answer::Done { verb: "COMMENT", row_count: None }),
             Ast::Set(set) if sets_default(&set) => Ok(Answer::Done { verb: "SET", row_count: None }),
             other => Err(refused(&other)),
+        }
+    }
+
+    /// `DESCRIBE table`; of a query or a file, the columns of its rows.
+    fn describe_statement(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
+        let text = statement.text();
+        let rest = text[first_word(text).len()..].trim_start();
+        let query = match first_word(rest).as_str() {
+            "SELECT" | "WITH" | "VALUES" | "FROM" => rest.to_owned(),
+            "" if rest.starts_with('(') => rest.to_owned(),
+            "" if rest.starts_with('\'') => format!("SELECT * FROM {rest}"),
+            _ => return self.declare(statement, parameters),
+        };
+        match self.prepare(&query, &[])?.schema() {
+            Some(schema) => describe_query(schema),
+            None => Err(sql_error("DESCRIBE takes a table, a query or a file")),
         }
     }
 

@@ -15,7 +15,7 @@ const TEXT_BYTES_MAX: usize = 32 << 20;
 impl Session {
     /// Inserts literals and returns the number of rows; `None` if it is another statement.
     pub(super) fn insert_literals(&self, text: &str, parameters: &Parameters) -> Result<Option<u64>> {
-        if let Some(open) = self.transaction().as_mut() {
+        if let Some(open) = self.transaction.lock().as_mut() {
             return insert_in_transaction(open, text, parameters, &self.interrupt);
         }
         let Some(mut run) = InsertRun::begin(text, parameters, || self.engine.tables())? else { return Ok(None) };

@@ -98,7 +98,7 @@ impl Session {
             }
             ConflictAction::Policy(ConflictPolicy::Keep) if table.definition.has_unique() => {
                 let stays = BooleanArray::from(batch.would_insert(table, &rows)?);
-                let rows = filter_record_batch(&rows, &stays).map_err(|error| Error::internal(error.to_string()))?;
+                let rows = filter_record_batch(&rows, &stays)?;
                 batch.append_with(table, &rows, ConflictPolicy::Error)?;
                 (rows.num_rows() as u64, vec![rows])
             }

@@ -10,6 +10,7 @@ use crate::rollup::syntax::{CreateRollup, RollupStatement};
 use crate::run::answer::Answer;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::table_names::table_name;
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, MapWidth, Result, Rollup, RollupState, Table, TableDefinition, TableId};
 use datafusion::sql::sqlparser::ast::ObjectName;
@@ -158,7 +159,7 @@ impl Session {
             if let Some(other) = described.reads.iter().find(|name| id(definition, name) != id(to, name)) {
                 return Err(needed(format!("{other} would be another column")));
             }
-            let now = definition_of(name, &described.schema)?;
+            let now = definition_of(name, &stored(&described.schema))?;
             let types = |definition: &TableDefinition| {
                 definition.columns.iter().map(|column| column.column_type).collect::<Vec<_>>()
             };
@@ -170,6 +171,16 @@ impl Session {
     }
 }
 
+/// The columns of a rollup: sums of integers are kept as integers, and their averages as floats.
+fn stored(schema: &SchemaRef) -> SchemaRef {
+    let field = |field: &FieldRef| match field.data_type() {
+        DataType::Decimal128(38, 0) => Arc::new(field.as_ref().clone().with_data_type(DataType::Int64)),
+        DataType::Decimal128(38, 16) => Arc::new(field.as_ref().clone().with_data_type(DataType::Float64)),
+        _ => Arc::clone(field),
+    };
+    Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
+}
+
 fn rollup_definition(
     name: &str,
     create: &CreateRollup,
@@ -177,7 +188,7 @@ fn rollup_definition(
     described: &RollupDescription,
     source: &Table,
 ) -> Result<TableDefinition> {
-    let mut definition = definition_of(name, &described.schema)?;
+    let mut definition = definition_of(name, &stored(&described.schema))?;
     // Dictionaries of the source may become wider, so those of the rollup have the maximum width.
     definition
         .columns

@@ -40,7 +40,7 @@ impl Savepoint {
 
 impl Session {
     pub(super) fn savepoint(&self, savepoint: &Savepoint) -> Result<Answer> {
-        let mut transaction = self.transaction();
+        let mut transaction = self.transaction.lock();
         let verb = match (savepoint, transaction.as_mut()) {
             (Savepoint::Set(name), None) => {
                 let mut open = Transaction::begin(&self.engine, true);

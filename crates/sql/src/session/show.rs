@@ -1,12 +1,16 @@
-//! `SHOW TABLES`, `DESCRIBE` and `SHOW CREATE TABLE`: tables and columns as rows.
+//! `SHOW TABLES`, `SHOW FUNCTIONS`, `DESCRIBE` and `SHOW CREATE TABLE`: tables, functions and columns as rows.
 
 use crate::ddl::defaults::value_sql;
 use crate::ddl::from_query::type_name_of;
 use crate::ddl::print::create_table_sql;
 use crate::run::answer::{Answer, Rows};
+use crate::run::function_list::{FunctionInfo, functions};
+use crate::text::errors::not_supported;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
+use arrow::compute::{filter_record_batch, ilike, like};
 use arrow::datatypes::SchemaRef;
-use atsdb_core::{Error, Result, Table, TableDefinition};
+use atsdb_core::{Result, Table, TableDefinition};
+use datafusion::sql::sqlparser::ast::ShowStatementFilter;
 use std::sync::Arc;
 
 /// One row for each table, by name.
@@ -14,6 +18,31 @@ pub(crate) fn show_tables(tables: &[Table]) -> Result<Answer> {
     let mut names: Vec<&str> = tables.iter().map(|table| table.definition.name.as_str()).collect();
     names.sort_by_key(|name| name.to_lowercase());
     answer(vec![("table", Arc::new(StringArray::from(names)))])
+}
+
+/// One row for each function that a query may call, by name; those whose names fit the pattern if there is one.
+pub(crate) fn show_functions(filter: Option<&ShowStatementFilter>) -> Result<Answer> {
+    let functions = functions()?;
+    let texts = |text: fn(&FunctionInfo) -> &str| -> ArrayRef {
+        Arc::new(functions.iter().map(|function| Some(text(function))).collect::<StringArray>())
+    };
+    let columns: [(&str, ArrayRef); 5] = [
+        ("name", texts(|function| &function.name)),
+        ("arguments", texts(|function| &function.arguments)),
+        ("returns", texts(|function| &function.returns)),
+        ("kind", texts(|function| function.kind.name())),
+        ("description", texts(|function| &function.description)),
+    ];
+    let batch = RecordBatch::try_from_iter(columns)?;
+    let names = batch.column(0);
+    let fits = match filter {
+        None => return Ok(Answer::Rows(Rows::fixed(batch))),
+        Some(ShowStatementFilter::Like(pattern)) => like(names, &StringArray::new_scalar(pattern)),
+        Some(ShowStatementFilter::ILike(pattern)) => ilike(names, &StringArray::new_scalar(pattern)),
+        Some(_) => return Err(not_supported("SHOW FUNCTIONS with a condition other than LIKE and ILIKE")),
+    };
+    let batch = filter_record_batch(&batch, &fits?)?;
+    Ok(Answer::Rows(Rows::fixed(batch)))
 }
 
 /// One row for each column, in order.
@@ -73,6 +102,6 @@ pub(crate) fn show_create(definition: &TableDefinition) -> Result<Answer> {
 }
 
 fn answer(columns: Vec<(&str, ArrayRef)>) -> Result<Answer> {
-    let batch = RecordBatch::try_from_iter(columns).map_err(|error| Error::internal(error.to_string()))?;
+    let batch = RecordBatch::try_from_iter(columns)?;
     Ok(Answer::Rows(Rows::fixed(batch)))
 }

@@ -11,8 +11,9 @@ use crate::run::worker::Worker;
 use crate::text::script::Statements;
 use atsdb_core::Result;
 use atsdb_engine::Engine;
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Executes SQL. A session may be shared by threads; [`interrupt_handle`](Self::interrupt_handle) then interrupts all

@@ -48,7 +48,7 @@ impl Session {
         let rows = self.rows_of(&question(fields, &query), SourcePosition::START, &Parameters::none())?;
         let schema = rows.schema();
         let batches = rows.collect::<Result<Vec<_>>>()?;
-        let found = concat_batches(&schema, &batches).map_err(internal)?;
+        let found = concat_batches(&schema, &batches)?;
         summary(fields, &found).map(|batch| Answer::Rows(Rows::fixed(batch)))
     }
 }
@@ -92,7 +92,7 @@ fn expression(measure: &str, column: &str, data_type: &DataType) -> String {
 
 /// Splits the single row of that query into one row for each column.
 fn summary(fields: &[Arc<Field>], found: &RecordBatch) -> Result<RecordBatch> {
-    let value = |at: usize, data_type: DataType| cast(found.column(at), &data_type).map_err(internal);
+    let value = |at: usize, data_type: DataType| cast(found.column(at), &data_type).map_err(Error::from);
     let integer = |at: usize| value(at, DataType::Int64).map(|array| array.as_primitive::<Int64Type>().value(0));
     let at = |position: usize, measure: usize| 2 + position * (MEASURES.len() + 1) + measure;
     let positions = 0..fields.len();
@@ -127,9 +127,5 @@ fn summary(fields: &[Arc<Field>], found: &RecordBatch) -> Result<RecordBatch> {
     });
     columns.push(Arc::new(Int64Array::from(vec![row_count; fields.len()])));
     columns.push(Arc::new(null_percentages.collect::<Result<Float64Array>>()?));
-    RecordBatch::try_new(schema(), columns).map_err(internal)
-}
-
-fn internal(error: impl std::fmt::Display) -> Error {
-    Error::internal(error.to_string())
+    RecordBatch::try_new(schema(), columns).map_err(Error::from)
 }

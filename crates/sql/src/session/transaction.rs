@@ -10,7 +10,6 @@ use crate::run::query::DefinitionScope;
 use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::{Error, ErrorKind, Index, Result, Table};
 use atsdb_engine::{Batch, ReadSnapshot};
-use std::sync::{MutexGuard, PoisonError};
 
 /// How often a statement is retried if others change the same chunks at the same time.
 const ATTEMPTS_MAX: usize = 100;
@@ -53,14 +52,14 @@ impl TransactionStatement {
 impl Session {
     /// Whether a transaction is open.
     pub fn in_transaction(&self) -> bool {
-        self.transaction().is_some()
+        self.transaction.lock().is_some()
     }
 
     pub(super) fn bracket(&self, bracket: TransactionStatement) -> Result<Answer> {
         if let TransactionStatement::Savepoint(savepoint) = &bracket {
             return self.savepoint(savepoint);
         }
-        let mut transaction = self.transaction();
+        let mut transaction = self.transaction.lock();
         let verb = match (bracket, transaction.take()) {
             (TransactionStatement::Begin, Some(open)) => {
                 *transaction = Some(open);
@@ -98,7 +97,7 @@ impl Session {
 
     /// The state that a statement reads, which is the transaction's or the store's, and the definitions that it sees.
     pub(super) fn snapshot(&self) -> Result<(ReadSnapshot, DefinitionScope)> {
-        match self.transaction().as_mut() {
+        match self.transaction.lock().as_mut() {
             Some(open) => {
                 open.has_read = true;
                 Ok((flushed(open)?.snapshot()?, DefinitionScope::Transaction))
@@ -109,7 +108,7 @@ impl Session {
 
     /// The state and the definitions for a statement that is only planned and reads no rows.
     pub(super) fn snapshot_for_planning(&self) -> Result<(ReadSnapshot, DefinitionScope)> {
-        match self.transaction().as_mut() {
+        match self.transaction.lock().as_mut() {
             Some(open) => Ok((flushed(open)?.snapshot()?, DefinitionScope::Transaction)),
             None => Ok((self.engine.snapshot()?, DefinitionScope::Committed)),
         }
@@ -117,7 +116,7 @@ impl Session {
 
     /// The tables that a statement sees, including those declared in the open transaction.
     pub fn tables(&self) -> Result<Vec<Table>> {
-        match self.transaction().as_mut() {
+        match self.transaction.lock().as_mut() {
             Some(open) => usable(open)?.tables(),
             None => self.engine.tables(),
         }
@@ -125,7 +124,7 @@ impl Session {
 
     /// Runs a function that cannot be repeated, in the transaction or in a separate batch.
     pub(super) fn with_batch<T>(&self, work: impl FnOnce(&mut Batch) -> Result<T>) -> Result<T> {
-        match self.transaction().as_mut() {
+        match self.transaction.lock().as_mut() {
             Some(open) => in_transaction(open, work),
             None => {
                 let mut batch = self.engine.batch(None);
@@ -139,7 +138,7 @@ impl Session {
     /// Runs a function that depends on existing rows, in the transaction or in a separate batch. In a separate batch it
     /// is retried if others change these rows in the meantime.
     pub(super) fn with_batch_retried<T>(&self, mut work: impl FnMut(&mut Batch) -> Result<T>) -> Result<T> {
-        if let Some(open) = self.transaction().as_mut() {
+        if let Some(open) = self.transaction.lock().as_mut() {
             let prepared = prepare_to_read(open);
             open.failed |= prepared.is_err();
             prepared?;
@@ -168,7 +167,7 @@ impl Session {
 
     /// Adds pages of new indexes to existing chunks: now, or after the transaction is committed.
     pub(super) fn build(&self, table: &Table, indexes: &[Index]) -> Result<()> {
-        match self.transaction().as_mut() {
+        match self.transaction.lock().as_mut() {
             Some(open) => {
                 open.indexes.extend(indexes.iter().map(|index| (table.clone(), index.clone())));
                 Ok(())
@@ -179,13 +178,9 @@ impl Session {
 
     /// Marks the transaction as failed after a failed change: it refuses further statements.
     pub(super) fn fail_transaction(&self) {
-        if let Some(open) = self.transaction().as_mut() {
+        if let Some(open) = self.transaction.lock().as_mut() {
             open.failed = true;
         }
-    }
-
-    pub(super) fn transaction(&self) -> MutexGuard<'_, Option<Transaction>> {
-        self.transaction.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

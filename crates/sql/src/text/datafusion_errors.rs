@@ -1,6 +1,6 @@
 //! Converts the errors that DataFusion and Arrow report while planning and executing to those of this project.
 
-use super::errors::{from_parser, sql_error};
+use super::errors::{from_parser, not_supported, sql_error};
 use super::source_position::SourcePosition;
 use super::wrong_calls::wrong_call;
 use atsdb_core::name::nearest_name;
@@ -33,7 +33,7 @@ pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
         DataFusionError::SchemaError(error, _) => from_schema(&error),
         DataFusionError::SQL(error, _) => from_parser(*error, SourcePosition::START),
         DataFusionError::Plan(message) | DataFusionError::Configuration(message) => from_plan(&message),
-        DataFusionError::NotImplemented(message) => sql_error(format!("not supported: {message}")),
+        DataFusionError::NotImplemented(message) => not_implemented(&message),
         DataFusionError::Execution(message) => wrong_call(&message).unwrap_or_else(|| Error::invalid(message)),
         DataFusionError::ResourcesExhausted(message) => out_of_memory(&message),
         DataFusionError::IoError(error) => {
@@ -134,6 +134,10 @@ fn from_plan(message: &str) -> Error {
             "in GROUP BY a name is the table's column before it is an alias: repeat the expression, or GROUP BY 1",
         );
     }
+    if message.starts_with("Substring without for/from") {
+        return sql_error("substr takes 2 or 3 arguments, not 1").with_hint("substr(text, start [, length])");
+    }
+    let message = without_tree(message);
     let is_time_by_integer = message.starts_with("Cannot infer common argument type for comparison operation")
         && message.contains("Timestamp(")
         && message.contains("Int");
@@ -143,12 +147,35 @@ fn from_plan(message: &str) -> Error {
     }
 }
 
+/// Something that DataFusion cannot plan, which it shows as the parser's tree.
+fn not_implemented(message: &str) -> Error {
+    if message.contains("Pivot {") {
+        return not_supported("PIVOT").with_hint("write an aggregate for each value: sum(x) FILTER (WHERE name = 'a')");
+    }
+    sql_error(format!("not supported: {}", without_tree(message)))
+}
+
+/// A message up to the parser's tree in it.
+fn without_tree(message: &str) -> &str {
+    match message.split_once(" {") {
+        Some((start, tree)) if tree.contains("Span(") => start.trim_end(),
+        _ => message,
+    }
+}
+
 /// DataFusion appends its suggestion as a second sentence.
 fn with_split_hint(message: &str) -> Error {
     match message.split_once("\nDid you mean ").or_else(|| message.split_once(" Did you mean ")) {
         Some((message, near)) => {
             let near = near.trim_end_matches(['?', '.']).trim_matches('\'');
-            sql_error(message.trim_end_matches('.')).with_hint(format!("did you mean {near}?"))
+            let error = sql_error(message.trim_end_matches('.'));
+            // DataFusion suggests the nearest name, however far it is.
+            let wrong = message.split('\'').nth(1).unwrap_or("");
+            match nearest_name(wrong, [near]) {
+                Some(near) => error.with_hint(format!("did you mean {near}?")),
+                None if message.starts_with("Invalid function") => error.with_hint("SHOW FUNCTIONS lists all"),
+                None => error,
+            }
         }
         None => sql_error(message.trim_end_matches('.')),
     }
@@ -157,7 +184,7 @@ fn with_split_hint(message: &str) -> Error {
 fn out_of_memory(message: &str) -> Error {
     let first = message.lines().next().unwrap_or_default();
     Error::new(ErrorKind::Resources, "the query needs more memory than its limit")
-        .with_hint("narrow the time range, select fewer columns, or allow more memory")
+        .with_hint("narrow the time range, select fewer columns, or allow more memory: --memory 4GiB")
         .with_source(first.to_owned())
 }
 
@@ -170,6 +197,16 @@ mod tests {
         let inner = Error::corrupt("chunk 7").with_hint("restore it");
         let error = from_datafusion(DataFusionError::External(Box::new(inner)).context("scan"));
         assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Corrupt, "chunk 7 (restore it)"));
+    }
+
+    #[test]
+    fn no_message_shows_a_tree() {
+        let tree = "Pivot { table: Table { span: Span(Location(1,8)..Location(1,11)) } }";
+        let message =
+            from_datafusion(DataFusionError::NotImplemented(format!("Unsupported ast node in sqltorel: {tree}")));
+        assert!(message.message().starts_with("PIVOT is not supported") && message.hint().is_some(), "{message}");
+        let other = format!("Unsupported expression: Other {{ a: {tree} }}");
+        assert_eq!(from_datafusion(DataFusionError::Plan(other)).message(), "Unsupported expression: Other");
     }
 
     #[test]

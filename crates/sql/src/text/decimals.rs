@@ -4,53 +4,32 @@ use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type};
 use arrow::error::ArrowError;
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
+use atsdb_core::decimal;
 use datafusion::common::ScalarValue;
 use std::sync::Arc;
-
-/// The most digits of a decimal.
-pub(crate) const DIGITS_MAX: u8 = 38;
 
 /// Integers up to these, and powers of ten with up to these exponents, are floats of the type without rounding.
 const DOUBLE_EXACT: (u128, i8) = (1 << 53, 22);
 const REAL_EXACT: (u128, i8) = (1 << 24, 10);
 
 /// Reads a number with or without a sign, point and exponent: as an integer that counts the last digit behind the
-/// point, and the number of digits behind the point. `None` if it is no number, or has more than [`DIGITS_MAX`] digits.
+/// point, and the number of digits behind the point. `None` if it is no number, or has more than
+/// [`DECIMAL_DIGITS_MAX`] digits.
 pub(crate) fn read(number: &str) -> Option<(i128, i8)> {
-    let (is_negative, unsigned) = match number.strip_prefix('-') {
-        Some(unsigned) => (true, unsigned),
-        None => (false, number),
-    };
-    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
-        None => (unsigned, 0),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    if whole.len() + fraction.len() == 0 {
-        return None;
-    }
-    let mut value = 0_i128;
-    for byte in whole.bytes().chain(fraction.bytes()).filter(|byte| *byte != b'_') {
-        if !byte.is_ascii_digit() {
-            return None;
-        }
-        value = value.checked_mul(10)?.checked_add(i128::from(byte - b'0'))?;
-    }
-    let digits_behind = i32::try_from(fraction.bytes().filter(u8::is_ascii_digit).count()).ok()?;
-    let scale = digits_behind.checked_sub(exponent)?;
-    if scale < 0 {
-        value = value.checked_mul(10_i128.checked_pow(scale.unsigned_abs())?)?;
-    }
-    let is_short = value < 10_i128.pow(DIGITS_MAX.into()) && scale <= DIGITS_MAX.into();
-    let scale = i8::try_from(scale.max(0)).ok()?;
-    is_short.then_some((if is_negative { -value } else { value }, scale))
+    let number = number.replace('_', "");
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((&number, "0"));
+    let fraction = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i64);
+    let scale = u8::try_from(fraction.checked_sub(exponent.parse().ok()?)?.max(0)).ok()?;
+    let value = decimal::parse(&number, DECIMAL_DIGITS_MAX, scale)?;
+    (scale <= DECIMAL_DIGITS_MAX).then_some((value, scale.cast_signed()))
 }
 
 /// A number as a decimal with its digits.
 pub(crate) fn scalar((value, scale): (i128, i8)) -> ScalarValue {
-    let digits = value.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
-    let precision = digits.max(scale.unsigned_abs().into()).min(DIGITS_MAX.into());
-    ScalarValue::Decimal128(Some(value), precision as u8, scale)
+    let least = scale.unsigned_abs().max(1);
+    let precision = (least..DECIMAL_DIGITS_MAX).find(|precision| decimal::fits(value, *precision));
+    ScalarValue::Decimal128(Some(value), precision.unwrap_or(DECIMAL_DIGITS_MAX), scale)
 }
 
 /// The nearest float of 64 bits. Division rounds once, and parsing rounds once.
@@ -100,6 +79,7 @@ mod tests {
             ("1e-5", Some((1, 5))),
             ("0.00", Some((0, 2))),
             ("1_000.5", Some((10_005, 1))),
+            ("1_000.000_5", Some((10_000_005, 4))),
             ("99999999999999999999999999999999999999", Some((10_i128.pow(38) - 1, 0))),
             ("100000000000000000000000000000000000000", None),
             ("1e38", None),

@@ -1,7 +1,7 @@
 //! Errors about SQL text: those of the parser, and refused statements.
 
 use super::source_position::SourcePosition;
-use atsdb_core::{Error, ErrorKind};
+use atsdb_core::{ColumnType, Error, ErrorKind};
 use datafusion::sql::sqlparser::parser::ParserError;
 
 /// [`ErrorKind::Sql`] with this message.
@@ -12,6 +12,11 @@ pub(crate) fn sql_error(message: impl Into<String>) -> Error {
 /// The error for an unsupported statement or clause.
 pub(crate) fn not_supported(what: impl std::fmt::Display) -> Error {
     sql_error(format!("{what} is not supported yet"))
+}
+
+/// The error for a value that a column of this type does not take.
+pub(crate) fn unfit(value: impl std::fmt::Display, column_type: ColumnType) -> Error {
+    Error::invalid(format!("{value} is no {}, or does not fit", column_type.sql_name()))
 }
 
 /// The error for an invalid text at a position in the script.

@@ -1,17 +1,20 @@
 //! Collects literals into Arrow columns with a table's types.
 
 use super::bytes_text::bytes_of;
+use super::errors::unfit;
 use super::literal::Literal;
 use super::literal_numbers::{as_text, float32, float64, integer};
 use super::time_text::{parse_date, parse_time};
 use arrow::array::{
-    ArrayBuilder, ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Float32Builder, Float64Builder, Int8Builder,
-    Int16Builder, Int32Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder, TimestampMillisecondBuilder,
-    TimestampNanosecondBuilder, TimestampSecondBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
+    ArrayBuilder, ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder,
+    Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder, IntervalMonthDayNanoBuilder, StringBuilder,
+    Time64MicrosecondBuilder, TimestampMicrosecondBuilder, TimestampMillisecondBuilder, TimestampNanosecondBuilder,
+    TimestampSecondBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
 };
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Field, IntervalMonthDayNano};
 use atsdb_codec::logical_type;
-use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit};
+use atsdb_core::interval::{Interval, parse_interval};
+use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit, decimal, json_text, time_of_day, uuid_text};
 use atsdb_engine::KeyValue;
 use datafusion::common::ScalarValue;
 use std::sync::Arc;
@@ -21,6 +24,8 @@ pub(crate) struct LiteralColumn {
     column: Column,
     builder: Builder,
     last_is_null: bool,
+    /// The last decimal, as a key has it if it is of more than 64 bits.
+    last_decimal: [u8; 16],
 }
 
 enum Builder {
@@ -42,6 +47,9 @@ enum Builder {
     Microsecond(TimestampMicrosecondBuilder),
     Nanosecond(TimestampNanosecondBuilder),
     Date(Date32Builder),
+    Decimal(Decimal128Builder),
+    TimeOfDay(Time64MicrosecondBuilder),
+    Interval(IntervalMonthDayNanoBuilder),
 }
 
 /// Runs the same code for a builder of any type.
@@ -66,6 +74,9 @@ macro_rules! with_builder {
             Builder::Microsecond($name) => $action,
             Builder::Nanosecond($name) => $action,
             Builder::Date($name) => $action,
+            Builder::Decimal($name) => $action,
+            Builder::TimeOfDay($name) => $action,
+            Builder::Interval($name) => $action,
         }
     };
 }
@@ -84,7 +95,7 @@ impl LiteralColumn {
             ColumnType::UInt64 => Builder::UInt64(UInt64Builder::new()),
             ColumnType::Float32 => Builder::Float32(Float32Builder::new()),
             ColumnType::Float64 => Builder::Float64(Float64Builder::new()),
-            ColumnType::Text => Builder::Text(StringBuilder::new()),
+            ColumnType::Text | ColumnType::Uuid | ColumnType::Json => Builder::Text(StringBuilder::new()),
             ColumnType::Binary => Builder::Binary(BinaryBuilder::new()),
             ColumnType::Timestamp(TimeUnit::Second) => {
                 Builder::Second(TimestampSecondBuilder::new().with_timezone("UTC"))
@@ -99,8 +110,13 @@ impl LiteralColumn {
                 Builder::Nanosecond(TimestampNanosecondBuilder::new().with_timezone("UTC"))
             }
             ColumnType::Date => Builder::Date(Date32Builder::new()),
+            ColumnType::Decimal { .. } => {
+                Builder::Decimal(Decimal128Builder::new().with_data_type(logical_type(column)))
+            }
+            ColumnType::Time => Builder::TimeOfDay(Time64MicrosecondBuilder::new()),
+            ColumnType::Interval => Builder::Interval(IntervalMonthDayNanoBuilder::new()),
         };
-        Self { column: column.clone(), builder, last_is_null: true }
+        Self { column: column.clone(), builder, last_is_null: true, last_decimal: [0; 16] }
     }
 
     /// The field that [`finish`](Self::finish)ed arrays belong to.
@@ -156,6 +172,16 @@ impl LiteralColumn {
             Builder::Microsecond(builder) => number!(builder, Int),
             Builder::Nanosecond(builder) => number!(builder, Int),
             Builder::Date(builder) => number!(builder, Int),
+            Builder::TimeOfDay(builder) => number!(builder, Int),
+            // No key has intervals.
+            Builder::Interval(_) => None,
+            Builder::Decimal(builder) => match self.column.column_type.stored() {
+                ColumnType::Int64 => {
+                    let last = builder.values_slice().last().and_then(|value| i64::try_from(*value).ok());
+                    last.map(KeyValue::Int)
+                }
+                _ => Some(KeyValue::Bytes(&self.last_decimal)),
+            },
         };
         last.unwrap_or(KeyValue::Null)
     }
@@ -183,10 +209,7 @@ impl LiteralColumn {
             with_builder!(&mut self.builder, builder => builder.append_null());
             return Ok(());
         }
-        let refuse = || {
-            let ty = self.column.column_type.sql_name();
-            Error::invalid(format!("{} is no {ty}, or does not fit", shown(literal)))
-        };
+        let refuse = || unfit(shown(literal), self.column.column_type);
         if let Literal::Typed(value) = literal {
             return self.push_value(value);
         }
@@ -212,6 +235,16 @@ impl LiteralColumn {
             Builder::UInt64(builder) => integer!(builder),
             Builder::Float32(builder) => builder.append_value(float32(literal).ok_or_else(refuse)?),
             Builder::Float64(builder) => builder.append_value(float64(literal).ok_or_else(refuse)?),
+            Builder::Text(builder) if self.column.column_type == ColumnType::Uuid => {
+                let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
+                builder.append_value(uuid_text::canonical(text).ok_or_else(refuse)?);
+            }
+            Builder::Text(builder) if self.column.column_type == ColumnType::Json => {
+                let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
+                json_text::check(text)
+                    .map_err(|error| Error::invalid(format!("{} is no JSON: {error}", shown(literal))))?;
+                builder.append_value(text);
+            }
             Builder::Text(builder) => match literal {
                 Literal::Text(text) | Literal::Parameter(text) => builder.append_value(text),
                 Literal::Number(text) => builder.append_value(as_text(text)?),
@@ -234,6 +267,27 @@ impl LiteralColumn {
                 };
                 builder.append_value(days.ok_or_else(refuse)?);
             }
+            Builder::Decimal(builder) => {
+                let ColumnType::Decimal { precision, scale } = self.column.column_type else { return Err(refuse()) };
+                let value = match literal {
+                    Literal::Number(text) | Literal::Text(text) | Literal::Parameter(text) => {
+                        decimal::parse(text, precision, scale)
+                    }
+                    _ => None,
+                };
+                let value = value.ok_or_else(refuse)?;
+                self.last_decimal = decimal::to_bytes(value);
+                builder.append_value(value);
+            }
+            Builder::TimeOfDay(builder) => {
+                let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
+                builder.append_value(time_of_day::parse(text).ok_or_else(refuse)?);
+            }
+            Builder::Interval(builder) => {
+                let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
+                let Interval { months, days, nanoseconds } = parse_interval(text, None, None).ok_or_else(refuse)?;
+                builder.append_value(IntervalMonthDayNano::new(months, days, nanoseconds));
+            }
         }
         Ok(())
     }
@@ -248,6 +302,18 @@ impl LiteralColumn {
             (Builder::Microsecond(builder), V::TimestampMicrosecond(Some(time), _)) => builder.append_value(*time),
             (Builder::Nanosecond(builder), V::TimestampNanosecond(Some(time), _)) => builder.append_value(*time),
             (Builder::Date(builder), V::Date32(Some(days))) => builder.append_value(*days),
+            (Builder::Interval(builder), V::IntervalMonthDayNano(Some(length))) => builder.append_value(*length),
+            (Builder::TimeOfDay(builder), V::Time64Microsecond(Some(time)))
+                if (0..time_of_day::DAY_MICROSECONDS).contains(time) =>
+            {
+                builder.append_value(*time);
+            }
+            (Builder::Decimal(builder), V::Decimal128(Some(value), precision, _))
+                if decimal::fits(*value, *precision) =>
+            {
+                self.last_decimal = decimal::to_bytes(*value);
+                builder.append_value(*value);
+            }
             (_, value) => return Err(Error::internal(format!("{value} in column {}", self.column.name))),
         }
         Ok(())

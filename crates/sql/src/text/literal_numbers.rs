@@ -5,8 +5,8 @@ use super::decimals;
 use super::literal::Literal;
 use arrow::array::{ArrayRef, AsArray, Float64Array};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Decimal128Type, DecimalType};
-use atsdb_core::{Error, Result};
+use arrow::datatypes::DataType;
+use atsdb_core::{Error, Result, decimal};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -103,11 +103,10 @@ pub(crate) fn as_text(number: &str) -> Result<Cow<'_, str>> {
         return Ok(value.to_string().into());
     }
     if let Some((value, scale)) = decimals::read(number) {
-        return Ok(Decimal128Type::format_decimal(value, decimals::DIGITS_MAX, scale).into());
+        return Ok(decimal::format(value, scale.unsigned_abs()).into());
     }
     let value: f64 = number.parse().map_err(|_| Error::invalid(format!("{number:.60} is not a number")))?;
-    let texts = cast(&(Arc::new(Float64Array::from(vec![value])) as ArrayRef), &DataType::Utf8);
-    let texts = texts.map_err(|error| Error::internal(error.to_string()))?;
+    let texts = cast(&(Arc::new(Float64Array::from(vec![value])) as ArrayRef), &DataType::Utf8)?;
     Ok(texts.as_string::<i32>().value(0).to_owned().into())
 }
 

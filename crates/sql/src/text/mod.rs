@@ -9,7 +9,6 @@ pub(crate) mod datafusion_errors;
 pub(crate) mod decimals;
 pub(crate) mod errors;
 pub(crate) mod identifiers;
-pub(crate) mod interval_text;
 pub(crate) mod literal;
 pub(crate) mod literal_columns;
 pub(crate) mod literal_numbers;

@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back_for_every_time() {
-        for unit in TimeUnit::ALL {
+        for &unit in TimeUnit::ALL {
             for time in [i64::MIN, -1, 0, 1, 1_709_294_400, 1_709_294_400_123_456_789, i64::MAX] {
                 assert_eq!(parse_time(&format_time(time, unit), unit), Some(time), "{}", format_time(time, unit));
             }

@@ -12,6 +12,7 @@ mod constant_order;
 mod date_part;
 mod date_trunc;
 mod decimals;
+mod declared_texts;
 mod expressions;
 mod extremes;
 mod filters;
@@ -30,6 +31,7 @@ mod similar_to;
 mod stoppable;
 mod subqueries;
 mod syntax;
+mod times_of_day;
 mod unambiguous_filters;
 mod untyped_operands;
 mod untyped_texts;
@@ -95,6 +97,8 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(in_subqueries::UnknownMembers),
         Arc::new(intervals::comparison::Lengths),
         Arc::new(compare_times::CompareTimes),
+        Arc::new(times_of_day::CompareTimesOfDay),
+        Arc::new(declared_texts::DeclaredTexts),
         Arc::new(decimals::rule::SettleDecimals),
         Arc::new(in_lists::CompareLists),
         Arc::new(similar_to::SimilarTo),

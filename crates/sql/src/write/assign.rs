@@ -3,6 +3,7 @@
 //! engine.
 
 use crate::text::decimals::nearest_floats;
+use crate::text::errors::unfit;
 use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, new_null_array};
@@ -26,6 +27,9 @@ pub(crate) fn assign(
     let is_time = definition.time_column() == Some(column);
     let assigned = match (array.data_type(), column.column_type) {
         (_, ColumnType::Text) => Ok(Arc::clone(array)),
+        // The engine has the rules of these types.
+        (_, ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval) => Ok(Arc::clone(array)),
+        (_, ColumnType::Uuid | ColumnType::Json) => Ok(Arc::clone(array)),
         (found, _) if is_text(found) => assignment.read_text(),
         (DataType::Timestamp(..) | DataType::Date32, ColumnType::Timestamp(unit)) => assignment.times(unit),
         (DataType::Timestamp(..), ColumnType::Date) => assignment.days(),
@@ -58,8 +62,7 @@ struct Assignment<'a> {
 impl Assignment<'_> {
     fn refuse(&self, row: usize) -> Error {
         let value = arrow::util::display::array_value_to_string(self.array, row).unwrap_or_else(|_| "the value".into());
-        let ty = self.column.column_type.sql_name();
-        self.at(row, Error::invalid(format!("{value} is no {ty}, or does not fit")))
+        self.at(row, unfit(value, self.column.column_type))
     }
 
     fn at(&self, row: usize, error: Error) -> Error {

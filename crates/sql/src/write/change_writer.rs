@@ -218,7 +218,7 @@ impl<'a> ChangeWriter<'a> {
             Field::new(&definition.columns[*position].name, array.data_type().clone(), true)
         };
         let fields: Vec<Field> = values.iter().zip(&self.change.columns).map(field).collect();
-        RecordBatch::try_new(Arc::new(Schema::new(fields)), values).map_err(|error| Error::internal(error.to_string()))
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), values).map_err(Error::from)
     }
 
     fn name(&self) -> &str {

@@ -63,7 +63,7 @@ impl ChunkChange {
         let pieces: Vec<&dyn Array> = self.numbers.iter().map(|piece| piece as &dyn Array).collect();
         match self.numbers.as_slice() {
             [only] => Ok(only.clone()),
-            _ => Ok(concat(&pieces).map_err(internal)?.to_data().into()),
+            _ => Ok(concat(&pieces)?.to_data().into()),
         }
     }
 
@@ -77,7 +77,7 @@ impl ChunkChange {
     ) -> Result<Vec<(usize, ArrayRef)>> {
         let column = |(at, column): (usize, &usize)| {
             let pieces: Vec<&dyn Array> = self.values.iter().map(|piece| piece[at].as_ref()).collect();
-            let values = concat(&pieces).map_err(internal)?;
+            let values = concat(&pieces)?;
             Ok((*column, scan.replaced(position, *column, numbers, &values)?))
         };
         change.columns.iter().enumerate().map(column).collect()
@@ -117,12 +117,8 @@ fn rows_of(change: &Change, scan: &Scan, position: usize, rewrite: &Rewrite) -> 
     let mut columns = scan.read_stored(position, &all)?;
     rewrite.set.iter().for_each(|(column, values)| columns[*column] = ArrayRef::clone(values));
     if let Some(keep) = &rewrite.keep {
-        columns = columns.iter().map(|column| filter(column, keep).map_err(internal)).collect::<Result<_>>()?;
+        columns = columns.iter().map(|column| filter(column, keep).map_err(Error::from)).collect::<Result<_>>()?;
     }
     let row_count = columns.first().map_or(0, |column| column.len());
     Ok((columns, row_count))
-}
-
-fn internal(error: arrow::error::ArrowError) -> Error {
-    Error::internal(error.to_string())
 }

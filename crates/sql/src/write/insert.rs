@@ -53,8 +53,7 @@ pub(crate) fn for_named_rows(
             found.map(|(array, name)| Field::new(*name, array.data_type().clone(), true)).collect();
         fields.extend(unnamed.fields());
         arrays.extend(unnamed.arrays(rows.num_rows())?);
-        let named = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
-        take(named.map_err(|error| Error::internal(error.to_string()))?)?;
+        take(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)?;
         row_count += rows.num_rows() as u64;
     }
     Ok(())
@@ -79,8 +78,8 @@ pub(crate) fn append_named(
     fields.extend(unnamed.fields());
     let mut arrays = rows.columns().to_vec();
     arrays.extend(unnamed.arrays(rows.num_rows())?);
-    let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
-    batch.append_with(table, &rows.map_err(|error| Error::internal(error.to_string()))?, policy)
+    let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?;
+    batch.append_with(table, &rows, policy)
 }
 
 /// The columns that an `INSERT` does not name and that must be supplied all the same: those with a default, and mapped

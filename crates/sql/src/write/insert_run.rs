@@ -265,7 +265,7 @@ impl InsertRun {
         if !left_out.is_empty() {
             let mut stays = vec![true; rows.num_rows()];
             left_out.into_iter().filter(|row| *row < rows.num_rows()).for_each(|row| stays[row] = false);
-            rows = filter_record_batch(&rows, &BooleanArray::from(stays)).map_err(internal)?;
+            rows = filter_record_batch(&rows, &BooleanArray::from(stays))?;
         }
         if rows.num_rows() == 0 {
             return Ok(());
@@ -299,7 +299,7 @@ impl InsertRun {
     fn rows(&self, arrays: &[ArrayRef], first: usize, row_count: usize) -> Result<RecordBatch> {
         let mut arrays: Vec<ArrayRef> = arrays.iter().map(|array| array.slice(first, row_count)).collect();
         arrays.extend(UnnamedColumns::of(&self.table, &self.positions).arrays(row_count)?);
-        RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(internal)
+        RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(Error::from)
     }
 }
 
@@ -308,8 +308,4 @@ struct ReadRows {
     row_count: u64,
     /// Whether one of its rows has a key that exists.
     is_duplicate: bool,
-}
-
-fn internal(error: arrow::error::ArrowError) -> Error {
-    Error::internal(error.to_string())
 }

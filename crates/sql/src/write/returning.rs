@@ -41,7 +41,7 @@ impl Returning {
         let rows = context.worker.start_on_work_table(query, &context.snapshot, context.interrupt)?;
         let schema = rows.schema();
         let batches = Rows::query(rows).collect::<Result<Vec<RecordBatch>>>()?;
-        concat_batches(&schema, &batches).map_err(|error| Error::internal(error.to_string()))
+        concat_batches(&schema, &batches).map_err(Error::from)
     }
 
     /// The query over the rows.
@@ -70,10 +70,7 @@ pub(crate) fn gathered(mut batches: Vec<RecordBatch>, bytes_max: usize) -> Resul
     match batches.as_slice() {
         [] => Ok(None),
         [_] => Ok(batches.pop()),
-        [first, ..] => {
-            let joined = concat_batches(&first.schema(), &batches);
-            joined.map(Some).map_err(|error| Error::internal(error.to_string()))
-        }
+        [first, ..] => Ok(Some(concat_batches(&first.schema(), &batches)?)),
     }
 }
 

@@ -43,12 +43,11 @@ impl ReturningRows {
         };
         let field = |(array, column): (&ArrayRef, &Column)| Field::new(&column.name, array.data_type().clone(), true);
         let fields = arrays.iter().zip(columns).map(field).collect::<Vec<_>>();
-        let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
-        let rows = rows.map_err(|error| Error::internal(error.to_string()))?;
+        let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?;
         // USING may find a row several times.
         let places = places.0.values().iter().copied().zip(places.1.values().iter().copied());
         let first: BooleanArray = places.map(|place| Some(self.seen.insert(place))).collect();
-        let rows = filter_record_batch(&rows, &first).map_err(|error| Error::internal(error.to_string()))?;
+        let rows = filter_record_batch(&rows, &first)?;
         let bytes = rows.get_array_memory_size();
         self.rows.push(rows);
         Ok(bytes)

@@ -44,7 +44,9 @@ fn definition(seed: u64) -> TableDefinition {
     let mut definition = TableDefinition::new(NAMES[choice.below(NAMES.len() as u64)]);
     let first = choice.below(NAMES.len() as u64);
     for offset in 0..1 + choice.below(8) {
-        let column_type = ColumnType::ALL[choice.below(ColumnType::ALL.len() as u64)];
+        let others = [ColumnType::Time, ColumnType::Uuid, ColumnType::Decimal { precision: 10, scale: 2 }];
+        let types = [&ColumnType::PLAIN[..], &others].concat();
+        let column_type = types[choice.below(types.len() as u64)];
         let mapped = column_type == ColumnType::Text && choice.below(2) == 0;
         let map = mapped.then(|| MapWidth::ALL[choice.below(3)]);
         definition = definition.with_column(NAMES[(first + offset) % NAMES.len()], column_type, map);
@@ -125,6 +127,11 @@ fn some_value(column_type: ColumnType, choice: &mut Choice) -> Value {
         ColumnType::Float64 => Value::Float(float),
         ColumnType::Text => Value::Text(text.to_owned()),
         ColumnType::Binary => Value::Bytes(text.as_bytes().to_vec()),
+        ColumnType::Decimal { .. } => Value::Text(["0.50", "-12345678.90"][choice.below(2)].to_owned()),
+        ColumnType::Time => Value::Text(["00:00:00", "23:59:59.999999"][choice.below(2)].to_owned()),
+        ColumnType::Uuid => Value::Text("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11".to_owned()),
+        ColumnType::Json => Value::Text(["{\"it's\": [1.50]}", "null"][choice.below(2)].to_owned()),
+        ColumnType::Interval => Value::Text(["1 mon -2 days", "-00:00:00.5"][choice.below(2)].to_owned()),
     }
 }
 

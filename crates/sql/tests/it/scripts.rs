@@ -16,7 +16,11 @@ use std::path::{Path, PathBuf};
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Scripts that also run with all of their tables in memory.
-const ALSO_IN_MEMORY: [&str; 9] = [
+const ALSO_IN_MEMORY: [&str; 13] = [
+    "decimal-columns.slt",
+    "decimal-arithmetic.slt",
+    "time-uuid-json.slt",
+    "declared-keys.slt",
     "added-keys.slt",
     "upsert.slt",
     "returning.slt",

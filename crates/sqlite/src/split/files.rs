@@ -15,7 +15,8 @@ use crate::split::layout::SplitLayout;
 use crate::split::page_file_table::FileUsage;
 use crate::split::page_location::PageLocation;
 use crate::split::reclaim_state::ReclaimState;
-use atsdb_core::{ColumnId, Durability, Error, ErrorKind, Result};
+use atsdb_core::refusal;
+use atsdb_core::{ChunkId, ColumnId, Durability, Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -187,10 +188,9 @@ impl PageFiles {
         let failed = |error: PageFileError| self.failure(location.file, &format!("chunk {chunk}"), error);
         let file = self.reader(location.file).map_err(failed)?;
         let block = file::read_block(&file, location).map_err(failed)?;
-        let missing =
-            |column: ColumnId| Error::corrupt(format!("the page of column {} of chunk {chunk} is missing", column.0));
         let page = |column: &ColumnId| {
-            block.read(&file, *column).map_err(|error| failed(error.into()))?.ok_or_else(|| missing(*column))
+            let found = block.read(&file, *column).map_err(|error| failed(error.into()))?;
+            found.ok_or_else(|| refusal::page_missing(ChunkId(chunk), *column))
         };
         columns.iter().map(page).collect()
     }

@@ -11,8 +11,8 @@ use crate::split::layout::SplitBy;
 use crate::split::page_file_table::{FileUsage, file_usage, files_of};
 use crate::split::page_location::PageLocation;
 use crate::split::placed_pages::{AmendedBlock, PlacedPages};
+use crate::stage as staging;
 use crate::writer::SyncMode;
-use crate::{amend, chunk_write, stage as staging};
 use atsdb_core::{
     Amendment, Change, ChunkId, ColumnId, CommitOutcome, Durability, Error, ErrorKind, NewChunk, Result, StageId,
 };
@@ -168,11 +168,11 @@ impl<'a> PageWriter<'a> {
         let mut placed = Vec::with_capacity(changes.len());
         for change in changes {
             // A contradictory change is refused later.
-            let whole = change.add.iter().try_for_each(chunk_write::check).is_ok();
+            let whole = change.add.iter().try_for_each(NewChunk::check).is_ok();
             let add = if whole { self.chunks(&change.add, mixed)? } else { Vec::new() };
             let mut amend = Vec::with_capacity(change.amend.len());
             for amendment in &change.amend {
-                let amended = match amend::check(amendment) {
+                let amended = match amendment.check() {
                     Ok(()) => self.append_amended_block(amendment, &amended_payloads)?,
                     Err(_) => None,
                 };

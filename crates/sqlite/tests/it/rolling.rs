@@ -59,6 +59,7 @@ pub(crate) fn step(store: &dyn Store) -> Result<u64> {
         entries.iter().find(|entry| entry.descriptor_bytes == chunk.descriptor_bytes).expect("the chunk is there").id
     };
     let change = Change {
+        parts: Vec::new(),
         batch: None,
         stage: Some(stage),
         add: vec![plain(table.id, next)],

@@ -6,7 +6,7 @@ use crate::clock;
 use crate::sample::{Plan, Random, series_table};
 use crate::server::{Cluster, TestServer};
 use atsdb_core::{BatchId, Change, ColumnId, NewChunk, Snapshot, Store, TableId, TimeRange};
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -74,12 +74,12 @@ fn nothing_acknowledged_is_lost(subject: Subject, urls: &[String], kills: u64, m
         (0..kills).for_each(|_| kill(&mut random));
         // Some batches are written even on a slow machine.
         let begun = clock::now();
-        while log.lock().unwrap().len() <= 10 {
+        while log.lock().len() <= 10 {
             assert!(begun.elapsed() < Duration::from_secs(300), "the writers do nothing");
             clock::sleep(Duration::from_millis(50));
         }
     });
-    let log = log.into_inner().unwrap();
+    let log = log.into_inner();
     stores.iter().for_each(|store| check(&**store, table, &log));
     drop(stores);
     for url in urls {
@@ -103,9 +103,9 @@ fn write(store: &dyn Store, table: TableId, number: u64, stop: &AtomicBool, log:
         if append(store, table, batch).is_err() {
             continue;
         }
-        log.lock().unwrap().push((batch, false));
+        log.lock().push((batch, false));
         if batch.is_multiple_of(2) && seal(store, table, batch).is_ok() {
-            log.lock().unwrap().push((batch, true));
+            log.lock().push((batch, true));
         }
     }
 }

@@ -6,12 +6,13 @@ use super::setup::{PASSWORD_IN_URL, USER, free_port, own_folder, spawn_for_good}
 use super::{mariadb, mysql, postgres};
 use crate::clock;
 use crate::disk::SmallDisk;
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io::{Error, Result};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -109,14 +110,14 @@ impl TestServer {
 
     /// Whether it has ended without being stopped.
     pub fn has_ended(&self) -> bool {
-        self.child().as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)))
+        self.child.lock().as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)))
     }
 
     pub(super) fn resume_with(&self, arguments: &[&str]) {
         let start = clock::now();
         self.spawn(arguments);
         while let Err(error) = self.try_administer("SELECT 1") {
-            let ended = self.child().as_mut().and_then(|child| child.try_wait().ok().flatten());
+            let ended = self.child.lock().as_mut().and_then(|child| child.try_wait().ok().flatten());
             if start.elapsed() > START_MAX {
                 let log = std::fs::read_to_string(self.log()).unwrap_or_default();
                 panic!("the server does not start ({ended:?}): {error}\n{log}");
@@ -138,12 +139,12 @@ impl TestServer {
         command.args(&self.arguments).args(arguments);
         let log = File::options().create(true).append(true).open(self.log()).expect("a log can be written");
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("a file has another handle")).stderr(log);
-        *self.child() = Some(spawn_for_good(command).expect("the server's program runs"));
+        *self.child.lock() = Some(spawn_for_good(command).expect("the server's program runs"));
     }
 
     /// Shuts it down properly.
     pub(super) fn shut_down(&self) {
-        if let Some(mut child) = self.child().take() {
+        if let Some(mut child) = self.child.lock().take() {
             let _ = Command::new("kill").arg(child.id().to_string()).status();
             let _ = child.wait();
         }
@@ -151,7 +152,7 @@ impl TestServer {
 
     /// Kills it, as in a crash.
     pub fn kill(&self) {
-        if let Some(mut child) = self.child().take() {
+        if let Some(mut child) = self.child.lock().take() {
             // If a server has several processes, the others live a moment longer than the first one.
             let pid = child.id();
             let others = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
@@ -219,10 +220,6 @@ impl TestServer {
 
     fn log(&self) -> PathBuf {
         self.folder.path().join("log")
-    }
-
-    fn child(&self) -> std::sync::MutexGuard<'_, Option<Child>> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

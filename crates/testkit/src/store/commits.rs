@@ -3,7 +3,7 @@
 use super::helpers::*;
 use crate::sample::Plan;
 use atsdb_core::limits::BATCH_ID_RETENTION_MS;
-use atsdb_core::{Change, ChunkId, CommitOutcome, ErrorKind, Store, TableId};
+use atsdb_core::{BatchId, Change, ChunkId, CommitOutcome, ErrorKind, Store, TableId};
 
 pub(super) fn committed_chunks_are_read_back_unchanged(store: &dyn Store) {
     let table = create(store, "t");
@@ -92,6 +92,23 @@ pub(super) fn a_batch_twice_in_one_commit_counts_once(store: &dyn Store) {
     let outcomes: Vec<_> = store.commit(&changes, NOW_MS).unwrap().into_iter().map(Result::unwrap).collect();
     assert_eq!(outcomes, [CommitOutcome::Committed, CommitOutcome::Duplicate, CommitOutcome::Duplicate]);
     assert_holds(store, table, &[Plan::new(0).chunk(table)]);
+}
+
+pub(super) fn the_parts_of_a_batch_are_recorded_with_it(store: &dyn Store) {
+    let table = create(store, "t");
+    let id = |name: &str| BatchId::new(name).unwrap();
+    let send = |name: &str, parts: &[&str], seed| {
+        let change = adding(vec![Plan::new(seed).chunk(table)]);
+        let parts = parts.iter().map(|part| id(part)).collect();
+        commit(store, Change { parts, ..named(name, change) })
+    };
+    assert_eq!(send("both", &["a", "b"], 1).unwrap(), CommitOutcome::Committed);
+    assert_eq!(send("a", &[], 2).unwrap(), CommitOutcome::Duplicate);
+    assert_kind(send("more", &["c", "b"], 3), ErrorKind::Conflict);
+    // Nothing of the refused change was recorded.
+    assert_eq!(send("c", &[], 4).unwrap(), CommitOutcome::Committed);
+    assert_eq!(send("more", &["d"], 5).unwrap(), CommitOutcome::Committed);
+    assert_eq!(visible(store, table).len(), 3);
 }
 
 pub(super) fn a_duplicate_drops_its_stage(store: &dyn Store) {

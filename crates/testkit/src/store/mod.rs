@@ -91,6 +91,7 @@ pub fn cases() -> Vec<Case> {
             a_swap_is_seen_whole,
             a_batch_sent_twice_counts_once,
             a_batch_twice_in_one_commit_counts_once,
+            the_parts_of_a_batch_are_recorded_with_it,
             a_duplicate_drops_its_stage,
             a_batch_that_failed_may_be_sent_again,
             a_batch_is_remembered_for_its_time,

@@ -3,6 +3,7 @@
 use super::super::schema::statement;
 use super::declared::DeclaredTable;
 use super::remarks::show_remarks;
+use crate::console::interrupt;
 use crate::console::quantity::show_rows;
 use crate::output::destination::Destination;
 use crate::output::{Format, write_result};
@@ -27,7 +28,7 @@ impl Sink for FirstRows {
     }
 
     fn rows(&mut self, batch: RecordBatch) -> Result<()> {
-        crate::console::interrupt::check()?;
+        interrupt::check()?;
         let wanted = (ROWS_SHOWN - self.row_count).min(batch.num_rows());
         if wanted > 0 {
             self.batches.push(batch.slice(0, wanted));

@@ -9,40 +9,64 @@ mod options;
 mod remarks;
 mod repeated;
 mod sink;
+mod sqlite_table;
 
 use super::schema::statement;
 use crate::args::ImportArgs;
 use crate::console::clock;
+use crate::console::interrupt::{self, Watch};
 use crate::console::progress::Progress;
-use crate::console::quantity::{show_bytes, show_count, show_duration, show_rows};
+use crate::console::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
 use crate::output::destination::Destination;
 use crate::session::paths;
 use crate::session::settings::{self, Access};
-use atsdb::{CommitOutcome, Database, Engine, Error, ErrorKind, Result, Table};
+use atsdb::{CommitOutcome, Database, Engine, Error, ErrorKind, NewStore, Result, Table};
 use atsdb_import::Report;
 use declared::DeclaredTable;
 use remarks::show_remarks;
-use sink::{BatchName, BatchSink, DiscardRows};
+use sink::{BatchName, BatchSink, DiscardRows, KeyConflicts};
+use std::path::PathBuf;
 use std::time::Duration;
 
-/// Imports the files, and reports the result.
+/// How many names of files a note lists.
+const NAMES_SHOWN: usize = 5;
+
+/// Opens the store, imports, and reports. Ctrl-C is watched from before there is a store, so that none is left.
 pub(super) fn run(args: &ImportArgs) -> Result<()> {
+    if args.dry_run {
+        return try_out(existing_store(args)?.as_ref(), args);
+    }
+    let _watch = Watch::new(|| ());
+    let _new_store = NewStore::at(&args.url);
+    let database = settings::open(&args.url, Access::Create, &args.store, Some(&args.write))?;
+    import_into(&database, args)
+}
+
+fn try_out(database: Option<&Database>, args: &ImportArgs) -> Result<()> {
+    let (options, declared) = (options::options(args)?, DeclaredTable::of(args)?);
+    let inputs = options::inputs(&paths::files(&args.files)?)?;
+    let existing = database.map(|database| existing_table(database.engine(), &args.table)).transpose()?;
+    dry_run::run(&args.table, existing.flatten().as_ref(), inputs, &options, &declared)
+}
+
+/// Imports into an open store, and reports.
+pub(crate) fn import_into(database: &Database, args: &ImportArgs) -> Result<()> {
+    let _watch = Watch::new(|| ());
+    let imported = import_watched(database, args);
+    if imported.is_err() {
+        interrupt::check()?;
+    }
+    imported
+}
+
+fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
+    if args.dry_run {
+        return try_out(Some(database), args);
+    }
     let options = options::options(args)?;
     let declared = DeclaredTable::of(args)?;
     let files = paths::files(&args.files)?;
-    let inputs = options::inputs(&files)?;
-    if args.dry_run {
-        let database = existing_store(args)?;
-        let existing = database.as_ref().map(|database| existing_table(database.engine(), &args.table)).transpose()?;
-        return dry_run::run(&args.table, existing.flatten().as_ref(), inputs, &options, &declared);
-    }
-    let batch_name = match options::batch_id(args)? {
-        Some(id) => BatchName::Given(id),
-        None if args.again => BatchName::None,
-        None => repeated::hash(&files)?.map_or(BatchName::None, BatchName::OfFiles),
-    };
-    let durability = settings::durability(&args.write)?;
-    let database = settings::open(&args.url, Access::Create, &args.store, Some(&args.write))?;
+    let given_name = options::batch_id(args)?;
     let engine = database.engine();
     let existing = existing_table(engine, &args.table)?;
     if let Some(table) = &existing {
@@ -53,52 +77,82 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
         }
     }
     if args.create_only {
+        let inputs = options::inputs(&files)?;
         let report = atsdb_import::import(&args.table, inputs, &options, None, &mut DiscardRows, &|_| ())?;
         return create(engine, existing, &declared, report);
     }
+    let (files, batch_name) = match given_name {
+        Some(id) => (files, BatchName::Given(id)),
+        None if args.again => (files, BatchName::None),
+        None => unseen(files, args, engine, existing.as_ref())?,
+    };
+    if files.is_empty() {
+        let mut out = Destination::stdout();
+        out.put(b"these files were imported into this table before; nothing is stored twice (--again imports them)\n")?;
+        return out.complete();
+    }
+    let inputs = options::inputs(&files)?;
     let started = clock::now();
     let definition = existing.as_ref().map(|table| table.definition.clone());
-    let is_of_files = matches!(batch_name, BatchName::OfFiles(_));
     let mut sink = BatchSink::new(engine, existing.clone(), &declared, batch_name);
     let progress = Progress::new();
     let show = |now: atsdb_import::Progress| progress.update(now.bytes_read, now.bytes_total, now.row_count);
     let report = atsdb_import::import(&args.table, inputs, &options, definition.as_ref(), &mut sink, &show)?;
-    let (mut outcome, mut kept) = sink.commit()?;
-    let mut report = report;
-    if outcome == CommitOutcome::Duplicate && is_of_files && is_empty(engine, &args.table)? {
-        // The rows that were imported earlier have been deleted since.
-        let mut sink = BatchSink::new(engine, existing.clone(), &declared, BatchName::None);
-        let inputs = options::inputs(&files)?;
-        report = atsdb_import::import(&args.table, inputs, &options, definition.as_ref(), &mut sink, &show)?;
-        (outcome, kept) = sink.commit()?;
-    }
+    let (outcome, conflicts) = sink.commit()?;
     let elapsed = started.elapsed();
     drop(progress);
     let table = engine.table(&args.table)?;
     let mut out = Destination::stdout();
     show_remarks(&report);
     if outcome == CommitOutcome::Duplicate {
-        out.put(match is_of_files {
-            true => {
-                b"these files were imported into this table before; nothing is stored twice (--again imports them)\n"
-            }
-            false => b"this batch was imported before; nothing is stored twice\n".as_slice(),
-        })?;
+        out.put(b"this batch was imported before; nothing is stored twice\n")?;
         return out.complete();
     }
     if existing.is_none() {
         out.put(statement(&table.definition).as_bytes())?;
     }
     let line = summary(engine, &table, &report, elapsed)?;
-    let is_kept = !table.definition.is_in_memory() && !args.url.starts_with("memory:");
-    let survives = if is_kept { durability.to_string() } else { "none".to_owned() };
+    let is_kept = !table.definition.is_in_memory() && engine.store().url() != "memory:";
+    let survives = if is_kept { engine.store().durability().to_string() } else { "none".to_owned() };
     out.put(format!("{line}, durability {survives}\n").as_bytes())?;
-    if kept > 0 {
-        let stored = report.row_count.saturating_sub(kept);
-        let text = format!("{} stored; {} left out, whose keys exist\n", show_rows(stored), show_rows(kept));
-        out.put(text.as_bytes())?;
+    let KeyConflicts { skipped_rows, replaced_rows } = conflicts;
+    let stored = show_rows(report.row_count.saturating_sub(skipped_rows));
+    if skipped_rows > 0 {
+        out.put(format!("{stored} stored; {} left out, whose keys exist\n", show_rows(skipped_rows)).as_bytes())?;
+    }
+    if replaced_rows > 0 {
+        out.put(format!("{stored} stored; {} replaced, which had their keys\n", show_rows(replaced_rows)).as_bytes())?;
     }
     out.complete()
+}
+
+/// The files whose content the table has not got, and the name of their batch; what is left out is noted. A table whose
+/// rows were all deleted gets every file.
+fn unseen(
+    files: Vec<PathBuf>,
+    args: &ImportArgs,
+    engine: &Engine,
+    table: Option<&Table>,
+) -> Result<(Vec<PathBuf>, BatchName)> {
+    let with_names = args.file_column.is_some();
+    let Some(mut found) = repeated::compare(&files, with_names, engine, table)? else {
+        return Ok((files, BatchName::None));
+    };
+    let mut batch_name = BatchName::OfFiles(std::mem::take(&mut found.hashes));
+    if !found.known.is_empty() && is_empty(engine, &args.table)? {
+        found = repeated::compare(&files, with_names, engine, None)?.unwrap_or_default();
+        batch_name = BatchName::None;
+    }
+    for (copy, first) in &found.repeated {
+        eprintln!("note: {} has the content of {}, and is stored once", copy.display(), first.display());
+    }
+    if !found.known.is_empty() && !found.new.is_empty() {
+        let names: Vec<String> = found.known.iter().take(NAMES_SHOWN).map(|path| path.display().to_string()).collect();
+        let more = if found.known.len() > NAMES_SHOWN { ", ..." } else { "" };
+        let (count, names) = (show_many(found.known.len() as u64, "file"), names.join(", "));
+        eprintln!("note: left out {count} that this table got before (--again imports them): {names}{more}");
+    }
+    Ok((found.new, batch_name))
 }
 
 /// Opens the store for reading, if it exists.

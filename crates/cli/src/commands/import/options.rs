@@ -1,8 +1,11 @@
 //! Translates the flags of `atsdb import` to the importer's options.
 
+use super::sqlite_table::{self, is_sqlite};
 use crate::args::{DateOrderArg, ImportArgs, ImportFormat};
+use crate::console::clock::unix_seconds;
+use crate::console::stdin::Stdin;
 use atsdb::{BatchId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit, Unique};
-use atsdb_import::{ColumnChoice, DateOrder, Format, Input, Options, Zone, declare_key};
+use atsdb_import::{ColumnChoice, DateOrder, Format, Input, Options, UnpivotChoice, Zone, declare_key};
 use std::path::{Path, PathBuf};
 
 /// The importer's options.
@@ -13,15 +16,18 @@ pub(super) fn options(args: &ImportArgs) -> Result<Options> {
             ImportFormat::Text => Format::Text,
             ImportFormat::Json => Format::Json,
             ImportFormat::Parquet => Format::Parquet,
+            ImportFormat::Arrow => Format::Arrow,
+            ImportFormat::Line => Format::Lines,
         }),
         delimiter: args.delimiter.as_deref().map(delimiter).transpose()?,
-        header: args.no_header.then_some(false),
+        header: args.header.then_some(true).or(args.no_header.then_some(false)),
         time: args.time.iter().map(|name| name.trim().to_owned()).collect(),
         time_unit: args.time_unit.as_deref().map(TimeUnit::parse).transpose()?,
         date_order: args.date_order.map(|order| match order {
             DateOrderArg::Dmy => DateOrder::DayFirst,
             DateOrderArg::Mdy => DateOrder::MonthFirst,
         }),
+        times_until: Some(unix_seconds()),
         map: args.map.iter().map(|text| map(text)).collect::<Result<_>>()?,
         slice: args.slice.as_deref().map(SliceWidth::parse).transpose()?,
         key: args.key.iter().map(|name| name.trim().to_owned()).collect(),
@@ -32,6 +38,7 @@ pub(super) fn options(args: &ImportArgs) -> Result<Options> {
         zone: args.zone.as_deref().map(Zone::parse).transpose()?,
         columns: args.columns.iter().map(|text| choice(text)).collect(),
         omit: args.omit.iter().map(|name| name.trim().to_owned()).collect(),
+        unpivot: unpivot(args)?,
         path: args.path.clone(),
         skip_bad: args.skip_bad,
         file_column: args.file_column.clone(),
@@ -67,13 +74,33 @@ pub(super) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>> {
     if files.iter().map(|path| path.as_path()).filter(is_stdin).count() > 1 {
         return Err(Error::usage("stdin (-) can be read once"));
     }
-    let input = |path: &Path| if path == Path::new("-") { Input::stdin() } else { Input::Path(path.to_owned()) };
-    Ok(files.iter().map(|path| input(path)).collect())
+    let input = |path: &PathBuf| match path {
+        path if is_stdin(&path.as_path()) => Ok(Input::Reader("stdin".to_owned(), Box::new(Stdin::default()))),
+        path if is_sqlite(path) => sqlite_table::input(path),
+        path => Ok(Input::Path(path.clone())),
+    };
+    files.iter().map(input).collect()
 }
 
 /// The batch's id, if the user gave one.
 pub(super) fn batch_id(args: &ImportArgs) -> Result<Option<BatchId>> {
     args.batch_id.as_deref().map(BatchId::new).transpose()
+}
+
+/// The columns that become rows, if there are any.
+fn unpivot(args: &ImportArgs) -> Result<Option<UnpivotChoice>> {
+    if args.unpivot.is_empty() {
+        return Ok(None);
+    }
+    let columns = args.unpivot.iter().map(|name| name.trim().to_owned()).collect();
+    let (name, value) = match args.into.as_deref() {
+        None => ("name", "value"),
+        Some(into) => match into.split_once(',').map(|(name, value)| (name.trim(), value.trim())) {
+            Some((name, value)) if !name.is_empty() && !value.is_empty() && !value.contains(',') => (name, value),
+            _ => return Err(Error::usage(format!("--into {into}: two names are needed, such as sensor,value"))),
+        },
+    };
+    Ok(Some(UnpivotChoice { columns, name: name.to_owned(), value: value.to_owned() }))
 }
 
 /// `COL`, or `NEW=OLD`.

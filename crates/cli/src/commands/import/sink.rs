@@ -1,8 +1,8 @@
 //! The batch for an import's rows.
 
 use super::declared::DeclaredTable;
-use super::repeated::batch_id;
-use crate::console::interrupt::{self, Watch};
+use super::repeated::batch_ids;
+use crate::console::interrupt;
 use arrow::record_batch::RecordBatch;
 use atsdb::{Batch, BatchId, CommitOutcome, Engine, Error, Result, Table, TableDefinition};
 use std::sync::atomic::Ordering;
@@ -13,8 +13,17 @@ pub(super) enum BatchName {
     None,
     /// The id that the user gave.
     Given(BatchId),
-    /// The id is derived from this hash of the files' content.
-    OfFiles(u64),
+    /// By the contents of its files, which have these hashes.
+    OfFiles(Vec<u128>),
+}
+
+/// What became of rows whose key another row has.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct KeyConflicts {
+    /// Rows that were left out.
+    pub(super) skipped_rows: u64,
+    /// Rows whose place a later row took.
+    pub(super) replaced_rows: u64,
 }
 
 /// One batch of the engine, which is restarted whenever the importer changes its plan for the table.
@@ -24,8 +33,6 @@ pub(super) struct BatchSink<'a> {
     declared: &'a DeclaredTable,
     name: BatchName,
     open: Option<(Batch, Table)>,
-    /// From the first row on, Ctrl-C ends the import between two sets of rows, and the batch is discarded.
-    watch: Option<Watch>,
 }
 
 impl<'a> BatchSink<'a> {
@@ -36,17 +43,20 @@ impl<'a> BatchSink<'a> {
         declared: &'a DeclaredTable,
         name: BatchName,
     ) -> Self {
-        Self { engine, existing, declared, name, open: None, watch: None }
+        Self { engine, existing, declared, name, open: None }
     }
 
     /// Makes everything visible at once. Rows of a table in memory would be lost when this program ends, so the same
-    /// commit saves them, unless the store is in memory too. Also returns how many rows were left out because their key
-    /// existed.
-    pub(super) fn commit(&mut self) -> Result<(CommitOutcome, u64)> {
+    /// commit saves them, unless the store is in memory too.
+    pub(super) fn commit(&mut self) -> Result<(CommitOutcome, KeyConflicts)> {
         interrupt::check()?;
-        let kept = self.open.as_ref().map(|(batch, _)| batch.skipped_rows());
+        let counts = self.open.as_ref().map(|(batch, _)| (batch.skipped_rows(), batch.replaced_rows()));
         let outcome = self.commit_open()?;
-        Ok((outcome, kept.map_or(0, |kept| kept.load(Ordering::Relaxed))))
+        let conflicts = counts.map_or(KeyConflicts::default(), |(skipped, replaced)| KeyConflicts {
+            skipped_rows: skipped.load(Ordering::Relaxed),
+            replaced_rows: replaced.load(Ordering::Relaxed),
+        });
+        Ok((outcome, conflicts))
     }
 
     fn commit_open(&mut self) -> Result<CommitOutcome> {
@@ -68,17 +78,16 @@ impl atsdb_import::Sink for BatchSink<'_> {
     fn begin(&mut self, definition: &TableDefinition) -> Result<()> {
         // Dropping the batch discards its stage.
         self.open = None;
-        if self.watch.is_none() {
-            self.watch = Some(Watch::new(|| ()));
-        }
         let id = if let BatchName::Given(id) = &self.name { Some(id.clone()) } else { None };
         let mut batch = self.engine.batch(id);
         let table = match &self.existing {
             Some(table) => table.clone(),
             None => batch.create_table(&self.declared.apply(definition)?)?,
         };
-        if let BatchName::OfFiles(hash) = self.name {
-            batch.set_id(batch_id(hash, table.id)?);
+        if let BatchName::OfFiles(hashes) = &self.name {
+            let (id, parts) = batch_ids(hashes, table.id)?;
+            batch.set_id(id);
+            batch.set_parts(parts);
         }
         self.open = Some((batch, table));
         Ok(())

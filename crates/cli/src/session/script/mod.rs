@@ -81,6 +81,8 @@ pub(crate) struct Runner {
     pub(crate) terminal: Option<Terminal>,
     /// The number of results written. Some formats allow only one.
     pub(crate) result_count: usize,
+    /// The number of rows written in a format.
+    pub(crate) written_rows: u64,
 }
 
 impl Runner {
@@ -133,6 +135,7 @@ impl Runner {
                     None => {
                         let schema = rows.schema();
                         let row_count = write_result(self.format, &schema, rows, out)?;
+                        self.written_rows += row_count;
                         out.hand_on()?;
                         format!("({})", show_rows(row_count))
                     }

@@ -37,7 +37,8 @@ impl<R: Read> PieceReader<R> {
         Self { input, name, next_line: 1, buffer, given: 0, is_at_end: false }
     }
 
-    /// The next statements, or a line that begins with a dot outside of a statement, which is a command and not SQL.
+    /// The next statements, or a line outside of a statement that is a command and not SQL: one that begins with a dot
+    /// or a backslash, or a word such as `quit`.
     /// Complete statements are returned without waiting for more.
     pub(crate) fn next_piece(&mut self) -> Result<Option<ScriptPiece>> {
         self.buffer.drain(..std::mem::take(&mut self.given));
@@ -58,7 +59,7 @@ impl<R: Read> PieceReader<R> {
             };
             let line = self.buffer[seen..line_end].trim_ascii();
             let begins = seen == end;
-            if begins && line.starts_with(b".") {
+            if begins && is_command(line) {
                 end = if end == 0 { line_end } else { end };
                 break;
             }
@@ -135,6 +136,12 @@ impl<R: Read> PieceReader<R> {
     }
 }
 
+fn is_command(line: &[u8]) -> bool {
+    let word = line.strip_suffix(b";").unwrap_or(line).trim_ascii_end();
+    let is_word = ["quit", "exit", "help", "?"].iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    is_word || line.starts_with(b".") || line.starts_with(b"\\")
+}
+
 fn line_count(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte == b'\n').count()
 }
@@ -152,6 +159,13 @@ mod tests {
     fn a_piece_ends_where_a_statement_ends() {
         let got = pieces("select 1;\nselect ';\n';\n.tables\n\nselect 3;\nselect\n 2");
         let expected = [(1, "select 1;\nselect ';\n';\n"), (4, ".tables\n"), (5, "\nselect 3;\n"), (7, "select\n 2")];
+        assert_eq!(got, expected.map(|(line, text)| (line, text.to_owned())));
+    }
+
+    #[test]
+    fn commands_of_psql_are_pieces() {
+        let got = pieces("\\d t\nselect 1;\nquit;\nselect\nexit\n;\n");
+        let expected = [(1, "\\d t\n"), (2, "select 1;\n"), (3, "quit;\n"), (4, "select\nexit\n;\n")];
         assert_eq!(got, expected.map(|(line, text)| (line, text.to_owned())));
     }
 

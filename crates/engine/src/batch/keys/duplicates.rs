@@ -10,10 +10,10 @@ use crate::batch::keys::key::{Key, KeyColumns};
 use crate::batch::keys::unread::integer;
 use crate::chunk::missing::column_statistics;
 use crate::read::scan::Scan;
-use crate::shared::parallel::parallel_map;
 use arrow::row::{RowConverter, Rows, SortField};
 use atsdb_codec::stored_type;
 use atsdb_core::Result;
+use atsdb_core::parallel::parallel_map;
 use hashbrown::{DefaultHashBuilder, HashSet};
 use std::hash::BuildHasher;
 

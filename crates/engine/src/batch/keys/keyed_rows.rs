@@ -12,6 +12,7 @@ use crate::read::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::array_value_to_string;
+use atsdb_codec::to_logical;
 use atsdb_core::{
     ChunkId, Column, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId, TimeRange,
 };
@@ -43,6 +44,8 @@ pub(crate) struct SettledRows {
     pub(crate) replaced: Vec<(ChunkId, Option<NewChunk>)>,
     /// How many of the waiting rows are skipped because their key exists.
     pub(crate) skipped: u64,
+    /// How many rows, stored or waiting, gave way to a later one with their key.
+    pub(crate) replaced_rows: u64,
 }
 
 impl KeyedRows {
@@ -129,9 +132,14 @@ impl KeyedRows {
             let key = &self.keys[duplicate.key];
             duplicate_key(table, key, &waiting.rows, duplicate.row, snapshot)
         })?;
-        let skipped = match waiting.policy {
-            ConflictPolicy::Keep => stays.iter().filter(|stays| !**stays).count() as u64,
-            _ => 0,
+        let left_out = stays.iter().filter(|stays| !**stays).count() as u64;
+        let (skipped, replaced_rows) = match waiting.policy {
+            ConflictPolicy::Keep => (left_out, 0),
+            ConflictPolicy::Replace | ConflictPolicy::Merge => {
+                let stored = found.hits.iter().flat_map(|(_, hits)| hits.iter()).map(|(_, rows)| rows.len() as u64);
+                (0, left_out + stored.sum::<u64>())
+            }
+            ConflictPolicy::Error => (0, 0),
         };
         let rows = match waiting.policy {
             ConflictPolicy::Merge => merged_rows(&waiting.rows, &groups[0], &found, &stays)?,
@@ -150,7 +158,7 @@ impl KeyedRows {
             }
             _ => Vec::new(),
         };
-        Ok(SettledRows { rows, replaced, skipped })
+        Ok(SettledRows { rows, replaced, skipped, replaced_rows })
     }
 
     /// The range of times in which rows of the same keys can lie.
@@ -205,7 +213,7 @@ pub(crate) fn value_text(
     snapshot: &ReadSnapshot,
 ) -> Result<String> {
     if column.map.is_none() {
-        return Ok(array_value_to_string(array, row)?);
+        return Ok(array_value_to_string(&to_logical(column, &array.slice(row, 1))?, 0)?);
     }
     let index = match array.data_type() {
         DataType::UInt8 => array.as_primitive::<arrow::datatypes::UInt8Type>().value(row) as usize,

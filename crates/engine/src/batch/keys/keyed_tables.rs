@@ -14,7 +14,9 @@ pub(crate) struct KeyedTables {
     pub(crate) rewritten: BTreeSet<TableId>,
     /// Rows skipped because their key existed.
     pub(crate) skipped_rows: Arc<AtomicU64>,
-    /// Of these, rows of tables in memory.
+    /// Rows of tables in chunks that took the place of another row with their key, stored or of the batch.
+    pub(crate) replaced_rows: Arc<AtomicU64>,
+    /// Of the skipped rows, those of tables in memory.
     pub(crate) skipped_in_memory: u64,
 }
 

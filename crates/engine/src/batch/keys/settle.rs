@@ -18,6 +18,13 @@ impl Batch {
         Arc::clone(&self.keyed.skipped_rows)
     }
 
+    /// The number of rows that were replaced by [`ConflictPolicy::Replace`] or merged by [`ConflictPolicy::Merge`]
+    /// because a row with their key was added later. Rows of tables in memory are not counted. It is final when
+    /// [`skipped_rows`](Self::skipped_rows) is.
+    pub fn replaced_rows(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.keyed.replaced_rows)
+    }
+
     /// Compares the waiting rows with each other and with the store, so that a
     /// [`DuplicateKey`](ErrorKind::DuplicateKey) is reported now rather than by the commit. The commit then fails with
     /// [`ErrorKind::Conflict`] if another writer adds rows to the table before it. After a `DuplicateKey` the waiting
@@ -82,6 +89,7 @@ impl Batch {
             self.replace(&table, chunk, successor)?;
         }
         self.keyed.skipped_rows.fetch_add(settled.skipped, Ordering::Relaxed);
+        self.keyed.replaced_rows.fetch_add(settled.replaced_rows, Ordering::Relaxed);
         settled.rows.into_iter().try_for_each(|rows| self.push_rows(&table, rows))
     }
 

@@ -1,21 +1,18 @@
 //! Databases in memory. One belongs to its connection, which is kept here between two sessions of a workspace.
 
 use crate::failure::Failure;
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 
 /// `None` while a session has it.
 static KEPT: LazyLock<Mutex<HashMap<PathBuf, Option<Connection>>>> = LazyLock::new(Mutex::default);
 
-fn kept() -> MutexGuard<'static, HashMap<PathBuf, Option<Connection>>> {
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The database of a workspace, created if it does not exist.
 pub(super) fn take(workspace: &Path) -> Result<Connection, Failure> {
-    let mut kept = kept();
+    let mut kept = KEPT.lock();
     match kept.get_mut(workspace) {
         Some(connection) => connection
             .take()
@@ -30,12 +27,12 @@ pub(super) fn take(workspace: &Path) -> Result<Connection, Failure> {
 
 /// Gives it back.
 pub(super) fn give_back(workspace: PathBuf, connection: Connection) {
-    kept().insert(workspace, Some(connection));
+    KEPT.lock().insert(workspace, Some(connection));
 }
 
 /// The size of its pages.
 pub(super) fn bytes(workspace: &Path) -> Result<u64, Failure> {
-    let kept = kept();
+    let kept = KEPT.lock();
     let Some(Some(connection)) = kept.get(workspace) else { return Ok(0) };
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u64>(0)).map_err(Failure::broken);
     Ok(pragma("page_count")? * pragma("page_size")?)

@@ -5,8 +5,8 @@ use super::lookup::{by_number, format_type, number_of, parts, quoted, type_numbe
 use super::privileges::{has_privilege, has_role};
 use super::value::Value;
 use crate::pg::error::PgError;
-use crate::pg::settings::SERVER_VERSION;
 use crate::pg::types::known;
+use atsdb::sql::version_text;
 
 /// Whether a name is a function that is called without parentheses.
 pub(super) fn special_name(name: &str) -> bool {
@@ -135,7 +135,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
     let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
     let text = |at: usize| argument(at).shown();
     Ok(match name {
-        "version" => Value::Text(format!("PostgreSQL {SERVER_VERSION} (atsdb {})", env!("CARGO_PKG_VERSION"))),
+        "version" => Value::Text(version_text()),
         "current_database" | "current_catalog" => Value::text(context.database),
         "current_schema" => Value::text("public"),
         "current_schemas" => {

@@ -121,13 +121,17 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 /// A type's name with its modifier, as `format_type` returns it. The modifier is the number of fractional digits of a
-/// second.
+/// second, or the digits of a decimal.
 pub(super) fn format_type(number: &Value, modifier: &Value) -> Value {
     match number.int().and_then(|number| u32::try_from(number).ok()) {
         None => Value::Null,
         Some(0) => Value::text("-"),
         Some(id) => {
             let name = known::sql_name(id).unwrap_or_else(|| "???".to_owned());
+            if let Some(digits) = modifier.int().filter(|digits| id == known::NUMERIC && *digits >= 4) {
+                let (precision, scale) = ((digits - 4) >> 16, (digits - 4) & 0x7ff);
+                return Value::Text(format!("{name}({precision},{scale})"));
+            }
             let is_time = matches!(id, known::TIMESTAMP | known::TIMESTAMPTZ | known::TIME);
             match (modifier.int().filter(|digits| is_time && (0..6).contains(digits)), name.split_once(' ')) {
                 (Some(digits), Some((word, rest))) => Value::Text(format!("{word}({digits}) {rest}")),

@@ -12,8 +12,11 @@ use arrow::array::{
     Array, ArrayRef, BinaryBuilder, BooleanBuilder, Int64Builder, PrimitiveArray, PrimitiveBuilder, StringBuilder,
 };
 use arrow::datatypes::DataType;
+use atsdb::interval::{Interval, parse_interval};
+use atsdb::interval_text::interval_text;
 use atsdb::sql::parse_time;
-use atsdb::{Column, ColumnType, TimeUnit};
+use atsdb::{Column, ColumnType, TimeUnit, decimal, json_text, time_of_day, uuid_text};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The maximum length of a row in bytes.
@@ -81,7 +84,12 @@ impl ColumnBuilder {
             ColumnType::UInt64 => Values::UInt64(PrimitiveBuilder::new()),
             ColumnType::Float32 => Values::Float32(PrimitiveBuilder::new()),
             ColumnType::Float64 => Values::Float64(PrimitiveBuilder::new()),
-            ColumnType::Text => Values::Text(StringBuilder::new()),
+            ColumnType::Text
+            | ColumnType::Decimal { .. }
+            | ColumnType::Time
+            | ColumnType::Interval
+            | ColumnType::Uuid
+            | ColumnType::Json => Values::Text(StringBuilder::new()),
             ColumnType::Binary => Values::Binary(BinaryBuilder::new()),
             ColumnType::Timestamp(unit) => Values::Time(Int64Builder::new(), unit),
             ColumnType::Date => Values::Date(PrimitiveBuilder::new()),
@@ -107,6 +115,55 @@ impl ColumnBuilder {
             ColumnType::Binary => known::BYTEA,
             ColumnType::Timestamp(_) => known::TIMESTAMPTZ,
             ColumnType::Date => known::DATE,
+            ColumnType::Decimal { .. } => known::NUMERIC,
+            ColumnType::Time => known::TIME,
+            ColumnType::Interval => known::INTERVAL,
+            ColumnType::Uuid => known::UUID,
+            ColumnType::Json => known::JSON,
+        }
+    }
+
+    /// A text as the column's type writes it. The array that the text becomes is read by the engine.
+    fn checked<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, PgError> {
+        let invalid = || input::invalid(self.type_id(), text);
+        Ok(match self.column_type {
+            ColumnType::Decimal { precision, scale } => match decimal::parse(text, precision, scale) {
+                Some(value) => Cow::Owned(decimal::format(value, scale)),
+                None if decimal::parse(text, 38, 0).is_some() => return Err(out_of_range(self.type_id(), text)),
+                None => return Err(invalid()),
+            },
+            ColumnType::Time => Cow::Owned(time_of_day::format(time_of_day::parse(text).ok_or_else(invalid)?)),
+            ColumnType::Interval => {
+                let Interval { months, days, nanoseconds } = parse_interval(text, None, None).ok_or_else(invalid)?;
+                Cow::Owned(interval_text(months, days, nanoseconds))
+            }
+            ColumnType::Uuid => Cow::Owned(uuid_text::canonical(text).ok_or_else(invalid)?),
+            ColumnType::Json => {
+                json_text::check(text).map_err(|error| PgError { detail: Some(error), ..invalid() })?;
+                Cow::Borrowed(text)
+            }
+            _ => Cow::Borrowed(text),
+        })
+    }
+
+    /// A value of one of these types that is in binary, as text.
+    fn text_of_binary(&self, bytes: &[u8]) -> Result<String, PgError> {
+        let wrong = || PgError::error("22P03", "incorrect binary data format");
+        match self.column_type {
+            ColumnType::Decimal { .. } => numeric::read(bytes),
+            ColumnType::Time => {
+                let time = i64::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
+                Ok(time_of_day::format(time))
+            }
+            ColumnType::Interval => {
+                let (microseconds, rest) = bytes.split_first_chunk().ok_or_else(wrong)?;
+                let (days, months) = rest.split_first_chunk().ok_or_else(wrong)?;
+                let months = i32::from_be_bytes(months.try_into().map_err(|_| wrong())?);
+                let nanoseconds = i64::from_be_bytes(*microseconds).checked_mul(1_000).ok_or_else(wrong)?;
+                Ok(interval_text(months, i32::from_be_bytes(*days), nanoseconds))
+            }
+            ColumnType::Uuid if bytes.len() == 16 => Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+            _ => Ok(str::from_utf8(bytes).map_err(|_| PgError::not_utf8())?.to_owned()),
         }
     }
 
@@ -125,6 +182,7 @@ impl ColumnBuilder {
                 $builder.append_value(text.trim().parse().map_err(|_| of_number())?)
             };
         }
+        let checked = self.checked(text)?;
         match &mut self.values {
             Values::Bool(builder) => builder.append_value(input::parse_boolean(text).ok_or_else(invalid)?),
             Values::Int8(builder) => number!(builder),
@@ -137,7 +195,7 @@ impl ColumnBuilder {
             Values::UInt64(builder) => number!(builder),
             Values::Float32(builder) => number!(builder),
             Values::Float64(builder) => number!(builder),
-            Values::Text(builder) => builder.append_value(text),
+            Values::Text(builder) => builder.append_value(checked),
             Values::Binary(builder) => builder.append_value(input::bytea(text).ok_or_else(invalid)?),
             Values::Time(builder, unit) => builder.append_value(parse_time(text, *unit).ok_or_else(invalid)?),
             Values::Date(builder) => {
@@ -151,6 +209,10 @@ impl ColumnBuilder {
 
     /// Adds a value in binary.
     pub(in crate::pg) fn push_binary(&mut self, bytes: &[u8]) -> Result<(), PgError> {
+        if let Values::Text(_) = self.values {
+            let text = self.text_of_binary(bytes)?;
+            return self.push_text(text.as_bytes());
+        }
         let type_id = self.type_id();
         let wrong = || PgError::error("22P03", "incorrect binary data format");
         let does_not_fit = |value: &dyn std::fmt::Display| out_of_range(type_id, &value.to_string());
@@ -184,7 +246,7 @@ impl ColumnBuilder {
                 Ok(bits) => builder.append_value(f64::from_be_bytes(bits)),
                 Err(_) => return Err(wrong()),
             },
-            Values::Text(builder) => builder.append_value(str::from_utf8(bytes).map_err(|_| PgError::not_utf8())?),
+            Values::Text(_) => return Err(wrong()),
             Values::Binary(builder) => builder.append_value(bytes),
             Values::Time(builder, unit) => {
                 let since = i64::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);

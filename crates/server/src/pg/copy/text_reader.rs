@@ -3,6 +3,7 @@
 use super::column::{ColumnBuilder, ROW_BYTES_MAX, placed};
 use crate::pg::error::PgError;
 use crate::pg::statement::copy::{CopyFormat, CopyOptions};
+use atsdb::escapes::unescape;
 
 /// Reads rows of text, each terminated by a line end.
 pub(super) struct TextReader {
@@ -174,45 +175,5 @@ impl TextReader {
             column.push_text(&self.field).map_err(|error| placed(error, line, &column.name))?;
         }
         Ok(bytes.get(at + 1..).filter(|_| at < bytes.len()))
-    }
-}
-
-/// Resolves the backslash escapes of a field.
-fn unescape(field: &[u8], out: &mut Vec<u8>) {
-    let mut bytes = field.iter().copied().peekable();
-    while let Some(byte) = bytes.next() {
-        if byte != b'\\' {
-            out.push(byte);
-            continue;
-        }
-        let Some(escaped) = bytes.next() else {
-            out.push(b'\\');
-            break;
-        };
-        match escaped {
-            b'b' => out.push(8),
-            b'f' => out.push(12),
-            b'n' => out.push(b'\n'),
-            b'r' => out.push(b'\r'),
-            b't' => out.push(b'\t'),
-            b'v' => out.push(11),
-            b'0'..=b'7' => {
-                let mut value = escaped - b'0';
-                for _ in 0..2 {
-                    let Some(digit) = bytes.next_if(|digit| (b'0'..=b'7').contains(digit)) else { break };
-                    value = value.wrapping_mul(8).wrapping_add(digit - b'0');
-                }
-                out.push(value);
-            }
-            b'x' if bytes.peek().is_some_and(u8::is_ascii_hexdigit) => {
-                let mut value = 0_u8;
-                for _ in 0..2 {
-                    let Some(digit) = bytes.next_if(u8::is_ascii_hexdigit) else { break };
-                    value = value << 4 | (digit as char).to_digit(16).unwrap_or(0) as u8;
-                }
-                out.push(value);
-            }
-            other => out.push(other),
-        }
     }
 }

@@ -5,6 +5,7 @@ use super::cells::{Cell, Cells};
 use super::{known, numeric, text};
 use crate::pg::error::PgError;
 use arrow::array::{Array, ArrayRef};
+use atsdb::uuid_text;
 
 /// Appends the value for a column of this type. Returns `false` for NULL, for which nothing is appended.
 pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> Result<bool, PgError> {
@@ -21,6 +22,9 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
         Cell::Float32(value) => out.extend(value.to_be_bytes()),
         Cell::Float64(value) => out.extend(value.to_be_bytes()),
         Cell::Numeric(digits) => numeric::push(out, digits),
+        Cell::Text(text) if type_id == known::UUID => {
+            out.extend(uuid_text::to_bytes(text).ok_or_else(|| super::input::invalid(type_id, text))?);
+        }
         Cell::Text(text) => out.extend(text.as_bytes()),
         Cell::Json(text) => out.extend(text.as_bytes()),
         Cell::Bytes(bytes) => out.extend(*bytes),

@@ -1,6 +1,7 @@
 //! The PostgreSQL types that clients may see, by number.
 
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Field};
+use atsdb::ColumnType;
 
 /// A type of PostgreSQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +144,15 @@ pub(in crate::pg) fn sql_name(id: u32) -> Option<String> {
     match by_id(id) {
         Some(known) => Some(known.sql_name.to_owned()),
         None => element_of(id).map(|element| format!("{}[]", element.sql_name)),
+    }
+}
+
+/// The PostgreSQL type for a column of a table or result.
+pub(in crate::pg) fn of_field(field: &Field) -> u32 {
+    match atsdb::declared_type(field) {
+        Some(ColumnType::Uuid) => UUID,
+        Some(ColumnType::Json) => JSON,
+        _ => of_arrow(field.data_type()),
     }
 }
 

@@ -12,9 +12,9 @@ use crate::functions::arguments::per_second;
 use crate::functions::time_types::is_utc;
 use crate::text::bytes_text::bytes_of;
 use crate::text::decimals::nearest_floats;
-use crate::text::interval_text::parse_interval;
 use crate::text::time_text::parse_time;
 use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
+use atsdb_core::interval::{Interval, parse_interval};
 use atsdb_core::interval_text::{duration_text, interval_text};
 use chrono::NaiveDateTime;
 use datafusion::arrow::array::{
@@ -22,8 +22,8 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{
-    ArrowTimestampType, DataType, Field, FieldRef, Int64Type, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
-    TimestampMicrosecondType, TimestampNanosecondType,
+    ArrowTimestampType, DataType, Field, FieldRef, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
+    IntervalUnit, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
 };
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
@@ -156,7 +156,9 @@ impl Conversion {
                 let texts = cast(array, &DataType::Utf8)?;
                 let intervals = texts.as_string::<i32>().iter().map(|text| match text {
                     Some(text) => match parse_interval(text, None, None) {
-                        Some(interval) => Ok(Some(interval)),
+                        Some(Interval { months, days, nanoseconds }) => {
+                            Ok(Some(IntervalMonthDayNano::new(months, days, nanoseconds)))
+                        }
                         None if options.safe => Ok(None),
                         None => exec_err!("'{text:.60}' is not an interval"),
                     },

@@ -3,7 +3,7 @@
 //! the column could be used.
 
 use super::arithmetic::constant;
-use crate::text::decimals::DIGITS_MAX;
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::{Between, BinaryExpr, InList};
@@ -38,7 +38,7 @@ impl ExactType {
 
     fn bound(&self, (value, scale): (i128, i8)) -> Bound {
         let shift = u32::from((i16::from(self.scale) - i16::from(scale)).unsigned_abs());
-        let power = 10_i128.pow(shift.min(DIGITS_MAX.into()));
+        let power = 10_i128.pow(shift.min(DECIMAL_DIGITS_MAX.into()));
         match self.scale >= scale {
             true => {
                 let beyond = if value < 0 { i128::MIN } else { i128::MAX };

@@ -2,6 +2,7 @@
 //! decimal.
 
 use crate::text::decimals;
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::{Expr, ExprSchemable, cast, lit};
@@ -112,7 +113,7 @@ fn common_decimal(types: &[DataType]) -> Option<DataType> {
         };
         (before, behind) = (digits_before.max(before), digits_behind.max(behind));
     }
-    let precision = before.saturating_add(behind).unsigned_abs().clamp(1, decimals::DIGITS_MAX);
+    let precision = before.saturating_add(behind).unsigned_abs().clamp(1, DECIMAL_DIGITS_MAX);
     Some(DataType::Decimal128(precision, behind))
 }
 

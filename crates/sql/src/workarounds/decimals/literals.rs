@@ -3,7 +3,8 @@
 //! Numbers with more digits than a decimal has are `DOUBLE`s.
 
 use crate::text::decimals;
-use datafusion::arrow::datatypes::{Decimal128Type, DecimalType};
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
+use atsdb_core::decimal;
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, ExactNumberInfo, Expr, ObjectName, Query, SetExpr, Statement, Value, ValueWithSpan, Visit,
     VisitMut, VisitorMut, visit_expressions_mut, visit_relations,
@@ -34,11 +35,11 @@ impl VisitorMut for Numbers {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         if let Some(text) = number(expr)
-            && (has_exponent(text) || text.len() > usize::from(decimals::DIGITS_MAX))
+            && (has_exponent(text) || text.len() > usize::from(DECIMAL_DIGITS_MAX))
         {
             match decimals::read(text) {
                 Some((value, scale)) => {
-                    let digits = Decimal128Type::format_decimal(value, decimals::DIGITS_MAX, scale);
+                    let digits = decimal::format(value, scale.unsigned_abs());
                     // A point at the end makes an integer a decimal.
                     *text = if scale == 0 { format!("{digits}.") } else { digits };
                 }

@@ -1,8 +1,8 @@
 //! A quotient or product of decimals.
 
 use super::quotient_scale::quotient_scale;
-use crate::text::decimals::DIGITS_MAX;
 use atsdb_core::Error;
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, DecimalType, Field, FieldRef, i256};
@@ -13,8 +13,8 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// Digits after the point of a quotient: as many as PostgreSQL gives quotients between 1 and 9,999, and more if the
-/// digits before the point leave room.
+/// Digits after the point of a quotient: as many as PostgreSQL gives quotients between 1 and 9,999, or those below 1 if
+/// the digits before the point leave room.
 const QUOTIENT_SCALE_MIN: i8 = 16;
 const QUOTIENT_SCALE_MAX: i8 = 20;
 
@@ -73,14 +73,15 @@ impl Operation {
         let (precision, scale) = match sign {
             Sign::Quotient => {
                 let before_point = *left_digits as i8 - left_scale + right_scale;
-                let room = DIGITS_MAX as i8 - before_point;
-                let scale = room.clamp(QUOTIENT_SCALE_MIN, QUOTIENT_SCALE_MAX).max(*left_scale).max(*right_scale);
-                (DIGITS_MAX, scale)
+                let room = DECIMAL_DIGITS_MAX as i8 - before_point;
+                let scale = if room >= QUOTIENT_SCALE_MAX { QUOTIENT_SCALE_MAX } else { QUOTIENT_SCALE_MIN };
+                let scale = scale.max(*left_scale).max(*right_scale);
+                (DECIMAL_DIGITS_MAX, scale)
             }
-            Sign::Product if left_digits + right_digits < DIGITS_MAX => return None,
+            Sign::Product if left_digits + right_digits < DECIMAL_DIGITS_MAX => return None,
             Sign::Product => {
                 let kept = (*left_scale).max(*right_scale).max(QUOTIENT_SCALE_MIN);
-                (DIGITS_MAX, kept.min(left_scale + right_scale))
+                (DECIMAL_DIGITS_MAX, kept.min(left_scale + right_scale))
             }
         };
         Some(Self::new(sign, precision, scale))
@@ -88,7 +89,7 @@ impl Operation {
 
     /// The quotient of two numbers that are known: it has the digits that PostgreSQL gives it.
     pub(super) fn of_constants(dividend: (i128, i8), divisor: (i128, i8)) -> Self {
-        Self::new(Sign::Quotient, DIGITS_MAX, quotient_scale(dividend, divisor))
+        Self::new(Sign::Quotient, DECIMAL_DIGITS_MAX, quotient_scale(dividend, divisor))
     }
 
     fn new(sign: Sign, precision: u8, scale: i8) -> Self {

@@ -1,6 +1,6 @@
 //! The digits behind the point of a quotient of two known numbers.
 
-use crate::text::decimals::DIGITS_MAX;
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 
 /// PostgreSQL computes with digits of base 10,000, and gives a quotient at least 16 decimal digits from its first such
 /// digit on.
@@ -13,7 +13,7 @@ pub(super) fn quotient_scale(dividend: (i128, i8), divisor: (i128, i8)) -> i8 {
     let weight = weight - by_weight - i32::from(first <= by_first);
     let scale = (SIGNIFICANT_DIGITS - weight * BASE_DIGITS).max(dividend.1.max(divisor.1).into());
     let digits_before_point = (weight + 1).max(0) * BASE_DIGITS;
-    scale.clamp(0, (i32::from(DIGITS_MAX) - digits_before_point).max(0)) as i8
+    scale.clamp(0, (i32::from(DECIMAL_DIGITS_MAX) - digits_before_point).max(0)) as i8
 }
 
 /// The power of 10,000 that the first digit of base 10,000 counts, and this digit.

@@ -2,7 +2,7 @@
 //! the keys of a join, and the members of a subquery.
 
 use super::floats::{Rewriting, is_decimal, to_double, unite};
-use crate::text::decimals::DIGITS_MAX;
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue};
@@ -79,7 +79,7 @@ impl Mix {
     }
 
     fn is_double(&self) -> bool {
-        self.has_others && (self.has_floats || self.digits_before + self.digits_behind > DIGITS_MAX.into())
+        self.has_others && (self.has_floats || self.digits_before + self.digits_behind > DECIMAL_DIGITS_MAX.into())
     }
 }
 

@@ -1,16 +1,15 @@
-//! Exact `avg` of a `BIGINT` and of decimals, with the type of PostgreSQL's `NUMERIC`. DataFusion adds up floats of 53
-//! bits, and gives an average of decimals four digits more than they have. Averages
-//! of narrower integers stay floats, which lose no digit of them. Intervals have an average, too.
+//! Exact `avg` of a `BIGINT` and of decimals, with the type of PostgreSQL's `NUMERIC`. For a `BIGINT` DataFusion adds
+//! up floats of 53 bits; its average of decimals wraps around, and is cut after four more digits. Averages of narrower
+//! integers stay floats, which lose no digit of them. Intervals have an average, too.
 //!
 //! No upstream issue known.
 
 use super::average_groups::AverageGroups;
 use super::sum_distinct::DistinctSum;
-use super::wide_sum::{added, average_scale, average_type, coerced_by, decimal_average, removed, scale_of, state_of};
-use crate::text::decimals::DIGITS_MAX;
+use super::wide_sum::{Scales, WideSum, coerced_by, each_of};
 use crate::workarounds::intervals::average::{AverageLength, INTERVAL};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, UInt64Type};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, UInt64Type};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
@@ -35,26 +34,24 @@ impl ExactAverage {
         if is_length(args.expr_fields) && !args.is_distinct {
             return Some(Box::<AverageLength>::default());
         }
-        let [field] = args.expr_fields else { return None };
-        let (data_type, scale) = (field.data_type(), scale_of(field.data_type()));
-        match (is_wide(data_type), args.is_distinct) {
-            (false, _) => None,
-            (true, false) => Some(Box::new(Average { sum: 0, count: 0, scale })),
-            (true, true) => Some(Box::new(DistinctAverage { sum: DistinctSum::new(state_of(data_type)), scale })),
-        }
+        let scales = scales(args.expr_fields)?;
+        Some(match args.is_distinct {
+            false => Box::new(Average { scales, sum: WideSum::default(), count: 0 }),
+            true => Box::new(DistinctAverage { scales, values: DistinctSum::new(scales.sum_type()) }),
+        })
     }
 }
 
-fn is_exact(fields: &[FieldRef]) -> bool {
-    matches!(fields, [field] if is_wide(field.data_type()))
+/// The digits of an exact average; `None` if DataFusion computes the average.
+fn scales(fields: &[FieldRef]) -> Option<Scales> {
+    match fields {
+        [field] => Scales::of(field.data_type()),
+        _ => None,
+    }
 }
 
 fn is_length(fields: &[FieldRef]) -> bool {
     matches!(fields, [field] if matches!(field.data_type(), DataType::Interval(_)))
-}
-
-fn is_wide(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Int64 | DataType::UInt64 | DataType::Decimal128(..))
 }
 
 impl AggregateUDFImpl for ExactAverage {
@@ -72,7 +69,7 @@ impl AggregateUDFImpl for ExactAverage {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types {
-            [data_type] if is_wide(data_type) => Ok(types.to_vec()),
+            [data_type] if Scales::of(data_type).is_some() => Ok(types.to_vec()),
             [DataType::Interval(_)] => Ok(vec![INTERVAL]),
             _ => coerced_by(&self.inner, types),
         }
@@ -80,8 +77,8 @@ impl AggregateUDFImpl for ExactAverage {
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
-            [data_type] if is_wide(data_type) => Ok(average_type(scale_of(data_type))),
             [DataType::Interval(_)] => Ok(INTERVAL),
+            [data_type] if let Some(scales) = Scales::of(data_type) => Ok(scales.average_type()),
             _ => self.inner.return_type(types),
         }
     }
@@ -104,31 +101,29 @@ impl AggregateUDFImpl for ExactAverage {
         if is_length(args.input_fields) {
             return Ok(AverageLength::state_fields(args.name));
         }
-        if !is_exact(args.input_fields) {
-            return self.inner.state_fields(args);
-        }
-        let state = state_of(args.input_fields[0].data_type());
+        let Some(scales) = scales(args.input_fields) else { return self.inner.state_fields(args) };
+        let sums = scales.sum_type();
         let field = |what: &str, data_type: DataType| -> FieldRef {
             Arc::new(Field::new(format_state_name(args.name, what), data_type, true))
         };
         Ok(match args.is_distinct {
-            true => vec![field("values", DataType::new_list(state, true))],
-            false => vec![field("sum", state), field("count", DataType::UInt64)],
+            true => vec![field("values", DataType::new_list(sums, true))],
+            false => vec![field("sum", sums), field("count", DataType::UInt64)],
         })
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
-        match is_exact(args.expr_fields) {
-            true => !args.is_distinct,
-            false if is_length(args.expr_fields) => false,
-            false => self.inner.groups_accumulator_supported(args),
+        match scales(args.expr_fields) {
+            Some(_) => !args.is_distinct,
+            None if is_length(args.expr_fields) => false,
+            None => self.inner.groups_accumulator_supported(args),
         }
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
-        match is_exact(args.expr_fields) {
-            true => Ok(Box::new(AverageGroups::new(scale_of(args.expr_fields[0].data_type())))),
-            false => self.inner.create_groups_accumulator(args),
+        match scales(args.expr_fields) {
+            Some(scales) => Ok(Box::new(AverageGroups::new(scales))),
+            None => self.inner.create_groups_accumulator(args),
         }
     }
 
@@ -145,29 +140,28 @@ impl AggregateUDFImpl for ExactAverage {
     }
 }
 
-fn value(sum: i128, count: u64, scale: i8) -> Result<ScalarValue> {
-    let average = if count > 0 { Some(decimal_average(sum, count, scale)?) } else { None };
-    Ok(ScalarValue::Decimal128(average, DIGITS_MAX, average_scale(scale)))
+fn value(scales: Scales, sum: i128, count: u64) -> Result<ScalarValue> {
+    let average = (count > 0).then(|| scales.average(sum, count));
+    ScalarValue::new_primitive::<Decimal128Type>(average, &scales.average_type())
 }
 
 /// The average of one group, or of the rows in a window.
 #[derive(Debug)]
 struct Average {
-    sum: i128,
+    scales: Scales,
+    sum: WideSum,
     count: u64,
-    /// The digits behind the point of the values.
-    scale: i8,
 }
 
 impl Accumulator for Average {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.sum = added(self.sum, &values[0])?;
+        each_of(&values[0], |_, value| self.sum.add(value))?;
         self.count += (values[0].len() - values[0].null_count()) as u64;
         Ok(())
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.sum = removed(self.sum, &values[0])?;
+        each_of(&values[0], |_, value| self.sum.subtract(value))?;
         self.count -= (values[0].len() - values[0].null_count()) as u64;
         Ok(())
     }
@@ -177,17 +171,19 @@ impl Accumulator for Average {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.sum = added(self.sum, &states[0])?;
+        each_of(&states[0], |_, sum| self.sum.add(sum))?;
         self.count += states[1].as_primitive::<UInt64Type>().iter().flatten().sum::<u64>();
         Ok(())
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        Ok(vec![ScalarValue::Decimal128(Some(self.sum), DIGITS_MAX, self.scale), ScalarValue::UInt64(Some(self.count))])
+        let sum = Some(self.sum.checked()?);
+        let sum = ScalarValue::new_primitive::<Decimal128Type>(sum, &self.scales.sum_type())?;
+        Ok(vec![sum, ScalarValue::UInt64(Some(self.count))])
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        value(self.sum, self.count, self.scale)
+        value(self.scales, self.sum.checked()?, self.count)
     }
 
     fn size(&self) -> usize {
@@ -198,17 +194,17 @@ impl Accumulator for Average {
 /// The average of the distinct values.
 #[derive(Debug)]
 struct DistinctAverage {
-    sum: DistinctSum,
-    scale: i8,
+    scales: Scales,
+    values: DistinctSum,
 }
 
 impl Accumulator for DistinctAverage {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.sum.update_batch(values)
+        self.values.update_batch(values)
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.sum.retract_batch(values)
+        self.values.retract_batch(values)
     }
 
     fn supports_retract_batch(&self) -> bool {
@@ -216,19 +212,19 @@ impl Accumulator for DistinctAverage {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.sum.merge_batch(states)
+        self.values.merge_batch(states)
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        self.sum.state()
+        self.values.state()
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let (sum, count) = self.sum.sum_and_count();
-        value(sum, count, self.scale)
+        let (sum, count) = self.values.sum_and_count()?;
+        value(self.scales, sum, count)
     }
 
     fn size(&self) -> usize {
-        self.sum.size()
+        self.values.size()
     }
 }

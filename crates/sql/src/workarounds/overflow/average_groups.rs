@@ -1,25 +1,25 @@
 //! Exact averages of many groups at once.
 
-use super::wide_sum::{add_to, average_type, decimal_average, each_of, states_of, too_wide};
-use crate::text::decimals::DIGITS_MAX;
+use super::wide_sum::{Scales, add, check, each_of, states_of};
 use crate::workarounds::filters::unwanted;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, UInt64Array};
 use datafusion::arrow::compute::nullif;
-use datafusion::arrow::datatypes::{DataType, UInt64Type};
+use datafusion::arrow::datatypes::UInt64Type;
 use datafusion::common::Result;
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use std::sync::Arc;
 
 pub(super) struct AverageGroups {
+    scales: Scales,
     sums: Vec<i128>,
+    /// Whether a sum has exceeded 128 bits.
+    overflows: bool,
     counts: Vec<u64>,
-    /// The digits behind the point of the values.
-    scale: i8,
 }
 
 impl AverageGroups {
-    pub(super) fn new(scale: i8) -> Self {
-        Self { sums: Vec::new(), counts: Vec::new(), scale }
+    pub(super) fn new(scales: Scales) -> Self {
+        Self { scales, sums: Vec::new(), overflows: false, counts: Vec::new() }
     }
 
     fn reserve(&mut self, group_count: usize) {
@@ -37,53 +37,48 @@ impl GroupsAccumulator for AverageGroups {
         total_num_groups: usize,
     ) -> Result<()> {
         self.reserve(total_num_groups);
-        let (sums, counts) = (&mut self.sums, &mut self.counts);
-        let mut is_beyond = false;
-        let mut add = |row: usize, value: i128| {
+        let (sums, overflows, counts) = (&mut self.sums, &mut self.overflows, &mut self.counts);
+        let mut add_row = |row: usize, value: i128| {
             let group = group_indices[row];
-            is_beyond |= add_to(&mut sums[group], value);
+            add(&mut sums[group], value, overflows);
             counts[group] += 1;
         };
         match opt_filter {
-            None => each_of(&values[0], add)?,
+            None => each_of(&values[0], add_row),
             Some(filter) => each_of(&values[0], |row, value| {
                 if filter.is_valid(row) && filter.value(row) {
-                    add(row, value);
+                    add_row(row, value);
                 }
-            })?,
+            }),
         }
-        if is_beyond { Err(too_wide("sum")) } else { Ok(()) }
     }
 
     fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
         self.reserve(total_num_groups);
-        let (sums, counts) = (&mut self.sums, &mut self.counts);
+        let (sums, overflows, counts) = (&mut self.sums, &mut self.overflows, &mut self.counts);
         let more = values[1].as_primitive::<UInt64Type>().values();
         // The partial sum of a row without a value is NULL, and is skipped.
-        let mut is_beyond = false;
         each_of(&values[0], |row, sum| {
             let group = group_indices[row];
-            is_beyond |= add_to(&mut sums[group], sum);
+            add(&mut sums[group], sum, overflows);
             counts[group] += more[row];
-        })?;
-        if is_beyond { Err(too_wide("sum")) } else { Ok(()) }
+        })
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        check(self.overflows)?;
         let sums = emit_to.take_needed(&mut self.sums);
         let counts = emit_to.take_needed(&mut self.counts);
-        let average = |(sum, count)| match count {
-            0 => Ok(None),
-            count => decimal_average(sum, count, self.scale).map(Some),
-        };
-        let averages = sums.into_iter().zip(counts).map(average).collect::<Result<Decimal128Array>>()?;
-        Ok(Arc::new(averages.with_data_type(average_type(self.scale))))
+        let average = |(sum, count)| (count > 0).then(|| self.scales.average(sum, count));
+        let averages = sums.into_iter().zip(counts).map(average).collect::<Decimal128Array>();
+        Ok(Arc::new(averages.with_data_type(self.scales.average_type())))
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        check(self.overflows)?;
         let sums = emit_to.take_needed(&mut self.sums);
         let counts = emit_to.take_needed(&mut self.counts);
-        let sums = Decimal128Array::new(sums.into(), None).with_data_type(DataType::Decimal128(DIGITS_MAX, self.scale));
+        let sums = Decimal128Array::new(sums.into(), None).with_data_type(self.scales.sum_type());
         Ok(vec![Arc::new(sums), Arc::new(UInt64Array::from(counts))])
     }
 

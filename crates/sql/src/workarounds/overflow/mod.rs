@@ -2,9 +2,9 @@
 //!
 //! Owned here: `+`, `-` and `*` of integers and their negation ([`CheckIntegers`], which replaces DataFusion's operator
 //! by an [`Operation`](operation::Operation) as soon as types are known, so that constants are checked too), `sum` of
-//! integers ([`IntegerSum`](sum::IntegerSum)), `avg` of integers of 64 bits ([`ExactAverage`](average::ExactAverage)),
-//! and floats divided by zero ([`quotient`]). Not owned: division of integers, casts, `abs` and arithmetic of times and
-//! decimals, which DataFusion checks.
+//! integers and decimals ([`ExactSum`](sum::ExactSum)), `avg` of integers of 64 bits and of decimals
+//! ([`ExactAverage`](average::ExactAverage)), and floats divided by zero ([`quotient`]). Not owned: division of
+//! integers, casts, `abs` and arithmetic of times and decimals, which DataFusion checks.
 //!
 //! Waits for [#3520](https://github.com/apache/datafusion/issues/3520) and
 //! [#21318](https://github.com/apache/datafusion/issues/21318); for `sum` and `avg` no upstream issue is known.
@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// Replaces DataFusion's `sum` and `avg` by the checked sum and the exact average.
 pub(crate) fn check_sums(context: &SessionContext) {
     if let Some(inner) = context.state().aggregate_functions().get("sum") {
-        context.register_udaf(AggregateUDF::new_from_impl(sum::IntegerSum::new(Arc::clone(inner))));
+        context.register_udaf(AggregateUDF::new_from_impl(sum::ExactSum::new(Arc::clone(inner))));
     }
     if let Some(inner) = context.state().aggregate_functions().get("avg") {
         context.register_udaf(AggregateUDF::new_from_impl(average::ExactAverage::new(Arc::clone(inner))));

@@ -1,6 +1,6 @@
 //! `sum(DISTINCT ...)` of integers and decimals.
 
-use super::wide_sum::{add_to, each_of, too_wide, value};
+use super::wide_sum::{WideSum, each_of, value};
 use datafusion::arrow::array::{ArrayRef, AsArray};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
@@ -13,29 +13,27 @@ pub(super) struct DistinctSum {
     result: DataType,
     /// The number of occurrences of each value.
     counts: HashMap<i128, u64>,
-    sum: i128,
+    sum: WideSum,
 }
 
 impl DistinctSum {
     pub(super) fn new(result: DataType) -> Self {
-        Self { result, counts: HashMap::new(), sum: 0 }
+        Self { result, counts: HashMap::new(), sum: WideSum::default() }
     }
 
     /// Returns the sum of the distinct values, and their number.
-    pub(super) fn sum_and_count(&self) -> (i128, u64) {
-        (self.sum, self.counts.len() as u64)
+    pub(super) fn sum_and_count(&self) -> Result<(i128, u64)> {
+        Ok((self.sum.checked()?, self.counts.len() as u64))
     }
 
     fn add(&mut self, values: &ArrayRef) -> Result<()> {
-        let mut is_beyond = false;
         each_of(values, |_, value| {
             let count = self.counts.entry(value).or_default();
             if *count == 0 {
-                is_beyond |= add_to(&mut self.sum, value);
+                self.sum.add(value);
             }
             *count += 1;
-        })?;
-        if is_beyond { Err(too_wide("sum")) } else { Ok(()) }
+        })
     }
 }
 
@@ -50,7 +48,7 @@ impl Accumulator for DistinctSum {
                 *count -= 1;
                 if *count == 0 {
                     self.counts.remove(&value);
-                    self.sum -= value;
+                    self.sum.subtract(value);
                 }
             }
         })
@@ -71,7 +69,8 @@ impl Accumulator for DistinctSum {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        value((!self.counts.is_empty()).then_some(self.sum), &self.result)
+        let sum = self.sum.checked()?;
+        value((!self.counts.is_empty()).then_some(sum), &self.result)
     }
 
     fn size(&self) -> usize {

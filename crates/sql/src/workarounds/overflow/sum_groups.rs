@@ -1,6 +1,6 @@
 //! Sums of many groups at once.
 
-use super::wide_sum::{add_to, each_of, state_of, states_of, sums_as, too_wide};
+use super::wide_sum::{add, check, each_of, state_type, states_of, sums_as};
 use crate::workarounds::filters::unwanted;
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, Decimal128Array};
 use datafusion::arrow::buffer::NullBuffer;
@@ -13,13 +13,15 @@ use std::sync::Arc;
 pub(super) struct SumGroups {
     result: DataType,
     sums: Vec<i128>,
+    /// Whether a sum has exceeded 128 bits.
+    overflows: bool,
     /// True for groups that have a value. The sum of others is NULL.
     seen: Vec<bool>,
 }
 
 impl SumGroups {
     pub(super) fn new(result: DataType) -> Self {
-        Self { result, sums: Vec::new(), seen: Vec::new() }
+        Self { result, sums: Vec::new(), overflows: false, seen: Vec::new() }
     }
 }
 
@@ -33,22 +35,20 @@ impl GroupsAccumulator for SumGroups {
     ) -> Result<()> {
         self.sums.resize(total_num_groups, 0);
         self.seen.resize(total_num_groups, false);
-        let (sums, seen) = (&mut self.sums, &mut self.seen);
-        let mut is_beyond = false;
-        let mut add = |row: usize, value: i128| {
+        let (sums, overflows, seen) = (&mut self.sums, &mut self.overflows, &mut self.seen);
+        let mut add_row = |row: usize, value: i128| {
             let group = group_indices[row];
-            is_beyond |= add_to(&mut sums[group], value);
+            add(&mut sums[group], value, overflows);
             seen[group] = true;
         };
         match opt_filter {
-            None => each_of(&values[0], add)?,
+            None => each_of(&values[0], add_row),
             Some(filter) => each_of(&values[0], |row, value| {
                 if filter.is_valid(row) && filter.value(row) {
-                    add(row, value);
+                    add_row(row, value);
                 }
-            })?,
+            }),
         }
-        if is_beyond { Err(too_wide("sum")) } else { Ok(()) }
     }
 
     fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
@@ -56,6 +56,7 @@ impl GroupsAccumulator for SumGroups {
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        check(self.overflows)?;
         let sums = emit_to.take_needed(&mut self.sums);
         let seen = emit_to.take_needed(&mut self.seen);
         let seen = NullBuffer::from(seen);
@@ -63,9 +64,10 @@ impl GroupsAccumulator for SumGroups {
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        check(self.overflows)?;
         let sums = emit_to.take_needed(&mut self.sums);
         let seen = NullBuffer::from(emit_to.take_needed(&mut self.seen));
-        Ok(vec![Arc::new(Decimal128Array::new(sums.into(), Some(seen)).with_data_type(state_of(&self.result)))])
+        Ok(vec![Arc::new(Decimal128Array::new(sums.into(), Some(seen)).with_data_type(state_type(&self.result)))])
     }
 
     fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {

@@ -1,7 +1,7 @@
 //! Sums of integers and decimals in 128 bits: their values, the result that must fit, and averages of them.
 
-use crate::text::decimals::DIGITS_MAX;
-use atsdb_core::Error;
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
+use atsdb_core::{Error, decimal};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, Int64Array, PrimitiveArray,
 };
@@ -16,22 +16,115 @@ use datafusion::logical_expr::AggregateUDF;
 use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
 use std::sync::Arc;
 
-/// The type of a partial sum, and of the sum of a `BIGINT`. No number of rows that can be read makes it overflow.
-pub(crate) const STATE: DataType = DataType::Decimal128(DIGITS_MAX, 0);
+/// The type of a partial sum of integers, and of the sum of a `BIGINT`. No number of rows that can be read makes it
+/// overflow.
+pub(crate) const STATE: DataType = DataType::Decimal128(38, 0);
 
 /// Digits after the point of an exact average: the smallest number that PostgreSQL's averages have, unless they are
 /// large.
 pub(super) const AVERAGE_SCALE: i8 = 16;
 
 /// The type of an exact average: the 19 digits of a `BIGINT` and those after the point.
-pub(crate) const AVERAGE: DataType = DataType::Decimal128(DIGITS_MAX, AVERAGE_SCALE);
+pub(crate) const AVERAGE: DataType = DataType::Decimal128(38, AVERAGE_SCALE);
 
-/// The average of `count` values with a sum, in units of [`AVERAGE`], rounded half away from zero.
+/// The digits after the point of sums, and of the averages that are computed from them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scales {
+    sum: i8,
+    average: i8,
+}
+
+impl Scales {
+    /// The digits for values of a type. `None` if its averages are not computed here. An average has at least 16 digits
+    /// after the point if the digits before the point leave room for them.
+    pub(super) fn of(data_type: &DataType) -> Option<Self> {
+        match data_type {
+            DataType::Int64 | DataType::UInt64 => Some(Self { sum: 0, average: AVERAGE_SCALE }),
+            DataType::Decimal128(precision, scale) if *scale >= 0 => {
+                let before_point = precision.checked_sub(scale.unsigned_abs())?;
+                let room = i8::try_from(DECIMAL_DIGITS_MAX - before_point).ok()?;
+                Some(Self { sum: *scale, average: room.min(AVERAGE_SCALE).max(*scale) })
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn sum_type(self) -> DataType {
+        DataType::Decimal128(DECIMAL_DIGITS_MAX, self.sum)
+    }
+
+    pub(super) fn average_type(self) -> DataType {
+        DataType::Decimal128(DECIMAL_DIGITS_MAX, self.average)
+    }
+
+    pub(super) fn average(self, sum: i128, count: u64) -> i128 {
+        average_with(sum, count, self.average.abs_diff(self.sum))
+    }
+}
+
+/// The average of `count` integers with a sum, in units of [`AVERAGE`], rounded half away from zero.
 pub(crate) fn average(sum: i128, count: u64) -> i128 {
-    let (count, one) = (i128::from(count), 10_i128.pow(AVERAGE_SCALE.unsigned_abs().into()));
+    average_with(sum, count, AVERAGE_SCALE.unsigned_abs())
+}
+
+/// The average with so many more digits after the point than the sum has.
+fn average_with(sum: i128, count: u64, digits: u8) -> i128 {
+    let (count, one) = (i128::from(count), 10_i128.pow(digits.into()));
     let (whole, rest) = (sum / count, sum % count);
     let half = if rest < 0 { -(count / 2) } else { count / 2 };
     whole * one + (rest * one + half) / count
+}
+
+/// The type of partial sums of values, and of the partial sums of a result.
+pub(super) fn state_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Decimal128(_, scale) => DataType::Decimal128(DECIMAL_DIGITS_MAX, *scale),
+        _ => STATE,
+    }
+}
+
+/// A sum that remembers whether it exceeded 128 bits, as only sums of decimals do.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct WideSum {
+    sum: i128,
+    overflows: bool,
+}
+
+impl WideSum {
+    pub(super) fn add(&mut self, value: i128) {
+        add(&mut self.sum, value, &mut self.overflows);
+    }
+
+    pub(super) fn subtract(&mut self, value: i128) {
+        let (sum, overflows) = self.sum.overflowing_sub(value);
+        (self.sum, self.overflows) = (sum, self.overflows | overflows);
+    }
+
+    pub(super) fn checked(self) -> Result<i128> {
+        check(self.overflows)?;
+        Ok(self.sum)
+    }
+}
+
+/// Adds a value to a sum. Sets `overflows` if the sum exceeds 128 bits.
+pub(super) fn add(sum: &mut i128, value: i128, overflows: &mut bool) {
+    let (total, wrapped) = sum.overflowing_add(value);
+    (*sum, *overflows) = (total, *overflows | wrapped);
+}
+
+/// Fails if a sum has exceeded 128 bits.
+pub(super) fn check(overflows: bool) -> Result<()> {
+    if overflows { Err(too_many_digits()) } else { Ok(()) }
+}
+
+fn too_many_digits() -> DataFusionError {
+    let error = Error::invalid(format!("overflow: the sum has more than {DECIMAL_DIGITS_MAX} digits"));
+    DataFusionError::External(Box::new(error.with_hint("compute with DOUBLE: sum(CAST(x AS DOUBLE))")))
+}
+
+/// A sum of decimals, if it has no more digits than its type.
+fn fitting_decimal(sum: i128, precision: u8) -> Result<i128> {
+    if decimal::fits(sum, precision) { Ok(sum) } else { Err(too_many_digits()) }
 }
 
 /// Converts a sum to 64 bits, or fails.
@@ -42,87 +135,15 @@ pub(crate) fn fitting(sum: i128) -> Result<i64> {
     })
 }
 
-/// Whether numbers of a type are added up in 128 bits.
-pub(super) fn is_exact(data_type: &DataType) -> bool {
-    data_type.is_integer() || matches!(data_type, DataType::Decimal128(..))
-}
-
-/// The type of a partial sum of numbers of a type.
-pub(super) fn state_of(data_type: &DataType) -> DataType {
-    match data_type {
-        DataType::Decimal128(_, scale) => DataType::Decimal128(DIGITS_MAX, *scale),
-        _ => STATE,
-    }
-}
-
-/// The digits behind the point of numbers of a type.
-pub(super) fn scale_of(data_type: &DataType) -> i8 {
-    match data_type {
-        DataType::Decimal128(_, scale) => *scale,
-        _ => 0,
-    }
-}
-
-/// The digits behind the point of an average of numbers with so many.
-pub(super) fn average_scale(scale: i8) -> i8 {
-    AVERAGE_SCALE.max(scale)
-}
-
-/// The type of an average of numbers with so many digits behind the point.
-pub(super) fn average_type(scale: i8) -> DataType {
-    DataType::Decimal128(DIGITS_MAX, average_scale(scale))
-}
-
-/// The average of `count` decimals with a sum, with the digits of [`average_scale`], rounded half away from zero.
-pub(super) fn decimal_average(sum: i128, count: u64, scale: i8) -> Result<i128> {
-    if scale == 0 && sum.unsigned_abs() <= u128::from(u64::MAX) * u128::from(count) {
-        return Ok(average(sum, count));
-    }
-    let (count, one) = (i128::from(count), 10_i128.pow((average_scale(scale) - scale).unsigned_abs().into()));
-    let (whole, rest) = (sum / count, sum % count);
-    let half = if rest < 0 { -(count / 2) } else { count / 2 };
-    let average = whole.checked_mul(one).and_then(|whole| whole.checked_add((rest * one + half) / count));
-    average.filter(fits).ok_or_else(|| too_wide("average"))
-}
-
-/// Adds numbers to a sum, or fails.
-pub(super) fn added(sum: i128, values: &ArrayRef) -> Result<i128> {
-    let (mut sum, mut is_beyond) = (sum, false);
-    each_of(values, |_, value| is_beyond |= add_to(&mut sum, value))?;
-    if is_beyond { Err(too_wide("sum")) } else { Ok(sum) }
-}
-
-/// Takes numbers away from a sum that they have been added to.
-pub(super) fn removed(sum: i128, values: &ArrayRef) -> Result<i128> {
-    let mut sum = sum;
-    each_of(values, |_, value| sum = sum.wrapping_sub(value))?;
-    Ok(sum)
-}
-
-/// Adds a number to a sum. Returns whether the sum is out of range; sums of integers never are.
-pub(super) fn add_to(sum: &mut i128, value: i128) -> bool {
-    let (next, is_beyond) = sum.overflowing_add(value);
-    *sum = next;
-    is_beyond
-}
-
-fn fits(sum: &i128) -> bool {
-    sum.unsigned_abs() < 10_u128.pow(DIGITS_MAX.into())
-}
-
-/// The error for a result that no decimal holds.
-pub(super) fn too_wide(what: &str) -> DataFusionError {
-    let error = Error::invalid(format!("overflow: the {what} has more than {DIGITS_MAX} digits"));
-    DataFusionError::External(Box::new(error.with_hint("compute with DOUBLE: CAST(x AS DOUBLE)")))
-}
-
 /// A sum as a value of the result's type.
 pub(super) fn value(sum: Option<i128>, result: &DataType) -> Result<ScalarValue> {
     match result {
         DataType::Int64 => Ok(ScalarValue::Int64(sum.map(fitting).transpose()?)),
-        DataType::Decimal128(..) if sum.is_some_and(|sum| !fits(&sum)) => Err(too_wide("sum")),
-        DataType::Decimal128(precision, scale) => Ok(ScalarValue::Decimal128(sum, *precision, *scale)),
-        other => internal_err!("a sum of integers as {other}"),
+        DataType::Decimal128(precision, scale) => {
+            let fitted = sum.map(|sum| fitting_decimal(sum, *precision)).transpose()?;
+            Ok(ScalarValue::Decimal128(fitted, *precision, *scale))
+        }
+        other => internal_err!("a sum as {other}"),
     }
 }
 
@@ -133,15 +154,15 @@ pub(crate) fn sums_as(sums: Vec<i128>, seen: NullBuffer, result: &DataType) -> R
             let fitted = sums.into_iter().map(fitting).collect::<Result<Vec<_>>>()?;
             Ok(Arc::new(Int64Array::new(fitted.into(), Some(seen))))
         }
-        DataType::Decimal128(..) if !sums.iter().all(fits) => Err(too_wide("sum")),
-        DataType::Decimal128(..) => {
+        DataType::Decimal128(precision, _) => {
+            sums.iter().try_for_each(|sum| fitting_decimal(*sum, *precision).map(drop))?;
             Ok(Arc::new(Decimal128Array::new(sums.into(), Some(seen)).with_data_type(result.clone())))
         }
-        other => internal_err!("sums of integers as {other}"),
+        other => internal_err!("sums as {other}"),
     }
 }
 
-/// Numbers as partial sums.
+/// Values as partial sums.
 pub(super) fn states_of(array: &ArrayRef) -> Result<ArrayRef> {
     Ok(match array.data_type() {
         // A cast would check whether each value fits.
@@ -149,8 +170,8 @@ pub(super) fn states_of(array: &ArrayRef) -> Result<ArrayRef> {
             let sums = array.as_primitive::<Int64Type>().unary::<_, Decimal128Type>(i128::from);
             Arc::new(sums.with_data_type(STATE))
         }
-        DataType::Decimal128(..) => {
-            Arc::new(array.as_primitive::<Decimal128Type>().clone().with_data_type(state_of(array.data_type())))
+        of @ DataType::Decimal128(..) => {
+            Arc::new(array.as_primitive::<Decimal128Type>().clone().with_data_type(state_type(of)))
         }
         _ => cast(array, &STATE)?,
     })
@@ -180,7 +201,7 @@ pub(super) fn each_of(array: &ArrayRef, mut each: impl FnMut(usize, i128)) -> Re
         DataType::UInt32 => visit(array.as_primitive::<UInt32Type>(), &mut each),
         DataType::UInt64 => visit(array.as_primitive::<UInt64Type>(), &mut each),
         DataType::Decimal128(_, _) => visit(array.as_primitive::<Decimal128Type>(), &mut each),
-        other => return internal_err!("a sum of integers over {other}"),
+        other => return internal_err!("a sum over {other}"),
     }
     Ok(())
 }
@@ -197,18 +218,28 @@ mod tests {
         assert_eq!(average(2, 3), 2 * one / 3 + 1);
         assert_eq!(average(-2, 3), -(2 * one / 3 + 1));
         assert_eq!(average(i128::from(u64::MAX) * 1_000_000_000, 1_000_000_000), i128::from(u64::MAX) * one);
-        assert_eq!(decimal_average(375, 2, 2).unwrap(), 18_750_000_000_000_000);
-        assert_eq!(decimal_average(-5, 3, 18).unwrap(), -2);
-        assert!(decimal_average(10_i128.pow(37), 1, 0).is_err());
     }
 
     #[test]
-    fn a_sum_that_no_decimal_holds_is_an_error() {
-        let most = 10_i128.pow(38) - 1;
-        let values: ArrayRef = Arc::new(Decimal128Array::from(vec![Some(most), None, Some(most)]));
-        assert!(added(0, &values).is_err());
-        assert_eq!(added(-most, &values).unwrap(), most);
-        assert!(value(Some(most + 1), &STATE).is_err() && value(Some(most), &STATE).is_ok());
-        assert!(sums_as(vec![0, most + 1], NullBuffer::new_valid(2), &STATE).is_err());
+    fn averages_of_decimals_have_room_for_their_digits() {
+        for (precision, scale, expected) in
+            [(8, 2, 16), (18, 18, 18), (30, 10, 16), (38, 9, 9), (38, 38, 38), (38, 0, 0)]
+        {
+            let scales = Scales::of(&DataType::Decimal128(precision, scale)).unwrap();
+            assert_eq!(scales.average_type(), DataType::Decimal128(38, expected), "({precision}, {scale})");
+            let most = 10_i128.pow(precision.into()) - 1;
+            assert!(decimal::fits(scales.average(most, 1), 38));
+        }
+    }
+
+    #[test]
+    fn a_sum_that_wraps_around_is_an_error() {
+        let mut sum = WideSum::default();
+        sum.add(i128::MAX);
+        assert_eq!(sum.checked().unwrap(), i128::MAX);
+        sum.add(1);
+        sum.subtract(1);
+        assert!(sum.checked().is_err());
+        assert!(value(Some(10_i128.pow(38)), &DataType::Decimal128(38, 2)).is_err());
     }
 }

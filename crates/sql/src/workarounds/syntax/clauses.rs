@@ -23,6 +23,7 @@ use super::rows_of_functions::{narrow_series, number_rows, unnest_functions};
 use super::set_all::count_rows;
 use super::stars::name_repeated_columns;
 use super::times::settle_times;
+use super::types_of_text::{bind_operators, types_of_text};
 use super::using::merge_columns;
 use super::values_of_subqueries::select_rows;
 use super::windows::complete_windows;
@@ -100,6 +101,7 @@ impl VisitorMut for Clauses {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        bind_operators(expr);
         either_order(expr);
         if let Err(error) = match_each(expr) {
             return ControlFlow::Break(error);
@@ -129,6 +131,7 @@ impl VisitorMut for Clauses {
         }
         match other_functions(expr)
             .and_then(|()| composed_function(expr))
+            .and_then(|()| types_of_text(expr))
             .and_then(|()| compare_rows(expr))
             .and_then(|()| other_forms(expr))
             .and_then(|()| settle_times(expr))

@@ -14,6 +14,15 @@ pub(crate) fn shown(name: &str) -> &str {
     }
 }
 
+/// A line of a plan with its names as they are shown.
+pub(crate) fn without_marks(line: &str) -> String {
+    let mut parts = line.split(MARK);
+    let mut shown = parts.next().unwrap_or("").to_owned();
+    // A mark and a position follow a name; a name that begins with a mark keeps what follows it.
+    parts.for_each(|part| shown.push_str(part.trim_start_matches(|digit: char| digit.is_ascii_digit())));
+    shown
+}
+
 /// A name that is unique to the column at a position.
 pub(crate) fn distinct(name: &str, position: usize) -> Ident {
     Ident::with_quote('"', format!("{name}{MARK}{position}"))

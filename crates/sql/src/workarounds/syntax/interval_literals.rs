@@ -4,8 +4,8 @@
 //! No upstream issue known.
 
 use crate::text::errors::sql_error;
-use crate::text::interval_text::{Unit, parse_interval};
 use atsdb_core::Result;
+use atsdb_core::interval::{Unit, parse_interval};
 use datafusion::sql::sqlparser::ast::{DateTimeField, Expr, Interval, UnaryOperator, Value, ValueWithSpan};
 
 /// Puts the literal of `-INTERVAL '1 hour'` into parentheses. DataFusion would put the sign before its text, where it
@@ -34,7 +34,8 @@ pub(super) fn read_interval(expr: &mut Expr) -> Result<()> {
             sql_error(format!("'{text:.60}' is not an interval")).with_hint("write '5 minutes' or '1 day 12:30'")
         );
     };
-    let text = format!("{} months {} days {} nanoseconds", found.months, found.days, found.nanoseconds);
+    let (seconds, rest) = (found.nanoseconds / 1_000_000_000, found.nanoseconds % 1_000_000_000);
+    let text = format!("{} months {} days {seconds} seconds {rest} nanoseconds", found.months, found.days);
     **value = Expr::value(Value::SingleQuotedString(text));
     (*leading_field, *last_field) = (None, None);
     Ok(())

@@ -26,6 +26,7 @@ pub(crate) mod stars;
 pub(super) mod statement_words;
 pub(super) mod texts;
 mod times;
+mod types_of_text;
 mod using;
 mod values_of_subqueries;
 mod windows;

@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 /// Names in other databases, and DataFusion's name of the same function.
-const OTHER_NAMES: [(&str, &str); 8] = [
+const OTHER_NAMES: [(&str, &str); 9] = [
     ("every", "bool_and"),
     ("variance", "var_samp"),
     ("group_concat", "string_agg"),
@@ -20,6 +20,7 @@ const OTHER_NAMES: [(&str, &str); 8] = [
     ("array_replace", "array_replace_all"),
     ("transaction_timestamp", "now"),
     ("statement_timestamp", "now"),
+    ("gen_random_uuid", "uuid"),
 ];
 
 /// Functions that return a part of a time, as MySQL and DuckDB have them.

@@ -8,7 +8,7 @@
 //! [#13558](https://github.com/apache/datafusion/issues/13558) (casts); of
 //! [#6543](https://github.com/apache/datafusion/issues/6543) (equal aliases) the fix is not in 55.2.
 
-pub(crate) use super::distinct_name::{distinct, shown};
+pub(crate) use super::distinct_name::{distinct, shown, without_marks};
 use super::stars::Stars;
 use super::{expression, set_first_argument};
 use datafusion::sql::sqlparser::ast::{

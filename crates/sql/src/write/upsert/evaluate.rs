@@ -80,7 +80,7 @@ impl<'a> Evaluation<'a> {
                 0 => value,
                 _ => {
                     let chosen: Vec<u32> = (0..value.len() as u32).filter(|row| updated.value(*row as usize)).collect();
-                    let chosen = take(&value, &UInt32Array::from(chosen), None).map_err(internal)?;
+                    let chosen = take(&value, &UInt32Array::from(chosen), None)?;
                     let chosen = batch.completed(self.table, *position, &chosen)?;
                     spread(&updated, &chosen, kept)?
                 }
@@ -88,13 +88,13 @@ impl<'a> Evaluation<'a> {
             columns[*position] = batch.completed(self.table, *position, &value)?;
             self.check_key(*position, kept, &columns[*position])?;
         }
-        let rows = RecordBatch::try_new(old.schema(), columns).map_err(internal)?;
+        let rows = RecordBatch::try_new(old.schema(), columns)?;
         Ok((updated, rows))
     }
 
     fn check_key(&self, position: usize, old: &ArrayRef, new: &ArrayRef) -> Result<()> {
         let column = &self.table.definition.columns[position];
-        if self.unique.columns.contains(&column.id) && distinct(old, new).map_err(internal)?.has_true() {
+        if self.unique.columns.contains(&column.id) && distinct(old, new)?.has_true() {
             return Err(not_supported(format_args!(
                 "DO UPDATE of {}, which belongs to the key that decides",
                 column.name
@@ -119,7 +119,7 @@ impl<'a> Evaluation<'a> {
             }
         };
         let answers = running.round()?;
-        let answer = concat_batches(&running.schema(), &answers).map_err(internal)?;
+        let answer = concat_batches(&running.schema(), &answers)?;
         if answer.num_rows() != old.num_rows() {
             return Err(sql_error("DO UPDATE SET takes a value for each row, not an aggregate")
                 .with_hint("put it into a subquery: SET c = (SELECT max(x) FROM t)"));
@@ -134,7 +134,7 @@ impl<'a> Evaluation<'a> {
             }
         }
         let order = UInt32Array::from(order);
-        answer.columns().iter().skip(1).map(|array| take(array, &order, None).map_err(internal)).collect()
+        answer.columns().iter().skip(1).map(|array| take(array, &order, None).map_err(Error::from)).collect()
     }
 
     fn start(&mut self, rows: &RecordBatch) -> Result<(mpsc::UnboundedSender<RecordBatch>, QueryRows)> {
@@ -235,7 +235,7 @@ fn side_by_side(old: &RecordBatch, new: &RecordBatch) -> Result<RecordBatch> {
     let columns: Vec<ArrayRef> = old.columns().iter().chain(new.columns()).cloned().chain([numbers]).collect();
     let field = |(at, array): (usize, &ArrayRef)| Field::new(at.to_string(), array.data_type().clone(), true);
     let fields: Vec<Field> = columns.iter().enumerate().map(field).collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(internal)
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(Error::from)
 }
 
 /// The chosen values where the mask is true, one after the other, and the kept ones elsewhere.
@@ -247,10 +247,6 @@ fn spread(mask: &BooleanArray, chosen: &ArrayRef, kept: &ArrayRef) -> Result<Arr
         is_chosen.then_some(at)
     });
     let places: UInt32Array = places.collect();
-    let wide = take(chosen, &places, None).map_err(internal)?;
-    zip(mask, &wide, kept).map_err(internal)
-}
-
-fn internal(error: arrow::error::ArrowError) -> Error {
-    Error::internal(error.to_string())
+    let wide = take(chosen, &places, None)?;
+    zip(mask, &wide, kept).map_err(Error::from)
 }

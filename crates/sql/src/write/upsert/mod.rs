@@ -93,5 +93,5 @@ fn placed(chunks: UInt32Array, numbers: UInt32Array, values: Vec<ArrayRef>) -> R
     let columns: Vec<ArrayRef> = places.into_iter().chain(values).collect();
     let field = |(at, array): (usize, &ArrayRef)| Field::new(at.to_string(), array.data_type().clone(), true);
     let fields: Vec<Field> = columns.iter().enumerate().map(field).collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(|error| Error::internal(error.to_string()))
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(Error::from)
 }

@@ -70,13 +70,13 @@ impl Rounds<'_> {
                     groups[old[at] as usize].is_updated = true;
                     returned_rows.push(old_new[at]);
                 }
-                returned.push(filter_record_batch(&rows, &mask).map_err(internal)?);
+                returned.push(filter_record_batch(&rows, &mask)?);
                 stored = rows;
             }
             let fresh_rows = picked(self.rows, &fresh_new)?;
             returned_rows.extend(&fresh_new);
             returned.push(fresh_rows.clone());
-            current = concat_batches(&stored.schema(), [&stored, &fresh_rows]).map_err(internal)?;
+            current = concat_batches(&stored.schema(), [&stored, &fresh_rows])?;
             alive = old.into_iter().chain(fresh).collect();
             for (at, group) in alive.iter().enumerate() {
                 groups[*group as usize].current = Some(at as u32);
@@ -88,8 +88,8 @@ impl Rounds<'_> {
             ended_groups.extend(ends);
             alive = remaining;
         }
-        let ended = concat_batches(&ended[0].schema(), &ended).map_err(internal)?;
-        let returned = concat_batches(&returned[0].schema(), &returned).map_err(internal)?;
+        let ended = concat_batches(&ended[0].schema(), &ended)?;
+        let returned = concat_batches(&returned[0].schema(), &returned)?;
         self.changes(&groups, (&ended, &ended_groups), (&returned, &returned_rows))
     }
 
@@ -158,7 +158,7 @@ impl Rounds<'_> {
                 count += 1;
             }
         }
-        let stored = concat_batches(&stored[0].schema(), &stored).map_err(internal)?;
+        let stored = concat_batches(&stored[0].schema(), &stored)?;
         Ok((groups, stored))
     }
 }
@@ -167,14 +167,10 @@ impl Rounds<'_> {
 fn in_types(rows: &RecordBatch, like: &RecordBatch) -> Result<RecordBatch> {
     let columns = rows.columns().iter().zip(like.columns());
     let columns =
-        columns.map(|(array, like)| cast(array, like.data_type()).map_err(internal)).collect::<Result<_>>()?;
-    RecordBatch::try_new(like.schema(), columns).map_err(internal)
+        columns.map(|(array, like)| cast(array, like.data_type()).map_err(Error::from)).collect::<Result<_>>()?;
+    RecordBatch::try_new(like.schema(), columns).map_err(Error::from)
 }
 
 fn picked(rows: &RecordBatch, numbers: &[u32]) -> Result<RecordBatch> {
-    take_record_batch(rows, &UInt32Array::from(numbers.to_vec())).map_err(internal)
-}
-
-fn internal(error: arrow::error::ArrowError) -> Error {
-    Error::internal(error.to_string())
+    take_record_batch(rows, &UInt32Array::from(numbers.to_vec())).map_err(Error::from)
 }

@@ -79,7 +79,10 @@ pub(super) fn attributes(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
     for object in &objects.tables {
         for (position, attribute) in object.numbered_attributes() {
-            let modifier = attribute.time_digits.filter(|digits| *digits < 6).unwrap_or(-1);
+            let modifier = match attribute.decimal_digits {
+                Some((precision, scale)) => (i64::from(precision) << 16 | i64::from(scale)) + 4,
+                None => attribute.time_digits.filter(|digits| *digits < 6).unwrap_or(-1),
+            };
             let is_required = !attribute.is_nullable;
             let has_default = attribute.default.is_some();
             rows.push(attribute_row(

@@ -43,6 +43,8 @@ pub(super) struct Attribute {
     pub(super) default: Option<String>,
     /// The number of fractional digits of a timestamp's seconds.
     pub(super) time_digits: Option<i64>,
+    /// The digits of a decimal, and how many of them are behind the point.
+    pub(super) decimal_digits: Option<(u8, u8)>,
 }
 
 /// A key or an index.
@@ -116,6 +118,7 @@ fn system_object((number, schema, name, shape): (i64, &'static str, &'static str
         is_nullable: true,
         default: None,
         time_digits: None,
+        decimal_digits: None,
     });
     let kind = if schema == "pg_catalog" { 'r' } else { 'v' };
     Object {
@@ -149,6 +152,7 @@ fn object(session: &StoreSession, table: Table) -> Object {
                     is_nullable: true,
                     default: None,
                     time_digits: None,
+                    decimal_digits: None,
                 };
                 columns_of(&schema).into_iter().map(plain).collect()
             },
@@ -158,10 +162,14 @@ fn object(session: &StoreSession, table: Table) -> Object {
             let fields = definition.columns.iter().zip(types.fields());
             let attribute = |(column, field): (&atsdb::Column, &arrow::datatypes::FieldRef)| Attribute {
                 name: column.name.clone(),
-                type_id: known::of_arrow(field.data_type()),
+                type_id: known::of_field(field),
                 is_nullable: column.nullable,
                 default: column.default.as_ref().map(|value| default_text(column.column_type, value)),
                 time_digits: time_digits(column.column_type),
+                decimal_digits: match column.column_type {
+                    ColumnType::Decimal { precision, scale } => Some((precision, scale)),
+                    _ => None,
+                },
             };
             fields.map(attribute).collect()
         }
@@ -214,6 +222,11 @@ fn default_text(column_type: ColumnType, value: &atsdb::Value) -> String {
         (atsdb::Value::Int(value), _) => value.to_string(),
         (atsdb::Value::UInt(value), _) => value.to_string(),
         (atsdb::Value::Float(value), _) => crate::pg::types::text::float64(*value),
+        (atsdb::Value::Text(value), ColumnType::Decimal { .. }) => value.clone(),
+        (atsdb::Value::Text(value), ColumnType::Time) => text(value.clone(), "time without time zone"),
+        (atsdb::Value::Text(value), ColumnType::Interval) => text(value.clone(), "interval"),
+        (atsdb::Value::Text(value), ColumnType::Uuid) => text(value.clone(), "uuid"),
+        (atsdb::Value::Text(value), ColumnType::Json) => text(value.clone(), "json"),
         (atsdb::Value::Text(value), _) => text(value.clone(), "text"),
         (atsdb::Value::Bytes(bytes), _) => {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -96,9 +96,10 @@ fn columns(object: &Object, database: &str) -> Vec<Row> {
             known::INT8 => (Some(64), 2),
             known::FLOAT4 => (Some(24), 2),
             known::FLOAT8 => (Some(53), 2),
-            _ => (None, 10),
+            _ => (attribute.decimal_digits.map(|(precision, _)| i64::from(precision)), 10),
         };
         let is_integer = matches!(type_id, known::INT2 | known::INT4 | known::INT8);
+        let scale = attribute.decimal_digits.map(|(_, scale)| i64::from(scale)).or(is_integer.then_some(0));
         let digits = match type_id {
             known::DATE => Some(0),
             known::TIME | known::TIMESTAMP | known::TIMESTAMPTZ | known::INTERVAL => {
@@ -119,7 +120,7 @@ fn columns(object: &Object, database: &str) -> Vec<Row> {
             ("data_type", Value::Text(name)),
             ("numeric_precision", Value::maybe(precision)),
             ("numeric_precision_radix", Value::maybe(precision.map(|_| radix))),
-            ("numeric_scale", Value::maybe(is_integer.then_some(0_i64))),
+            ("numeric_scale", Value::maybe(scale)),
             ("datetime_precision", Value::maybe(digits)),
             ("udt_catalog", Value::text(database)),
             ("udt_schema", Value::text("pg_catalog")),

@@ -1,23 +1,23 @@
-//! Runs every sqllogictest file of a folder on atsdb and on a PostgreSQL that it starts, and lists the differences by
-//! their cause: `make postgres-parity FOLDER=tests/slt`. What a file expects is not looked at: PostgreSQL's answer is
-//! the right one, and what PostgreSQL refuses is not compared.
+//! Runs every sqllogictest file of a folder on atsdb's server and on a PostgreSQL that it starts, and lists the
+//! differences by their cause: `make postgres-parity FOLDER=tests/slt`. What a file expects is ignored: PostgreSQL's
+//! answer is the right one, and a statement that PostgreSQL refuses is not compared. Both are asked by the same client
+//! for values as text.
 
-#![allow(clippy::print_stdout)] // The list is what it is for.
+#![allow(clippy::print_stdout)] // The list is the purpose.
 
-use arrow::array::{Array, RecordBatch};
-use arrow::util::display::{ArrayFormatter, FormatOptions};
-use atsdb_engine::{Engine, EngineOptions};
-use atsdb_memory::MemoryStore;
-use atsdb_sql::{Answer, Session, SessionOptions};
+use atsdb_server::{Listening, Server, ServerOptions};
 use atsdb_testkit::server::{self, ServerKind};
 use postgres::{Client, NoTls, SimpleQueryMessage};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
+/// The number of records that are shown for each cause.
 const SHOWN: usize = 3;
+
+/// Options of both sessions.
+const SETTINGS: &str = "SET timezone = 'UTC'; SET statement_timeout = '20s'";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("name a folder of sqllogictest files")?;
@@ -28,15 +28,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut report = Report::default();
     for file in &files {
         let mut postgres = Client::connect(&server.database(), NoTls)?;
-        postgres.batch_execute(
-            "SET client_min_messages = error; SET timezone = 'UTC'; SET jit = off; SET statement_timeout = '20s'",
-        )?;
-        let options = SessionOptions { time_limit: Some(Duration::from_secs(20)), ..SessionOptions::default() };
-        let engine = EngineOptions { maintenance: false, ..EngineOptions::default() };
-        let atsdb = Session::new(Engine::new(Arc::new(MemoryStore::new([1; 16])), engine)?, options)?;
-        for record in records(&std::fs::read_to_string(file)?) {
-            report.add(file, &record, &on_postgres(&mut postgres, &record), &on_atsdb(&atsdb, &record));
-        }
+        postgres.batch_execute("SET client_min_messages = error; SET jit = off")?;
+        postgres.batch_execute(SETTINGS)?;
+        let options = ServerOptions { pg: Some("127.0.0.1:0".to_owned()), http: None, ..ServerOptions::default() };
+        let serving = Server::start(atsdb::open("memory:")?, Listening::open(options)?)?;
+        let address = serving.pg_address().ok_or("the server has no address")?;
+        let url = format!("postgres://atsdb@{}:{}/atsdb", address.ip(), address.port());
+        let mut atsdb = Client::connect(&url, NoTls)?;
+        atsdb.batch_execute(SETTINGS)?;
+        report.file(file, &records(&std::fs::read_to_string(file)?), &mut postgres, &mut atsdb);
+        drop(atsdb);
+        serving.shutdown(Duration::ZERO)?;
     }
     report.print(files.len());
     Ok(())
@@ -62,7 +64,7 @@ struct Record {
     is_sorted: bool,
 }
 
-/// The statements of a file, but for those that another database alone is to run.
+/// The statements of a file, except plans and those that only another database runs.
 fn records(text: &str) -> Vec<Record> {
     let mut records = Vec::new();
     for block in text.replace("\r\n", "\n").split("\n\n") {
@@ -82,7 +84,9 @@ fn records(text: &str) -> Vec<Record> {
         if kind == Some("halt") && is_ours {
             break;
         }
-        if is_ours && !sql.is_empty() && matches!(kind, Some("query" | "statement")) {
+        // Plans are not alike.
+        let explains = sql.get(..7).is_some_and(|word| word.eq_ignore_ascii_case("explain"));
+        if is_ours && !explains && !sql.is_empty() && matches!(kind, Some("query" | "statement")) {
             let is_sorted = !words.any(|word| word.ends_with("sort") && word != "nosort")
                 && sql.to_ascii_lowercase().contains("order by");
             records.push(Record { sql, is_query: kind == Some("query"), is_sorted });
@@ -93,7 +97,8 @@ fn records(text: &str) -> Vec<Record> {
 
 type Rows = Result<Vec<Vec<String>>, String>;
 
-fn on_postgres(client: &mut Client, record: &Record) -> Rows {
+/// The rows of a record as text, or the error's message.
+fn answer(client: &mut Client, record: &Record) -> Rows {
     let messages = client.simple_query(&record.sql).map_err(|error| match error.as_db_error() {
         Some(error) => error.message().to_owned(),
         None => error.to_string(),
@@ -107,44 +112,11 @@ fn on_postgres(client: &mut Client, record: &Record) -> Rows {
     Ok(rows.collect())
 }
 
-fn on_atsdb(session: &Session, record: &Record) -> Rows {
-    let mut found = Vec::new();
-    for statement in session.statements(&record.sql) {
-        let answer = statement.and_then(|statement| session.execute(&statement, &[]));
-        if let Answer::Rows(rows) = answer.map_err(|error| error.to_string())? {
-            for batch in rows {
-                found.extend(cells(&batch.map_err(|error| error.to_string())?)?);
-            }
-        }
-    }
-    Ok(found)
-}
-
-fn cells(batch: &RecordBatch) -> Result<Vec<Vec<String>>, String> {
-    let options = FormatOptions::default();
-    let columns = batch.columns().iter().map(|column| ArrayFormatter::try_new(column.as_ref(), &options));
-    let columns = columns.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-    let cell = |column: usize, row: usize| match batch.column(column).is_null(row) {
-        true => "NULL".to_owned(),
-        false => plain(&columns[column].value(row).to_string()),
-    };
-    Ok((0..batch.num_rows()).map(|row| (0..columns.len()).map(|column| cell(column, row)).collect()).collect())
-}
-
-/// A value as both sides write it: numbers with 12 digits, times without `T`, zone and zeros.
+/// A value whose numbers are compared with 12 digits.
 fn plain(text: &str) -> String {
-    match text {
-        "t" => return "true".to_owned(),
-        "f" => return "false".to_owned(),
-        _ => {}
-    }
-    if let Ok(number) = text.parse::<f64>() {
-        return format!("{:.11e}", number + 0.0);
-    }
-    let is_time = text.len() >= 19 && text.as_bytes().get(4) == Some(&b'-') && text.as_bytes().get(7) == Some(&b'-');
-    match is_time {
-        true => text.replacen('T', " ", 1).trim_end_matches('Z').trim_end_matches("+00").to_owned(),
-        false => text.to_owned(),
+    match text.parse::<f64>() {
+        Ok(number) => format!("{:.11e}", number + 0.0),
+        Err(_) => text.to_owned(),
     }
 }
 
@@ -153,26 +125,41 @@ struct Report {
     compared: usize,
     equal: usize,
     refused_by_postgres: usize,
+    /// Records that differ after atsdb refused a statement that they may depend on.
+    after_refusals: usize,
     causes: BTreeMap<String, Vec<String>>,
 }
 
 impl Report {
-    fn add(&mut self, file: &Path, record: &Record, wanted: &Rows, found: &Rows) {
-        let Ok(wanted) = wanted else {
-            self.refused_by_postgres += 1;
-            return;
-        };
-        self.compared += 1;
-        let cause = match found {
-            Err(error) => format!("refused: {}", cause(error)),
-            Ok(found) if !record.is_query || same(wanted, found, record.is_sorted) => {
-                self.equal += 1;
-                return;
-            }
-            Ok(found) => format!("another answer: {}", if wanted.len() == found.len() { "values" } else { "rows" }),
-        };
-        let shown = record.sql.split_whitespace().collect::<Vec<_>>().join(" ");
-        self.causes.entry(cause).or_default().push(format!("{}: {shown}", file.display()));
+    fn file(&mut self, file: &Path, records: &[Record], postgres: &mut Client, atsdb: &mut Client) {
+        let mut has_refused_change = false;
+        for record in records {
+            let (wanted, found) = (answer(postgres, record), answer(atsdb, record));
+            let Ok(wanted) = wanted else {
+                self.refused_by_postgres += 1;
+                continue;
+            };
+            let cause = match found {
+                Ok(found) if !record.is_query || same(&wanted, &found, record.is_sorted) => {
+                    self.compared += 1;
+                    self.equal += 1;
+                    continue;
+                }
+                _ if has_refused_change => {
+                    self.after_refusals += 1;
+                    continue;
+                }
+                Err(error) => {
+                    has_refused_change = !record.is_query;
+                    format!("refused: {}", cause(&error))
+                }
+                Ok(found) if wanted.len() == found.len() => "another answer: values".to_owned(),
+                Ok(_) => "another answer: rows".to_owned(),
+            };
+            self.compared += 1;
+            let shown = record.sql.split_whitespace().collect::<Vec<_>>().join(" ");
+            self.causes.entry(cause).or_default().push(format!("{}: {shown}", file.display()));
+        }
     }
 
     fn print(&self, files: usize) {
@@ -183,8 +170,13 @@ impl Report {
             records.iter().take(SHOWN).for_each(|record| println!("    {record:.300}"));
         }
         println!(
-            "{files} files: {} records compared, {} alike, {} that PostgreSQL refuses",
-            self.compared, self.equal, self.refused_by_postgres
+            "{files} files: {} records compared, {} alike ({:.2} %); not compared: {} that PostgreSQL refuses, {} that \
+             follow a refused statement",
+            self.compared,
+            self.equal,
+            100.0 * self.equal as f64 / self.compared.max(1) as f64,
+            self.refused_by_postgres,
+            self.after_refusals
         );
     }
 }

@@ -1,35 +1,40 @@
 //! Work on many items at once, for callers that wait for all results.
 
-use atsdb_core::{Error, Result};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::error::{Error, Result};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 
 /// Applies `work` to each item on up to `threads` threads, one of them the caller's, and returns the results in the
 /// order of the items. With one thread everything runs in the caller's. The first error stops all threads.
-pub fn parallel_map<I: Sync, T: Send>(
+pub fn parallel_map<I, T: Send>(
     threads: usize,
-    items: &[I],
-    work: impl Fn(&I) -> Result<T> + Sync,
+    items: impl IntoIterator<Item = I, IntoIter: ExactSizeIterator + Send>,
+    work: impl Fn(I) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    let next = AtomicUsize::new(0);
+    let items = items.into_iter();
+    let threads = threads.min(items.len());
+    let (items, is_stopped) = (Mutex::new(items.enumerate()), AtomicBool::new(false));
     let run = || {
         let mut done = Vec::new();
-        loop {
-            let position = next.fetch_add(1, Ordering::Relaxed);
-            let Some(item) = items.get(position) else { return Ok(done) };
+        while !is_stopped.load(Ordering::Relaxed) {
+            // The lock is held only while the next item is taken.
+            let next = items.lock().next();
+            let Some((position, item)) = next else { break };
             match work(item) {
                 Ok(result) => done.push((position, result)),
                 Err(error) => {
-                    next.store(items.len(), Ordering::Relaxed);
+                    is_stopped.store(true, Ordering::Relaxed);
                     return Err(error);
                 }
             }
         }
+        Ok(done)
     };
     let parts: Vec<Result<Vec<(usize, T)>>> = std::thread::scope(|scope| {
         // If the system cannot start a thread, the others do its work.
         let spawn = |_| Builder::new().name("atsdb-parallel".into()).spawn_scoped(scope, run).ok();
-        let others: Vec<_> = (1..threads.min(items.len())).filter_map(spawn).collect();
+        let others: Vec<_> = (1..threads).filter_map(spawn).collect();
         let own = run();
         let panicked = |_| Err(Error::internal("a worker thread panicked"));
         let joined = others.into_iter().map(|thread| thread.join().unwrap_or_else(panicked));
@@ -44,6 +49,7 @@ pub fn parallel_map<I: Sync, T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn results_come_in_the_order_of_the_items() {
@@ -52,6 +58,17 @@ mod tests {
             assert_eq!(parallel_map(threads, &items, |item| Ok(item * 2)).unwrap()[999], 1_998);
         }
         assert!(parallel_map(4, &[], |item: &u64| Ok(*item)).unwrap().is_empty());
+    }
+
+    #[test]
+    fn each_item_is_given_away() {
+        let mut squares = vec![0; 10];
+        parallel_map(3, squares.iter_mut().enumerate(), |(position, square)| {
+            *square = position * position;
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(squares, [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]);
     }
 
     #[test]

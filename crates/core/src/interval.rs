@@ -1,19 +1,34 @@
 //! Lengths of time in text, as PostgreSQL reads them: `1 year 2 mons -3 days 04:05:06.7`, `P1DT2H`, `1-2`, `3 4:05`,
 //! `1 day ago`; a plain number counts the unit after the quotes, or seconds.
 
-use arrow::datatypes::IntervalMonthDayNano as Interval;
-
 const SECOND_NANOS: i128 = 1_000_000_000;
 const MONTH_DAYS: i128 = 30;
 
+/// A length of time. Months and days have no fixed length, so the three parts are kept apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interval {
+    /// Months; twelve are a year.
+    pub months: i32,
+    /// Days.
+    pub days: i32,
+    /// Nanoseconds.
+    pub nanoseconds: i64,
+}
+
 /// The units of numbers, from the longest to the shortest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Unit {
+pub enum Unit {
+    /// Twelve months.
     Year,
+    /// A month.
     Month,
+    /// A day.
     Day,
+    /// An hour.
     Hour,
+    /// A minute.
     Minute,
+    /// A second.
     Second,
 }
 
@@ -27,7 +42,7 @@ struct Parts {
 
 /// Parses a text. `first` and `last` are the units after it, as in `'1' DAY TO SECOND`. `None` if the text is invalid
 /// or the length is out of range.
-pub(crate) fn parse_interval(text: &str, first: Option<Unit>, last: Option<Unit>) -> Option<Interval> {
+pub fn parse_interval(text: &str, first: Option<Unit>, last: Option<Unit>) -> Option<Interval> {
     let lower = text.trim().to_ascii_lowercase();
     let (mut parts, text) = (Parts::default(), lower.trim_start_matches('@').trim());
     let (text, is_ago) = match text.strip_suffix("ago") {
@@ -239,6 +254,7 @@ fn year_and_month(text: &str) -> Option<(i128, i128)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interval_text::interval_text;
 
     fn interval(months: i32, days: i32, nanoseconds: i64) -> Option<Interval> {
         Some(Interval { months, days, nanoseconds })
@@ -267,6 +283,16 @@ mod tests {
         }
         for text in ["", "day", "1 fortnight", "P", "1 2", "1:2:3:4", "1-13", "99999999999 years"] {
             assert_eq!(parse_interval(text, None, None), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for (months, days, nanoseconds) in
+            [(0, 0, 0), (-1, 1, 1_000_000_001), (0, -7, 36_000_000_000_000), (i32::MIN, i32::MAX, i64::MAX)]
+        {
+            let text = interval_text(months, days, nanoseconds);
+            assert_eq!(parse_interval(&text, None, None), interval(months, days, nanoseconds), "{text}");
         }
     }
 

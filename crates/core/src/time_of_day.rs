@@ -1,0 +1,96 @@
+//! Times of day: microseconds since midnight, and their text.
+
+use crate::time::DAY_SECONDS;
+use crate::time_text::leading_number;
+
+/// Microseconds in a day. A time of day is less.
+pub const DAY_MICROSECONDS: i64 = DAY_SECONDS * 1_000_000;
+
+/// Parses `12:30`, `12:30:15` and `12:30:15.25`, with `AM` or `PM` behind it. Digits beyond microseconds are rounded.
+/// `None` if the text is no time of day.
+pub fn parse(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let (digits, half) = match text.len().checked_sub(2).and_then(|at| text.split_at_checked(at)) {
+        Some((digits, word)) if word.eq_ignore_ascii_case("am") => (digits.trim_end(), Some(0)),
+        Some((digits, word)) if word.eq_ignore_ascii_case("pm") => (digits.trim_end(), Some(12)),
+        _ => (text, None),
+    };
+    let mut rest = digits.as_bytes();
+    let hour = number(&mut rest, 23)?;
+    let hour = match half {
+        Some(from) if (1..=12).contains(&hour) => hour % 12 + from,
+        Some(_) => return None,
+        None => hour,
+    };
+    take(&mut rest, b':')?;
+    let minute = number(&mut rest, 59)?;
+    let second = if take(&mut rest, b':').is_some() { number(&mut rest, 59)? } else { 0 };
+    let fraction = if take(&mut rest, b'.').is_some() { microseconds(&mut rest)? } else { 0 };
+    let time = (hour * 3_600 + minute * 60 + second) * 1_000_000 + fraction;
+    (rest.is_empty() && time < DAY_MICROSECONDS).then_some(time)
+}
+
+/// Writes a time of day: `12:30:00`, and a fraction of a second without zeros at its end.
+pub fn format(time: i64) -> String {
+    let (seconds, fraction) = (time.div_euclid(1_000_000), time.rem_euclid(1_000_000));
+    let whole = format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match fraction {
+        0 => whole,
+        _ => format!("{whole}.{}", format!("{fraction:06}").trim_end_matches('0')),
+    }
+}
+
+/// One or two digits that make at most `most`.
+fn number(rest: &mut &[u8], most: i64) -> Option<i64> {
+    let (value, length) = leading_number(rest, 2)?;
+    *rest = &rest[length..];
+    (value <= most).then_some(value)
+}
+
+fn take(rest: &mut &[u8], byte: u8) -> Option<()> {
+    *rest = rest.strip_prefix(&[byte])?;
+    Some(())
+}
+
+/// The digits behind the point, rounded to microseconds.
+fn microseconds(rest: &mut &[u8]) -> Option<i64> {
+    let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, behind) = rest.split_at(count);
+    *rest = behind;
+    let digit = |position: usize| digits.get(position).map_or(0, |digit| i64::from(digit - b'0'));
+    let rounded = i64::from(digit(6) >= 5);
+    (count > 0).then(|| (0..6).fold(0, |value, position| value * 10 + digit(position)) + rounded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_written() {
+        for (text, expected) in [
+            ("00:00", Some(0)),
+            ("4:05", Some(14_700_000_000)),
+            ("04:05:06.789", Some(14_706_789_000)),
+            ("04:05:06.1234565", Some(14_706_123_457)),
+            ("23:59:59.999999", Some(DAY_MICROSECONDS - 1)),
+            ("04:05 PM", Some(57_900_000_000)),
+            ("12:00 am", Some(0)),
+            ("12:30pm", Some(45_000_000_000)),
+            ("23:59:59.9999995", None),
+            ("24:00", None),
+            ("13:00 PM", None),
+            ("04:60", None),
+            ("04", None),
+            ("04:05:06.", None),
+            ("04:05x", None),
+            ("é", None),
+            ("", None),
+        ] {
+            assert_eq!(parse(text), expected, "{text}");
+        }
+        for text in ["00:00:00", "04:05:06.789", "23:59:59.999999", "12:00:00.1"] {
+            assert_eq!(parse(text).map(format).as_deref(), Some(text));
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Brings values into columns whose types have rules of their own: decimals are rounded to the column's digits, UUIDs
+//! get their canonical text, JSON is checked. An error names the first row whose value does not fit.
+
+use crate::chunk::lossless::{RowNumbers, convert, shown};
+use arrow::array::{
+    Array, ArrayRef, AsArray, Decimal128Array, IntervalMonthDayNanoArray, PrimitiveArray, StringArray,
+    Time64MicrosecondArray,
+};
+use arrow::buffer::ScalarBuffer;
+use arrow::compute::cast;
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Decimal128Type, Float32Type, Float64Type, IntervalMonthDayNano, IntervalUnit,
+    Time64MicrosecondType, Time64NanosecondType, TimeUnit as ArrowUnit,
+};
+use atsdb_core::interval::{Interval, parse_interval};
+use atsdb_core::time_of_day::{self, DAY_MICROSECONDS};
+use atsdb_core::{Column, ColumnType, Error, ErrorKind, Result, decimal, json_text, uuid_text};
+use std::sync::Arc;
+
+/// The values as an array of a column's logical type. `None` for a column of a type without rules of its own.
+pub(crate) fn fitting(column: &Column, array: &ArrayRef, rows: RowNumbers) -> Result<Option<ArrayRef>> {
+    let plain = |array: &ArrayRef| match array.data_type() {
+        DataType::Dictionary(_, values) => Ok(cast(array, values)?),
+        DataType::LargeUtf8 | DataType::Utf8View => Ok(cast(array, &DataType::Utf8)?),
+        _ => Ok::<_, Error>(ArrayRef::clone(array)),
+    };
+    let values = || Ok::<_, Error>(Values { column, array: plain(&plain(array)?)?, rows });
+    match column.column_type {
+        ColumnType::Decimal { precision, scale } => values()?.decimals(precision, scale).map(Some),
+        ColumnType::Time => values()?.times().map(Some),
+        ColumnType::Uuid => values()?.uuids().map(Some),
+        ColumnType::Json => values()?.documents().map(Some),
+        ColumnType::Interval => values()?.intervals().map(Some),
+        _ => Ok(None),
+    }
+}
+
+struct Values<'a> {
+    column: &'a Column,
+    array: ArrayRef,
+    rows: RowNumbers,
+}
+
+impl Values<'_> {
+    fn decimals(&self, precision: u8, scale: u8) -> Result<ArrayRef> {
+        let of_text = |text: &str| decimal::parse(text, precision, scale);
+        let numbers: Decimal128Array = match self.array.data_type() {
+            DataType::Decimal128(_, from) if *from == scale.cast_signed() => {
+                let numbers = self.array.as_primitive::<Decimal128Type>();
+                self.each(numbers, |value| decimal::fits(value, precision).then_some(value))?
+            }
+            DataType::Decimal128(_, from) => {
+                let from = i32::from(*from);
+                let numbers = self.array.as_primitive::<Decimal128Type>();
+                self.each(numbers, |value| decimal::rescaled(value, from, precision, scale))?
+            }
+            DataType::Float64 => {
+                let of_float = |value| decimal::of_float(value, false, precision, scale);
+                self.each(self.array.as_primitive::<Float64Type>(), of_float)?
+            }
+            DataType::Float32 => {
+                let of_float = |value: f32| decimal::of_float(value.into(), true, precision, scale);
+                self.each(self.array.as_primitive::<Float32Type>(), of_float)?
+            }
+            DataType::Utf8 => self.each_text(of_text)?,
+            // As text, decimals of any width are read alike.
+            DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal256(..) => {
+                let texts = cast(&self.array, &DataType::Utf8)?;
+                Values { array: texts, ..*self }.each_text(of_text)?
+            }
+            found if found.is_integer() || found.is_null() => {
+                let whole = cast(&self.array, &DataType::Decimal128(20, 0))?;
+                let whole = whole.as_primitive::<Decimal128Type>();
+                self.each(whole, |value| decimal::rescaled(value, 0, precision, scale))?
+            }
+            _ => return Err(self.no_conversion()),
+        };
+        Ok(Arc::new(numbers.with_precision_and_scale(precision, scale.cast_signed())?))
+    }
+
+    fn times(&self) -> Result<ArrayRef> {
+        let in_day = |time: i64| (0..DAY_MICROSECONDS).contains(&time).then_some(time);
+        let times: Time64MicrosecondArray = match self.array.data_type() {
+            DataType::Utf8 => self.each_text(time_of_day::parse)?,
+            DataType::Time64(ArrowUnit::Nanosecond) => {
+                let times = self.array.as_primitive::<Time64NanosecondType>();
+                self.each(times, |time| in_day(time.checked_add(500)?.div_euclid(1_000)))?
+            }
+            DataType::Time64(_) | DataType::Time32(_) | DataType::Null => {
+                let times = cast(&self.array, &DataType::Time64(ArrowUnit::Microsecond))?;
+                self.each(times.as_primitive::<Time64MicrosecondType>(), in_day)?
+            }
+            _ => return Err(self.no_conversion()),
+        };
+        Ok(Arc::new(times))
+    }
+
+    fn intervals(&self) -> Result<ArrayRef> {
+        let of_text = |text: &str| {
+            let Interval { months, days, nanoseconds } = parse_interval(text, None, None)?;
+            Some(IntervalMonthDayNano::new(months, days, nanoseconds))
+        };
+        let intervals: IntervalMonthDayNanoArray = match self.array.data_type() {
+            DataType::Utf8 => self.each_text(of_text)?,
+            DataType::Interval(_) | DataType::Duration(_) | DataType::Null => {
+                let wanted = DataType::Interval(IntervalUnit::MonthDayNano);
+                convert(&self.array, &wanted, self.rows)?.as_primitive().clone()
+            }
+            _ => return Err(self.no_conversion()),
+        };
+        Ok(Arc::new(intervals))
+    }
+
+    fn uuids(&self) -> Result<ArrayRef> {
+        let texts = match self.array.data_type() {
+            DataType::FixedSizeBinary(16) => {
+                let bytes = self.array.as_fixed_size_binary();
+                let text = |row: usize| bytes.is_valid(row).then(|| hexadecimal(bytes.value(row)));
+                (0..bytes.len()).map(text).collect()
+            }
+            _ => self.texts()?,
+        };
+        let mut canonical = Vec::with_capacity(texts.len());
+        for (row, text) in texts.iter().enumerate() {
+            match text.map(uuid_text::canonical) {
+                Some(None) => return Err(self.refuse(row)),
+                found => canonical.push(found.flatten()),
+            }
+        }
+        Ok(Arc::new(StringArray::from(canonical)))
+    }
+
+    fn documents(&self) -> Result<ArrayRef> {
+        let texts = self.texts()?;
+        for (row, text) in texts.iter().enumerate() {
+            if let Some(Err(error)) = text.map(json_text::check) {
+                let message = format!("{}{} is no JSON: {error}", self.rows.prefix(row), shown(&self.array, row));
+                return Err(Error::invalid(message));
+            }
+        }
+        Ok(Arc::new(texts))
+    }
+
+    fn texts(&self) -> Result<StringArray> {
+        match self.array.data_type() {
+            DataType::Utf8 | DataType::Null => Ok(cast(&self.array, &DataType::Utf8)?.as_string::<i32>().clone()),
+            // Bytes are text if they are valid UTF-8.
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+                Ok(convert(&self.array, &DataType::Utf8, self.rows)?.as_string::<i32>().clone())
+            }
+            _ => Err(self.no_conversion()),
+        }
+    }
+
+    fn each<T: ArrowPrimitiveType, U: ArrowPrimitiveType>(
+        &self,
+        values: &PrimitiveArray<T>,
+        fit: impl Fn(T::Native) -> Option<U::Native>,
+    ) -> Result<PrimitiveArray<U>> {
+        self.collect(values.len(), |row| values.is_valid(row).then(|| fit(values.value(row))))
+    }
+
+    fn each_text<U: ArrowPrimitiveType>(&self, fit: impl Fn(&str) -> Option<U::Native>) -> Result<PrimitiveArray<U>> {
+        let texts = self.array.as_string::<i32>();
+        self.collect(texts.len(), |row| texts.is_valid(row).then(|| fit(texts.value(row))))
+    }
+
+    /// `fit` returns `None` for a NULL, and for a value that does not fit `Some(None)`.
+    fn collect<U: ArrowPrimitiveType>(
+        &self,
+        row_count: usize,
+        fit: impl Fn(usize) -> Option<Option<U::Native>>,
+    ) -> Result<PrimitiveArray<U>> {
+        let mut values = Vec::with_capacity(row_count);
+        for row in 0..row_count {
+            match fit(row) {
+                None => values.push(U::Native::default()),
+                Some(Some(value)) => values.push(value),
+                Some(None) => return Err(self.refuse(row)),
+            }
+        }
+        Ok(PrimitiveArray::try_new(ScalarBuffer::from(values), self.array.logical_nulls())?)
+    }
+
+    fn refuse(&self, row: usize) -> Error {
+        let (value, ty) = (shown(&self.array, row), self.column.column_type.sql_name());
+        Error::invalid(format!("{}{value} does not fit {ty}", self.rows.prefix(row)))
+    }
+
+    fn no_conversion(&self) -> Error {
+        let (found, ty) = (self.array.data_type(), self.column.column_type.sql_name());
+        Error::new(ErrorKind::InvalidValue, format!("{found} values cannot be converted to {ty}"))
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{BooleanArray, FixedSizeBinaryArray, Float64Array, Int64Array, UInt64Array};
+    use atsdb_core::ColumnId;
+
+    fn fit(column_type: ColumnType, array: impl Array + 'static) -> Result<ArrayRef> {
+        let column = Column::new(ColumnId(0), "x", column_type);
+        fitting(&column, &(Arc::new(array) as ArrayRef), RowNumbers::Known).map(|fit| fit.expect("a rule"))
+    }
+
+    fn decimals(array: impl Array + 'static) -> Result<Vec<Option<i128>>> {
+        let numbers = fit(ColumnType::Decimal { precision: 5, scale: 2 }, array)?;
+        assert_eq!(*numbers.data_type(), DataType::Decimal128(5, 2));
+        Ok(numbers.as_primitive::<Decimal128Type>().iter().collect())
+    }
+
+    fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn decimals_are_rounded_or_refused_with_their_row() {
+        let text = StringArray::from(vec![Some("1.005"), None, Some("-999.99")]);
+        assert_eq!(decimals(text).unwrap(), [Some(101), None, Some(-99_999)]);
+        assert_eq!(decimals(Int64Array::from(vec![None, Some(7)])).unwrap(), [None, Some(700)]);
+        assert_eq!(decimals(Float64Array::from(vec![1.005, 0.1])).unwrap(), [Some(101), Some(10)]);
+        let wide = |values: Vec<i128>| Decimal128Array::from(values).with_precision_and_scale(38, 4).unwrap();
+        assert_eq!(decimals(wide(vec![10_050])).unwrap(), [Some(101)]);
+        assert!(message(decimals(wide(vec![0, 9_999_950]))).contains("row 2: 999.9950 does not fit DECIMAL(5, 2)"));
+        assert!(message(decimals(UInt64Array::from(vec![1, u64::MAX]))).contains("row 2"));
+        assert!(message(decimals(Float64Array::from(vec![f64::NAN]))).contains("row 1"));
+        assert!(message(decimals(StringArray::from(vec!["1", "x"]))).contains("row 2: x"));
+        assert!(decimals(BooleanArray::from(vec![true])).is_err());
+        // Arrow does not check the digits of its decimals.
+        let long = Decimal128Array::from(vec![100_000]).with_precision_and_scale(5, 2).unwrap();
+        assert!(message(decimals(long)).contains("row 1"));
+    }
+
+    #[test]
+    fn times_are_within_the_day() {
+        let times = fit(ColumnType::Time, StringArray::from(vec![Some("4:05 PM"), None])).unwrap();
+        assert_eq!(times.as_ref(), &Time64MicrosecondArray::from(vec![Some(57_900_000_000), None]));
+        let nanoseconds = arrow::array::Time64NanosecondArray::from(vec![1_499, 1_500]);
+        let times = fit(ColumnType::Time, nanoseconds).unwrap();
+        assert_eq!(times.as_ref(), &Time64MicrosecondArray::from(vec![1, 2]));
+        let beyond = Time64MicrosecondArray::from(vec![DAY_MICROSECONDS]);
+        assert!(message(fit(ColumnType::Time, beyond)).contains("row 1"));
+        assert!(fit(ColumnType::Time, Int64Array::from(vec![5])).is_err(), "a number is no time");
+    }
+
+    #[test]
+    fn intervals_keep_their_parts() {
+        let texts = StringArray::from(vec![Some("1 year 2 mons -3 days 04:05:06.7"), None]);
+        let expected = IntervalMonthDayNano::new(14, -3, 14_706_700_000_000);
+        let intervals = fit(ColumnType::Interval, texts).unwrap();
+        assert_eq!(intervals.as_ref(), &IntervalMonthDayNanoArray::from(vec![Some(expected), None]));
+        let durations = arrow::array::DurationMicrosecondArray::from(vec![7]);
+        let intervals = fit(ColumnType::Interval, durations).unwrap();
+        let expected = IntervalMonthDayNano::new(0, 0, 7_000);
+        assert_eq!(intervals.as_ref(), &IntervalMonthDayNanoArray::from(vec![expected]));
+        assert!(message(fit(ColumnType::Interval, StringArray::from(vec!["1 fortnight"]))).contains("row 1"));
+    }
+
+    #[test]
+    fn texts_are_checked_by_their_type() {
+        let canonical = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11";
+        let texts = StringArray::from(vec![Some("{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11}"), None]);
+        let uuids = fit(ColumnType::Uuid, texts).unwrap();
+        assert_eq!(uuids.as_ref(), &StringArray::from(vec![Some(canonical), None]));
+        let bytes = FixedSizeBinaryArray::try_from_iter(std::iter::once(u128::MAX.to_be_bytes())).unwrap();
+        let uuids = fit(ColumnType::Uuid, bytes).unwrap();
+        assert_eq!(uuids.as_ref(), &StringArray::from(vec!["ffffffff-ffff-ffff-ffff-ffffffffffff"]));
+        assert!(message(fit(ColumnType::Uuid, StringArray::from(vec!["x"]))).contains("x does not fit UUID"));
+        let json = StringArray::from(vec![Some(r#" {"a": [1, null]} "#), None, Some("1")]);
+        assert_eq!(fit(ColumnType::Json, json.clone()).unwrap().as_ref(), &json);
+        assert!(message(fit(ColumnType::Json, StringArray::from(vec!["1", "{a: 1}"]))).contains("row 2: {a: 1}"));
+    }
+}

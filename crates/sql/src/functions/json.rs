@@ -1,0 +1,169 @@
+//! Functions of JSON, as PostgreSQL has them, for its `json` and `jsonb` alike: values are text as it was written.
+//! `a -> b`, `a ->> b`, `a #> b` and `a #>> b` are calls of `json_get` and `json_get_path`, with `_text` where the
+//! answer is the text of a value.
+
+use super::plain::{Compute, Plain};
+use crate::text::datafusion_errors::external;
+use atsdb_core::{Error, json_text, uuid_text};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int32Array, StringArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Int64Type};
+use datafusion::common::{Result, exec_err};
+use datafusion::logical_expr::ScalarUDF;
+use std::sync::Arc;
+
+pub(super) fn functions() -> Vec<ScalarUDF> {
+    const TEXT: DataType = DataType::Utf8;
+    let plain = |name: &'static str, compute: Compute| Plain::variadic(name, TEXT, compute).udf();
+    vec![
+        plain("json_of", json_of),
+        uuid_of(),
+        plain("json_get", |args| get(args, false)),
+        plain("json_get_text", |args| get(args, true)),
+        plain("json_get_path", |args| get_path(args, false)),
+        plain("json_get_path_text", |args| get_path(args, true)),
+        plain("json_extract_path", |args| extract_path(args, false)),
+        plain("jsonb_extract_path", |args| extract_path(args, false)),
+        plain("json_extract_path_text", |args| extract_path(args, true)),
+        plain("jsonb_extract_path_text", |args| extract_path(args, true)),
+        plain("json_typeof", kind),
+        plain("jsonb_typeof", kind),
+        Plain::variadic("json_array_length", DataType::Int32, array_length).udf(),
+        Plain::variadic("jsonb_array_length", DataType::Int32, array_length).udf(),
+    ]
+}
+
+/// `CAST(x AS UUID)`.
+pub(crate) fn uuid_of() -> ScalarUDF {
+    Plain::variadic("uuid_of", DataType::Utf8, uuids).udf()
+}
+
+/// The texts of one argument of each row, each JSON.
+struct Documents(StringArray);
+
+impl Documents {
+    fn new(array: &ArrayRef) -> Result<Self> {
+        let documents = text(array)?;
+        for document in documents.iter().flatten() {
+            if let Err(error) = json_text::check(document) {
+                return Err(external(Error::invalid(format!("'{document:.60}' is no JSON: {error}"))));
+            }
+        }
+        Ok(Self(documents))
+    }
+
+    /// Applies `find` to the row and text of each document.
+    fn find<'a>(&'a self, as_text: bool, find: impl Fn(usize, &'a str) -> Option<&'a str>) -> ArrayRef {
+        let found = self.0.iter().enumerate().map(|(row, document)| {
+            let value = find(row, document?)?;
+            if as_text { json_text::as_text(value).map(|text| text.into_owned()) } else { Some(value.to_owned()) }
+        });
+        Arc::new(found.collect::<StringArray>())
+    }
+}
+
+fn text(array: &ArrayRef) -> Result<StringArray> {
+    Ok(cast(array, &DataType::Utf8)?.as_string::<i32>().clone())
+}
+
+fn two<'a>(args: &'a [ArrayRef], what: &str) -> Result<(&'a ArrayRef, &'a ArrayRef)> {
+    match args {
+        [document, what] => Ok((document, what)),
+        _ => exec_err!("JSON is asked for one {what}"),
+    }
+}
+
+/// The value of a key, or the element at a position.
+fn get(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
+    let (documents, keys) = two(args, "key")?;
+    let documents = Documents::new(documents)?;
+    if keys.data_type().is_integer() {
+        let positions = cast(keys, &DataType::Int64)?;
+        let positions = positions.as_primitive::<Int64Type>();
+        let find = |row, json| json_text::element(json, positions.is_valid(row).then(|| positions.value(row))?);
+        return Ok(documents.find(as_text, find));
+    }
+    let keys = text(keys)?;
+    Ok(documents.find(as_text, |row, json| json_text::member(json, keys.is_valid(row).then(|| keys.value(row))?)))
+}
+
+/// The value at a path: an array of texts, or one that is written `{a,0}`.
+fn get_path(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
+    let (documents, paths) = two(args, "path")?;
+    let documents = Documents::new(documents)?;
+    let steps = |row: usize| -> Result<Option<Vec<Option<String>>>> {
+        if paths.is_null(row) {
+            return Ok(None);
+        }
+        if let Some(lists) = paths.as_list_opt::<i32>() {
+            let steps = text(&lists.value(row))?;
+            return Ok(Some(steps.iter().map(|step| step.map(str::to_owned)).collect()));
+        }
+        let path = text(&paths.slice(row, 1))?.value(0).to_owned();
+        let Some(inner) = path.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
+            return exec_err!("'{path:.60}' is no path: write '{{a,b}}' or array['a', 'b']");
+        };
+        let step = |step: &str| Some(step.trim().trim_matches('"').to_owned());
+        Ok(Some(if inner.trim().is_empty() { Vec::new() } else { inner.split(',').map(step).collect() }))
+    };
+    let paths = (0..paths.len()).map(steps).collect::<Result<Vec<_>>>()?;
+    Ok(documents.find(as_text, |row, json| {
+        let steps = paths[row].as_ref()?.iter();
+        steps.map(Option::as_deref).try_fold(json.trim(), |json, step| follow(json, step?))
+    }))
+}
+
+fn extract_path(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
+    let Some((documents, steps)) = args.split_first() else { return exec_err!("a path is looked for in JSON") };
+    let documents = Documents::new(documents)?;
+    let steps = steps.iter().map(text).collect::<Result<Vec<_>>>()?;
+    Ok(documents.find(as_text, |row, json| {
+        steps.iter().try_fold(json.trim(), |json, step| follow(json, step.is_valid(row).then(|| step.value(row))?))
+    }))
+}
+
+/// One step of a path: the key of an object, or the position in an array.
+fn follow<'a>(json: &'a str, step: &str) -> Option<&'a str> {
+    match json_text::kind(json) {
+        "array" => json_text::element(json, step.trim().parse().ok()?),
+        _ => json_text::member(json, step),
+    }
+}
+
+fn kind(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let [documents] = args else { return exec_err!("json_typeof takes JSON") };
+    let documents = Documents::new(documents)?;
+    Ok(documents.find(false, |_, json| Some(json_text::kind(json))))
+}
+
+fn array_length(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let [documents] = args else { return exec_err!("json_array_length takes JSON") };
+    let documents = Documents::new(documents)?;
+    let lengths = documents.0.iter().map(|json| match json {
+        Some(json) => match json_text::array_length(json) {
+            Some(length) => Ok(i32::try_from(length).ok()),
+            None => exec_err!("cannot get the array length of a JSON {}", json_text::kind(json)),
+        },
+        None => Ok(None),
+    });
+    Ok(Arc::new(lengths.collect::<Result<Int32Array>>()?))
+}
+
+/// `CAST(x AS JSON)`.
+fn json_of(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let [documents] = args else { return exec_err!("one value becomes JSON") };
+    Ok(Arc::new(Documents::new(documents)?.0))
+}
+
+fn uuids(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let [texts] = args else { return exec_err!("one value becomes a UUID") };
+    let texts = text(texts)?;
+    let uuids = texts.iter().map(|text| match text {
+        Some(text) => match uuid_text::canonical(text) {
+            Some(uuid) => Ok(Some(uuid)),
+            None => exec_err!("'{text:.60}' is no UUID"),
+        },
+        None => Ok(None),
+    });
+    Ok(Arc::new(uuids.collect::<Result<StringArray>>()?))
+}

@@ -1,0 +1,252 @@
+//! The functions that a query may call: their names, arguments, results and descriptions.
+
+use super::context::context;
+use super::function_notes::{INTERNAL, NOTES};
+use super::options::SessionOptions;
+use crate::ddl::from_query::type_name_of;
+use atsdb_core::Result;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
+use datafusion::logical_expr::{Documentation, ReturnFieldArgs, Signature, TypeSignature};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use strum::IntoStaticStr;
+
+/// Lists of types that are tried to find what a function returns.
+const EXAMPLES_MAX: usize = 400;
+
+/// Results of more types than this depend on the arguments.
+const TYPES_SHOWN: usize = 3;
+
+/// The kind of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub enum FunctionKind {
+    /// A value for each row.
+    Scalar,
+    /// A value for each group of rows.
+    Aggregate,
+    /// A value for each row, from the rows around it. Every aggregate is one, too.
+    Window,
+    /// Rows.
+    Table,
+}
+
+impl FunctionKind {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// A function that a query may call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionInfo {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: FunctionKind,
+    /// Its arguments, as one writes them.
+    pub arguments: String,
+    /// The types of its result; empty if they are known only for a call.
+    pub returns: String,
+    /// What it computes; empty if the function does not say it.
+    pub description: String,
+}
+
+/// The functions that a query may call, by name and kind.
+///
+/// # Errors
+/// `Resources` if there is not enough memory for a context.
+pub fn functions() -> Result<Vec<FunctionInfo>> {
+    let state = context(&SessionOptions::default())?.state();
+    let mut functions = BTreeMap::new();
+    let mut add =
+        |name: &str, own: &str, kind, signature: Option<&Signature>, about: Option<&Documentation>, returns| {
+            if !name.starts_with(|first: char| first.is_ascii_alphabetic()) || INTERNAL.contains(&name) {
+                return;
+            }
+            if let Some((_, arguments, returns, description)) = NOTES.iter().find(|(noted, ..)| *noted == name) {
+                let [arguments, returns, description] = [*arguments, *returns, *description].map(str::to_owned);
+                let info = FunctionInfo { name: name.to_owned(), kind, arguments, returns, description };
+                functions.insert((name.to_owned(), kind), info);
+                return;
+            }
+            let description = match (name == own, about) {
+                (false, _) => format!("The same as {own}."),
+                (true, Some(about)) => first_sentence(&about.description),
+                (true, None) => String::new(),
+            };
+            let documented = about.and_then(|about| inside_brackets(&about.syntax_example));
+            let arguments = documented.or_else(|| signature.map(arguments_of)).unwrap_or_default();
+            let info = FunctionInfo { name: name.to_owned(), kind, arguments, returns, description };
+            functions.insert((name.to_owned(), kind), info);
+        };
+    for (name, function) in state.scalar_functions() {
+        let result = |fields: &[FieldRef]| {
+            let scalar_arguments = vec![None; fields.len()];
+            let args = ReturnFieldArgs { arg_fields: fields, scalar_arguments: &scalar_arguments };
+            function.return_field_from_args(args).ok()
+        };
+        let returns = returns(function.signature(), &|types| function.coerce_types(types).is_ok(), &result);
+        add(name, function.name(), FunctionKind::Scalar, Some(function.signature()), function.documentation(), returns);
+    }
+    for (name, function) in state.aggregate_functions() {
+        let result = |fields: &[FieldRef]| function.return_field(fields).ok();
+        let returns = returns(function.signature(), &|types| function.coerce_types(types).is_ok(), &result);
+        let (own, signature) = (function.name(), function.signature());
+        add(name, own, FunctionKind::Aggregate, Some(signature), function.documentation(), returns);
+    }
+    for (name, function) in state.window_functions() {
+        let (own, signature) = (function.name(), function.signature());
+        add(name, own, FunctionKind::Window, Some(signature), function.documentation(), String::new());
+    }
+    for name in state.table_functions().keys() {
+        add(name, name, FunctionKind::Table, None, None, "rows".to_owned());
+    }
+    Ok(functions.into_values().collect())
+}
+
+/// The names of all functions that a query may call, sorted.
+///
+/// # Errors
+/// `Resources` if there is not enough memory for a context.
+pub fn function_names() -> Result<Vec<String>> {
+    let mut names: Vec<String> = functions()?.into_iter().map(|function| function.name).collect();
+    names.dedup();
+    Ok(names)
+}
+
+/// The types of the results for the arguments that a function shows as examples, or else for a few usual ones.
+fn returns(
+    signature: &Signature,
+    takes: &dyn Fn(&[DataType]) -> bool,
+    result: &dyn Fn(&[FieldRef]) -> Option<FieldRef>,
+) -> String {
+    let mut examples = signature.type_signature.get_example_types();
+    if matches!(signature.type_signature, TypeSignature::Nullary) {
+        examples.push(Vec::new());
+    }
+    if examples.is_empty() {
+        examples = usual_arguments().into_iter().filter(|types| takes(types)).collect();
+    }
+    let mut names: Vec<String> = Vec::new();
+    for types in examples.iter().take(EXAMPLES_MAX) {
+        let fields: Vec<FieldRef> =
+            types.iter().map(|data_type| Arc::new(Field::new("argument", data_type.clone(), true))).collect();
+        let field = result(&fields).filter(|field| !field.data_type().is_null());
+        let name = field.map(|field| type_name(field.data_type())).filter(|name| !name.is_empty());
+        if let Some(name) = name.filter(|name| !names.contains(name)) {
+            names.push(name);
+        }
+    }
+    if names.len() > TYPES_SHOWN { "by the arguments".to_owned() } else { names.join(" or ") }
+}
+
+fn usual_arguments() -> Vec<Vec<DataType>> {
+    let time = DataType::Timestamp(TimeUnit::Microsecond, None);
+    let types = [DataType::Utf8, DataType::Float64, DataType::Int64, time];
+    let mut lists: Vec<Vec<DataType>> = vec![Vec::new()];
+    lists.extend(types.iter().map(|data_type| vec![data_type.clone()]));
+    let pairs = types.iter().flat_map(|first| types.iter().map(|second| vec![first.clone(), second.clone()]));
+    lists.extend(pairs);
+    lists
+}
+
+/// The arguments of a signature: names if it has them, otherwise types.
+fn arguments_of(signature: &Signature) -> String {
+    if let Some(names) = &signature.parameter_names {
+        return names.join(", ");
+    }
+    match &signature.type_signature {
+        TypeSignature::Nullary => String::new(),
+        TypeSignature::Any(count) | TypeSignature::Comparable(count) => vec!["any"; *count].join(", "),
+        TypeSignature::Variadic(_) | TypeSignature::VariadicAny | TypeSignature::UserDefined => "...".to_owned(),
+        other => {
+            let mut lists: Vec<String> = Vec::new();
+            for types in other.get_example_types().iter().take(EXAMPLES_MAX) {
+                let list = types.iter().map(type_name).collect::<Vec<_>>().join(", ");
+                if !lists.contains(&list) {
+                    lists.push(list);
+                }
+            }
+            if lists.is_empty() || lists.len() > TYPES_SHOWN { "...".to_owned() } else { lists.join(" or ") }
+        }
+    }
+}
+
+/// The name of a type in SQL.
+fn type_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Null => "NULL".to_owned(),
+        DataType::Interval(_) | DataType::Duration(_) => "INTERVAL".to_owned(),
+        DataType::Time32(_) | DataType::Time64(_) => "TIME".to_owned(),
+        DataType::Date64 => "DATE".to_owned(),
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
+            "DECIMAL".to_owned()
+        }
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field) => format!("{}[]", type_name(field.data_type())),
+        DataType::Timestamp(..) => "TIMESTAMP".to_owned(),
+        DataType::Dictionary(_, values) => type_name(values),
+        DataType::Struct(_) => "STRUCT".to_owned(),
+        DataType::Map(..) => "MAP".to_owned(),
+        other => type_name_of(&Field::new("", other.clone(), true)),
+    }
+}
+
+/// What stands between the first bracket and the one that closes it.
+fn inside_brackets(syntax: &str) -> Option<String> {
+    let (_, rest) = syntax.split_once('(')?;
+    let mut depth = 1;
+    for (position, character) in rest.char_indices() {
+        match character {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(rest[..position].split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+    }
+    None
+}
+
+fn first_sentence(description: &str) -> String {
+    let paragraph = description.trim().split("\n\n").next().unwrap_or("");
+    let text = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.split_once(". ") {
+        Some((sentence, _)) if !sentence.ends_with("e.g") && !sentence.ends_with("i.e") => format!("{sentence}."),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_have_arguments_and_results() {
+        let functions = functions().unwrap();
+        let find = |name: &str| functions.iter().find(|function| function.name == name).unwrap();
+        assert_eq!((find("sqrt").arguments.as_str(), find("sqrt").kind), ("numeric_expression", FunctionKind::Scalar));
+        assert_eq!(find("md5").returns, "TEXT");
+        assert_eq!(find("md5").arguments, "TEXT or BLOB");
+        assert!(NOTES.iter().all(|(name, ..)| functions.iter().any(|function| function.name == *name)));
+        assert!(NOTES.is_sorted_by_key(|(name, ..)| *name));
+        assert!(functions.iter().all(|function| function.arguments != "..." && !INTERNAL.contains(&&*function.name)));
+        assert_eq!(find("stddev").returns, "DOUBLE");
+        assert_eq!(find("row_number").kind, FunctionKind::Window);
+        assert_eq!(find("pow").description, "The same as power.");
+        assert!(functions.is_sorted_by_key(|function| (function.name.clone(), function.kind)));
+    }
+
+    #[test]
+    fn arguments_are_cut_from_the_syntax() {
+        assert_eq!(inside_brackets("f(a, g(b)) OVER (c)").as_deref(), Some("a, g(b)"));
+        assert_eq!(inside_brackets("a || b"), None);
+        assert_eq!(first_sentence("One thing.\nTwo. Three"), "One thing.");
+    }
+}

@@ -1,0 +1,52 @@
+//! Times of day of different units are compared in microseconds, which columns have.
+//!
+//! DataFusion 55 has no common type for them, and makes nanoseconds of `TIME '12:30'`. No upstream issue known.
+
+use super::expressions::rewrite_expressions;
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::{Between, BinaryExpr, InList};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, cast};
+use datafusion::optimizer::AnalyzerRule;
+
+const MICROSECONDS: DataType = DataType::Time64(TimeUnit::Microsecond);
+
+/// Runs before types are made equal.
+#[derive(Debug)]
+pub(crate) struct CompareTimesOfDay;
+
+impl AnalyzerRule for CompareTimesOfDay {
+    fn name(&self) -> &str {
+        "compare_times_of_day"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        rewrite_expressions(plan, |_| false, |expr, schema| Ok(rewrite(expr, schema)))
+    }
+}
+
+fn rewrite(mut expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    let changed = match &mut expr {
+        Expr::BinaryExpr(BinaryExpr { left, right, .. }) => unite(vec![left, right], schema),
+        Expr::Between(Between { expr, low, high, .. }) => unite(vec![expr, low, high], schema),
+        Expr::InList(InList { expr, list, .. }) => unite(std::iter::once(&mut **expr).chain(list).collect(), schema),
+        _ => false,
+    };
+    if changed { Transformed::yes(expr) } else { Transformed::no(expr) }
+}
+
+/// Makes microseconds of all times of day among expressions if they differ. Returns whether something changed.
+fn unite(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+    let types: Vec<DataType> = exprs.iter().map(|expr| expr.get_type(schema).unwrap_or(DataType::Null)).collect();
+    let is_other = |of: &DataType| matches!(of, DataType::Time32(_) | DataType::Time64(TimeUnit::Nanosecond));
+    if !types.contains(&MICROSECONDS) || !types.iter().any(is_other) {
+        return false;
+    }
+    for (expr, _) in exprs.iter_mut().zip(&types).filter(|(_, data_type)| is_other(data_type)) {
+        let time = std::mem::take(&mut **expr);
+        **expr = cast(time, MICROSECONDS);
+    }
+    true
+}
