@@ -19,7 +19,7 @@ use datafusion::optimizer::AnalyzerRule;
 const UNITING: [&str; 6] = ["coalesce", "nullif", "greatest", "least", "nvl", "ifnull"];
 
 /// Functions whose arguments have nothing to do with each other.
-const SEPARATING: [&str; 4] = ["concat", "concat_ws", "named_struct", "struct"];
+const SEPARATING: [&str; 5] = ["concat", "concat_ws", "format", "named_struct", "struct"];
 
 /// Runs before types are made equal.
 #[derive(Debug)]
@@ -80,6 +80,13 @@ fn rewrite(mut expr: Expr, schema: &DFSchema, rewriting: Rewriting) -> Result<Tr
         Expr::ScalarFunction(call) if UNITING.contains(&call.func.name()) => {
             unite_all(call.args.iter_mut().collect(), schema, rewriting)
         }
+        // `element = ANY (ARRAY[...])`
+        Expr::ScalarFunction(call) if call.func.name() == "array_has" => match call.args.as_mut_slice() {
+            [Expr::ScalarFunction(array), element] if array.func.name() == "make_array" => {
+                unite_all(std::iter::once(element).chain(&mut array.args).collect(), schema, rewriting)
+            }
+            _ => false,
+        },
         Expr::ScalarFunction(call) if !SEPARATING.contains(&call.func.name()) => {
             unite(call.args.iter_mut().collect(), schema, is_float, rewriting)
         }
