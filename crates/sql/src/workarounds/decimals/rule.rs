@@ -80,13 +80,6 @@ fn rewrite(mut expr: Expr, schema: &DFSchema, rewriting: Rewriting) -> Result<Tr
         Expr::ScalarFunction(call) if UNITING.contains(&call.func.name()) => {
             unite_all(call.args.iter_mut().collect(), schema, rewriting)
         }
-        // `element = ANY (ARRAY[...])`
-        Expr::ScalarFunction(call) if call.func.name() == "array_has" => match call.args.as_mut_slice() {
-            [Expr::ScalarFunction(array), element] if array.func.name() == "make_array" => {
-                unite_all(std::iter::once(element).chain(&mut array.args).collect(), schema, rewriting)
-            }
-            _ => false,
-        },
         Expr::ScalarFunction(call) if !SEPARATING.contains(&call.func.name()) => {
             unite(call.args.iter_mut().collect(), schema, is_float, rewriting)
         }
