@@ -1,6 +1,6 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
-//! `varchar(n)`, which cut; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL` of a list; the operators `^@`, `&&` and `~`; `substring(text FROM
-//! pattern)`; `COLLATE` of the order that texts have anyway.
+//! `varchar(n)`, which cut; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL` of a list; the operators `^@`, `&&`
+//! and `~`; `substring(text FROM pattern)`; `COLLATE` of the order that texts have anyway.
 //!
 //! No upstream issue known.
 
