@@ -1,24 +1,23 @@
 //! Values in `INSERT` and `UPDATE` that depend on their column: `DEFAULT` is the literal in the column's definition, a
-//! parameter for a text column is text, even if it looks like a number, a long number for a decimal is text, which
-//! loses no digit, and a text beside values of other types has the column's type.
+//! parameter for a text column is text, even if it looks like a number, a number for a decimal has the digits of the
+//! column, and a text beside values of other types has the column's type.
 
 use super::target::Target;
 use crate::ddl::defaults::value_sql;
 use crate::parse::parameter_types::numeric_parameter;
 use crate::text::errors::{as_sql_error, sql_error};
-use crate::workarounds::long_number;
-use atsdb_core::{Column, ColumnType, Error, Result, Table, TimeUnit};
+use atsdb_core::{Column, ColumnType, Error, Result, Table, TimeUnit, decimal};
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast, TimezoneInfo, Value,
-    ValueWithSpan, Values,
+    CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast, TimezoneInfo,
+    UnaryOperator, Value, ValueWithSpan, Values,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
-/// Replaces the word `DEFAULT` by the column's default, and by text a parameter for a text column and a long number for
-/// a decimal.
+/// Replaces the word `DEFAULT` by the column's default, a parameter for a text column by text, and a number for a
+/// decimal by one with the digits of the column.
 pub(crate) fn place_value(column: &Column, value: &mut Expr) -> Result<()> {
-    place_text(column, value);
+    place_literal(column, value);
     let is_default = matches!(value, Expr::Identifier(word)
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"));
     if is_default {
@@ -27,31 +26,47 @@ pub(crate) fn place_value(column: &Column, value: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-fn place_text(column: &Column, value: &mut Expr) {
-    let text = match column.column_type {
-        ColumnType::Text => numeric_parameter(value).map(|text| text.into_owned()),
-        // As a float, the number would lose digits.
-        ColumnType::Decimal { .. } => long_number(value).map(|(text, ..)| text),
-        _ => None,
-    };
-    if let Some(text) = text {
-        *value = Expr::value(Value::SingleQuotedString(text));
+fn place_literal(column: &Column, value: &mut Expr) {
+    match column.column_type {
+        ColumnType::Text => {
+            if let Some(text) = numeric_parameter(value).map(|text| text.into_owned()) {
+                *value = Expr::value(Value::SingleQuotedString(text));
+            }
+        }
+        // The rows of `VALUES` have one type, which must have room for the digits of all numbers.
+        ColumnType::Decimal { precision, scale } => {
+            if let Some(number) = number_in(value)
+                && let Some(fitted) = decimal::parse(number, precision, scale)
+            {
+                *number = decimal::format(fitted, scale);
+            }
+        }
+        _ => {}
     }
 }
 
-/// Replaces parameters by text in the expressions that a query selects for these columns.
-fn place_texts(body: &mut SetExpr, columns: &[&Column]) {
+/// The number in a literal, without its sign.
+fn number_in(value: &mut Expr) -> Option<&mut String> {
+    match value {
+        Expr::Nested(inner) | Expr::UnaryOp { op: UnaryOperator::Minus, expr: inner } => number_in(inner),
+        Expr::Value(ValueWithSpan { value: Value::Number(number, _), .. }) => Some(number),
+        _ => None,
+    }
+}
+
+/// Replaces literals in the expressions that a query selects for these columns.
+fn place_literals(body: &mut SetExpr, columns: &[&Column]) {
     match body {
-        SetExpr::Query(query) => place_texts(&mut query.body, columns),
+        SetExpr::Query(query) => place_literals(&mut query.body, columns),
         SetExpr::SetOperation { left, right, .. } => {
-            place_texts(left, columns);
-            place_texts(right, columns);
+            place_literals(left, columns);
+            place_literals(right, columns);
         }
         SetExpr::Select(select) => {
             for (column, item) in columns.iter().zip(&mut select.projection) {
                 match item {
                     SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. } => {
-                        place_text(column, value);
+                        place_literal(column, value);
                     }
                     // From here on, expressions can no longer be assigned to columns.
                     _ => break,
@@ -80,7 +95,7 @@ pub(crate) fn source_with_defaults(insert: &mut Insert, target: &Target, tables:
             }
             type_texts(values, &columns);
         }
-        body => place_texts(body, &columns),
+        body => place_literals(body, &columns),
     }
     Ok(source)
 }

@@ -5,7 +5,7 @@ use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, Result};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
-use datafusion::arrow::datatypes::{DataType, Float64Type, Schema, TimeUnit, UInt64Type};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Schema, TimeUnit, UInt64Type};
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_plan::PhysicalExpr;
@@ -168,6 +168,7 @@ pub(crate) fn is_ordering(data_type: &DataType) -> bool {
         || data_type.is_integer()
         || data_type.is_floating()
         || matches!(data_type, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 | DataType::Duration(_))
+        || matches!(data_type, DataType::Decimal128(..))
 }
 
 /// Integers with the same order as an [`is_ordering`] array. For times and signed integers they are the values
@@ -185,6 +186,12 @@ pub(crate) fn order_keys(array: &ArrayRef) -> Result<Int64Array, DataFusionError
             })
         }
         DataType::Date32 => cast(&cast(&array, &DataType::Int32)?, &DataType::Int64)?.as_primitive().clone(),
+        // The last digits behind the point are counted.
+        DataType::Decimal128(precision, _) => {
+            let counts = array.as_primitive::<Decimal128Type>().clone();
+            let counts: ArrayRef = Arc::new(counts.with_data_type(DataType::Decimal128(*precision, 0)));
+            strictly(&counts, &DataType::Int64)?.as_primitive().clone()
+        }
         _ => strictly(&array, &DataType::Int64)?.as_primitive().clone(),
     })
 }

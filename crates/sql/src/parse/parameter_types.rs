@@ -5,6 +5,7 @@
 //! compared with a value of another type, it is planned as a placeholder, whose type DataFusion infers. Parameters that
 //! have a type are placeholders from the beginning.
 
+use crate::text::decimals;
 use crate::text::params::Parameters;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -120,6 +121,9 @@ fn value_of(placeholder: &Placeholder, parameters: &Parameters) -> Result<Planne
     }
     if let Ok(value) = text.parse::<u64>() {
         return Ok(lit(value));
+    }
+    if let Some(number) = decimals::read(text) {
+        return Ok(lit(decimals::scalar(number)));
     }
     text.parse::<f64>().map(lit).map_err(|_| plan_datafusion_err!("{text} is not a number"))
 }

@@ -19,7 +19,7 @@ use crate::text::identifiers::{SharedSpellings, Spellings};
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::unknown_table;
-use crate::workarounds::checked;
+use crate::workarounds::{checked, write_numbers};
 use atsdb_core::{Rollup, Table, View};
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::array::RecordBatch;
@@ -113,6 +113,7 @@ impl SnapshotNames<'_> {
     fn open_plan(&self, mut statement: Ast) -> Result<Planned> {
         place_named_arguments(&mut statement).map_err(external)?;
         let has_parameters = open_parameters(&mut statement);
+        write_numbers(&mut statement);
         let options = ParserOptions::from(&self.state.config_options().sql_parser);
         let field = |data_type: DataType| Arc::new(Field::new("", data_type, true));
         let types = self.parameters.types().into_iter().map(|data_type| data_type.map(field)).collect();

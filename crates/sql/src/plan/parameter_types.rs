@@ -3,9 +3,10 @@
 
 use crate::text::params::number;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::Result;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::expr::{Between, InList};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
 
 /// The types of parameters by number, as far as they are known.
 #[derive(Debug)]
@@ -27,6 +28,16 @@ impl InferredTypes {
                     match expr {
                         Expr::Cast(cast) => self.note(&cast.expr, cast.field.data_type()),
                         Expr::TryCast(cast) => self.note(&cast.expr, cast.field.data_type()),
+                        Expr::BinaryExpr(BinaryExpr { left, right, .. }) => {
+                            self.note_beside(left, right);
+                            self.note_beside(right, left);
+                        }
+                        Expr::Between(Between { expr, low, high, .. }) => {
+                            [low, high].into_iter().for_each(|number| self.note_beside(expr, number));
+                        }
+                        Expr::InList(InList { expr, list, .. }) => {
+                            list.iter().for_each(|number| self.note_beside(expr, number));
+                        }
                         Expr::Placeholder(placeholder) => {
                             if let Some(field) = &placeholder.field {
                                 self.note(expr, field.data_type());
@@ -60,6 +71,14 @@ impl InferredTypes {
             if let Some(data_type) = data_type {
                 self.note(expr, data_type);
             }
+        }
+    }
+
+    /// Notes the type of a parameter beside a decimal in the text of the statement: a number of any digits, for which a
+    /// decimal type has no room.
+    fn note_beside(&mut self, expr: &Expr, number: &Expr) {
+        if matches!(number, Expr::Literal(ScalarValue::Decimal128(..), _)) {
+            self.note(expr, &DataType::Float64);
         }
     }
 

@@ -37,6 +37,7 @@ pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
     let parser = &mut config.options_mut().sql_parser;
     parser.enable_ident_normalization = false;
     parser.map_string_types_to_utf8view = false;
+    parser.parse_float_as_decimal = true;
     let mut analyzer = Analyzer::new();
     analyzer.rules.splice(0..0, workarounds::rules_before_types());
     analyzer.rules.insert(0, Arc::new(asof::JoinAsOf));

@@ -1,11 +1,12 @@
 //! Converts numbers in literals to the types of columns. A number that the column can hold is not rounded, and one that
 //! it cannot hold is refused.
 
+use super::decimals;
 use super::literal::Literal;
 use arrow::array::{ArrayRef, AsArray, Float64Array};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use atsdb_core::{Error, Result};
+use atsdb_core::{Error, Result, decimal};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -91,14 +92,18 @@ fn is_kept(text: &str, is_finite: bool, is_zero: bool) -> bool {
     }
 }
 
-/// A number in a text column, formatted as a query plan would format the same literal: whole numbers without leading
-/// zeros, others as the text of the `DOUBLE`.
+/// A number in a text column, formatted as a query plan would format the same literal: without leading zeros and
+/// exponent, and with its digits behind the point; a number with more digits than a decimal has as the text of the
+/// `DOUBLE`.
 pub(crate) fn as_text(number: &str) -> Result<Cow<'_, str>> {
     if let Ok(value) = number.parse::<i64>() {
         return Ok(value.to_string().into());
     }
     if let Ok(value) = number.parse::<u64>() {
         return Ok(value.to_string().into());
+    }
+    if let Some((value, scale)) = decimals::read(number) {
+        return Ok(decimal::format(value, scale.unsigned_abs()).into());
     }
     let value: f64 = number.parse().map_err(|_| Error::invalid(format!("{number:.60} is not a number")))?;
     let texts = cast(&(Arc::new(Float64Array::from(vec![value])) as ArrayRef), &DataType::Utf8)?;
@@ -155,8 +160,9 @@ mod tests {
             ("007", "7"),
             ("-0", "0"),
             ("18446744073709551615", "18446744073709551615"),
-            ("1e3", "1000.0"),
-            (".50", "0.5"),
+            ("1e3", "1000"),
+            (".50", "0.50"),
+            ("1e300", "1e300"),
         ] {
             assert_eq!(as_text(text).unwrap(), expected);
         }

@@ -6,6 +6,7 @@
 
 pub(crate) mod bytes_text;
 pub(crate) mod datafusion_errors;
+pub(crate) mod decimals;
 pub(crate) mod errors;
 pub(crate) mod identifiers;
 pub(crate) mod literal;

@@ -37,9 +37,9 @@ mod untyped_operands;
 mod untyped_texts;
 
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
+pub(crate) use decimals::literals::write_numbers;
 pub(crate) use long_literals::batch_rows;
 pub(crate) use overflow::{AVERAGE, WIDE_SUM, average, checked, fitting_sum, sums_as};
-pub(crate) use syntax::long_numbers::long_number;
 pub(crate) use syntax::output_names;
 pub(crate) use syntax::stars::Stars;
 
@@ -99,7 +99,7 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(compare_times::CompareTimes),
         Arc::new(times_of_day::CompareTimesOfDay),
         Arc::new(declared_texts::DeclaredTexts),
-        Arc::new(decimals::floats::FloatsBesideDecimals),
+        Arc::new(decimals::rule::SettleDecimals),
         Arc::new(in_lists::CompareLists),
         Arc::new(similar_to::SimilarTo),
     ]

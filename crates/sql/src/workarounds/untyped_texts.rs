@@ -4,14 +4,12 @@
 //!
 //! Waits for [#23041](https://github.com/apache/datafusion/issues/23041).
 
+use crate::text::decimals;
 use datafusion::arrow::datatypes::{DataType, IntervalUnit};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
-
-/// The most digits of a decimal.
-const DECIMAL_DIGITS_MAX: usize = 38;
 
 /// Runs while a statement is planned, before the planners that look at the types of operands.
 #[derive(Debug)]
@@ -58,7 +56,10 @@ fn type_beside(op: &BinaryOperator, other: &DataType, constant: &str) -> Option<
     match (op, other) {
         (B::And | B::Or, DataType::Boolean) => Some(DataType::Boolean),
         (B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq, DataType::Boolean) => Some(DataType::Boolean),
-        (B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo, DataType::Decimal128(..)) => decimal(constant),
+        (B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo, DataType::Decimal128(..))
+        | (B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq, DataType::Decimal128(..)) => {
+            decimals::read(constant.trim()).map(|number| decimals::scalar(number).data_type())
+        }
         (B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo, of) if of.is_numeric() => Some(of.clone()),
         (B::Plus | B::Minus, DataType::Interval(_)) => Some(DataType::Interval(IntervalUnit::MonthDayNano)),
         (B::Multiply | B::Divide, DataType::Interval(_)) => Some(DataType::Float64),
@@ -66,14 +67,4 @@ fn type_beside(op: &BinaryOperator, other: &DataType, constant: &str) -> Option<
         (B::Minus, DataType::Timestamp(..) | DataType::Date32) => Some(other.clone()),
         _ => None,
     }
-}
-
-/// The decimal type with all digits of a number.
-fn decimal(number: &str) -> Option<DataType> {
-    let (whole, fraction) = number.trim().split_once('.').unwrap_or((number.trim(), ""));
-    let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
-    let (scale, precision) = (digits(fraction), digits(whole) + digits(fraction));
-    let is_plain = fraction.bytes().all(|byte| byte.is_ascii_digit()) && precision <= DECIMAL_DIGITS_MAX;
-    let (precision, scale) = (u8::try_from(precision.max(1)).ok()?, i8::try_from(scale).ok()?);
-    is_plain.then_some(DataType::Decimal128(precision, scale))
 }

@@ -2,6 +2,7 @@
 //! times are rounded to the column's unit, text is parsed, floats are narrowed. Exact conversions are left to the
 //! engine.
 
+use crate::text::decimals::nearest_floats;
 use crate::text::errors::unfit;
 use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
@@ -41,10 +42,11 @@ pub(crate) fn assign(
         }
         (DataType::Float64, ColumnType::Float32) => assignment.narrow_floats(),
         (DataType::Decimal128(..), other) if is_integer(other) => assignment.whole_decimals(),
-        (found, ColumnType::Float32 | ColumnType::Float64)
-            if found.is_integer() || matches!(found, DataType::Decimal128(..)) =>
-        {
+        (found, ColumnType::Float32 | ColumnType::Float64) if found.is_integer() => {
             cast(array, &logical_type(column)).map_err(internal)
+        }
+        (DataType::Decimal128(..), ColumnType::Float32 | ColumnType::Float64) => {
+            nearest_floats(array, &logical_type(column)).map_err(internal)
         }
         _ => Ok(Arc::clone(array)),
     };

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Scripts that also run with all of their tables in memory.
-const ALSO_IN_MEMORY: [&str; 12] = [
+const ALSO_IN_MEMORY: [&str; 13] = [
     "decimal-columns.slt",
     "decimal-arithmetic.slt",
     "time-uuid-json.slt",
@@ -29,6 +29,7 @@ const ALSO_IN_MEMORY: [&str; 12] = [
     "change-delete.slt",
     "savepoints.slt",
     "transactions.slt",
+    "decimal-literals.slt",
 ];
 
 struct Record<'a> {

@@ -36,34 +36,27 @@ impl ScalarUDFImpl for RoundHalfEven {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         match &args.args[0] {
-            ColumnarValue::Array(array) => Ok(ColumnarValue::Array(rounded(array, true))),
+            ColumnarValue::Array(array) => Ok(ColumnarValue::Array(rounded(array))),
             ColumnarValue::Scalar(value) => {
-                ScalarValue::try_from_array(&rounded(&value.to_array()?, true), 0).map(ColumnarValue::Scalar)
+                ScalarValue::try_from_array(&rounded(&value.to_array()?), 0).map(ColumnarValue::Scalar)
             }
         }
     }
 }
 
-fn rounded(array: &ArrayRef, is_half_even: bool) -> ArrayRef {
-    match (array.data_type(), is_half_even) {
-        (DataType::Float32, true) => {
+fn rounded(array: &ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::Float32 => {
             Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(f32::round_ties_even))
         }
-        (DataType::Float32, false) => Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(f32::round)),
-        (DataType::Float64, true) => {
+        DataType::Float64 => {
             Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(f64::round_ties_even))
         }
-        (DataType::Float64, false) => Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(f64::round)),
         _ => Arc::clone(array),
     }
 }
 
 /// Rounds floats to integers of a type. A value that does not fit is an error, or NULL if the options say so.
-pub(super) fn to_integers(
-    array: &ArrayRef,
-    target: &DataType,
-    is_half_even: bool,
-    options: &CastOptions<'_>,
-) -> Result<ArrayRef> {
-    Ok(cast_with_options(&rounded(array, is_half_even), target, options)?)
+pub(super) fn to_integers(array: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
+    Ok(cast_with_options(&rounded(array), target, options)?)
 }

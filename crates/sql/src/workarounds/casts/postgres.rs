@@ -1,6 +1,6 @@
-//! Casts as PostgreSQL makes them: floats and decimals are rounded to integers; floats, times and intervals are written
-//! in its form (times in UTC, without a zone); text becomes bytes, times and intervals by its rules. `round` of a float
-//! goes to the even neighbour.
+//! Casts as PostgreSQL makes them: floats and decimals are rounded to integers, decimals to floats once; floats, times
+//! and intervals are written in its form (times in UTC, without a zone); text becomes bytes, times and intervals by its
+//! rules. `round` of a float goes to the even neighbour.
 //!
 //! DataFusion 55 truncates floats to integers, writes floats, times and intervals in forms of its own, copies text to
 //! bytes unchanged, requires seconds in times, and reads a bare number in an interval as months. Waits for
@@ -11,6 +11,7 @@ use super::half_even::{RoundHalfEven, to_integers};
 use crate::functions::arguments::per_second;
 use crate::functions::time_types::is_utc;
 use crate::text::bytes_text::bytes_of;
+use crate::text::decimals::nearest_floats;
 use crate::text::time_text::parse_time;
 use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
 use atsdb_core::interval::{Interval, parse_interval};
@@ -54,8 +55,7 @@ fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
         Expr::TryCast(cast) => (cast.expr.as_ref(), cast.field.data_type(), true),
         Expr::ScalarFunction(call) if call.func.name() == "round" => {
             return match call.args.as_slice() {
-                // A number literal is a NUMERIC in PostgreSQL, which is rounded away from zero.
-                [operand] if is_float(operand, schema) && !is_written(operand) => {
+                [operand] if is_float(operand, schema) => {
                     Transformed::yes(ScalarUDF::new_from_impl(RoundHalfEven::new()).call(vec![operand.clone()]))
                 }
                 _ => Transformed::no(expr),
@@ -63,7 +63,7 @@ fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
         }
         _ => return Transformed::no(expr),
     };
-    let Some(conversion) = operand.get_type(schema).ok().and_then(|from| Conversion::of(&from, target, operand)) else {
+    let Some(conversion) = operand.get_type(schema).ok().and_then(|from| Conversion::of(&from, target)) else {
         return Transformed::no(expr);
     };
     let function = PostgresCast {
@@ -79,19 +79,11 @@ fn is_float(expr: &Expr, schema: &DFSchema) -> bool {
     expr.get_type(schema).is_ok_and(|ty| matches!(ty, DataType::Float32 | DataType::Float64))
 }
 
-/// Whether it is a number literal.
-fn is_written(expr: &Expr) -> bool {
-    match expr {
-        Expr::Literal(..) => true,
-        Expr::Negative(operand) => is_written(operand),
-        _ => false,
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Conversion {
-    FloatToInteger { is_half_even: bool },
+    FloatToInteger,
     DecimalToInteger,
+    DecimalToFloat,
     FloatToText,
     TimeToText,
     TextToBytes,
@@ -102,13 +94,12 @@ enum Conversion {
 }
 
 impl Conversion {
-    fn of(from: &DataType, to: &DataType, operand: &Expr) -> Option<Self> {
+    fn of(from: &DataType, to: &DataType) -> Option<Self> {
         let is_text = |ty: &DataType| matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
         Some(match (from, to) {
-            (DataType::Float32 | DataType::Float64, to) if to.is_integer() => {
-                Self::FloatToInteger { is_half_even: !is_written(operand) }
-            }
+            (DataType::Float32 | DataType::Float64, to) if to.is_integer() => Self::FloatToInteger,
             (DataType::Decimal128(_, scale), to) if to.is_integer() && *scale > 0 => Self::DecimalToInteger,
+            (DataType::Decimal128(..), DataType::Float32 | DataType::Float64) => Self::DecimalToFloat,
             (DataType::Float32 | DataType::Float64, to) if is_text(to) => Self::FloatToText,
             (DataType::Timestamp(_, zone), to) if is_text(to) && zone.as_deref().is_none_or(is_utc) => Self::TimeToText,
             (from, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) if is_text(from) => {
@@ -127,7 +118,8 @@ impl Conversion {
 
     fn convert(self, array: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
         let converted: ArrayRef = match self {
-            Self::FloatToInteger { is_half_even } => return to_integers(array, target, is_half_even, options),
+            Self::FloatToInteger => return to_integers(array, target, options),
+            Self::DecimalToFloat => return Ok(nearest_floats(array, target)?),
             Self::DecimalToInteger => {
                 let whole = cast(array, &DataType::Decimal128(38, 0))?;
                 return Ok(cast_with_options(&whole, target, options)?);

@@ -1,69 +1,61 @@
-//! Plans quotients and products of decimals, and numbers beside decimals, on which the types of a statement's columns
-//! depend.
+//! Plans arithmetic of decimals, on which the types of a statement's columns depend.
 
-use super::literals::decimal_literal;
-use super::operation::{Operation, Sign};
-use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{DFSchema, Result};
+use super::floats::{double_beside_float, is_decimal};
+use super::operation::{Operation, Sign, decimal_of};
+use crate::text::decimals;
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{Expr, ExprSchemable, cast};
+use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
-
-/// The digits of integers of 64 bits.
-const INTEGER_DIGITS: u8 = 20;
 
 /// Runs while a statement is planned.
 #[derive(Debug)]
 pub(crate) struct DecimalArithmetic;
 
 impl ExprPlanner for DecimalArithmetic {
-    fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+    fn plan_binary_op(&self, mut expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         use BinaryOperator as B;
-        if !matches!(expr.op, B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo) {
-            return Ok(PlannerResult::Original(expr));
-        }
-        let expr = with_decimal_literals(expr, schema);
         let sign = match expr.op {
-            B::Divide => Sign::Quotient,
-            B::Multiply => Sign::Product,
+            B::Divide => Some(Sign::Quotient),
+            B::Multiply => Some(Sign::Product),
+            B::Plus | B::Minus | B::Modulo | B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq => None,
             _ => return Ok(PlannerResult::Original(expr)),
         };
-        let (Ok(left), Ok(right)) = (expr.left.get_type(schema), expr.right.get_type(schema)) else {
-            return Ok(PlannerResult::Original(expr));
-        };
-        if !is_decimal(&left) && !is_decimal(&right) {
-            return Ok(PlannerResult::Original(expr));
+        double_beside_float(&mut expr.left, &mut expr.right, schema);
+        match sign.and_then(|sign| operation(sign, &expr.left, &expr.right, schema)) {
+            Some(planned) => Ok(PlannerResult::Planned(planned)),
+            None => Ok(PlannerResult::Original(expr)),
         }
-        let (Some(wide), Some(by)) = (decimal_of(&left), decimal_of(&right)) else {
-            return Ok(PlannerResult::Original(expr));
-        };
-        let Some(operation) = Operation::of(sign, &wide, &by) else { return Ok(PlannerResult::Original(expr)) };
-        let operand = |expr: Expr, from: &DataType, to: DataType| if *from == to { expr } else { cast(expr, to) };
-        let (left, right) = (operand(expr.left, &left, wide), operand(expr.right, &right, by));
-        Ok(PlannerResult::Planned(operation.call(left, right)))
     }
 }
 
-fn is_decimal(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Decimal128(..))
-}
-
-/// The expression with a number in the text of the statement as a decimal, if the other operand is a decimal.
-fn with_decimal_literals(mut expr: RawBinaryExpr, schema: &DFSchema) -> RawBinaryExpr {
-    let has_decimals = |expr: &Expr| expr.get_type(schema).is_ok_and(|of| is_decimal(&of));
-    if has_decimals(&expr.left) {
-        expr.right = decimal_literal(&expr.right).unwrap_or(expr.right);
-    } else if has_decimals(&expr.right) {
-        expr.left = decimal_literal(&expr.left).unwrap_or(expr.left);
+/// The quotient or product of two operands; `None` if neither is a decimal, or if DataFusion's own is right.
+pub(super) fn operation(sign: Sign, left: &Expr, right: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let (left_type, right_type) = (left.get_type(schema).ok()?, right.get_type(schema).ok()?);
+    if !is_decimal(&left_type) && !is_decimal(&right_type) {
+        return None;
     }
-    expr
+    let (wide, by) = (decimal_of(&left_type)?, decimal_of(&right_type)?);
+    let operation = match (sign, constant(left), constant(right)) {
+        (Sign::Quotient, Some(left), Some(right)) => Operation::of_constants(left, right),
+        _ => Operation::of(sign, &wide, &by)?,
+    };
+    Some(operation.call(left.clone(), right.clone()))
 }
 
-/// The decimal type that holds all numbers of a type.
-fn decimal_of(data_type: &DataType) -> Option<DataType> {
-    match data_type {
-        DataType::Decimal128(..) => Some(data_type.clone()),
-        integer if integer.is_integer() => Some(DataType::Decimal128(INTEGER_DIGITS, 0)),
+/// The number that a literal stands for, if it is an integer or a decimal: the number without its point, and its digits
+/// behind the point.
+pub(super) fn constant(expr: &Expr) -> Option<(i128, i8)> {
+    match expr {
+        Expr::Literal(ScalarValue::Decimal128(Some(value), _, scale), _) => Some((*value, *scale)),
+        Expr::Literal(value, _) if value.data_type().is_integer() && !value.is_null() => {
+            decimals::read(&value.to_string())
+        }
+        Expr::Negative(operand) => constant(operand).map(|(value, scale)| (-value, scale)),
+        // A literal that fits is an INT.
+        Expr::Cast(cast) if cast.field.data_type().is_integer() => {
+            constant(&cast.expr).filter(|(_, scale)| *scale == 0)
+        }
         _ => None,
     }
 }

@@ -1,99 +1,135 @@
-//! Turns a decimal into a float where it is combined with a float. A number in the text of the statement becomes a
-//! decimal instead.
+//! Expressions that are converted to one type: decimals become floats beside a float, and integers decimals beside a
+//! decimal.
 
-use super::literals::decimal_literal;
-use crate::workarounds::expressions::rewrite_expressions;
-use datafusion::arrow::datatypes::{DataType, Decimal128Type, DecimalType};
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{Between, BinaryExpr, Case, InList};
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator, cast, lit};
-use datafusion::optimizer::AnalyzerRule;
+use crate::text::decimals;
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::logical_expr::{Expr, ExprSchemable, cast, lit};
 
-/// Functions that convert their arguments to one type.
-const UNITING: [&str; 4] = ["coalesce", "nullif", "greatest", "least"];
+/// How an expression is rewritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rewriting {
+    /// Whether the names of columns depend on the expression, so that only casts may be added to it.
+    pub(super) keeps_names: bool,
+}
 
-/// Runs before types are made equal.
-#[derive(Debug)]
-pub(crate) struct FloatsBesideDecimals;
+pub(super) fn is_decimal(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Decimal128(..) | DataType::Decimal256(..))
+}
 
-impl AnalyzerRule for FloatsBesideDecimals {
-    fn name(&self) -> &str {
-        "floats_beside_decimals"
-    }
-
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, |_| false, rewrite)
+/// Whether it is a float, or a list of floats.
+pub(super) fn is_float(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            is_float(item.data_type())
+        }
+        other => other.is_floating(),
     }
 }
 
-fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let changed = match &mut expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if unites(*op) => unite(vec![left, right], schema),
-        Expr::Between(Between { expr, low, high, .. }) => unite(vec![expr, low, high], schema),
-        Expr::InList(InList { expr, list, .. }) => unite(std::iter::once(&mut **expr).chain(list).collect(), schema),
-        Expr::Case(Case { expr, when_then_expr, else_expr }) => {
-            let (whens, mut results): (Vec<_>, Vec<_>) =
-                when_then_expr.iter_mut().map(|(when, then)| (&mut **when, &mut **then)).unzip();
-            results.extend(else_expr.as_deref_mut());
-            let compared =
-                expr.as_deref_mut().is_some_and(|expr| unite(std::iter::once(expr).chain(whens).collect(), schema));
-            unite(results, schema) || compared
-        }
-        Expr::ScalarFunction(call) if UNITING.contains(&call.func.name()) => {
-            unite(call.args.iter_mut().collect(), schema)
-        }
-        _ => false,
-    };
-    Ok(if changed { Transformed::yes(expr) } else { Transformed::no(expr) })
+/// Whether it is compared with numbers as a float. Text may be any number.
+pub(super) fn is_compared_as_float(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_compared_as_float(values),
+        other => other.is_floating() || other.is_string(),
+    }
 }
 
-/// Converts expressions to one type if there are decimals and floats among them. If all floats are numbers in the text
-/// of the statement, they become decimals, as in PostgreSQL: values are compared exactly, and chunks are pruned.
-/// Otherwise the decimals become floats. Returns whether something changed.
-fn unite(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
-    let types: Vec<DataType> = exprs.iter().map(|expr| expr.get_type(schema).unwrap_or(DataType::Null)).collect();
-    let is_decimal = |of: &DataType| matches!(of, DataType::Decimal128(..) | DataType::Decimal256(..));
-    if !types.iter().any(DataType::is_floating) || !types.iter().any(is_decimal) {
+/// Turns a decimal literal beside a float into a float while the statement is planned, so that expressions have the
+/// same names everywhere.
+pub(super) fn double_beside_float(left: &mut Expr, right: &mut Expr, schema: &DFSchema) {
+    let beside_float = |other: &Expr| other.get_type(schema).is_ok_and(|of| of.is_floating());
+    match (is_literal(left), is_literal(right)) {
+        (true, false) if beside_float(right) => to_double(left, Rewriting { keeps_names: false }),
+        (false, true) if beside_float(left) => to_double(right, Rewriting { keeps_names: false }),
+        _ => {}
+    }
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    match expr {
+        Expr::Negative(operand) => is_literal(operand),
+        other => matches!(other, Expr::Literal(ScalarValue::Decimal128(Some(_), ..), _)),
+    }
+}
+
+pub(super) fn types_of<'a>(exprs: impl IntoIterator<Item = &'a Expr>, schema: &DFSchema) -> Vec<DataType> {
+    exprs.into_iter().map(|expr| expr.get_type(schema).unwrap_or(DataType::Null)).collect()
+}
+
+/// Converts the decimals among expressions to floats if one of the expressions counts as a float. Returns whether
+/// something changed.
+pub(super) fn unite(
+    mut exprs: Vec<&mut Expr>,
+    schema: &DFSchema,
+    counts_as_float: fn(&DataType) -> bool,
+    rewriting: Rewriting,
+) -> bool {
+    let types = types_of(exprs.iter().map(|expr| &**expr), schema);
+    if !types.iter().any(is_decimal) || !types.iter().any(counts_as_float) {
         return false;
     }
-    let floats = exprs.iter().zip(&types).filter(|(_, data_type)| data_type.is_floating());
-    if let Some(decimals) = floats.map(|(expr, _)| decimal_literal(expr)).collect::<Option<Vec<_>>>() {
-        let floats = exprs.iter_mut().zip(&types).filter(|(_, data_type)| data_type.is_floating());
-        floats.zip(decimals).for_each(|((expr, _), decimal)| **expr = decimal);
-        return true;
-    }
     for (expr, _) in exprs.iter_mut().zip(&types).filter(|(_, data_type)| is_decimal(data_type)) {
-        let decimal = std::mem::take(&mut **expr);
-        **expr = float_of(decimal);
+        to_double(expr, rewriting);
     }
     true
 }
 
-/// Whether an operator converts its operands to one type.
-fn unites(operator: Operator) -> bool {
-    use Operator as O;
-    operator.is_numerical_operators()
-        || matches!(operator, O::Eq | O::NotEq | O::Lt | O::LtEq | O::Gt | O::GtEq)
-        || matches!(operator, O::IsDistinctFrom | O::IsNotDistinctFrom)
+/// Converts expressions to one type if there are decimals among them: to floats if one is a float, else integers to
+/// decimals. Returns whether something changed.
+pub(super) fn unite_all(mut exprs: Vec<&mut Expr>, schema: &DFSchema, rewriting: Rewriting) -> bool {
+    let types = types_of(exprs.iter().map(|expr| &**expr), schema);
+    if types.iter().any(is_float) {
+        return unite(exprs, schema, is_float, rewriting);
+    }
+    let Some(common) = common_decimal(&types) else { return false };
+    let mut is_changed = false;
+    for (expr, data_type) in exprs.iter_mut().zip(&types) {
+        if *data_type != common && !data_type.is_null() {
+            **expr = cast(std::mem::take(&mut **expr), common.clone());
+            is_changed = true;
+        }
+    }
+    is_changed
+}
+
+/// The decimal type for numbers of these types; `None` if there is no decimal among them, or something else than
+/// numbers.
+fn common_decimal(types: &[DataType]) -> Option<DataType> {
+    if !types.iter().any(is_decimal) {
+        return None;
+    }
+    let (mut before, mut behind) = (0, 0);
+    for data_type in types.iter().filter(|data_type| !data_type.is_null()) {
+        let (digits_before, digits_behind) = match data_type {
+            DataType::Decimal128(precision, scale) => (precision.cast_signed() - scale, *scale),
+            DataType::Int8 | DataType::UInt8 => (3, 0),
+            DataType::Int16 | DataType::UInt16 => (5, 0),
+            DataType::Int32 | DataType::UInt32 => (10, 0),
+            DataType::Int64 => (19, 0),
+            DataType::UInt64 => (20, 0),
+            _ => return None,
+        };
+        (before, behind) = (digits_before.max(before), digits_behind.max(behind));
+    }
+    let precision = before.saturating_add(behind).unsigned_abs().clamp(1, DECIMAL_DIGITS_MAX);
+    Some(DataType::Decimal128(precision, behind))
+}
+
+/// Converts a decimal to a `DOUBLE`.
+pub(super) fn to_double(expr: &mut Expr, rewriting: Rewriting) {
+    let decimal = std::mem::take(expr);
+    *expr = double_of(decimal, rewriting);
 }
 
 /// The decimal as a `DOUBLE`; for a literal the nearest one.
-fn float_of(decimal: Expr) -> Expr {
-    let read = match &decimal {
-        Expr::Literal(ScalarValue::Decimal128(Some(value), precision, scale), _) => {
-            Decimal128Type::format_decimal(*value, *precision, *scale).parse().ok()
+fn double_of(decimal: Expr, rewriting: Rewriting) -> Expr {
+    match decimal {
+        Expr::Literal(ScalarValue::Decimal128(Some(value), _, scale), _) if !rewriting.keeps_names => {
+            lit(decimals::nearest_double((value, scale)))
         }
-        // A number with many digits in the text of the statement.
-        Expr::Cast(cast) => match cast.expr.as_ref() {
-            Expr::Literal(ScalarValue::Utf8(Some(text)), _) => text.parse().ok(),
-            _ => None,
-        },
-        _ => None,
-    };
-    match read {
-        Some::<f64>(value) => lit(value),
-        None => cast(decimal, DataType::Float64),
+        Expr::Negative(operand) if is_literal(&operand) => Expr::Negative(Box::new(double_of(*operand, rewriting))),
+        other => cast(other, DataType::Float64),
     }
 }

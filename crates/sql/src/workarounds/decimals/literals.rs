@@ -1,57 +1,105 @@
-//! Numbers in the text of a statement that become decimals, because they are combined with decimals.
+//! Numbers in a statement that DataFusion would not read as decimals of their digits. It keeps the exponent of `1e3` as
+//! a negative number of digits behind the point, which most of its functions do not know, and refuses long numbers.
+//! Numbers with more digits than a decimal has are `DOUBLE`s.
 
+use crate::text::decimals;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::decimal;
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{Expr, lit};
+use datafusion::sql::sqlparser::ast::{
+    CastKind, DataType, ExactNumberInfo, Expr, ObjectName, Query, SetExpr, Statement, Value, ValueWithSpan, Visit,
+    VisitMut, VisitorMut, visit_expressions_mut, visit_relations,
+};
+use std::ops::ControlFlow;
 
-/// Numbers with up to this many digits are distinct as floats.
-const FLOAT_DIGITS_MAX: usize = 15;
+/// Rewrites the numbers of a statement. Called when the headings of its columns have been read from it.
+pub(crate) fn write_numbers(statement: &mut Statement) {
+    let _ = statement.visit(&mut Numbers);
+}
 
-/// A number in the text of a statement as the decimal that was written. `None` if the expression is another one, or if
-/// the number has more than [`FLOAT_DIGITS_MAX`] digits, so that other numbers are the same float.
-pub(super) fn decimal_literal(expr: &Expr) -> Option<Expr> {
+struct Numbers;
+
+impl VisitorMut for Numbers {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let Some(with) = query.with.as_mut().filter(|with| with.recursive) else { return ControlFlow::Continue(()) };
+        for table in &mut with.cte_tables {
+            if let SetExpr::SetOperation { left, right, .. } = table.query.body.as_mut()
+                && reads(right, &table.alias.name.value)
+            {
+                begin_with_doubles(left);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Some(text) = number(expr)
+            && (has_exponent(text) || text.len() > usize::from(DECIMAL_DIGITS_MAX))
+        {
+            match decimals::read(text) {
+                Some((value, scale)) => {
+                    let digits = decimal::format(value, scale.unsigned_abs());
+                    // A point at the end makes an integer a decimal.
+                    *text = if scale == 0 { format!("{digits}.") } else { digits };
+                }
+                None => *expr = double(text),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The text of a number.
+fn number(expr: &mut Expr) -> Option<&mut String> {
     match expr {
-        Expr::Literal(ScalarValue::Float64(Some(value)), _) => decimal_of(*value).map(lit),
+        Expr::Value(ValueWithSpan { value: Value::Number(text, _), .. }) => Some(text),
         _ => None,
     }
 }
 
-fn decimal_of(value: f64) -> Option<ScalarValue> {
-    let written = format!("{value:e}");
-    let (mantissa, exponent) = written.split_once('e')?;
-    let fraction = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i64);
-    if mantissa.bytes().filter(u8::is_ascii_digit).count() > FLOAT_DIGITS_MAX {
-        return None;
-    }
-    let scale = u8::try_from((fraction - exponent.parse::<i64>().ok()?).max(0)).ok()?;
-    let exact = decimal::parse(&written, DECIMAL_DIGITS_MAX, scale)?;
-    let precision = (scale.max(1)..=DECIMAL_DIGITS_MAX).find(|precision| decimal::fits(exact, *precision))?;
-    Some(ScalarValue::Decimal128(Some(exact), precision, scale.cast_signed()))
+fn has_exponent(text: &str) -> bool {
+    text.contains(['e', 'E']) && !text.contains(['x', 'X'])
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn floats_are_the_decimals_that_were_written() {
-        for (value, expected) in [
-            (0.5, Some((5, 1, 1))),
-            (-12.25, Some((-1_225, 4, 2))),
-            (0.0, Some((0, 1, 0))),
-            (1e10, Some((10_000_000_000, 11, 0))),
-            (1e-10, Some((1, 10, 10))),
-            (123_456_789_012.345, Some((123_456_789_012_345, 15, 3))),
-            (0.1 + 0.2, None),
-            (1e38, None),
-            (1e-39, None),
-            (f64::INFINITY, None),
-            (f64::NAN, None),
-        ] {
-            let expected =
-                expected.map(|(value, precision, scale)| ScalarValue::Decimal128(Some(value), precision, scale));
-            assert_eq!(decimal_of(value), expected, "{value}");
-        }
+fn double(text: &str) -> Expr {
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(Expr::value(Value::SingleQuotedString(text.to_owned()))),
+        data_type: DataType::Double(ExactNumberInfo::None),
+        array: false,
+        format: None,
     }
+}
+
+fn reads(query: &impl Visit, name: &str) -> bool {
+    let is_it = |other: &ObjectName| other.0.last().and_then(|part| part.as_ident()).is_some_and(|of| of.value == name);
+    visit_relations(query, |other| if is_it(other) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        .is_break()
+}
+
+/// Makes `DOUBLE`s of the numbers with a point in the first rows of a recursive query. Its rows have one type, and no
+/// decimal has room for the digits that each further round may add.
+fn begin_with_doubles(rows: &mut SetExpr) {
+    match rows {
+        SetExpr::Select(select) => select.projection.iter_mut().for_each(make_doubles),
+        SetExpr::Values(values) => values.rows.iter_mut().flat_map(|row| row.iter_mut()).for_each(make_doubles),
+        SetExpr::Query(query) => begin_with_doubles(&mut query.body),
+        SetExpr::SetOperation { left, right, .. } => {
+            begin_with_doubles(left);
+            begin_with_doubles(right);
+        }
+        _ => {}
+    }
+}
+
+fn make_doubles(column: &mut impl VisitMut) {
+    let _ = visit_expressions_mut(column, |expr| {
+        if let Some(text) = number(expr)
+            && (text.contains('.') || has_exponent(text))
+        {
+            *expr = double(text);
+        }
+        ControlFlow::<()>::Continue(())
+    });
 }

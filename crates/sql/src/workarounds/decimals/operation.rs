@@ -1,22 +1,25 @@
 //! A quotient or product of decimals.
 
+use super::quotient_scale::quotient_scale;
 use atsdb_core::Error;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array};
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
+use datafusion::arrow::array::{Array, ArrayRef, ArrowNativeTypeOp, AsArray, Decimal128Array};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, DecimalType, Field, FieldRef, i256};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
 
-/// The most digits of a decimal.
-const DIGITS_MAX: u8 = 38;
-
-/// Digits after the point of a quotient: as many as PostgreSQL gives quotients between 1 and 9,999, and more if the
-/// digits before the point leave room.
+/// Digits after the point of a quotient: as many as PostgreSQL gives quotients between 1 and 9,999, or those below 1 if
+/// the digits before the point leave room.
 const QUOTIENT_SCALE_MIN: i8 = 16;
 const QUOTIENT_SCALE_MAX: i8 = 20;
+
+/// The digits of integers of 64 bits.
+const INTEGER_DIGITS: u8 = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Sign {
@@ -24,7 +27,33 @@ pub(super) enum Sign {
     Product,
 }
 
-/// The operation on two decimals of any precision and scale.
+impl Sign {
+    pub(super) fn of(operator: Operator) -> Option<Self> {
+        match operator {
+            Operator::Divide => Some(Self::Quotient),
+            Operator::Multiply => Some(Self::Product),
+            _ => None,
+        }
+    }
+
+    pub(super) fn operator(self) -> Operator {
+        match self {
+            Self::Quotient => Operator::Divide,
+            Self::Product => Operator::Multiply,
+        }
+    }
+}
+
+/// The decimal type that holds all numbers of a type, if it is one of exact numbers.
+pub(super) fn decimal_of(data_type: &DataType) -> Option<DataType> {
+    match data_type {
+        DataType::Decimal128(..) => Some(data_type.clone()),
+        integer if integer.is_integer() => Some(DataType::Decimal128(INTEGER_DIGITS, 0)),
+        _ => None,
+    }
+}
+
+/// The operation on two numbers, which are decimals of any precision and scale, or integers.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Operation {
     sign: Sign,
@@ -44,17 +73,31 @@ impl Operation {
         let (precision, scale) = match sign {
             Sign::Quotient => {
                 let before_point = *left_digits as i8 - left_scale + right_scale;
-                let room = DIGITS_MAX as i8 - before_point;
-                let scale = room.clamp(QUOTIENT_SCALE_MIN, QUOTIENT_SCALE_MAX).max(*left_scale).max(*right_scale);
-                (DIGITS_MAX, scale)
+                let room = DECIMAL_DIGITS_MAX as i8 - before_point;
+                let scale = if room >= QUOTIENT_SCALE_MAX { QUOTIENT_SCALE_MAX } else { QUOTIENT_SCALE_MIN };
+                let scale = scale.max(*left_scale).max(*right_scale);
+                (DECIMAL_DIGITS_MAX, scale)
             }
-            Sign::Product if left_digits + right_digits < DIGITS_MAX => return None,
+            Sign::Product if left_digits + right_digits < DECIMAL_DIGITS_MAX => return None,
             Sign::Product => {
                 let kept = (*left_scale).max(*right_scale).max(QUOTIENT_SCALE_MIN);
-                (DIGITS_MAX, kept.min(left_scale + right_scale))
+                (DECIMAL_DIGITS_MAX, kept.min(left_scale + right_scale))
             }
         };
-        Some(Self { sign, precision, scale, signature: Signature::any(2, Volatility::Immutable) })
+        Some(Self::new(sign, precision, scale))
+    }
+
+    /// The quotient of two numbers that are known: it has the digits that PostgreSQL gives it.
+    pub(super) fn of_constants(dividend: (i128, i8), divisor: (i128, i8)) -> Self {
+        Self::new(Sign::Quotient, DECIMAL_DIGITS_MAX, quotient_scale(dividend, divisor))
+    }
+
+    fn new(sign: Sign, precision: u8, scale: i8) -> Self {
+        Self { sign, precision, scale, signature: Signature::any(2, Volatility::Immutable) }
+    }
+
+    pub(super) fn sign(&self) -> Sign {
+        self.sign
     }
 
     pub(super) fn call(self, left: Expr, right: Expr) -> Expr {
@@ -65,18 +108,21 @@ impl Operation {
         DataType::Decimal128(self.precision, self.scale)
     }
 
-    /// Computes the result for two numbers, each in units of its scale.
+    /// Computes the result for two numbers, each in units of its scale. 128 bits are faster, and mostly enough.
     fn compute(&self, (left, left_scale): (i128, i8), (right, right_scale): (i128, i8)) -> Result<i128> {
-        let (left, right) = (i256::from_i128(left), i256::from_i128(right));
-        let (dividend, divisor) = match self.sign {
-            Sign::Quotient if right == i256::ZERO => return Err(ArrowError::DivideByZero.into()),
-            Sign::Quotient => scaled(left, right, self.scale - left_scale + right_scale)?,
+        let wide = i256::from_i128;
+        let result = match self.sign {
+            Sign::Quotient if right == 0 => return Err(ArrowError::DivideByZero.into()),
+            Sign::Quotient => {
+                let digits = self.scale - left_scale + right_scale;
+                quotient(left, right, digits).or_else(|| quotient(wide(left), wide(right), digits)?.to_i128())
+            }
             Sign::Product => {
-                let product = left.checked_mul(right).ok_or_else(|| self.overflow())?;
-                scaled(product, i256::ONE, self.scale - left_scale - right_scale)?
+                let digits = self.scale - left_scale - right_scale;
+                let narrow = left.checked_mul(right).and_then(|product| quotient(product, 1, digits));
+                narrow.or_else(|| quotient(wide(left).checked_mul(wide(right))?, i256::ONE, digits)?.to_i128())
             }
         };
-        let result = rounded(dividend, divisor).and_then(i256::to_i128);
         let fits =
             |result: &i128| Decimal128Type::validate_decimal_precision(*result, self.precision, self.scale).is_ok();
         result.filter(fits).ok_or_else(|| self.overflow())
@@ -90,24 +136,23 @@ impl Operation {
     }
 }
 
-/// Both numbers, with the first multiplied by `10^digits`.
-fn scaled(dividend: i256, divisor: i256, digits: i8) -> Result<(i256, i256)> {
-    let factor = i256::from_i128(10).checked_pow(u32::from(digits.unsigned_abs()));
-    let scaled = factor.and_then(|factor| match digits >= 0 {
-        true => Some((dividend.checked_mul(factor)?, divisor)),
-        false => Some((dividend, divisor.checked_mul(factor)?)),
-    });
-    scaled.ok_or_else(|| ArrowError::ArithmeticOverflow("too many digits".to_owned()).into())
-}
-
-/// The quotient as a whole number, rounded half away from zero.
-fn rounded(dividend: i256, divisor: i256) -> Option<i256> {
-    let (quotient, rest) = (dividend.checked_div(divisor)?, dividend.checked_rem(divisor)?);
-    let (rest, size) = (rest.wrapping_abs(), divisor.wrapping_abs());
-    match rest >= size.checked_sub(rest)? {
-        false => Some(quotient),
-        true if (dividend < i256::ZERO) == (divisor < i256::ZERO) => quotient.checked_add(i256::ONE),
-        true => quotient.checked_sub(i256::ONE),
+/// The quotient of two numbers times `10^digits`, rounded half away from zero. `None` if a step needs more bits.
+fn quotient<T: ArrowNativeTypeOp>(dividend: T, divisor: T, digits: i8) -> Option<T> {
+    let power = T::usize_as(10).pow_checked(digits.unsigned_abs().into()).ok()?;
+    let (dividend, divisor) = if digits >= 0 {
+        (dividend.mul_checked(power).ok()?, divisor)
+    } else {
+        (dividend, divisor.mul_checked(power).ok()?)
+    };
+    let (quotient, rest) = (dividend.div_checked(divisor).ok()?, dividend.mod_checked(divisor).ok()?);
+    let size_of = |number: T| if number.is_lt(T::ZERO) { number.neg_wrapping() } else { number };
+    let (rest, size) = (size_of(rest), size_of(divisor));
+    if rest.is_lt(size.sub_wrapping(rest)) {
+        Some(quotient)
+    } else if dividend.is_lt(T::ZERO) == divisor.is_lt(T::ZERO) {
+        quotient.add_checked(T::ONE).ok()
+    } else {
+        quotient.sub_checked(T::ONE).ok()
     }
 }
 
@@ -147,8 +192,7 @@ impl ScalarUDFImpl for Operation {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let [left, right] = arrays.as_slice() else { return internal_err!("{} needs two operands", self.name()) };
-        let (left, left_scale) = decimals(left)?;
-        let (right, right_scale) = decimals(right)?;
+        let ((left, left_scale), (right, right_scale)) = (decimals(left)?, decimals(right)?);
         let result = |(left, right): (Option<i128>, Option<i128>)| match (left, right) {
             (Some(left), Some(right)) => self.compute((left, left_scale), (right, right_scale)).map(Some),
             _ => Ok(None),
@@ -162,10 +206,12 @@ impl ScalarUDFImpl for Operation {
     }
 }
 
-fn decimals(array: &ArrayRef) -> Result<(&Decimal128Array, i8)> {
-    match array.data_type() {
-        DataType::Decimal128(_, scale) => Ok((array.as_primitive::<Decimal128Type>(), *scale)),
-        other => internal_err!("an operation on decimals over {other}"),
+fn decimals(array: &ArrayRef) -> Result<(Decimal128Array, i8)> {
+    match decimal_of(array.data_type()) {
+        Some(data_type @ DataType::Decimal128(_, scale)) => {
+            Ok((cast(array, &data_type)?.as_primitive::<Decimal128Type>().clone(), scale))
+        }
+        _ => internal_err!("an operation on decimals over {}", array.data_type()),
     }
 }
 

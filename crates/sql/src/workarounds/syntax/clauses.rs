@@ -14,7 +14,6 @@ use super::integer_literals::{in_columns, in_expression, in_rows, of_function};
 use super::interval_literals::{keep_sign, read_interval};
 use super::like_escape::write_backslashes;
 use super::limits::settle_limits;
-use super::long_numbers::keep_digits;
 use super::natural::name_natural_columns;
 use super::other_forms::{match_each, other_forms};
 use super::other_functions::other_functions;
@@ -119,7 +118,6 @@ impl VisitorMut for Clauses {
             _ => Ok(()),
         };
         in_expression(expr);
-        keep_digits(expr);
         match settled {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),

@@ -15,7 +15,6 @@ mod integer_literals;
 mod interval_literals;
 mod like_escape;
 mod limits;
-pub(crate) mod long_numbers;
 mod natural;
 mod other_forms;
 mod other_functions;

@@ -1,6 +1,6 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
-//! `varchar(n)`, which cut; `LIKE ANY` and `ALL` over a list; the operators `^@`, `&&` and `~`; `substring(text FROM
-//! pattern)`; `COLLATE` of the order that texts have anyway.
+//! `varchar(n)`, which cut; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL` of a list; the operators `^@`, `&&`
+//! and `~`; `substring(text FROM pattern)`; `COLLATE` of the order that texts have anyway.
 //!
 //! No upstream issue known.
 
@@ -44,12 +44,33 @@ pub(super) fn other_forms(expr: &mut Expr) -> Result<()> {
             *expr = found;
             Ok(())
         }
+        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if let Some(list) = items(right) => {
+            *expr = Expr::InList { expr: left.clone(), list, negated: false };
+            Ok(())
+        }
+        Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } if let Some(list) = items(right) => {
+            *expr = Expr::InList { expr: left.clone(), list, negated: true };
+            Ok(())
+        }
         Expr::Collate { expr: text, collation } => {
             check_collation(collation)?;
             *expr = text.as_ref().clone();
             Ok(())
         }
         _ => Ok(()),
+    }
+}
+
+/// The items of `ARRAY[a, b]`, if they are no arrays themselves.
+fn items(array: &Expr) -> Option<Vec<Expr>> {
+    match array {
+        Expr::Nested(inner) => items(inner),
+        Expr::Array(Array { elem, .. })
+            if !elem.is_empty() && !elem.iter().any(|item| matches!(item, Expr::Array(_))) =>
+        {
+            Some(elem.clone())
+        }
+        _ => None,
     }
 }
 

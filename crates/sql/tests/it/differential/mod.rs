@@ -16,8 +16,7 @@
 //! unless an error is intended, no overflow, NULLS FIRST or LAST always given, no product that is -0.0 (which DISTINCT
 //! distinguishes from 0.0 here). SQLite: no numbers in place of text or text in place of numbers, `LIKE` with
 //! `case_sensitive_like`, upper case only of ASCII letters, one set operation at a time (SQLite gives INTERSECT no
-//! precedence). PostgreSQL: a number with a point is cast to `DOUBLE PRECISION`, which is its type here anyway;
-//! integers stay small if their width matters.
+//! precedence). PostgreSQL: integers stay small if their width matters.
 
 mod changes;
 mod choice;

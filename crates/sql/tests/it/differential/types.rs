@@ -62,9 +62,11 @@ pub(crate) fn literal(choice: &mut Choice, ty: Type, dialect: Dialect) -> String
         return format!("CAST(NULL AS {})", name_of(ty));
     }
     match (ty, value(choice, ty)) {
-        // A number with a point is a DOUBLE here and a NUMERIC in PostgreSQL.
-        (Type::Float, value) if dialect == Dialect::Postgres => format!("CAST({value} AS DOUBLE PRECISION)"),
-        (Type::Numeric, value) => format!("CAST({value} AS DECIMAL(10, 2))"),
+        // A number with a point is a NUMERIC.
+        (Type::Float, value) if dialect == Dialect::Postgres && choice.percent(70) => {
+            format!("CAST({value} AS DOUBLE PRECISION)")
+        }
+        (Type::Numeric, value) if choice.percent(50) => format!("CAST({value} AS DECIMAL(10, 2))"),
         (Type::Bytea, value) => format!("CAST({value} AS BYTEA)"),
         (_, value) => value,
     }

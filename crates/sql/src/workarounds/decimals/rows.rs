@@ -1,0 +1,157 @@
+//! Rows that come from several places, where a column is a float in one and a decimal in another: `VALUES`, `UNION`,
+//! the keys of a join, and the members of a subquery.
+
+use super::floats::{Rewriting, is_decimal, to_double, unite};
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr_rewriter::coerce_plan_expr_for_schema;
+use datafusion::logical_expr::logical_plan::{Join, Subquery, Union, Values};
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, cast};
+use std::sync::Arc;
+
+/// Makes a column of `VALUES` a `DOUBLE` if a value is a float, or if no decimal has room for the digits of all.
+/// DataFusion has added casts to one decimal type.
+pub(super) fn values(rows: Values) -> Result<Transformed<LogicalPlan>> {
+    let Values { schema, mut values } = rows;
+    let empty = DFSchema::empty();
+    let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
+    let mut is_changed = false;
+    for (at, field) in fields.iter_mut().enumerate().filter(|(_, field)| is_decimal(field.data_type())) {
+        let mut mix = Mix::default();
+        for row in &values {
+            mix.add(written(&row[at], field.data_type()), &empty);
+        }
+        if !mix.is_double() {
+            continue;
+        }
+        for row in &mut values {
+            let mut value = written(&row[at], field.data_type()).clone();
+            match value.get_type(&empty).is_ok_and(|of| is_decimal(&of)) {
+                true => to_double(&mut value, Rewriting { keeps_names: false }),
+                false => value = cast(value, DataType::Float64),
+            }
+            row[at] = value;
+        }
+        *field = Arc::new(field.as_ref().clone().with_data_type(DataType::Float64));
+        is_changed = true;
+    }
+    if !is_changed {
+        return Ok(Transformed::no(LogicalPlan::Values(Values { schema, values })));
+    }
+    let schema = DFSchema::from_unqualified_fields(fields.into(), schema.metadata().clone())?;
+    Ok(Transformed::yes(LogicalPlan::Values(Values { schema: Arc::new(schema), values })))
+}
+
+/// A value without the cast to its column's type.
+fn written<'a>(value: &'a Expr, column: &DataType) -> &'a Expr {
+    match value {
+        Expr::Cast(cast) if cast.field.data_type() == column => &cast.expr,
+        other => other,
+    }
+}
+
+/// What the values of a column have in common.
+#[derive(Default)]
+struct Mix {
+    has_floats: bool,
+    has_others: bool,
+    digits_before: i16,
+    digits_behind: i16,
+}
+
+impl Mix {
+    fn add(&mut self, value: &Expr, schema: &DFSchema) {
+        match value {
+            Expr::Literal(literal, _) if literal.is_null() => return,
+            Expr::Literal(ScalarValue::Decimal128(_, precision, scale), _) => {
+                self.digits_before = self.digits_before.max(i16::from(*precision) - i16::from(*scale));
+                self.digits_behind = self.digits_behind.max((*scale).into());
+            }
+            _ => {}
+        }
+        match value.get_type(schema).is_ok_and(|data_type| data_type.is_floating()) {
+            true => self.has_floats = true,
+            false => self.has_others = true,
+        }
+    }
+
+    fn is_double(&self) -> bool {
+        self.has_others && (self.has_floats || self.digits_before + self.digits_behind > DECIMAL_DIGITS_MAX.into())
+    }
+}
+
+/// Makes a column of a `UNION` a `DOUBLE` if it is a float in one query and a decimal in another.
+pub(super) fn united(union: Union) -> Result<Transformed<LogicalPlan>> {
+    let Union { mut inputs, mut schema } = union;
+    let is_some = |at: usize, is_it: fn(&DataType) -> bool| {
+        inputs.iter().any(|input| is_it(input.schema().field(at).data_type()))
+    };
+    let doubles: Vec<bool> =
+        (0..schema.fields().len()).map(|at| is_some(at, DataType::is_floating) && is_some(at, is_decimal)).collect();
+    if doubles.contains(&true) {
+        for input in &mut inputs {
+            let wanted = with_doubles(input.schema(), &doubles)?;
+            *input = Arc::new(coerce_plan_expr_for_schema(input.as_ref().clone(), &wanted)?);
+        }
+    }
+    // The columns of the union have the types of the first query until all types are made equal.
+    let types = inputs[0].schema().fields().iter().map(|field| field.data_type());
+    let is_current = schema.fields().iter().zip(types.clone()).all(|(field, data_type)| field.data_type() == data_type);
+    let has_decimals = schema.fields().iter().any(|field| is_decimal(field.data_type()));
+    if !doubles.contains(&true) && (is_current || !has_decimals) {
+        return Ok(Transformed::no(LogicalPlan::Union(Union { inputs, schema })));
+    }
+    let fields = schema.iter().zip(types).map(|((qualifier, field), data_type)| {
+        (qualifier.cloned(), Arc::new(field.as_ref().clone().with_data_type(data_type.clone())))
+    });
+    schema = Arc::new(DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone())?);
+    Ok(Transformed::yes(LogicalPlan::Union(Union { inputs, schema })))
+}
+
+/// A schema in which the decimals among the marked columns are floats.
+fn with_doubles(schema: &DFSchema, doubles: &[bool]) -> Result<DFSchema> {
+    let fields = schema.iter().zip(doubles).map(|((qualifier, field), is_double)| {
+        let field = match *is_double && is_decimal(field.data_type()) {
+            true => Arc::new(field.as_ref().clone().with_data_type(DataType::Float64)),
+            false => Arc::clone(field),
+        };
+        (qualifier.cloned(), field)
+    });
+    DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone())
+}
+
+/// Converts the decimals among the keys of a join to floats beside floats.
+pub(super) fn joined(mut join: Join) -> Result<Transformed<LogicalPlan>> {
+    let mut is_changed = false;
+    let schema = merge_schema(&[&join.left, &join.right]);
+    for (left, right) in &mut join.on {
+        is_changed |= unite(vec![left, right], &schema, DataType::is_floating, Rewriting { keeps_names: false });
+    }
+    let plan = LogicalPlan::Join(join);
+    Ok(if is_changed { Transformed::yes(plan) } else { Transformed::no(plan) })
+}
+
+/// Converts a value or the column of a subquery to a float if the other is one. Returns whether something changed.
+pub(super) fn members(
+    value: &mut Expr,
+    subquery: &mut Subquery,
+    schema: &DFSchema,
+    rewriting: Rewriting,
+) -> Result<bool> {
+    let of_value = value.get_type(schema).unwrap_or(DataType::Null);
+    let of_members = subquery.subquery.schema().field(0).data_type().clone();
+    if is_decimal(&of_value) && of_members.is_floating() {
+        to_double(value, rewriting);
+        return Ok(true);
+    }
+    if of_value.is_floating() && is_decimal(&of_members) {
+        let columns = subquery.subquery.schema();
+        let wanted = with_doubles(columns, &vec![true; columns.fields().len()])?;
+        subquery.subquery = Arc::new(coerce_plan_expr_for_schema(subquery.subquery.as_ref().clone(), &wanted)?);
+        return Ok(true);
+    }
+    Ok(false)
+}

@@ -1,0 +1,130 @@
+//! Settles the types of expressions with decimals in a plan.
+
+use super::arithmetic::operation;
+use super::comparison::compared;
+use super::floats::{Rewriting, is_compared_as_float, is_decimal, is_float, unite, unite_all};
+use super::operation::{Operation, Sign};
+use super::rows::{joined, members, united, values};
+use super::whole::whole;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::{Between, BinaryExpr, Case, InList, WindowFunction};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Expr, LogicalPlan, Operator, binary_expr};
+use datafusion::optimizer::AnalyzerRule;
+
+/// Functions that convert their arguments to one type.
+const UNITING: [&str; 6] = ["coalesce", "nullif", "greatest", "least", "nvl", "ifnull"];
+
+/// Functions whose arguments have nothing to do with each other.
+const SEPARATING: [&str; 5] = ["concat", "concat_ws", "format", "named_struct", "struct"];
+
+/// Runs before types are made equal.
+#[derive(Debug)]
+pub(crate) struct SettleDecimals;
+
+impl AnalyzerRule for SettleDecimals {
+    fn name(&self) -> &str {
+        "settle_decimals"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let mut is_changed = false;
+        plan.transform_up_with_subqueries(|plan| {
+            let schema = merge_schema(&plan.inputs());
+            let names = NamePreserver::new(&plan);
+            let settled = plan.map_expressions(|expr| {
+                let rewriting = Rewriting { keeps_names: matches!(expr, Expr::GroupingSet(_)) };
+                let name = names.save(&expr);
+                let rewritten = expr.transform_up(|expr| rewrite(expr, &schema, rewriting))?;
+                Ok(rewritten.update_data(|expr| name.restore(expr)))
+            })?;
+            let settled = settled.transform_data(of_rows)?;
+            is_changed |= settled.transformed;
+            // The types of columns below may have changed.
+            if is_changed { settled.map_data(LogicalPlan::recompute_schema) } else { Ok(settled) }
+        })
+        .data()
+    }
+}
+
+/// Settles the types of rows that come from several places.
+fn of_rows(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    match plan {
+        LogicalPlan::Values(rows) => values(rows),
+        LogicalPlan::Union(union) => united(union),
+        LogicalPlan::Join(join) => joined(join),
+        other => Ok(Transformed::no(other)),
+    }
+}
+
+fn rewrite(mut expr: Expr, schema: &DFSchema, rewriting: Rewriting) -> Result<Transformed<Expr>> {
+    let compare = |exprs: Vec<&mut Expr>| unite(exprs, schema, is_compared_as_float, rewriting);
+    let mut is_changed = match &mut expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.is_numerical_operators() => {
+            unite(vec![left, right], schema, is_float, rewriting)
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => compare(vec![left, right]),
+        Expr::Between(Between { expr, low, high, .. }) => compare(vec![expr, low, high]),
+        Expr::InList(InList { expr, list, .. }) => compare(std::iter::once(&mut **expr).chain(list).collect()),
+        Expr::Case(Case { expr, when_then_expr, else_expr }) => {
+            let (whens, mut results): (Vec<_>, Vec<_>) =
+                when_then_expr.iter_mut().map(|(when, then)| (&mut **when, &mut **then)).unzip();
+            results.extend(else_expr.as_deref_mut());
+            let compared =
+                expr.as_deref_mut().is_some_and(|expr| compare(std::iter::once(expr).chain(whens).collect()));
+            unite_all(results, schema, rewriting) || compared
+        }
+        Expr::ScalarFunction(call) if UNITING.contains(&call.func.name()) => {
+            unite_all(call.args.iter_mut().collect(), schema, rewriting)
+        }
+        Expr::ScalarFunction(call) if !SEPARATING.contains(&call.func.name()) => {
+            unite(call.args.iter_mut().collect(), schema, is_float, rewriting)
+        }
+        // DataFusion would give the middle of two decimals no more digits than they have.
+        Expr::AggregateFunction(call) if call.func.name() == "median" => {
+            unite(call.params.args.iter_mut().collect(), schema, is_decimal, rewriting)
+        }
+        Expr::AggregateFunction(call) => unite(call.params.args.iter_mut().collect(), schema, is_float, rewriting),
+        Expr::WindowFunction(call) => {
+            let WindowFunction { params, .. } = call.as_mut();
+            unite(params.args.iter_mut().collect(), schema, is_float, rewriting)
+        }
+        Expr::InSubquery(member) => members(&mut member.expr, &mut member.subquery, schema, rewriting)?,
+        Expr::SetComparison(member) => members(&mut member.expr, &mut member.subquery, schema, rewriting)?,
+        _ => false,
+    };
+    if let Some(other) = settled(&expr, schema, rewriting) {
+        (expr, is_changed) = (other, true);
+    }
+    Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
+}
+
+/// Another expression in the place of one whose operands have their types; `None` if it stays.
+fn settled(expr: &Expr, schema: &DFSchema, rewriting: Rewriting) -> Option<Expr> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.is_numerical_operators() => {
+            operation(Sign::of(*op)?, left, right, schema)
+        }
+        Expr::BinaryExpr(_) | Expr::Between(_) | Expr::InList(_) if !rewriting.keeps_names => compared(expr, schema),
+        Expr::ScalarFunction(call) => match (call.func.inner().downcast_ref::<Operation>(), call.args.as_slice()) {
+            // It was planned when the types of its operands were not settled.
+            (Some(planned), [left, right]) => {
+                let binary = || binary_expr(left.clone(), planned.sign().operator(), right.clone());
+                let again = operation(planned.sign(), left, right, schema).unwrap_or_else(binary);
+                (again != *expr).then_some(again)
+            }
+            _ => whole(call, schema),
+        },
+        _ => None,
+    }
+}
+
+/// Whether an operator compares two values of one type.
+fn compares(operator: Operator) -> bool {
+    use Operator as O;
+    matches!(operator, O::Eq | O::NotEq | O::Lt | O::LtEq | O::Gt | O::GtEq)
+        || matches!(operator, O::IsDistinctFrom | O::IsNotDistinctFrom)
+}
