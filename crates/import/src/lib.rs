@@ -1,5 +1,5 @@
 //! Reads files into a table definition and Arrow batches: separated values, JSON objects and Parquet, plain or
-//! compressed.
+//! compressed; and tables of other databases, whose readers are elsewhere.
 //!
 //! Owned here: the format of a file ([`Format`]), the types of its columns, which of them is the time, which texts are
 //! worth a dictionary, and errors that name file, line, column and value. Not owned: stores. The caller of [`import`]
@@ -60,6 +60,7 @@ mod separator;
 mod separators;
 mod single;
 mod source;
+mod table_file;
 mod time_choice;
 mod time_text;
 mod unpivot;
