@@ -30,7 +30,8 @@ for name in ("results.json", "series.json", "headline.json", "memory.json"):
     workloads.update({workload["name"]: (workload, report) for workload in report["workloads"]})
 
 NAMES = {
-    "sqlite": "SQLite", "mariadb:innodb": "MariaDB", "mysql": "MySQL", "postgres": "PostgreSQL", "duckdb": "DuckDB", "atsdb": "atsdb"
+    "sqlite": "SQLite", "mariadb:innodb": "MariaDB", "mysql": "MySQL", "postgres": "PostgreSQL", "duckdb": "DuckDB",
+    "clickhouse": "ClickHouse", "atsdb": "atsdb"
 }
 IN_MEMORY = {
     "sqlite:memory": "SQLite `:memory:`", "mariadb:memory": "MariaDB MEMORY", "duckdb": "DuckDB", "atsdb:memory": "atsdb"

@@ -8,7 +8,7 @@ import atsdb
 
 def run(*arguments, **options):
     command = [sys.executable, "-m", "atsdb", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, **options)
 
 
 def test_the_program_works_on_the_same_stores(tmp_path):

@@ -227,10 +227,20 @@ class Interrupts(Case):
 
     def test_an_interrupt_ends_a_scan(self):
         connection = attached(stores()["fresh"], check_same_thread=False)
-        timer = threading.Timer(0.3, connection.interrupt)
-        timer.start()
-        self.refused(connection, self.ENDLESS, "interrupted")
-        timer.join()
+        is_over = threading.Event()
+
+        def interrupt():
+            # A call that comes before the scan begins interrupts nothing.
+            while not is_over.wait(0.3):
+                connection.interrupt()
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        try:
+            self.refused(connection, self.ENDLESS, "interrupted")
+        finally:
+            is_over.set()
+            thread.join()
         self.assertEqual(connection.execute(COUNT).fetchone()[0], ROWS)
 
     def test_an_interrupt_ends_a_scan_that_finds_no_rows(self):

@@ -113,12 +113,24 @@ def test_read_only_may_be_switched(readings, path):
 
 def cancelled(connection, work, cancel):
     """Runs work and cancels it from another thread. Returns how long it took, and its error."""
-    thread = threading.Timer(0.5, cancel)
+    is_over = threading.Event()
+
+    def ask():
+        # A request that comes before the work begins cancels nothing, so another follows.
+        pause = 0.5
+        while not is_over.wait(pause):
+            cancel()
+            pause = 10
+
+    thread = threading.Thread(target=ask)
     thread.start()
     begun = time.monotonic()
-    with pytest.raises(Exception) as error:
-        work()
-    thread.join()
+    try:
+        with pytest.raises(Exception) as error:
+            work()
+    finally:
+        is_over.set()
+        thread.join()
     return time.monotonic() - begun, error.value
 
 
@@ -130,7 +142,7 @@ def test_a_statement_and_a_connection_can_be_cancelled(path):
         with connection.cursor() as cursor:
             for cancel in [cursor.adbc_cancel, connection.adbc_cancel]:
                 took, error = cancelled(connection, lambda: cursor.execute(LONG), cancel)
-                assert took < 20 and isinstance(error, connection.OperationalError), error
+                assert took < 300 and isinstance(error, connection.OperationalError), error
                 assert error.sqlstate == "57014"
         assert one(connection, "SELECT 1") == 1
 

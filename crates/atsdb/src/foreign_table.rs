@@ -11,8 +11,8 @@ pub fn is_foreign_table(url: &str) -> bool {
 }
 
 /// Opens a table or view on a server for reading: `postgresql://user@host/database#schema.table`, or
-/// `mariadb://user@host/database#table` (or `mysql://`). The options of the URL are those of a store, and a password that
-/// it lacks is read from `ATSDB_PASSWORD`, or from the file named by `ATSDB_PASSWORD_FILE`.
+/// `mariadb://user@host/database#table` (or `mysql://`). The options of the URL are those of a store, and a password
+/// that it lacks is read from `ATSDB_PASSWORD`, or from the file named by `ATSDB_PASSWORD_FILE`.
 ///
 /// All rows are of one moment. They arrive in batches of a bounded size.
 ///

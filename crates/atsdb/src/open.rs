@@ -76,8 +76,8 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The defaults: the store is created if it does not exist, full durability, background maintenance, 64 MiB of
-    /// column cache, a busy timeout of one minute.
+    /// The defaults: the store is created if it does not exist, full durability, background maintenance, a busy timeout
+    /// of one minute.
     pub fn new() -> Self {
         Self {
             durability: Durability::Full,
@@ -124,7 +124,8 @@ impl OpenOptions {
         self
     }
 
-    /// Size of the cache of decoded columns, in bytes.
+    /// Size of the cache of decoded columns, in bytes. The default is a sixteenth of the machine's memory, but at least
+    /// 64 MiB and at most 512 MiB.
     pub fn cache_bytes(mut self, cache_bytes: usize) -> Self {
         self.cache_bytes = cache_bytes;
         self

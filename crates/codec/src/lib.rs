@@ -40,4 +40,6 @@ pub use encoding::{Effort, encoding_name};
 pub use membership::{Membership, TupleHashes, decode_membership, encode_membership, tuple_hashes};
 pub use page::{EncodedPage, check_page, decode_page, encode_page, rebind_page};
 pub use stored_form::{to_logical, to_stored};
-pub use types::{arrow_schema, declared_type, logical_field, logical_type, plain_type, stored_schema, stored_type};
+pub use types::{
+    arrow_schema, declared_type, dictionary_keys, logical_field, logical_type, plain_type, stored_schema, stored_type,
+};

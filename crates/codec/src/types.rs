@@ -1,6 +1,7 @@
 //! The Arrow types of columns: the logical type that users see, and the stored type in pages with its number in the
 //! page header.
 
+use arrow::array::AnyDictionaryArray;
 use arrow::datatypes::{DataType, Field, IntervalUnit, Schema, SchemaRef, TimeUnit as ArrowUnit};
 use atsdb_core::{Column, ColumnType, MapWidth, TableDefinition, TimeUnit};
 use std::collections::HashMap;
@@ -138,6 +139,13 @@ pub(crate) fn stored_type_of_number(number: u8, column: &Column) -> Option<DataT
         (10, 11) => DataType::Float32,
         _ => return None,
     })
+}
+
+/// Returns the position of each row's value among a dictionary's values. The position of a row that is NULL has no
+/// meaning; it may be 0 where there are no values at all.
+#[expect(clippy::disallowed_methods, reason = "this is the place that has looked for values")]
+pub fn dictionary_keys(dictionary: &dyn AnyDictionaryArray) -> Vec<usize> {
+    if dictionary.values().is_empty() { vec![0; dictionary.len()] } else { dictionary.normalized_keys() }
 }
 
 #[cfg(test)]

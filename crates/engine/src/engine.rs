@@ -60,14 +60,16 @@ pub struct EngineOptions {
 }
 
 impl Default for EngineOptions {
-    /// 64 MiB of column cache, 256 MiB of preloaded columns, half of the machine's memory for tables in memory, one
-    /// thread for each core, maintenance on, the operating system's clock.
+    /// A column cache of a sixteenth of the machine's memory, but 64 to 512 MiB; 256 MiB of preloaded columns; half of
+    /// the machine's memory for tables in memory; one thread for each core; maintenance on; the operating system's
+    /// clock.
     fn default() -> Self {
+        let memory = machine_memory();
         Self {
-            cache_bytes: 64 << 20,
+            cache_bytes: (memory / 16).clamp(64 << 20, 512 << 20),
             page_cache: None,
             preload_bytes: 256 << 20,
-            resident_bytes: half_of_memory(),
+            resident_bytes: memory / 2,
             maintenance: true,
             threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             environment: Arc::new(SystemEnvironment),
@@ -352,12 +354,12 @@ fn task_of(task: &Arc<OnceLock<Arc<dyn MaintenanceTask>>>) -> Task {
     })
 }
 
-/// Half of the machine's memory.
-fn half_of_memory() -> usize {
+/// The size of the machine's memory in bytes.
+fn machine_memory() -> usize {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok();
     let kibibytes = meminfo.as_deref().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
         line.split_whitespace().next()?.parse::<usize>().ok()
     });
-    kibibytes.map_or(MEMORY_BYTES_ASSUMED, |kibibytes| kibibytes << 10) / 2
+    kibibytes.map_or(MEMORY_BYTES_ASSUMED, |kibibytes| kibibytes << 10)
 }

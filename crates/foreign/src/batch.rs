@@ -33,8 +33,8 @@ impl BatchBuilder {
         Self { table: table.to_owned(), columns, position: 0, row_count: 0, byte_count: 0, rows_before: 0 }
     }
 
-    /// Appends the next value. A value that the column's type has not, or that could not be read (`Err` says why), is an
-    /// error that names the row and the column.
+    /// Appends the next value. A value that the column's type has not, or that could not be read (`Err` says why), is
+    /// an error that names the row and the column.
     pub fn append(&mut self, value: Result<Value<'_>, String>) -> Result<()> {
         let refuse = |builder: &Self, why: &str| {
             let (column, row) =

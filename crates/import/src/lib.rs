@@ -1,125 +1,51 @@
-//! Reads files into a table definition and Arrow batches: separated values, JSON objects and Parquet, plain or
-//! compressed; and tables of other databases, whose readers are elsewhere.
-//!
-//! Owned here: the format of a file ([`Format`]), the types of its columns, which of them is the time, which texts are
-//! worth a dictionary, and errors that name file, line, column and value. Not owned: stores. The caller of [`import`]
-//! passes a [`Sink`] and decides what to do with rows that were delivered before an error.
+//! Reads files into a table definition and Arrow batches: separated values, JSON, Parquet, Arrow IPC and line protocol,
+//! plain or compressed; and tables of other databases, whose readers are elsewhere.
 //!
 //! The result depends on the data alone. First the beginning of every file is sampled and a plan is made. If a later
 //! value does not fit the plan, all values are read, and the sink starts over.
+//!
+//! Rooms, from the top; each imports only rooms below it:
+//!
+//! | room | what it owns |
+//! |---|---|
+//! | `run` | the facade: [`import`], its passes over text files, and the fast path for one column |
+//! | `typed` | importing files whose values have types: Parquet, Arrow IPC, line protocol |
+//! | `build` | the rows of a table: an Arrow array for each column from the records of a block |
+//! | `plan` | the table, and the source of each of its columns in the files |
+//! | `observe` | collecting facts from the beginning of files, or from all of them |
+//! | `infer` | what facts mean: types, the time, maps, words that are kept, slices |
+//! | `input` | files: their bytes, their format, and their blocks of text or batches |
+//! | `csv` | separated values: the dialect of a file, and its fields and records |
+//! | `json` | JSON documents: where their records are, and the fields of these |
+//! | `batches` | Arrow batches: the schema of a table, and formats that are read as batches |
+//! | `facts` | facts about the values of a column |
+//! | `records` | fields and records: their location in a text, and errors in them |
+//! | `options` | what the caller asks for and receives |
+//! | `values` | numbers, dates, times and zones as text |
+//!
+//! Not owned: stores. The caller of [`import`] passes a [`Sink`] and decides what to do with rows that were delivered
+//! before an error.
 
-mod arrow_reader;
-mod arrow_types;
-mod backslashes;
-mod block;
+mod batches;
 mod build;
-mod calendar_words;
-mod catch_panic;
-mod cell_text;
-mod cells;
-mod clock_text;
-mod column_values;
-mod comma_number;
-mod content;
-mod dialect;
-mod distinct;
-mod epoch_text;
+mod csv;
 mod facts;
-mod foreign;
-mod header;
 mod infer;
+mod input;
 mod json;
-mod json_arrays;
-mod json_outline;
-mod json_records;
-mod json_text;
-mod key;
-mod lines;
-mod map_choice;
-mod null;
-mod null_notes;
-mod number_text;
 mod observe;
 mod options;
-mod parquet;
-mod parquet_columns;
-mod parquet_reader;
-mod parquet_text;
-mod pipeline;
 mod plan;
-mod plan_column;
-mod planner;
-mod planner_existing;
-mod preamble;
-mod read;
-mod record;
-mod record_error;
+mod records;
 mod run;
-mod selection;
-mod separator;
-mod separators;
-mod single;
-mod source;
-mod table_file;
-mod time_choice;
-mod time_text;
-mod unpivot;
-mod zone;
+mod typed;
+mod values;
 
-pub use content::open_content;
-pub use key::declare_key;
-pub use options::{
-    ColumnChoice, DateOrder, Format, Input, Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped, UnpivotChoice,
-};
-
-pub use single::SingleColumn;
-pub use zone::Zone;
-
-use atsdb_core::{Error, Result, TableDefinition};
-use source::Source;
-
-/// Reads all inputs as one table and delivers its rows to the sink.
-///
-/// `table_name` is the name of a new table; `existing` is the table to which rows are added. Memory stays below 256
-/// MiB, whatever the size of the inputs. After an error the sink may have received any number of rows, and must discard
-/// them.
-///
-/// # Errors
-///
-/// `Usage` if an option is missing, which the hint names; `InvalidValue` for a value that does not fit, with file,
-/// line, column and value; `NotFound` for a column that does not exist, with the most similar name; `Limit` for a
-/// record of more than 64 MiB; `Unavailable` if reading fails; and the errors of the sink.
-pub fn import(
-    table_name: &str,
-    inputs: Vec<Input>,
-    options: &Options,
-    existing: Option<&TableDefinition>,
-    sink: &mut dyn Sink,
-    progress: &dyn Fn(Progress),
-) -> Result<Report> {
-    if inputs.is_empty() {
-        return Err(Error::usage("no file to import").with_hint("name files, or - for standard input"));
-    }
-    let sources: Vec<Source> = inputs.into_iter().map(|input| Source::new(input, options)).collect::<Result<_>>()?;
-    let is_separated = |source: &Source| matches!(source.format, Format::Csv | Format::Text);
-    if let Some(source) = sources.iter().find(|source| options.unpivot.is_some() && !is_separated(source)) {
-        return Err(Error::usage(format!("{}: columns become rows in separated values only", source.name))
-            .with_hint("import the file as it is, then INSERT INTO ... SELECT from its columns, with UNION ALL"));
-    }
-    let is_typed = |source: &&Source| matches!(source.format, Format::Parquet | Format::Arrow | Format::Lines);
-    let typed_count = sources.iter().filter(is_typed).count();
-    if typed_count > 0 {
-        if typed_count < sources.len() {
-            return Err(Error::usage(
-                "files of typed values (Parquet, Arrow, line protocol) and text cannot be imported together",
-            )
-            .with_hint("import the typed files first, then the others into the same table"));
-        }
-        return parquet::run(table_name, &sources, options, existing, sink, progress);
-    }
-    if let Some(report) = single::run(&sources, options, existing, sink)? {
-        return Ok(report);
-    }
-    let threads = std::thread::available_parallelism().map_or(2, |count| count.get().clamp(1, 8));
-    run::Run { name: table_name, sources, options, existing, progress, threads }.run(sink)
-}
+pub use input::content::open_content;
+pub use options::key::declare_key;
+pub use options::report::{Progress, Report, SKIPPED_SHOWN_MAX, Skipped};
+pub use options::{ColumnChoice, Format, Input, Options, Sink, UnpivotChoice};
+pub use run::import;
+pub use run::single::SingleColumn;
+pub use values::dates::DateOrder;
+pub use values::zones::Zone;

@@ -1,16 +1,17 @@
 //! Collects [`Facts`] from files: from the beginning of each, or from all of it.
 
-use crate::block::{BlockReader, RecordFormat};
-use crate::dialect::{Dialect, LOOK_BYTES, proper_names};
+use crate::csv::dialect::{Dialect, LOOK_BYTES};
+use crate::csv::unpivot::Unpivot;
 use crate::facts::Facts;
-use crate::json_arrays::header_names;
-use crate::null::NullTexts;
+use crate::facts::nulls::NullTexts;
+use crate::input::blocks::{AllBlocks, BlockReader, RecordFormat};
+use crate::input::content::without_mark;
+use crate::input::parser::{ReadBlock, RecordParser};
+use crate::input::pipeline::run_in_order;
+use crate::input::source::Source;
+use crate::json::arrays::header_names;
+use crate::options::selection::{names_by_position, proper_names};
 use crate::options::{Format, Options};
-use crate::pipeline::run_in_order;
-use crate::read::{ReadBlock, RecordParser};
-use crate::selection::names_by_position;
-use crate::source::Source;
-use crate::unpivot::Unpivot;
 use atsdb_core::{Error, Result, TableDefinition};
 use std::io::Read;
 use std::sync::Arc;
@@ -44,13 +45,13 @@ pub(crate) struct FileFacts {
 }
 
 impl FileFacts {
+    /// Adds the facts of a block. The names may be more than before.
     fn take(&mut self, names: Vec<String>, columns: &[Facts], row_count: u64) {
         self.parser.names = names;
         self.columns.resize_with(self.parser.names.len().max(self.columns.len()), Facts::new);
         for (own, new) in self.columns.iter_mut().zip(columns) {
             own.merge(new);
         }
-        // Objects without a name that others have hold NULL there.
         self.row_count += row_count;
     }
 }
@@ -180,7 +181,7 @@ fn look(source: &Source, options: &Options, nulls: &NullTexts) -> Result<Dialect
     let mut head = Vec::new();
     let reader = source.open(&Arc::default())?;
     reader.take(LOOK_BYTES).read_to_end(&mut head).map_err(|error| source.read_error(error))?;
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head);
+    let head = without_mark(&head);
     // The last line may be cut off.
     let is_whole = (head.len() as u64) < LOOK_BYTES - 3;
     let end = if is_whole { head.len() } else { memchr::memrchr(b'\n', head).map_or(head.len(), |end| end + 1) };
@@ -226,7 +227,7 @@ pub(crate) fn observe_all(
     }
     let parsers: Vec<RecordParser> = files.iter().map(|file| file.parser.clone()).collect();
     let formats: Vec<RecordFormat> = parsers.iter().map(|parser| parser.format).collect();
-    let mut blocks = crate::block::AllBlocks::new(sources, formats, vec![SAMPLE_BYTES_MAX; sources.len()], read);
+    let mut blocks = AllBlocks::new(sources, formats, vec![SAMPLE_BYTES_MAX; sources.len()], read);
     run_in_order(
         threads,
         || blocks.next(),

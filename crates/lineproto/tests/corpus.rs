@@ -6,7 +6,8 @@
 #![expect(clippy::print_stderr, reason = "the test says what it skips and finds")]
 
 use arrow::array::{Array, AsArray};
-use arrow::datatypes::{Float64Type, Int64Type, TimestampNanosecondType, UInt64Type};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int64Type, TimestampNanosecondType, UInt64Type};
 use atsdb_lineproto::{LineOptions, LineParser, Precision};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -167,6 +168,6 @@ fn value(array: &dyn Array, row: usize) -> String {
     if let Some(values) = array.as_string_opt::<i32>() {
         return values.value(row).to_owned();
     }
-    let dictionary = array.as_any_dictionary();
-    dictionary.values().as_string::<i32>().value(dictionary.normalized_keys()[row]).to_owned()
+    let texts = cast(&array.slice(row, 1), &DataType::Utf8).unwrap();
+    texts.as_string::<i32>().value(0).to_owned()
 }

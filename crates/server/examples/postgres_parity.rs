@@ -13,8 +13,11 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The number of records that are shown for each cause.
+/// The number of records that are shown for each cause of a refusal. Other answers are all shown.
 const SHOWN: usize = 3;
+
+/// How the causes of different answers begin.
+const ANOTHER_ANSWER: &str = "another answer: ";
 
 /// Options of both sessions.
 const SETTINGS: &str = "SET timezone = 'UTC'; SET statement_timeout = '20s'";
@@ -135,6 +138,7 @@ impl Report {
         let mut has_refused_change = false;
         for record in records {
             let (wanted, found) = (answer(postgres, record), answer(atsdb, record));
+            let mut differs = String::new();
             let Ok(wanted) = wanted else {
                 self.refused_by_postgres += 1;
                 continue;
@@ -153,11 +157,14 @@ impl Report {
                     has_refused_change = !record.is_query;
                     format!("refused: {}", cause(&error))
                 }
-                Ok(found) if wanted.len() == found.len() => "another answer: values".to_owned(),
-                Ok(_) => "another answer: rows".to_owned(),
+                Ok(found) => {
+                    differs = first_difference(&wanted, &found);
+                    let what = if wanted.len() == found.len() { "values" } else { "number of rows" };
+                    format!("{ANOTHER_ANSWER}{what}")
+                }
             };
             self.compared += 1;
-            let shown = record.sql.split_whitespace().collect::<Vec<_>>().join(" ");
+            let shown = record.sql.split_whitespace().collect::<Vec<_>>().join(" ") + &differs;
             self.causes.entry(cause).or_default().push(format!("{}: {shown}", file.display()));
         }
     }
@@ -167,7 +174,8 @@ impl Report {
         causes.sort_by_key(|(_, records)| std::cmp::Reverse(records.len()));
         for (cause, records) in causes {
             println!("{} {cause}", records.len());
-            records.iter().take(SHOWN).for_each(|record| println!("    {record:.300}"));
+            let shown = if cause.starts_with(ANOTHER_ANSWER) { records.len() } else { SHOWN };
+            records.iter().take(shown).for_each(|record| println!("    {record:.400}"));
         }
         println!(
             "{files} files: {} records compared, {} alike ({:.2} %); not compared: {} that PostgreSQL refuses, {} that \
@@ -179,6 +187,12 @@ impl Report {
             self.after_refusals
         );
     }
+}
+
+/// The first row that differs in two answers of the same order.
+fn first_difference(wanted: &[Vec<String>], found: &[Vec<String>]) -> String {
+    let row = (0..wanted.len().max(found.len())).find(|row| wanted.get(*row) != found.get(*row));
+    row.map_or(String::new(), |row| format!(" -- {:?}, not {:?}", wanted.get(row), found.get(row)))
 }
 
 fn same(wanted: &[Vec<String>], found: &[Vec<String>], is_sorted: bool) -> bool {

@@ -4,10 +4,13 @@ package servertest
 import (
 	"bufio"
 	"bytes"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -29,10 +32,35 @@ func Start(t *testing.T) *Server {
 	if program == "" {
 		t.Skip("skipped: there is no program to test with: ATSDB=PATH/atsdb go test ./...")
 	}
-	s := &Server{t: t, program: program, store: filepath.Join(t.TempDir(), "store.db"), PG: "127.0.0.1:0", HTTP: "127.0.0.1:0"}
+	s := &Server{t: t, program: program, store: filepath.Join(t.TempDir(), "store.db"), PG: freeAddress(t), HTTP: freeAddress(t)}
 	s.Restart()
 	t.Cleanup(s.Kill)
 	return s
+}
+
+// The ports of tests: the first, how many of them a process has, and how many processes have other ones.
+const (
+	portMin    = 10_000
+	blockPorts = 100
+	portBlocks = 220
+)
+
+var nextPort atomic.Int64
+
+// freeAddress returns an address of this machine whose port is free. It is below those that the system gives to
+// connections by itself, so that it stays free while the server is killed.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for range blockPorts {
+		port := portMin + os.Getpid()%portBlocks*blockPorts + int(nextPort.Add(1)%blockPorts)
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		if listener, err := net.Listen("tcp", address); err == nil {
+			_ = listener.Close()
+			return address
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 // Restart starts the server again, after Kill.

@@ -6,7 +6,7 @@ use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::ErrorKind;
 use atsdb_engine::ProgressCallback;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ impl Moto {
             eprintln!("skipped: the Python package moto (with its server) is not installed");
             return None;
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = atsdb_testkit::server::free_port();
         let mut command = Command::new("python3");
         command.args(["-m", "moto.server", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
         let server = Self { child: command.spawn().unwrap(), port };

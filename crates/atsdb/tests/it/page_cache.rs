@@ -90,7 +90,9 @@ fn change(db: &Database, random: &mut Random) {
 
 fn assert_same_answers(reader: &Database, truth: &Database, what: &str) {
     for question in QUESTIONS {
-        let (read, right) = (rows(reader, question), rows(truth, question));
+        let (before, read) = (rows(truth, question), rows(reader, question));
+        // Of the last hours, a row may have become too old between two answers.
+        let right = if read == before { before } else { rows(truth, question) };
         assert!(read == right, "{what}: {question}\nread {read:?}\nright {right:?}");
     }
 }

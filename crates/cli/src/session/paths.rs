@@ -3,8 +3,8 @@
 use atsdb::{Error, ErrorKind, Result, is_foreign_table};
 use std::path::{Path, PathBuf};
 
-/// Returns the files of all arguments. Those of one argument are sorted by name. The URL of a table on a server stays as
-/// it is.
+/// Returns the files of all arguments. Those of one argument are sorted by name. The URL of a table on a server stays
+/// as it is.
 pub(crate) fn files(arguments: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for argument in arguments {

@@ -72,6 +72,9 @@ fn run(case: &Case, commands: &str) -> Result<String, String> {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ATSDB_")) {
         shell.env_remove(name);
     }
+    for name in ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
+        shell.env_remove(name);
+    }
     shell.env("HOME", &folder).env("NO_COLOR", "1").stdin(Stdio::null());
     let output = shell.output().map_err(|error| error.to_string())?;
     let text =

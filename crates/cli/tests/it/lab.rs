@@ -68,8 +68,10 @@ fn a_lab_that_is_asked_to_end_keeps_what_it_has_and_leaves_nothing() {
 #[test]
 fn what_a_killed_lab_leaves_is_removed_by_the_next() {
     let case = Case::new();
-    let mut lab = at_work(&case);
     let living = at_work(&case);
+    // So that it lives as long as the test needs it.
+    signal(&living, "-STOP");
+    let mut lab = at_work(&case);
     signal(&lab, "-KILL");
     lab.wait().expect("its end");
     assert!(!is_clean(&case));
@@ -77,6 +79,7 @@ fn what_a_killed_lab_leaves_is_removed_by_the_next() {
     assert!(next.stderr.contains(&format!("removed scratch/atsdb-lab-{}", lab.id())), "{}", next.stderr);
     assert!(!next.stderr.contains(&format!("-{},", living.id())), "one that lives is left alone: {}", next.stderr);
     signal(&living, "-TERM");
+    signal(&living, "-CONT");
     assert_eq!({ living }.wait().expect("its end").code(), Some(130));
     assert!(is_clean(&case), "nothing is left in the end");
 }

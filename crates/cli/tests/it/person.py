@@ -14,10 +14,11 @@ PROMPT = "atsdb> "
 spec = json.load(sys.stdin)
 pid, terminal = pty.fork()
 if pid == 0:
+    # Before the program starts, which asks for it.
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", spec["lines"], spec["columns"], 0, 0))
     os.chdir(spec["folder"])
     os.environ.update(spec["environment"])
     os.execv(spec["program"], [spec["program"], *spec["arguments"]])
-fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", spec["lines"], spec["columns"], 0, 0))
 shown = b""
 
 
@@ -37,16 +38,16 @@ def read(seconds):
 place = 0
 for wanted, typed in spec["steps"]:
     while (found := shown.find(wanted.encode(), place)) < 0:
-        if not read(60):
+        if not read(600):
             sys.stdout.buffer.write(shown)
             sys.exit(f"{wanted!r} did not come")
     place = found + len(wanted.encode())
     # Input before the prompt may get lost.
     while not wanted.endswith(PROMPT) and shown.find(PROMPT.encode(), place) < 0:
-        if not read(60):
+        if not read(600):
             sys.exit(f"no prompt came after {wanted!r}")
     os.write(terminal, typed.encode())
-while read(60):
+while read(600):
     pass
 sys.stdout.buffer.write(shown)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))

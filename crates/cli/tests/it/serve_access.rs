@@ -3,9 +3,13 @@
 #![allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
 
 use crate::support::Case;
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// The file with what the server logs.
+const LOG: &str = "serve.log";
 
 struct Served {
     child: Child,
@@ -17,7 +21,7 @@ impl Served {
         let arguments = [&["serve", "air.db", "--pg", "127.0.0.1:0", "--http", "127.0.0.1:0"], arguments].concat();
         // As with `nohup`: the server must handle SIGHUP even if it was started with SIGHUP ignored.
         let mut command = case.command_ignoring("HUP", &arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(File::create(case.path(LOG)).unwrap()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let url = lines.find_map(|line| line.ok().filter(|line| line.starts_with("http"))).unwrap();
         Self { child, url }
@@ -98,7 +102,7 @@ fn sighup_swaps_the_certificate() {
         return;
     }
     case.run_with(&["user", "add", "air.db", "anna", "--role", "admin"], "secret\n").well();
-    let served = Served::start(&case, &["--tls-cert", "air.crt", "--tls-key", "air.key"]);
+    let served = Served::start(&case, &["--tls-cert", "air.crt", "--tls-key", "air.key", "--log-level", "error"]);
     assert!(served.url.starts_with("https://"), "{}", served.url);
     let with = |copy: &'static str| ["--cacert", copy, "-u", "anna:secret"];
     let Some(status) = served.status(&case, &with("first.crt")) else { return };
@@ -111,7 +115,11 @@ fn sighup_swaps_the_certificate() {
     // A certificate that cannot be read changes nothing, and the server keeps running.
     case.write("air.crt", "nonsense");
     served.hang_up();
-    std::thread::sleep(Duration::from_millis(500));
+    let begun = Instant::now();
+    while !case.read(LOG).contains("reload failed") {
+        assert!(begun.elapsed() < Duration::from_secs(300), "nothing was reloaded");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     assert_eq!(served.status(&case, &with("second.crt")).unwrap(), "200");
 }
 

@@ -3,14 +3,17 @@
 #![allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
 
 use crate::support::Case;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server, killed if it is still running when dropped.
+/// A server, killed if it is still running when dropped. Its log is a file in the case's folder.
 struct Served {
     child: Child,
+    log: PathBuf,
     pg: String,
     http: String,
 }
@@ -20,11 +23,12 @@ impl Served {
         let arguments = [&["serve", "--pg", "127.0.0.1:0", "--http", "127.0.0.1:0"], arguments].concat();
         let mut command = case.command(&arguments);
         command.envs(environment.iter().copied());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = case.path("serve.log");
+        let mut child = command.stdout(Stdio::piped()).stderr(File::create(&log).unwrap()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
         let pg = lines.find_map(|line| line.strip_prefix("postgresql://").map(str::to_owned)).unwrap();
         let http = lines.find_map(|line| line.strip_prefix("http://").map(str::to_owned)).unwrap();
-        Self { child, pg, http }
+        Self { child, log, pg, http }
     }
 
     fn post(&self, path: &str, headers: &str, body: &str) -> String {
@@ -53,13 +57,21 @@ impl Served {
         assert!(Command::new("kill").arg(name).arg(self.child.id().to_string()).status().unwrap().success());
     }
 
+    /// Waits until the log has an event.
+    fn logs(&self, event: &str) {
+        let begun = Instant::now();
+        let event = format!("\"event\":\"{event}\"");
+        while !std::fs::read_to_string(&self.log).unwrap().contains(&event) {
+            assert!(begun.elapsed() < Duration::from_secs(300), "{event} is not logged");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Asks the server to shut down and returns its log.
     fn log(mut self) -> String {
         self.signal("-TERM");
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
-        let mut stderr = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-        stderr
+        std::fs::read_to_string(&self.log).unwrap()
     }
 }
 
@@ -150,11 +162,9 @@ fn the_log_says_what_happened_and_no_secret() {
     let wrong = "Authorization: Bearer atsdb_hush\r\n";
     assert!(served.post(&format!("/api/sql?p={token}"), wrong, "SELECT 1").starts_with("HTTP/1.1 401"));
     served.signal("-HUP");
-    let begun = Instant::now();
-    while !served.post("/api/sql", &bearer, "SELECT 1").starts_with("HTTP/1.1 200") {
-        assert!(begun.elapsed() < Duration::from_secs(300));
-    }
-    std::thread::sleep(Duration::from_millis(200));
+    served.logs("reload");
+    served.logs("disconnection");
+    assert!(served.post("/api/sql", &bearer, "SELECT 1").starts_with("HTTP/1.1 200"));
     let log = served.log();
     assert!(!log.contains("hush") && !log.contains(token), "a secret is in the log: {log}");
     let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

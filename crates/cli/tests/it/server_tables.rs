@@ -267,7 +267,7 @@ fn values_that_a_store_has_not_are_refused_with_row_and_column() {
     }
 }
 
-/// A view of 300,000 rows of a kibibyte each, which the server computes as it sends them.
+/// A view of 300,000 rows of two kibibytes each, which the server computes as it sends them.
 fn large(kind: ServerKind, server: &TestServer) -> String {
     let text = if kind == ServerKind::Postgres { "(n)::text" } else { "CAST(n AS CHAR)" };
     let digits = "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4
@@ -279,7 +279,7 @@ fn large(kind: ServerKind, server: &TestServer) -> String {
             "CREATE TABLE digits (d int); INSERT INTO digits SELECT d FROM {digits} x;
              CREATE VIEW numbers AS SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d + 100000 * g.d AS n
              FROM digits a, digits b, digits c, digits e, digits f, digits g WHERE g.d < 3;
-             CREATE VIEW large AS SELECT n, concat('2024-03-01 00:00:0', n % 10) AS t, repeat(md5({text}), 32) AS body
+             CREATE VIEW large AS SELECT n, concat('2024-03-01 00:00:0', n % 10) AS t, repeat(md5({text}), 64) AS body
              FROM numbers"
         ),
     );
@@ -302,14 +302,15 @@ fn a_large_table_needs_little_memory() {
             std::thread::sleep(Duration::from_millis(5));
         }
         assert!(child.wait().unwrap().success());
-        let rows = case.query("a.db", "SELECT count(*), count(DISTINCT body), min(length(body)), sum(n) FROM t");
-        assert_eq!(rows, "300000,300000,1024,44999850000");
+        let rows =
+            case.query("a.db", "SELECT count(*), count(DISTINCT left(body, 32)), min(length(body)), sum(n) FROM t");
+        assert_eq!(rows, "300000,300000,2048,44999850000");
         assert!((1..PEAK_MAX_MIB).contains(&peak), "{kind:?}: {peak} MiB");
     }
 }
 
-/// All texts together have 293 MiB.
-const PEAK_MAX_MIB: u64 = 250;
+/// All texts together have 586 MiB; an import itself may use 256 MiB.
+const PEAK_MAX_MIB: u64 = 400;
 
 fn interrupted(case: &Case, url: &str, wait: Duration) -> Duration {
     let mut command = case.command_ignoring("", &["import", "a.db", "t", url]);

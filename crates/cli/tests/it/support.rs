@@ -164,10 +164,12 @@ impl Case {
 fn program(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_atsdb"));
     command.current_dir(folder);
-    for variable in ["ATSDB_URL", "ATSDB_CACHE", "ATSDB_MEMORY", "ATSDB_DURABILITY", "NO_COLOR"] {
-        command.env_remove(variable);
+    // The lab's variables name programs that it needs.
+    let is_setting = |name: &str| name == "NO_COLOR" || name.starts_with("ATSDB_") && !name.starts_with("ATSDB_LAB_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(&name.to_string_lossy())) {
+        command.env_remove(name);
     }
-    command.env("XDG_STATE_HOME", folder);
+    command.env("XDG_STATE_HOME", folder).env("XDG_CACHE_HOME", folder);
     command
 }
 

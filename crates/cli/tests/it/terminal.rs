@@ -15,9 +15,15 @@ fn session(case: &Case, columns: usize, environment: &[(&str, &str)], steps: &[(
     }
     let folder = case.path("");
     let folder = folder.to_string_lossy();
-    let mut variables: std::collections::BTreeMap<&str, &str> =
-        [("TERM", "xterm"), ("NO_COLOR", "1"), ("PAGER", "cat"), ("XDG_STATE_HOME", &*folder), ("ATSDB_URL", "")]
-            .into();
+    let mut variables: std::collections::BTreeMap<&str, &str> = [
+        ("TERM", "xterm"),
+        ("NO_COLOR", "1"),
+        ("PAGER", "cat"),
+        ("VISUAL", ""),
+        ("XDG_STATE_HOME", &*folder),
+        ("ATSDB_URL", ""),
+    ]
+    .into();
     variables.extend(environment.iter().copied());
     let spec = serde_json::json!({
         "program": env!("CARGO_BIN_EXE_atsdb"), "arguments": ["a.db"], "folder": &*folder,

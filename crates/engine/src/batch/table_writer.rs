@@ -61,11 +61,7 @@ fn intern_array(interner: &mut Interner, array: &ArrayRef) -> Result<(Vec<u32>, 
     };
     let nulls = array.logical_nulls();
     let strings = dictionary.values().as_string::<i32>();
-    if strings.is_empty() {
-        // Every row is NULL.
-        return Ok((vec![0; array.len()], nulls));
-    }
-    let keys = dictionary.normalized_keys();
+    let keys = atsdb_codec::dictionary_keys(dictionary);
     // Only the strings that rows use go into the dictionary.
     let mut number_of = vec![None; strings.len()];
     let number = |(row, key): (usize, &usize)| {

@@ -121,7 +121,7 @@ fn hash_column(states: &mut [u64], array: &ArrayRef) -> Result<()> {
         DataType::Dictionary(..) => {
             let keys = array.as_any_dictionary();
             let values = keys.values().as_string_opt::<i32>().ok_or_else(|| unexpected(array))?;
-            let numbers = if values.is_empty() { Vec::new() } else { keys.normalized_keys() };
+            let numbers = atsdb_codec::dictionary_keys(keys);
             mix(states, array.as_ref(), |row| values.value(numbers[row]).as_bytes());
         }
         DataType::Float32 => {

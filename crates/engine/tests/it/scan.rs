@@ -1,8 +1,10 @@
 //! Reads: pruning and filtering never lose a row; a snapshot stays as it was.
 
-use crate::support::{append, engines, read_all, readings, row, rows_of, sorted};
+use crate::support::{append, engine, engines, read_all, readings, row, rows_of, sorted};
 use atsdb_core::TimeRange;
-use atsdb_engine::{Comparison, Predicate, ScanRequest, Value};
+use atsdb_engine::{Comparison, Predicate, ScanRequest, SystemEnvironment, Value};
+use atsdb_memory::MemoryStore;
+use std::sync::Arc;
 
 #[test]
 fn a_time_range_gives_exactly_its_rows() {
@@ -27,6 +29,35 @@ fn a_time_range_gives_exactly_its_rows() {
                 let inside: Vec<_> = rows.iter().filter(|row| range.contains(row.0)).cloned().collect();
                 assert_eq!(found, sorted(&inside), "{range:?}");
             }
+        }
+    }
+}
+
+/// Chunks of more rows than are compared one by one: some series have equal intervals, some irregular times with
+/// repetitions, and some only a few rows.
+#[test]
+fn a_time_range_of_large_sealed_chunks_gives_exactly_its_rows() {
+    let engine = engine(Arc::new(MemoryStore::new([7; 16])), SystemEnvironment);
+    let table = engine.create_table(&readings()).unwrap();
+    let mut rows = Vec::new();
+    for number in 0..24_i64 {
+        let count = if number % 6 == 5 { 3 } else { 1_500 };
+        for step in 0..count {
+            let time = if number % 2 == 0 { step * 57 + number } else { step * step % 84_000 / 7 * 7 };
+            rows.push(row(time, &format!("s{number}"), "ok", step as i32));
+        }
+    }
+    append(&engine, &table, &rows);
+    engine.recompress(None).unwrap();
+    rows.sort();
+    for use_cache in [false, true, true] {
+        for (start, length) in (0..90_000).step_by(2_999).flat_map(|start| [(start, 1), (start, 58), (start, 7_200)]) {
+            let range = TimeRange::from(start..start + length);
+            let request = ScanRequest { range, use_cache, ..ScanRequest::all(&table) };
+            let mut found = rows_of(engine.snapshot().unwrap().scan(&table, &request).unwrap().batches()).unwrap();
+            found.sort();
+            let inside: Vec<_> = rows.iter().filter(|row| range.contains(row.0)).cloned().collect();
+            assert_eq!(found, inside, "{range:?}");
         }
     }
 }

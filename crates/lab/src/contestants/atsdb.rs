@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::measure::Tier;
 use crate::server::{ServerKind, ServerUrls};
 use arrow::array::RecordBatch;
-use atsdb::{Appender, Database, Error, ErrorKind, OpenOptions, ScanRequest, TableDefinition};
+use atsdb::{Appender, Database, Error, ErrorKind, OpenOptions, PageCacheFolder, ScanRequest, TableDefinition};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,9 @@ impl Contestant for Atsdb {
             }
             StoreKind::Server(kind) => {
                 let rows_survive = prepare_database(kind, workspace)?;
-                let database = options.open(&workspace.server()?.url_of(&workspace.database))?;
+                // In the folder of the run, which goes with it: each run begins without pages on this machine.
+                let pages = PageCacheFolder::At(workspace.directory.join("pages"));
+                let database = options.page_cache(pages).open(&workspace.server()?.url_of(&workspace.database))?;
                 let tier = match kind {
                     // The store's sessions wait for the disk, whatever the server's default is.
                     ServerKind::Postgres => Tier::from(database.engine().store().durability()),

@@ -59,7 +59,7 @@ fn hold() {
     let mut servers = servers(Path::new(folder), &ServerUrls::default(), false);
     let address = servers.address(ServerKind::parse(kind).expect("a kind")).expect("a server");
     println!("\nserver {}", address.process.expect("its process"));
-    std::thread::sleep(Duration::from_secs(60));
+    std::thread::sleep(Duration::from_secs(600));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Series from a snapshot of the store.
 
 use super::tables::{METRIC, SAMPLES, SERIES, TIME, VALUE, check_samples};
-use atsdb::arrow::array::{Array, ArrayRef, AsArray, StringArray, UInt32Array};
-use atsdb::arrow::datatypes::{Float64Type, TimestampMillisecondType, UInt32Type};
+use atsdb::arrow::array::{ArrayRef, AsArray, UInt32Array};
+use atsdb::arrow::compute::cast;
+use atsdb::arrow::datatypes::{DataType, Float64Type, TimestampMillisecondType, UInt32Type};
 use atsdb::{Comparison, Database, Error, Predicate, ReadSnapshot, Result, ScanRequest, Table, TimeRange, Value};
 use atsdb_prom::evaluate::EvaluateError;
 use atsdb_prom::labels::{Labels, METRIC_NAME, MatchOp, Matcher, read_series};
@@ -178,9 +179,10 @@ impl StoreSource<'_> {
         if !missing.is_empty() {
             let column = &table.definition.columns[SERIES];
             let indices: ArrayRef = Arc::new(UInt32Array::from(missing.clone()));
-            let strings = self.snapshot.strings(table, column, &indices)?;
+            let strings = cast(&self.snapshot.strings(table, column, &indices)?, &DataType::Utf8)?;
+            let texts = strings.as_string::<i32>();
             for (place, number) in missing.into_iter().enumerate() {
-                let text = text_at(&strings, place)?;
+                let text = texts.value(place);
                 let labels = read_series(text)
                     .ok_or_else(|| Error::invalid(format!("table {SAMPLES} holds {text:?}, which is not a series")))?;
                 cache.text_bytes += text.len();
@@ -189,15 +191,4 @@ impl StoreSource<'_> {
         }
         Ok(numbers.into_iter().filter_map(|number| Some((number, cache.labels.get(&number)?.clone()))).collect())
     }
-}
-
-/// A string of a mapped column.
-fn text_at(strings: &ArrayRef, place: usize) -> Result<&str> {
-    let unexpected = || Error::internal(format!("strings of type {}", strings.data_type()));
-    if let Some(dictionary) = strings.as_any_dictionary_opt() {
-        let texts = dictionary.values().as_any().downcast_ref::<StringArray>().ok_or_else(unexpected)?;
-        return Ok(texts.value(dictionary.normalized_keys()[place]));
-    }
-    let texts = strings.as_any().downcast_ref::<StringArray>().ok_or_else(unexpected)?;
-    Ok(texts.value(place))
 }

@@ -14,8 +14,8 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.metrics.view import ExplicitBucketHistogramAggregation, View
 from opentelemetry.sdk.resources import Resource
 
-exporter = OTLPMetricExporter(endpoint=sys.argv[1], compression=Compression.Gzip)
-reader = PeriodicExportingMetricReader(exporter, export_interval_millis=3_600_000)
+exporter = OTLPMetricExporter(endpoint=sys.argv[1], compression=Compression.Gzip, timeout=300)
+reader = PeriodicExportingMetricReader(exporter, export_interval_millis=3_600_000, export_timeout_millis=300_000)
 provider = MeterProvider(
     metric_readers=[reader],
     resource=Resource({"service.name": "house"}),
@@ -31,6 +31,6 @@ latency.record(0.6875)
 meter.create_observable_gauge(
     "room.temperature", callbacks=[lambda _: [Observation(21.5, {"room": "hall"})]], unit="Cel"
 )
-assert provider.force_flush()
+assert provider.force_flush(timeout_millis=300_000)
 provider.shutdown()
 print("done")

@@ -22,7 +22,7 @@ fn users(served: &Served) -> UserStore {
 
 fn send(served: &Served, method: &str, path: &str, authorization: &str, body: &str) -> Reply {
     let mut stream = TcpStream::connect(served.server.http_address().unwrap()).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(300))).unwrap();
     let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
     if !authorization.is_empty() {
         head += &format!("Authorization: {authorization}\r\n");

@@ -153,9 +153,10 @@ fn initial(mechanism: &str, first: &[u8]) -> Vec<u8> {
 /// Returns the server's answer, until it closes the connection.
 fn answer(served: &Served, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(served.pg()).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    stream.write_all(bytes).unwrap();
-    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(300))).unwrap();
+    // The server may already have closed the connection.
+    let _ = stream.write_all(bytes);
+    let _ = stream.shutdown(std::net::Shutdown::Write);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()

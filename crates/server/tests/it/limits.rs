@@ -5,15 +5,16 @@ use atsdb_server::IngestOptions;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn small() -> IngestOptions {
     IngestOptions {
         body_bytes_max: 64 << 10,
         plain_bytes_max: 4 << 20,
         bytes_in_flight_max: 6 << 20,
-        hold_time: Duration::from_millis(300),
-        read_time_max: Duration::from_millis(500),
+        hold_time: Duration::from_secs(2),
+        // Long enough for whoever does not stand still, also on a busy machine.
+        read_time_max: Duration::from_secs(10),
     }
 }
 
@@ -77,8 +78,14 @@ fn clients_without_room_are_asked_to_retry() {
             stream
         })
         .collect();
-    std::thread::sleep(Duration::from_millis(100));
-    let reply = server.post("/write?db=d", vec![b'\n'; 20 << 10]);
+    // The room is used up a moment after they have sent.
+    let begun = Instant::now();
+    let reply = loop {
+        let reply = server.post("/write?db=d", vec![b'\n'; 20 << 10]);
+        if reply.status == 503 || begun.elapsed() > Duration::from_secs(60) {
+            break reply;
+        }
+    };
     assert_eq!(reply.status, 503, "{}", reply.text());
     assert_eq!(reply.header("retry-after"), Some("5"));
     let statuses: Vec<u16> = held.into_iter().map(reply_of).collect();

@@ -19,7 +19,7 @@ fn served() -> Served {
 /// Returns the status and body of a response.
 fn http(served: &Served, method: &str, path: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(served.server.http_address().unwrap()).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(300))).unwrap();
     let head = format!(
         "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
         body.len()
@@ -45,7 +45,7 @@ fn wait_for(served: &Served, count: usize) -> Vec<serde_json::Value> {
         if found.len() == count {
             return found;
         }
-        assert!(begun.elapsed() < Duration::from_secs(30), "{found:?}");
+        assert!(begun.elapsed() < Duration::from_secs(300), "{found:?}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

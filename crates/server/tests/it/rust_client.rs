@@ -5,11 +5,38 @@ use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::Type;
 use postgres::{Client, NoTls};
 use std::io::{Read, Write};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 fn connect(served: &Served) -> Client {
     let port = served.pg().port();
     Client::connect(&format!("host=127.0.0.1 port={port} user=me dbname=air"), NoTls).unwrap()
+}
+
+/// Results whose dictionary of strings is empty.
+#[test]
+fn mapped_columns_may_have_no_strings_at_all() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    client
+        .batch_execute(
+            "CREATE TABLE seen (time TIMESTAMP, who TEXT) WITH (map = 'who'); INSERT INTO seen VALUES (now(), NULL)",
+        )
+        .unwrap();
+    for query in [
+        "SELECT who FROM seen",
+        "SELECT b.who FROM seen a LEFT JOIN seen b ON a.time < b.time",
+        "SELECT max(who) FROM seen",
+    ] {
+        let rows = client.query(query, &[]).unwrap();
+        assert_eq!(rows.iter().map(|row| row.get(0)).collect::<Vec<Option<&str>>>(), [None], "{query}");
+        let answer = client.simple_query(query).unwrap();
+        let row = answer.iter().find_map(|message| match message {
+            postgres::SimpleQueryMessage::Row(row) => Some(row.get(0)),
+            _ => None,
+        });
+        assert_eq!(row, Some(None), "{query}");
+    }
 }
 
 #[test]
@@ -166,14 +193,20 @@ fn a_statement_is_cancelled_and_the_connection_goes_on() {
         "SELECT sum(a.x * b.x) FROM generate_series(1, 1000000) a(x) CROSS JOIN generate_series(1, 1000000) b(x)";
     let long = if client.prepare(long).is_ok() { long.to_owned() } else { endless(&served) };
     let token = client.cancel_token();
+    let (ended, has_ended) = channel::<()>();
     let stopper = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(300));
-        token.cancel_query(NoTls).unwrap();
+        // A request that comes before the statement runs cancels nothing, so another follows.
+        let mut pause = Duration::from_millis(300);
+        while has_ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+            token.cancel_query(NoTls).unwrap();
+            pause = Duration::from_secs(10);
+        }
     });
     let begun = Instant::now();
     let error = client.simple_query(&long).unwrap_err();
     assert_eq!(error.code().map(|code| code.code().to_owned()), Some("57014".to_owned()), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(300));
+    drop(ended);
     stopper.join().unwrap();
     client.batch_execute("SET statement_timeout = 200").unwrap();
     let error = client.simple_query(&long).unwrap_err();

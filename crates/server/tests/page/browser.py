@@ -43,13 +43,21 @@ class Browser:
         os.close(to_write)
         self.rest, self.last, self.session = b"", 0, None
         self.logged, self.requests = [], []
-        targets = self.call("Target.getTargets")["targetInfos"]
-        page = next(target for target in targets if target["type"] == "page")
-        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
+        self.session = self.call("Target.attachToTarget", targetId=self.page(), flatten=True)["sessionId"]
         for domain in ["Page", "Runtime", "Log", "Network"]:
             self.call(f"{domain}.enable")
         self.resize(width, height)
         self.theme(dark)
+
+    def page(self):
+        """Returns the name of the first page, which opens a moment after the browser answers."""
+        deadline = time.monotonic() + 300
+        while time.monotonic() < deadline:
+            for target in self.call("Target.getTargets")["targetInfos"]:
+                if target["type"] == "page":
+                    return target["targetId"]
+            time.sleep(0.03)
+        raise AssertionError("the browser has no page")
 
     def close(self):
         try:
@@ -58,7 +66,7 @@ class Browser:
         except (OSError, AssertionError):
             pass
         try:
-            self.process.wait(10)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -74,7 +82,7 @@ class Browser:
             message["sessionId"] = self.session
         os.write(self.to, json.dumps(message).encode() + b"\0")
         wanted = self.last
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while True:
             answer = self.read(deadline)
             assert answer is not None, f"{method}: the browser does not answer"
@@ -116,7 +124,7 @@ class Browser:
         assert "exceptionDetails" not in answer, f"{script}: {answer['exceptionDetails']}"
         return answer["result"].get("value")
 
-    def wait(self, condition, seconds=30):
+    def wait(self, condition, seconds=300):
         """Waits until an expression is true."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -124,6 +132,13 @@ class Browser:
                 return
             time.sleep(0.03)
         raise AssertionError(f"in {seconds} s not true: {condition}\n{self.run('document.body.innerText')}\n{self.logged}")
+
+    def wait_for(self, failure, holds, seconds=300):
+        """Waits until a function returns true."""
+        deadline = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < deadline, failure
+            time.sleep(0.03)
 
     def type(self, text):
         self.call("Input.insertText", text=text)

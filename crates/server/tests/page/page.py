@@ -325,14 +325,10 @@ def cancels(page):
     listed = "fetch('/api/statements').then((answer) => answer.json())"
     page.start(SLOW)
     browser.wait("!document.querySelector('#cancel').hidden")
-    deadline = time.monotonic() + 10
-    while not any(one["sql"] == SLOW for one in browser.run(listed)):
-        assert time.monotonic() < deadline, "the statement is not listed"
+    browser.wait_for("the statement is not listed", lambda: any(one["sql"] == SLOW for one in browser.run(listed)))
     browser.key("Escape")
     browser.wait("document.querySelector('#outcome').innerText === 'Cancelled'")
-    deadline = time.monotonic() + 10
-    while browser.run(listed):
-        assert time.monotonic() < deadline, "the statement still runs"
+    browser.wait_for("the statement still runs", lambda: not browser.run(listed))
     # Cancelled from the list of running statements, which has those of all clients.
     page.show("activity")
     browser.wait("document.querySelector('.statements').innerText.includes('None is running')")
@@ -341,7 +337,7 @@ def cancels(page):
     page.picture("activity")
     browser.click(".statements .danger")
     browser.wait("document.querySelector('#message').innerText.includes('cancelled on the server')")
-    assert browser.run(listed) == []
+    browser.wait_for("the statement still runs", lambda: not browser.run(listed))
     browser.wait("document.querySelector('.rates').innerText.includes('Statements, HTTP')")
     page.show("tables")
 

@@ -38,7 +38,7 @@ pub fn a_failed_open_is_reported_without_the_password(subject: Subject) {
     let (kind, text) = refused(subject, &url.replace(database, "there_is_none"));
     assert!(matches!(kind, ErrorKind::NotFound | ErrorKind::Unavailable) && text.contains("there_is_none"), "{text}");
     assert!(text.contains("create"), "{text}");
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let free = server::free_port();
     let start = url.rfind(':').unwrap() + 1;
     // A server that does not answer may come back.
     let error = (subject.open_with)(&format!("{}{free}/{database}", &url[..start]), Limits::seconds(1, 60));

@@ -18,6 +18,6 @@ pub use data::ServerKind;
 pub use galera::Cluster;
 pub use pooler::Pooler;
 pub use postgres::installed as postgres_program;
-pub use setup::{PASSWORD, USER};
+pub use setup::{PASSWORD, USER, free_port};
 pub use spider::Spider;
 pub use test_server::{TestServer, shared};

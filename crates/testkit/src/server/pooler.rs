@@ -11,7 +11,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
-const START_MAX: Duration = Duration::from_secs(30);
+const START_MAX: Duration = Duration::from_secs(300);
 
 /// A running pooler.
 #[derive(Debug)]

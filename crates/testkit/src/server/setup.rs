@@ -4,6 +4,7 @@ use std::io::{Error, Result};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc;
 use tempfile::TempDir;
 
@@ -15,6 +16,11 @@ pub const PASSWORD: &str = "pass/word@1";
 pub(super) const PASSWORD_IN_URL: &str = "pass%2Fword%401";
 /// The prefix of the names of data folders, which the number of the process follows.
 pub(super) const FOLDER_PREFIX: &str = "atsdb-test-";
+
+/// The ports of tests: the first, how many of them a process has, and how many processes have other ones.
+const PORT_MIN: u16 = 10_000;
+const BLOCK_PORTS: u16 = 100;
+const PORT_BLOCKS: u32 = 220;
 
 /// Starts a program that ends with this process. The system ends it together with the thread that started it, so that
 /// thread stays alive.
@@ -29,9 +35,18 @@ pub(super) fn spawn_for_good(mut command: Command) -> Result<Child> {
     receive.recv().map_err(Error::other)?
 }
 
-pub(super) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    listener.local_addr().expect("a listener has an address").port()
+/// Returns a free port. It is below those that the system gives to connections by itself, so that it stays free while
+/// its server starts, and while its server is killed. Each process has a block of ports of its own.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let block = u16::try_from(std::process::id() % PORT_BLOCKS).expect("a small number");
+    for _ in 0..BLOCK_PORTS {
+        let port = PORT_MIN + block * BLOCK_PORTS + NEXT.fetch_add(1, Ordering::Relaxed) % BLOCK_PORTS;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+    panic!("no port is free")
 }
 
 /// A temporary folder that other users can read.

@@ -26,6 +26,7 @@ use atsdb_import::Report;
 use declared::DeclaredTable;
 use remarks::show_remarks;
 use sink::{BatchName, BatchSink, DiscardRows, KeyConflicts};
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,7 +38,8 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     if args.dry_run {
         return try_out(existing_store(args)?.as_ref(), args);
     }
-    let _watch = Watch::new(|| ());
+    // Watched until the process ends: a stored import ends with 0, also if Ctrl-C comes after the store was closed.
+    let _watch = ManuallyDrop::new(Watch::new(|| ()));
     let _new_store = NewStore::at(&args.url);
     let database = settings::open(&args.url, Access::Create, &args.store, Some(&args.write))?;
     import_into(&database, args)

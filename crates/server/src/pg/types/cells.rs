@@ -149,7 +149,7 @@ impl<'a> Cells<'a> {
             DataType::Dictionary(..) => {
                 let dictionary = array.as_any_dictionary();
                 let validity = dictionary.keys();
-                let keys = dictionary.normalized_keys().into_iter().enumerate();
+                let keys = atsdb::dictionary_keys(dictionary).into_iter().enumerate();
                 let keys = keys.map(|(row, key)| validity.is_valid(row).then_some(key)).collect();
                 Self::Dictionary { keys, values: Box::new(Self::new(dictionary.values())) }
             }

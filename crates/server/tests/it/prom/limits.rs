@@ -5,15 +5,16 @@ use super::message::{Message, request_v1, series_v1};
 use crate::client::reply;
 use atsdb_server::IngestOptions;
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn small() -> IngestOptions {
     IngestOptions {
         body_bytes_max: 64 << 10,
         plain_bytes_max: 1 << 20,
         bytes_in_flight_max: 2 << 20,
-        hold_time: Duration::from_millis(300),
-        read_time_max: Duration::from_millis(500),
+        hold_time: Duration::from_secs(2),
+        // Long enough for whoever does not stand still, also on a busy machine.
+        read_time_max: Duration::from_secs(10),
     }
 }
 
@@ -60,8 +61,14 @@ fn clients_without_room_and_slow_ones_are_asked_to_retry() {
             stream
         })
         .collect();
-    std::thread::sleep(Duration::from_millis(100));
-    let reply_to_large = served.write(&[0; 20 << 10]);
+    // The room is used up a moment after they have sent.
+    let begun = Instant::now();
+    let reply_to_large = loop {
+        let reply = served.write(&[0; 20 << 10]);
+        if reply.status == 503 || begun.elapsed() > Duration::from_secs(60) {
+            break reply;
+        }
+    };
     assert_eq!(reply_to_large.status, 503, "{}", reply_to_large.text());
     assert_eq!(reply_to_large.header("retry-after"), Some("5"));
     let statuses: Vec<u16> = held.into_iter().map(|stream| reply(stream).status).collect();

@@ -1,6 +1,7 @@
 //! A real Prometheus that writes to the server and reads back.
 
 use super::client::Served;
+use atsdb_testkit::server::free_port;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,15 +15,10 @@ impl Drop for Killed {
     }
 }
 
-/// Returns a port that is free at the moment.
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(60), "{what}: not within a minute");
+        assert!(start.elapsed() < Duration::from_secs(300), "{what}: not within five minutes");
         std::thread::sleep(Duration::from_millis(200));
     }
 }
@@ -58,12 +54,13 @@ fn a_real_prometheus_writes_here_and_reads_back() {
     let first = start();
     let there = "SELECT count(*) FROM information_schema.tables WHERE table_name = 'prom_samples'";
     wait_for("a table", || served.rows(there) == [["1"]]);
-    let count = "SELECT count(*) FROM prom_samples WHERE metric = 'up'";
+    // On a busy machine it may fail to read its own metrics in time: its `up` is then 0.
+    let count = "SELECT count(*) FROM prom_samples WHERE metric = 'up' AND value = 1";
     wait_for("samples", || served.rows(count)[0][0].parse::<u64>().unwrap() >= 3);
     drop(first);
     let series = format!("up{{instance=\"127.0.0.1:{port}\",job=\"self\"}}");
-    let rows = served.rows("SELECT DISTINCT series, CAST(value AS INT) FROM prom_samples WHERE metric = 'up'");
-    assert_eq!(rows, [[series, "1".to_owned()]]);
+    let rows = served.rows("SELECT DISTINCT series FROM prom_samples WHERE metric = 'up'");
+    assert_eq!(rows, [[series]]);
     assert!(served.rows("SELECT DISTINCT metric FROM prom_samples").len() > 100);
 
     // A new Prometheus without data of its own sees the samples that the first one wrote.

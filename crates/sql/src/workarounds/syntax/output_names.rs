@@ -77,28 +77,37 @@ fn outermost(statement: &mut Statement) -> Option<&mut Select> {
 
 /// Names the columns of the SELECTs in a nested query.
 pub(super) fn name_inner_columns(query: &mut Query) {
-    of_body(&mut query.body);
+    of_body(&mut query.body, Side::First);
 }
 
 /// Names the columns of the right sides of set operations in the outermost query.
 pub(super) fn name_other_sides(query: &mut Query) {
     if let SetExpr::SetOperation { right, .. } = query.body.as_mut() {
-        of_body(right);
+        of_body(right, Side::Other);
     }
 }
 
-fn of_body(body: &mut SetExpr) {
+/// A set operation has the names of its first side.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    First,
+    /// DataFusion gives its expressions the first side's names, so its columns must not have these.
+    Other,
+}
+
+fn of_body(body: &mut SetExpr, side: Side) {
     match body {
-        SetExpr::Select(select) => name_columns(select),
+        SetExpr::Select(select) => name_columns(select, side),
         SetExpr::SetOperation { left, right, .. } => {
-            of_body(left);
-            of_body(right);
+            of_body(left, side);
+            of_body(right, Side::Other);
         }
+        SetExpr::Query(query) if side == Side::Other && query.order_by.is_none() => of_body(&mut query.body, side),
         _ => {}
     }
 }
 
-fn name_columns(select: &mut Select) {
+fn name_columns(select: &mut Select, side: Side) {
     tell_casts_apart(select);
     let stars = Stars::of(select);
     let (mut names, mut plain_names) = (HashSet::new(), HashSet::new());
@@ -114,7 +123,7 @@ fn name_columns(select: &mut Select) {
                     continue;
                 };
                 let is_new = names.insert(name.value.to_lowercase()) && !stars.contain(expr);
-                let alias = match (is_column, is_new) {
+                let alias = match (is_column, is_new && side == Side::First) {
                     (true, true) => continue,
                     (false, true) => name,
                     (_, false) => distinct(&name.value, position),

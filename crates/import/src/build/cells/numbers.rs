@@ -1,0 +1,104 @@
+//! Columns of numbers and booleans.
+
+use crate::build::cells::{Cells, Utf8Slice};
+use crate::build::column_values::{ColumnValues, Inexact};
+use crate::values::comma_numbers::{comma_f64, with_point};
+use crate::values::numbers::{any_f64, any_i64, any_u64, boolean, is_number, is_rounded, plain_f64, plain_i64};
+use arrow::array::{AsArray, BooleanArray};
+use arrow::datatypes::{ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int64Type};
+use arrow::error::ArrowError;
+use atsdb_core::decimal;
+use std::sync::Arc;
+
+impl Cells<'_> {
+    pub(super) fn booleans(&self, position: usize) -> Result<ColumnValues, ArrowError> {
+        let gathered = self.gather(position, |bytes| {
+            let value = boolean(bytes).or_else(|| if self.column.is_inferred { None } else { loose_boolean(bytes) });
+            value.ok_or_else(|| "is neither true nor false".to_owned())
+        });
+        gathered.into_column(|values, nulls| Ok(Arc::new(BooleanArray::new(values.into(), nulls))))
+    }
+
+    pub(super) fn bigints(&self, position: usize) -> Result<ColumnValues, ArrowError> {
+        self.primitive::<Int64Type>(position, |bytes| {
+            let value = plain_i64(bytes).or_else(|| if self.column.is_inferred { None } else { any_i64(bytes) });
+            value.ok_or_else(|| not_whole(bytes, "BIGINT"))
+        })
+    }
+
+    pub(super) fn signed<T: ArrowPrimitiveType>(&self, position: usize, name: &str) -> Result<ColumnValues, ArrowError>
+    where
+        T::Native: TryFrom<i64>,
+    {
+        let convert = |value: i64| T::Native::try_from(value).ok();
+        self.primitive::<T>(position, |bytes| any_i64(bytes).and_then(convert).ok_or_else(|| not_whole(bytes, name)))
+    }
+
+    pub(super) fn unsigned<T: ArrowPrimitiveType>(
+        &self,
+        position: usize,
+        name: &str,
+    ) -> Result<ColumnValues, ArrowError>
+    where
+        T::Native: TryFrom<u64>,
+    {
+        let convert = |value: u64| T::Native::try_from(value).ok();
+        self.primitive::<T>(position, |bytes| any_u64(bytes).and_then(convert).ok_or_else(|| not_whole(bytes, name)))
+    }
+
+    pub(super) fn floats(&self, position: usize) -> Result<ColumnValues, ArrowError> {
+        self.primitive::<Float32Type>(position, |bytes| {
+            let with_point = self.column.has_decimal_commas.then(|| with_point(bytes));
+            let bytes = with_point.as_deref().unwrap_or(bytes);
+            let exact = any_f64(bytes).ok_or_else(|| no_number(bytes, "FLOAT"))?;
+            let value: f32 = bytes.utf8().parse().map_err(|_| no_number(bytes, "FLOAT"))?;
+            let is_lost = value.is_infinite() != exact.is_infinite() || (value == 0.0) != (exact == 0.0);
+            if is_lost { Err("is out of the range of FLOAT".to_owned()) } else { Ok(value) }
+        })
+    }
+
+    pub(super) fn doubles(&self, position: usize) -> Result<ColumnValues, ArrowError> {
+        let mut inexact = Inexact::default();
+        let (is_inferred, has_commas) = (self.column.is_inferred, self.column.has_decimal_commas);
+        let gathered = self.primitive::<Float64Type>(position, |bytes| {
+            inexact.add_if(is_rounded(bytes), bytes);
+            if has_commas && bytes.contains(&b',') {
+                return comma_f64(bytes).ok_or_else(|| "is not a number".to_owned());
+            }
+            let value = if is_inferred { plain_f64(bytes) } else { any_f64(bytes) };
+            value.ok_or_else(|| no_number(bytes, "DOUBLE"))
+        })?;
+        Ok(ColumnValues { inexact, ..gathered })
+    }
+
+    pub(super) fn decimals(&self, position: usize, precision: u8, scale: u8) -> Result<ColumnValues, ArrowError> {
+        let ty = self.column.column.column_type.sql_name();
+        let values = self.primitive::<Decimal128Type>(position, |bytes| {
+            let with_point = self.column.has_decimal_commas.then(|| with_point(bytes));
+            let text = with_point.as_deref().unwrap_or(bytes).utf8();
+            decimal::parse(text, precision, scale).ok_or_else(|| format!("does not fit {ty}"))
+        })?;
+        let decimals = values.array.as_primitive::<Decimal128Type>().clone();
+        let array = Arc::new(decimals.with_precision_and_scale(precision, scale.cast_signed())?);
+        Ok(ColumnValues { array, ..values })
+    }
+}
+
+fn loose_boolean(bytes: &[u8]) -> Option<bool> {
+    match bytes {
+        b"1" | b"t" | b"T" => Some(true),
+        b"0" | b"f" | b"F" => Some(false),
+        _ => None,
+    }
+}
+
+fn not_whole(bytes: &[u8], name: &str) -> String {
+    match any_f64(bytes) {
+        Some(value) if value.fract() == 0.0 => format!("is out of the range of {name}"),
+        _ => "is not an integer".to_owned(),
+    }
+}
+
+fn no_number(bytes: &[u8], name: &str) -> String {
+    if is_number(bytes) { format!("is out of the range of {name}") } else { "is not a number".to_owned() }
+}

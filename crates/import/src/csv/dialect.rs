@@ -1,0 +1,149 @@
+//! The dialect of a file of separated values: its separator, and whether its first record names the columns.
+
+use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, is_stamp};
+use crate::csv::preamble::preamble;
+use crate::csv::separator::{Quoting, Separator};
+use crate::csv::separator_choice::{most_frequent, separator_for};
+use crate::facts::nulls::NullTexts;
+use crate::options::Options;
+use crate::options::selection::proper_names;
+use crate::records::Field;
+use crate::records::error::shown;
+
+/// How many bytes are inspected.
+pub(crate) const LOOK_BYTES: u64 = 256 << 10;
+
+/// How to read one file of separated values.
+#[derive(Debug, Clone)]
+pub(crate) struct Dialect {
+    /// The separator between fields.
+    pub(crate) separator: Separator,
+    /// Names of the fields; an empty one is not read.
+    pub(crate) names: Vec<String>,
+    /// Whether the first record is the header.
+    pub(crate) has_header: bool,
+    /// The end of the lines before the first record.
+    pub(crate) preamble_end: usize,
+    /// Notes for the user.
+    pub(crate) notes: Vec<String>,
+    /// Whether blanks around text are padding, as in the names of the columns.
+    pub(crate) is_padded: bool,
+}
+
+impl Dialect {
+    /// The dialect of a text's beginning, which ends with a whole record if it is the whole text.
+    pub(crate) fn of(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
+        if let Some((delimiter, start)) = separator_line(text).filter(|_| options.names.is_none()) {
+            let named = Options { delimiter: options.delimiter.or(Some(delimiter)), ..options.clone() };
+            let mut dialect = Self::of_records(&text[start..], &named, nulls);
+            dialect.preamble_end = start;
+            return dialect;
+        }
+        let preamble = preamble(text, options, nulls);
+        let mut dialect = Self::of_records(&text[preamble.end..], options, nulls);
+        dialect.preamble_end = preamble.end;
+        dialect.separator.has_comments = preamble.has_comments;
+        dialect.notes.splice(..0, preamble.note);
+        dialect
+    }
+
+    fn of_records(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
+        let separator = separator_for(text, options);
+        let widths = separator.widths(text, LOOK_RECORDS);
+        let first_width = widths.first().copied().unwrap_or(0);
+        let data_width = most_frequent(widths.get(1..).unwrap_or(&[])).unwrap_or(first_width);
+        let (head, data_start) = first_record(separator, text);
+        // This applies only if no record has as many fields as the header. Otherwise the longer records are bad. A
+        // record that begins with a time is no header: it may be of a log whose messages contain separators.
+        let is_of_log = head.first().is_some_and(|field| is_stamp(text, *field, nulls));
+        let has_one_more = data_width == first_width + 1 && !widths[1..].contains(&first_width) && !is_of_log;
+        let width = if has_one_more { data_width } else { first_width };
+        let (records, _) = separator.records(&text[data_start..], Some(width.max(1)));
+        let data = &text[data_start..];
+        let offset = usize::from(has_one_more);
+        let columns = column_facts(separator, data, width, offset..offset + first_width, options, nulls);
+        let has_header = options.header.unwrap_or_else(|| has_one_more || is_header(text, &head, &columns, nulls));
+        let raw: Vec<String> = if has_header {
+            head.iter().map(|field| name_of(*field, text, separator.quote)).collect()
+        } else {
+            vec![String::new(); first_width]
+        };
+        let is_padded = has_header
+            && raw.iter().zip(&head).any(|(name, field)| !field.is_quoted() && name.trim().len() < name.len());
+        let mut names = raw;
+        // `# time,value`: the sign of a comment before the names.
+        if let Some(first) = names.first_mut()
+            && let Some(name) = first.trim_start().strip_prefix('#').filter(|name| !name.trim().is_empty())
+            && !head[0].is_quoted()
+        {
+            *first = name.trim().to_owned();
+        }
+        let mut unread_last = false;
+        if has_header && has_one_more {
+            // Either every record ends with a separator, which adds an empty field, or the first field has no name.
+            unread_last = records.column(width - 1).all(|field| field.bytes(data).is_empty()) && records.count() > 0;
+            if unread_last {
+                names.push("unread".to_owned());
+            } else {
+                names.insert(0, "row".to_owned());
+            }
+        }
+        let mut names = proper_names(&names);
+        if unread_last && let Some(last) = names.last_mut() {
+            last.clear();
+        }
+        let mut notes = match separator.quoting {
+            Quoting::Escapes if options.format.is_none() => {
+                vec!["read as PostgreSQL and ClickHouse write text: \\N is NULL, \\t and the like are escapes, quotes are \
+                      text; otherwise pass --format csv"
+                    .to_owned()]
+            }
+            Quoting::Nothing if !options.no_quotes => {
+                vec![
+                    "quotes are read as text, because they do not enclose whole fields; otherwise pass --format csv"
+                        .to_owned(),
+                ]
+            }
+            Quoting::Quotes if separator.quote == b'\'' => {
+                vec!["fields are enclosed in single quotes; otherwise pass --format csv".to_owned()]
+            }
+            _ => Vec::new(),
+        };
+        if !has_header && options.header.is_none() && options.names.is_none() && first_width > 0 {
+            let first = String::from_utf8_lossy(&text[..data_start]);
+            let first = shown(first.trim());
+            notes.push(format!("the first record is read as data: {first}; --header makes it the columns' names"));
+        }
+        Self { separator, names, has_header, preamble_end: 0, notes, is_padded }
+    }
+
+    /// The start of the records in the file's first block.
+    pub(crate) fn data_start(&self, text: &[u8]) -> usize {
+        let records = text.get(self.preamble_end..).unwrap_or(&[]);
+        self.preamble_end.min(text.len()) + if self.has_header { first_record(self.separator, records).1 } else { 0 }
+    }
+}
+
+/// The separator that the first line names, as Excel writes and reads it (`sep=;`), and where the next line starts.
+fn separator_line(text: &[u8]) -> Option<(u8, usize)> {
+    let (name, rest) = text.split_first_chunk::<4>()?;
+    let (separator, rest) = rest.split_first().filter(|_| name.eq_ignore_ascii_case(b"sep="))?;
+    match rest {
+        [b'\n', ..] => Some((*separator, 6)),
+        [b'\r', b'\n', ..] => Some((*separator, 7)),
+        _ => None,
+    }
+}
+
+/// The first record and where the next one starts.
+fn first_record(separator: Separator, text: &[u8]) -> (Vec<Field>, usize) {
+    let start = text.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+    let end = separator.first_end(&text[start..]) + start;
+    let (records, _) = separator.records(&text[..end], None);
+    (records.fields, end)
+}
+
+fn name_of(field: Field, text: &[u8], quote: u8) -> String {
+    let (name, quote) = (String::from_utf8_lossy(field.bytes(text)), char::from(quote).to_string());
+    if field.is_escaped() { name.replace(&quote.repeat(2), &quote) } else { name.into_owned() }
+}

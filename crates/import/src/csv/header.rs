@@ -1,0 +1,93 @@
+//! Detects whether a record names the columns of the records below it.
+
+use crate::csv::separator::Separator;
+use crate::facts::nulls::NullTexts;
+use crate::facts::{Facts, kind};
+use crate::options::Options;
+use crate::records::Field;
+use crate::values::dates::DateReading;
+use atsdb_core::time::DAY_SECONDS;
+
+/// The number of records that are inspected.
+pub(crate) const LOOK_RECORDS: usize = 1_000;
+
+/// Facts about a range of columns from the first records of a text, which have `record_width` fields each.
+pub(crate) fn column_facts(
+    separator: Separator,
+    data: &[u8],
+    record_width: usize,
+    columns: std::ops::Range<usize>,
+    options: &Options,
+    nulls: &NullTexts,
+) -> Vec<Facts> {
+    let (records, _) = separator.records(data, Some(record_width.max(1)));
+    columns
+        .map(|position| {
+            let mut facts = Facts::new();
+            let fields = records.column(position).take(LOOK_RECORDS).collect::<Vec<_>>();
+            facts.observe(data, fields.into_iter(), nulls, options.date_reading(), &|_| 0);
+            facts
+        })
+        .collect()
+}
+
+/// Whether the first record names the columns. It does if there is a text above numbers or times, or if it counts
+/// years or dates above other values; otherwise it does not if one of its fields is a number, a time or empty.
+pub(crate) fn is_header(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
+    stands_above(text, head, columns, nulls)
+        || kinds_of(text, head, nulls).iter().all(|kinds| *kinds == kind::TEXT)
+        || counts_above(text, head, columns, nulls)
+}
+
+/// Whether a field is a date with a time of day, which names no column.
+pub(crate) fn is_stamp(text: &[u8], field: Field, nulls: &NullTexts) -> bool {
+    facts_of(text, field, nulls).kinds == kind::STAMP
+}
+
+/// The years that may be names of columns.
+const YEARS: std::ops::RangeInclusive<i64> = 1_000..=2_999;
+
+/// Whether the fields behind a name count years or days, with equal steps, above values that are none:
+/// `country,2020,2021` above `Germany,1.5,2`.
+fn counts_above(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
+    let facts: Vec<Facts> = head.iter().map(|field| facts_of(text, *field, nulls)).collect();
+    let name_count = facts.iter().take_while(|facts| facts.kinds == kind::TEXT).count();
+    let (counted, below) = (&facts[name_count..], columns.get(name_count..).unwrap_or(&[]));
+    if name_count == 0 || counted.len() < 2 {
+        return false;
+    }
+    let is_year =
+        |facts: &Facts| facts.kinds == kind::INT && facts.int_bounds.is_some_and(|(min, _)| YEARS.contains(&min));
+    let is_date = |facts: &Facts| facts.kinds == kind::DATE;
+    let may_be_year =
+        |facts: &Facts| facts.int_bounds.is_some_and(|(min, max)| YEARS.contains(&min) && YEARS.contains(&max));
+    let values: Vec<i64> = if counted.iter().all(is_year) && !below.iter().any(may_be_year) {
+        counted.iter().filter_map(|facts| facts.int_bounds.map(|(min, _)| min)).collect()
+    } else if counted.iter().all(is_date) && !below.iter().any(|facts| facts.kinds & kind::DATE != 0) {
+        counted.iter().filter_map(|facts| facts.second_bounds.map(|(min, _)| min / DAY_SECONDS)).collect()
+    } else {
+        return false;
+    };
+    // Months and quarters have no equal number of days.
+    let steps: Vec<i64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let (least, most) = (steps.iter().min().copied().unwrap_or(0), steps.iter().max().copied().unwrap_or(0));
+    (least > 0 || most < 0) && (least.abs() - most.abs()).abs() <= 4
+}
+
+/// Whether there is a text above numbers, times or booleans.
+pub(crate) fn stands_above(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
+    let typed = kind::NUMBERS | kind::TIMES | kind::BOOL | kind::COMMA;
+    let is_above =
+        |(own, below): (&u16, &Facts)| *own == kind::TEXT && below.kinds & typed != 0 && below.kinds & kind::TEXT == 0;
+    kinds_of(text, head, nulls).iter().zip(columns).any(is_above)
+}
+
+fn kinds_of(text: &[u8], head: &[Field], nulls: &NullTexts) -> Vec<u16> {
+    head.iter().map(|field| facts_of(text, *field, nulls).kinds).collect()
+}
+
+fn facts_of(text: &[u8], field: Field, nulls: &NullTexts) -> Facts {
+    let mut facts = Facts::new();
+    facts.observe(text, std::iter::once(field), nulls, DateReading::default(), &|_| 0);
+    facts
+}

@@ -1,0 +1,12 @@
+//! Separated values: how a file is written, and the fields of its records.
+//!
+//! Owned here: finding fields and records ([`separator`]), detecting the separator and the quotes
+//! ([`separator_choice`]), the lines before the records ([`preamble`]), the header ([`header`]), all of that together
+//! ([`dialect`]), and columns that become rows ([`unpivot`]). Not owned: the values of fields (`values`).
+
+pub(crate) mod dialect;
+mod header;
+mod preamble;
+pub(crate) mod separator;
+mod separator_choice;
+pub(crate) mod unpivot;

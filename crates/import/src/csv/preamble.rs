@@ -1,0 +1,131 @@
+//! Lines before the first record: comments, titles, remarks of the program that wrote the file.
+
+use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, stands_above};
+use crate::csv::separator::Separator;
+use crate::csv::separator_choice::{most_frequent, separator_for};
+use crate::facts::nulls::NullTexts;
+use crate::options::Options;
+use crate::records::error::{line_ends, shown};
+
+/// The maximum number of lines before a header that is detected.
+const TITLES_MAX: usize = 50;
+
+/// The lines before the first record.
+#[derive(Debug, Default)]
+pub(crate) struct Preamble {
+    /// The end of the preamble.
+    pub(crate) end: usize,
+    /// Whether the preamble has comments. If so, there may also be comments between the records.
+    pub(crate) has_comments: bool,
+    /// A note for the user.
+    pub(crate) note: Option<String>,
+}
+
+/// Finds the lines before the first record: `skip` lines if given, otherwise comments and titles.
+pub(crate) fn preamble(text: &[u8], options: &Options, nulls: &NullTexts) -> Preamble {
+    if let Some(count) = options.skip {
+        let nth = (count as usize).checked_sub(1).map(|last| memchr::memchr_iter(b'\n', text).nth(last));
+        let end = nth.map_or(0, |end| end.map_or(text.len(), |end| end + 1));
+        return Preamble { end, ..Preamble::default() };
+    }
+    if options.names.is_some() {
+        return Preamble::default();
+    }
+    let comments = comments_end(text, options);
+    let titles = titles_end(&text[comments..], options, nulls);
+    let (lines, end) = (line_ends(&text[comments..comments + titles]), comments + titles);
+    let first =
+        String::from_utf8_lossy(text[comments..end].split(|byte| *byte == b'\n').next().unwrap_or(b"").trim_ascii());
+    let note = (titles > 0).then(|| {
+        let what = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
+        format!("left out {what} before the header, the first is {}; --skip 0 reads all lines", shown(&first))
+    });
+    Preamble { end, has_comments: comments > 0, note }
+}
+
+/// The end of the titles: lines before a header that have a different number of fields than the records, or mostly
+/// empty fields.
+fn titles_end(text: &[u8], options: &Options, nulls: &NullTexts) -> usize {
+    let candidates = match options.delimiter {
+        Some(byte) => vec![Separator::new(byte)],
+        None => [b',', b';', b'\t', b'|'].map(Separator::new).to_vec(),
+    };
+    let mut best = (0, 0);
+    for separator in candidates {
+        let records = separator.starts_and_widths(text, LOOK_RECORDS);
+        let widths: Vec<usize> = records.iter().map(|(_, width)| *width).collect();
+        let Some(width) = most_frequent(&widths).filter(|width| *width > 1) else { continue };
+        let share = widths.iter().filter(|other| **other == width).count() * 100 / widths.len();
+        let score = share / 5 * 1_000 + width;
+        if score > best.0 {
+            best = (score, table_start(separator, text, &records, width, options, nulls));
+        }
+    }
+    best.1
+}
+
+/// The position of a table's header, if there are other lines before it; otherwise 0.
+fn table_start(
+    separator: Separator,
+    text: &[u8],
+    records: &[(usize, usize)],
+    width: usize,
+    options: &Options,
+    nulls: &NullTexts,
+) -> usize {
+    let is_row = |index: usize| {
+        let Some((start, own)) = records.get(index) else { return true };
+        *own == width && !is_mostly_empty(separator, &text[*start..])
+    };
+    let is_start = |index: &usize| is_row(*index) && is_row(index + 1) && records.len() > index + 1;
+    let Some(index) = (0..records.len().min(TITLES_MAX)).find(is_start).filter(|index| *index > 0) else { return 0 };
+    let start = records[index].0;
+    let (head, _) = separator.records(&text[start..start + separator.first_end(&text[start..])], None);
+    let data = records.get(index + 1).map_or(text.len(), |(start, _)| *start);
+    let columns = column_facts(separator, &text[data..], width, 0..width, options, nulls);
+    let head_text = &text[start..];
+    let is_above = stands_above(head_text, &head.fields, &columns, nulls);
+    // A header with a name too few is one: the first column, or the last, has none.
+    if !is_above && records[index - 1].1 + 1 == width && (index == 1 || width > 2) {
+        return records[index - 1].0;
+    }
+    let all_before_differ =
+        records[..index].iter().all(|(start, own)| *own != width || is_mostly_empty(separator, &text[*start..]));
+    if all_before_differ && is_header(head_text, &head.fields, &columns, nulls) { start } else { 0 }
+}
+
+/// Whether more than half of the fields of a record are empty, as of titles in files that spreadsheets write.
+fn is_mostly_empty(separator: Separator, text: &[u8]) -> bool {
+    let (record, _) = separator.records(&text[..separator.first_end(text)], None);
+    let empty = record.fields.iter().filter(|field| field.bytes(text).trim_ascii().is_empty()).count();
+    empty * 2 > record.fields.len()
+}
+
+/// The end of the comments at the start of a file: lines that begin with `#` and have a different number of fields than
+/// the first line without `#`. A line with the same number of fields is a header or a record.
+fn comments_end(text: &[u8], options: &Options) -> usize {
+    let is_comment = |line: &[u8]| line.trim_ascii_start().starts_with(b"#");
+    let mut ends = Vec::new();
+    let mut start = 0;
+    while start < text.len() {
+        let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |at| start + at + 1);
+        let line = &text[start..end];
+        if !is_comment(line) && !line.trim_ascii().is_empty() {
+            break;
+        }
+        ends.push((start, end));
+        start = end;
+    }
+    let records = &text[start..];
+    if records.is_empty() {
+        return 0;
+    }
+    let separator = separator_for(records, options);
+    let width = separator.widths(records, 1).first().copied().unwrap_or(0);
+    let is_other = |(start, end): &(usize, usize)| {
+        let line = &text[*start..*end];
+        let own = separator.widths(line, 1).first().copied().unwrap_or(0);
+        own != width || (width == 1 && line.trim_ascii_start().starts_with(b"# "))
+    };
+    ends.iter().take_while(|line| is_other(line)).last().map_or(0, |(_, end)| *end)
+}

@@ -1,0 +1,98 @@
+//! The type of a column from its facts.
+
+use crate::facts::{Facts, kind, orders};
+use crate::options::Options;
+use crate::records::error::shown;
+use crate::values::dates::DateOrder;
+use atsdb_core::{ColumnType, TimeUnit};
+
+/// The type that can hold every value, and a note for the user if that is text because of a few values.
+pub(crate) fn column_type(facts: &Facts, options: &Options) -> (ColumnType, Option<String>) {
+    let kinds = facts.kinds;
+    let within = |allowed: u16| kinds != 0 && kinds & !allowed == 0;
+    if within(kind::BOOL) {
+        return (ColumnType::Bool, None);
+    }
+    if within(kind::INT | kind::LONG_INT) {
+        return (ColumnType::Int64, None);
+    }
+    if within(kind::INT | kind::LONG_INT | kind::UINT) && facts.int_bounds.is_none_or(|(min, _)| min >= 0) {
+        return (ColumnType::UInt64, None);
+    }
+    if within(kind::INT | kind::FLOAT) {
+        return (ColumnType::Float64, None);
+    }
+    if has_decimal_commas(facts, options) {
+        return (ColumnType::Float64, None);
+    }
+    if within(kind::INT | kind::LONG_INT | kind::COMMA_EITHER) {
+        let why = "the comma in its numbers may be a decimal one or stand between thousands; --decimal-comma reads it as \
+                   the decimal one";
+        return (ColumnType::Text, Some(why.to_owned()));
+    }
+    if may_be_dates(facts, options) && within(kind::TIMES) {
+        let why = "its values may be dates, of which none tells whether the day or the month comes first; --date-order \
+                   reads them as dates";
+        return (ColumnType::Text, Some(why.to_owned()));
+    }
+    if within(kind::DATE) && !is_mixed(facts.orders) {
+        return (ColumnType::Date, None);
+    }
+    if within(kind::TIMES) && !is_mixed(facts.orders) {
+        return (ColumnType::Timestamp(text_unit(facts)), None);
+    }
+    (ColumnType::Text, why_text(facts))
+}
+
+/// Whether values such as `3/4/05` are ambiguous because the order of day and month is unknown.
+pub(crate) fn may_be_dates(facts: &Facts, options: &Options) -> bool {
+    facts.has_short_years && facts.orders == orders::EITHER && options.date_order.is_none()
+}
+
+/// Whether the numbers of a column have decimal commas.
+pub(crate) fn has_decimal_commas(facts: &Facts, options: &Options) -> bool {
+    let commas = kind::COMMA | kind::COMMA_EITHER;
+    let is_decimal = facts.kinds & kind::COMMA != 0 || (options.decimal_comma && facts.kinds & commas != 0);
+    is_decimal && facts.kinds & !(kind::INT | commas) == 0
+}
+
+/// The unit for times that were text.
+pub(crate) fn text_unit(facts: &Facts) -> TimeUnit {
+    if facts.second_digits > 6 { TimeUnit::Nanosecond } else { TimeUnit::Microsecond }
+}
+
+/// Whether both orders of day and month were seen.
+pub(crate) fn is_mixed(seen: u8) -> bool {
+    seen & orders::DAY_FIRST != 0 && seen & orders::MONTH_FIRST != 0
+}
+
+fn why_text(facts: &Facts) -> Option<String> {
+    if facts.kinds == 0 {
+        return None;
+    }
+    if facts.kinds & kind::TEXT == 0 {
+        return Some(match facts.kinds & kind::NUMBERS {
+            kinds if kinds & kind::HUGE != 0 => "it has whole numbers beyond 64 bits".to_owned(),
+            kinds if kinds != 0 && kinds == facts.kinds => {
+                "it has whole numbers that no type holds together with its other numbers".to_owned()
+            }
+            _ => "it mixes numbers, times and booleans".to_owned(),
+        });
+    }
+    let typed = facts.number_count.max(facts.time_count);
+    let seen = facts.first_text.as_ref()?;
+    (typed * 10 > facts.value_count * 9).then(|| {
+        let (what, value) = (if facts.number_count >= facts.time_count { "numbers" } else { "times" }, &seen.value);
+        format!("not all of its values are {what}: line {} has {}", seen.line, shown(value))
+    })
+}
+
+/// The order of day and month in one file's dates, as far as its values show it; `Err` if it is undecided.
+pub(crate) fn date_order(seen: u8) -> Result<Option<DateOrder>, ()> {
+    match (seen & orders::DAY_FIRST != 0, seen & orders::MONTH_FIRST != 0) {
+        (true, false) => Ok(Some(DateOrder::DayFirst)),
+        (false, true) => Ok(Some(DateOrder::MonthFirst)),
+        (false, false) if seen & orders::EITHER == 0 => Ok(None),
+        _ => Err(()),
+    }
+}

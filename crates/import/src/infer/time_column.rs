@@ -1,0 +1,222 @@
+//! Chooses the time column: the one that the caller names, or else one with a suitable name, or else the only
+//! candidate.
+
+use crate::facts::{Facts, kind};
+use crate::infer::column_type::may_be_dates;
+use crate::options::Options;
+use atsdb_core::name::{same_name, unknown_name};
+use atsdb_core::{Error, Result};
+
+/// The columns of all files under one name.
+#[derive(Debug, Clone)]
+pub(crate) struct Merged {
+    /// The name as it is first written.
+    pub(crate) name: String,
+    /// The facts of all files together.
+    pub(crate) facts: Facts,
+    /// The column's position in each file.
+    pub(crate) positions: Vec<Option<usize>>,
+}
+
+/// The source of the time. Positions are those of the merged columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TimeChoice {
+    /// No time column: a plain table, and the reason.
+    None(Option<String>),
+    /// One column.
+    Column(usize),
+    /// A date and a time of day.
+    DateClock(usize, usize),
+    /// Year, month, day, and if present hour, minute, second.
+    Parts(Vec<usize>),
+}
+
+/// Names that suggest a time, best first, as [`plain_name`] returns them.
+const NAMES: [&str; 12] = [
+    "time",
+    "timestamp",
+    "ts",
+    "datetime",
+    "date",
+    "epoch",
+    "unixtime",
+    "unixtimestamp",
+    "epochtime",
+    "dateandtime",
+    "utc",
+    "t",
+];
+
+/// Letters and digits, in lower case, without a unit or zone at the end.
+fn plain_name(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let mut plain = lower.as_str();
+    for ending in ["_s", "_ms", "_us", "_ns", "_sec", "_seconds", "_utc", "utc", "_gmt", "(utc)", "[utc]"] {
+        if let Some(start) = plain.strip_suffix(ending)
+            && start.len() > 1
+        {
+            plain = start;
+            break;
+        }
+    }
+    plain.chars().filter(|letter| letter.is_alphanumeric()).collect()
+}
+
+/// Chooses the time of a new table.
+pub(crate) fn choose(
+    columns: &[Merged],
+    row_count: u64,
+    options: &Options,
+    notes: &mut Vec<String>,
+) -> Result<TimeChoice> {
+    if !options.time.is_empty() {
+        return asked(columns, &options.time);
+    }
+    if let Some(position) = named(columns, options)? {
+        return Ok(TimeChoice::Column(position));
+    }
+    let is_time = |merged: &&(usize, &Merged)| {
+        let facts = &merged.1.facts;
+        facts.kinds & !kind::TIMES == 0 && facts.time_count > 0 && !may_be_dates(facts, options)
+    };
+    let all: Vec<(usize, &Merged)> = columns.iter().enumerate().collect();
+    let times: Vec<(usize, &Merged)> = all.iter().filter(is_time).copied().collect();
+    let whole: Vec<(usize, &Merged)> =
+        times.iter().copied().filter(|(_, c)| c.facts.value_count == row_count).collect();
+    let stamps: Vec<(usize, &Merged)> =
+        whole.iter().copied().filter(|(_, c)| c.facts.kinds & kind::STAMP != 0).collect();
+    let candidates = if stamps.is_empty() { whole } else { stamps };
+    match candidates.as_slice() {
+        [(position, _)] => return Ok(TimeChoice::Column(*position)),
+        [] => {}
+        several => return one_in_utc(several),
+    }
+    if let Some(parts) = parts_by_name(columns, row_count) {
+        let names: Vec<&str> = parts.iter().map(|position| columns[*position].name.as_str()).collect();
+        let names = names.join(",");
+        notes.push(format!("the time is made of the columns {names}; --time none makes a plain table of them"));
+        return Ok(TimeChoice::Parts(parts));
+    }
+    Ok(TimeChoice::None(Some(match times.as_slice() {
+        [(_, column), ..] => format!(
+            "a plain table: {} holds times but is empty in some rows; to make it the time: --time {} --skip-bad",
+            column.name, column.name
+        ),
+        [] => "a plain table: no column holds times; if one does, name it: --time COLUMN".to_owned(),
+    })))
+}
+
+/// Finds the columns that `--time` names.
+pub(crate) fn asked(columns: &[Merged], names: &[String]) -> Result<TimeChoice> {
+    let find = |name: &String| {
+        columns.iter().position(|column| same_name(&column.name, name)).ok_or_else(|| {
+            unknown_name("column", name, columns.iter().map(|column| column.name.as_str())).context("--time")
+        })
+    };
+    if let [name] = names {
+        return match find(name) {
+            Ok(position) => Ok(TimeChoice::Column(position)),
+            Err(_) if name.eq_ignore_ascii_case("none") => Ok(TimeChoice::None(None)),
+            Err(error) => Err(error),
+        };
+    }
+    let positions = names.iter().map(find).collect::<Result<Vec<_>>>()?;
+    match positions.as_slice() {
+        [date, clock] if columns[*date].facts.kinds & kind::DATE != 0 => Ok(TimeChoice::DateClock(*date, *clock)),
+        [_, _, _] | [_, _, _, _] | [_, _, _, _, _] | [_, _, _, _, _, _] => Ok(TimeChoice::Parts(positions)),
+        _ => Err(Error::usage(format!("--time {} names no time", names.join(",")))
+            .with_hint("name one column, a date and a time of day, or year,month,day[,hour[,minute[,second]]]")),
+    }
+}
+
+fn named(columns: &[Merged], options: &Options) -> Result<Option<usize>> {
+    for (rank, key) in NAMES.iter().enumerate() {
+        let exact = columns.iter().position(|column| column.name.eq_ignore_ascii_case(key));
+        let near = || columns.iter().position(|column| plain_name(&column.name) == *key);
+        let Some(position) = exact.or_else(near) else { continue };
+        let facts = &columns[position].facts;
+        if facts.time_count > 0 && facts.time_count * 2 >= facts.value_count {
+            return Ok(Some(position));
+        }
+        if !facts.is_epoch_like() {
+            continue;
+        }
+        if options.time_unit.is_some() || facts.epoch_unit().is_some() {
+            return Ok(Some(position));
+        }
+        // A column named time with integers is probably a time, so it is better to ask than to guess.
+        if rank < 3 {
+            return Err(unknown_epoch(&columns[position]));
+        }
+    }
+    Ok(None)
+}
+
+/// The column with the time of day for a column of dates: the only one with times of day, or the one of several with a
+/// suitable name.
+pub(crate) fn clock_of(columns: &[Merged], date: usize, row_count: u64) -> Option<usize> {
+    let dates = &columns[date].facts;
+    if dates.kinds != kind::DATE || dates.value_count != row_count {
+        return None;
+    }
+    let is_clock = |position: &usize| {
+        let facts = &columns[*position].facts;
+        facts.clock_count > 0 && facts.clock_count == facts.value_count && facts.value_count == row_count
+    };
+    let is_called_so = |position: &usize| {
+        matches!(
+            plain_name(&columns[*position].name).as_str(),
+            "time" | "clock" | "hour" | "timeofday" | "zeit" | "uhrzeit"
+        )
+    };
+    let clocks: Vec<usize> = (0..columns.len()).filter(is_clock).collect();
+    match clocks.as_slice() {
+        [clock] => Some(*clock),
+        several => several.iter().copied().find(is_called_so),
+    }
+}
+
+/// The error for numbers that are not times in any unit.
+pub(crate) fn unknown_epoch(column: &Merged) -> Error {
+    let (min, max) = column.facts.int_bounds.unwrap_or((0, 0));
+    let message = format!(
+        "column {}: its numbers, {min} to {max}, are not times between 1980 and 2100 in s, ms, us or ns",
+        column.name
+    );
+    Error::usage(message).with_hint("pass --time-unit s, ms, us or ns, or --time with another column, or --time none")
+}
+
+fn one_in_utc(candidates: &[(usize, &Merged)]) -> Result<TimeChoice> {
+    let says_utc = |candidate: &&(usize, &Merged)| candidate.1.name.to_lowercase().contains("utc");
+    let is_zoned = |candidate: &&(usize, &Merged)| candidate.1.facts.zoned_count == candidate.1.facts.time_count;
+    for rule in [&says_utc as &dyn Fn(&&(usize, &Merged)) -> bool, &is_zoned] {
+        if let [(position, _)] = candidates.iter().filter(rule).collect::<Vec<_>>().as_slice() {
+            return Ok(TimeChoice::Column(*position));
+        }
+    }
+    let names: Vec<&str> = candidates.iter().map(|(_, column)| column.name.as_str()).collect();
+    Err(Error::usage(format!("several columns may be the time: {}", names.join(", ")))
+        .with_hint(format!("choose one: --time {}; or --time none", names[0])))
+}
+
+fn parts_by_name(columns: &[Merged], row_count: u64) -> Option<Vec<usize>> {
+    let limits = [
+        ("year", 1_000, 3_000),
+        ("month", 1, 12),
+        ("day", 1, 31),
+        ("hour", 0, 24),
+        ("minute", 0, 59),
+        ("second", 0, 60),
+    ];
+    let parts: Vec<usize> = limits
+        .iter()
+        .map_while(|(name, least, most)| {
+            let position = columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))?;
+            let facts = &columns[position].facts;
+            let (min, max) = facts.int_bounds?;
+            let fits = facts.kinds == kind::INT && facts.value_count == row_count && *least <= min && max <= *most;
+            fits.then_some(position)
+        })
+        .collect();
+    (parts.len() >= 3).then_some(parts)
+}

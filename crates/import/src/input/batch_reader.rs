@@ -1,0 +1,123 @@
+//! Reads files of typed values (Parquet, Arrow IPC, line protocol) as batches. A file may be damaged, or made to do
+//! harm.
+
+use crate::batches::arrow_ipc::ArrowReader;
+use crate::batches::lines::LineReader;
+use crate::batches::readable::{read_as, readable, readable_schema};
+use crate::input::catch_panic::catch_panic;
+use crate::input::source::Source;
+use crate::options::Format;
+use crate::options::report::SkippedRecords;
+use ::parquet::arrow::ProjectionMask;
+use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use atsdb_core::{Error, Result};
+use std::sync::Arc;
+
+/// Rows of a batch as read: few enough that wide tables stay small.
+const BATCH_ROWS: usize = 32_768;
+
+/// The error of a file that cannot be read.
+pub(crate) fn damaged(source: &Source, error: impl std::fmt::Display) -> Error {
+    let format = match source.format {
+        Format::Arrow => "Arrow",
+        Format::Lines => "line protocol",
+        _ => "Parquet",
+    };
+    Error::invalid(format!("{}: cannot read it as {format}: {error}", source.name))
+        .with_hint("fetch or write the file again")
+}
+
+/// Runs the reader of a format on a file. A panic of the reader also counts as damage.
+pub(crate) fn read<T>(source: &Source, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_panic(work).map_err(|panic| damaged(source, panic))?
+}
+
+/// The batches of a file, up to its end or to the first unreadable one.
+pub(crate) struct Batches<'a> {
+    source: &'a Source,
+    reader: Option<FormatReader>,
+    skipped: SkippedRecords,
+}
+
+/// The reader of a format.
+enum FormatReader {
+    Parquet(ParquetRecordBatchReader),
+    Arrow(Box<ArrowReader>),
+    Lines(Box<LineReader>),
+}
+
+impl FormatReader {
+    fn next(&mut self, source: &Source) -> Result<Option<RecordBatch>> {
+        let next = match self {
+            Self::Parquet(reader) => reader.next(),
+            Self::Arrow(reader) => reader.next(),
+            Self::Lines(reader) => return reader.next_batch(),
+        };
+        next.transpose().map_err(|error| damaged(source, error))
+    }
+}
+
+impl Batches<'_> {
+    /// The lines that were skipped, once all batches were read.
+    pub(crate) fn into_skipped(self) -> SkippedRecords {
+        self.skipped
+    }
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut reader = self.reader.take()?;
+        let next = read(self.source, || reader.next(self.source)).transpose();
+        if let (None, FormatReader::Lines(lines)) = (&next, &mut reader) {
+            self.skipped = std::mem::take(&mut lines.skipped);
+        }
+        let batch =
+            next?.and_then(|batch| read(self.source, || readable(&batch).map_err(|error| damaged(self.source, error))));
+        if batch.is_ok() {
+            self.reader = Some(reader);
+        }
+        Some(batch)
+    }
+}
+
+/// The columns of a file that are read as another type: their names, types, and the types they are read as.
+pub(crate) fn converted_columns(source: &Source) -> Result<Vec<(String, DataType, DataType)>> {
+    let (schema, _) = read(source, || open(source, Some(&[])))?;
+    let converted = schema
+        .fields()
+        .iter()
+        .filter_map(|field| read_as(field.data_type()).map(|to| (field.name().clone(), field.data_type().clone(), to)));
+    Ok(converted.collect())
+}
+
+/// The schema of a file, and its batches of these columns, or of all if `columns` is `None`. Types that tables lack are
+/// converted.
+pub(crate) fn reader<'a>(source: &'a Source, columns: Option<&[usize]>) -> Result<(SchemaRef, Batches<'a>)> {
+    let (schema, reader) = read(source, || open(source, columns))?;
+    Ok((readable_schema(&schema), Batches { source, reader: Some(reader), skipped: SkippedRecords::default() }))
+}
+
+fn open(source: &Source, columns: Option<&[usize]>) -> Result<(SchemaRef, FormatReader)> {
+    if source.format == Format::Arrow {
+        let bytes = source.open(&Arc::default())?;
+        let reader = ArrowReader::open(bytes, columns, BATCH_ROWS).map_err(|error| damaged(source, error))?;
+        return Ok((reader.schema(), FormatReader::Arrow(Box::new(reader))));
+    }
+    if let Some(table) = &source.lines {
+        let schema = table.schema();
+        let reader = LineReader::new(Arc::clone(table), source.open(&Arc::default())?, columns);
+        return Ok((schema, FormatReader::Lines(Box::new(reader))));
+    }
+    let builder = ParquetRecordBatchReaderBuilder::try_new(source.file()?).map_err(|error| damaged(source, error))?;
+    let schema = Arc::clone(builder.schema());
+    let mask = match columns {
+        Some(columns) => ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied()),
+        None => ProjectionMask::all(),
+    };
+    let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
+    Ok((schema, FormatReader::Parquet(reader.map_err(|error| damaged(source, error))?)))
+}

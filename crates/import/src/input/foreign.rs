@@ -1,0 +1,195 @@
+//! Well-known formats that are not supported and would only make meaningless columns. They are recognised by a file's
+//! beginning and refused with a hint.
+
+use crate::batches::arrow_ipc::is_arrow;
+use crate::input::content::without_mark;
+use crate::input::format::has_ending;
+use crate::values::numbers::is_number;
+use atsdb_core::{Error, Result};
+
+/// Refuses a file of such a format by its beginning. Texts are refused only if the caller names no format.
+pub(crate) fn refuse_foreign(name: &str, head: &[u8], is_format_open: bool) -> Result<()> {
+    let (what, hint) = match head {
+        [b'P', b'K', 3, 4, ..] if has_ending(name, &["xlsx", "ods"]) => {
+            ("is a spreadsheet".to_owned(), "save it as CSV".to_owned())
+        }
+        [b'P', b'K', 3, 4, ..] => {
+            ("is a zip archive".to_owned(), format!("unpack it on the way: unzip -p {name} | atsdb import URL TABLE -"))
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => (
+            "is UTF-16".to_owned(),
+            "convert it on the way: iconv -f UTF-16 -t UTF-8 FILE | atsdb import URL TABLE -".to_owned(),
+        ),
+        [b'B', b'Z', b'h', ..] => (
+            "is compressed with bzip2".to_owned(),
+            "unpack it on the way: bzcat FILE | atsdb import URL TABLE -".to_owned(),
+        ),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => (
+            "is compressed with xz".to_owned(),
+            "unpack it on the way: xzcat FILE | atsdb import URL TABLE -".to_owned(),
+        ),
+        head if head.get(257..262) == Some(b"ustar".as_slice()) => {
+            ("is a tar archive".to_owned(), format!("unpack it on the way: tar -xOf {name} | atsdb import URL TABLE -"))
+        }
+        head if head.starts_with(b"SQLite format 3\0") => (
+            "is a SQLite database".to_owned(),
+            format!("name a table of it: atsdb import URL TABLE 'sqlite:{name}#TABLE'"),
+        ),
+        head => {
+            let is_open = is_format_open && !head.starts_with(b"PAR1") && !is_arrow(head);
+            match foreign_text(head, has_ending(name, &["json", "jsonl", "ndjson"])).filter(|_| is_open) {
+                Some((what, hint)) => (what.to_owned(), hint.to_owned()),
+                None => return Ok(()),
+            }
+        }
+    };
+    Err(Error::usage(format!("{name} {what}")).with_hint(hint))
+}
+
+/// What a text that cannot be imported is, and a hint. `is_json` says that its extension is one of JSON.
+fn foreign_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static str)> {
+    const EXPORT: &str = "export its rows as CSV";
+    let bare = without_mark(head);
+    let head = bare.trim_ascii_start();
+    match head {
+        _ if head.starts_with(b"%PDF-") => Some(("is a PDF document", EXPORT)),
+        _ if begins_with(head, "<!doctype html") || begins_with(head, "<html") => {
+            Some(("is an HTML page", "fetch the file itself: a server may answer with a page that reports an error"))
+        }
+        _ if begins_with(head, "<?xml") || is_markup(head) => Some(("is XML", EXPORT)),
+        _ if is_json && is_json_value(head) => {
+            Some(("is a JSON value and no list of records", "write an object, or a list of objects or lists"))
+        }
+        _ if is_sql(head) => Some(("is a script of SQL", "run it: atsdb sql URL -f FILE")),
+        _ if is_drawn_table(head) => {
+            Some(("is a table drawn for people", "write CSV: psql --csv, mysql --batch, .mode csv, atsdb --format csv"))
+        }
+        _ if ends_lines_with_cr(bare) => Some((
+            "has lines that end with a carriage return alone",
+            "convert it on the way: tr '\\r' '\\n' < FILE | atsdb import URL TABLE -",
+        )),
+        _ => None,
+    }
+}
+
+fn begins_with(head: &[u8], start: &str) -> bool {
+    head.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
+}
+
+/// Whether a text begins with an element. Names of columns in angle brackets (`<DATE>,<OPEN>`) are none.
+fn is_markup(head: &[u8]) -> bool {
+    let is_open = matches!(head, [b'<', letter, ..] if letter.is_ascii_alphabetic()) || head.starts_with(b"<!--");
+    is_open && (memchr::memmem::find(head, b"</").is_some() || memchr::memmem::find(head, b"/>").is_some())
+}
+
+/// Whether the first line is a JSON text, a number, true, false or null.
+fn is_json_value(head: &[u8]) -> bool {
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head).trim_ascii();
+    let is_text = line.len() > 1 && line.starts_with(b"\"") && line.ends_with(b"\"");
+    is_text || matches!(line, b"true" | b"false" | b"null") || is_number(line)
+}
+
+/// Whether the first statement, behind comments, is one of those that scripts and dumps begin with.
+fn is_sql(head: &[u8]) -> bool {
+    const STARTS: [&str; 13] = [
+        "create table ",
+        "create database ",
+        "create schema ",
+        "create extension ",
+        "drop table ",
+        "insert into ",
+        "begin;",
+        "begin transaction;",
+        "start transaction;",
+        "pragma ",
+        "set ",
+        "use ",
+        "copy (",
+    ];
+    let is_comment = |line: &&[u8]| line.is_empty() || line.starts_with(b"--") || line.starts_with(b"/*");
+    let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).skip_while(is_comment);
+    let Some(first) = lines.next() else { return false };
+    memchr::memchr(b';', head).is_some()
+        && STARTS.iter().any(|start| begins_with(first, start) && is_ended(first, start))
+}
+
+/// Whether a setting is a whole line: `set point;value` is a header.
+fn is_ended(line: &[u8], start: &str) -> bool {
+    !matches!(start, "set " | "use " | "pragma ") || line.ends_with(b";")
+}
+
+/// Whether there are line ends, and all of them are a CR without an LF. The last byte may be the first one of both.
+fn ends_lines_with_cr(head: &[u8]) -> bool {
+    let first = memchr::memchr(b'\r', head);
+    first.is_some_and(|first| first + 1 < head.len()) && memchr::memchr(b'\n', head).is_none()
+}
+
+/// Whether the first two lines are the head of a table of Markdown, psql or mysql.
+fn is_drawn_table(head: &[u8]) -> bool {
+    let is_ruler =
+        |line: &[u8]| line.iter().all(|byte| b"-+|: ".contains(byte)) && memchr::memmem::find(line, b"---").is_some();
+    let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    match (lines.next(), lines.next()) {
+        // Of mysql.
+        (Some(first), Some(second)) if first.starts_with(b"+-") => is_ruler(first) && second.starts_with(b"|"),
+        (Some(first), Some(second)) => {
+            let is_split = |byte: &u8| matches!(byte, b'|' | b'+');
+            let columns = |line: &[u8]| line.iter().filter(|byte| is_split(byte)).count();
+            is_ruler(second) && !is_ruler(first) && columns(second) > 0 && columns(first) == columns(second)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn what(text: &str) -> Option<&'static str> {
+        foreign_text(text.as_bytes(), false).map(|(what, _)| what)
+    }
+
+    #[test]
+    fn foreign_formats_are_known_by_their_beginning() {
+        for (text, wanted) in [
+            ("%PDF-1.7\n%...", "is a PDF document"),
+            ("\n<!DOCTYPE HTML><title>404</title>", "is an HTML page"),
+            ("<html><body>404</body></html>", "is an HTML page"),
+            ("<?xml version=\"1.0\"?><a><b>1</b></a>", "is XML"),
+            ("<rows>\n <row a=\"1\"/>\n</rows>", "is XML"),
+            ("-- a dump\n\nCREATE TABLE t (a INT);\nINSERT", "is a script of SQL"),
+            ("PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;", "is a script of SQL"),
+            ("INSERT INTO t VALUES (1);", "is a script of SQL"),
+            ("| id | v |\n|---|---|\n| 1 | x |\n", "is a table drawn for people"),
+            (" id | v \n----+---\n  1 | x\n", "is a table drawn for people"),
+            ("+----+---+\n| id | v |\n+----+---+\n", "is a table drawn for people"),
+            ("time,v\r2024-01-01,1\r", "has lines that end with a carriage return alone"),
+        ] {
+            assert_eq!(what(text), Some(wanted), "{text}");
+        }
+        for text in ["\"just text\"\n", "12", "null"] {
+            assert_eq!(foreign_text(text.as_bytes(), true).map(|(what, _)| what.starts_with("is a JSON")), Some(true));
+            assert_eq!(what(text), None, "{text}");
+        }
+        for text in [
+            "time,v\n1,2\n",
+            "cpu,host=a usage=0.25 1700000000\n",
+            "a=b c\n",
+            "name value=x\n1 2\n",
+            "[{\"a\":1}]",
+            "[]",
+            "[a],b\n",
+            "{\"a\":\"FeatureCollection\"}",
+            "",
+            "# only\n",
+            "level=info msg=\"x y\" n=1\n",
+            "<DATE>,<OPEN>\n20240101,1\n",
+            "<DATE>\t<OPEN>\n20240101\t1\n",
+            "set point;value\n1;2\n",
+            "a|b\n-|1\n",
+            "a,b\r\n1,2\r\n",
+        ] {
+            assert_eq!(what(text), None, "{text}");
+        }
+    }
+}

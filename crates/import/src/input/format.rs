@@ -1,0 +1,132 @@
+//! The format of a file. Its first bytes decide; its extension is used only if they do not.
+
+use crate::batches::arrow_ipc::is_arrow;
+use crate::input::content::without_mark;
+use crate::options::Format;
+use atsdb_lineproto::{first_lines, whole_lines};
+
+/// The number of bytes at the start of a file that determine its format.
+pub(crate) const HEAD_BYTES: u64 = 4_096;
+
+/// The format of a file with this name and beginning.
+pub(crate) fn format_of(name: &str, head: &[u8]) -> Format {
+    match head {
+        [b'P', b'A', b'R', b'1', ..] => Format::Parquet,
+        head if is_arrow(head) => Format::Arrow,
+        head if is_line_protocol(head) => Format::Lines,
+        _ if has_ending(name, &["csv", "tsv", "txt", "tab", "psv"]) => Format::Csv,
+        head if looks_like_json(head) => Format::Json,
+        _ => Format::Csv,
+    }
+}
+
+/// Whether a name has one of these extensions, before that of a compression.
+pub(crate) fn has_ending(name: &str, endings: &[&str]) -> bool {
+    let name = name.to_lowercase();
+    let name = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
+}
+
+/// The name without the extensions for format and compression.
+pub(crate) fn stem(name: &str) -> &str {
+    let mut stem = name;
+    for endings in [
+        &["gz", "zst", "zstd"][..],
+        &["csv", "tsv", "txt", "tab", "psv", "json", "jsonl", "ndjson", "parquet", "arrow", "feather", "ipc", "lp"],
+    ] {
+        if let Some((start, ending)) = stem.rsplit_once('.')
+            && !start.is_empty()
+            && endings.iter().any(|known| known.eq_ignore_ascii_case(ending))
+        {
+            stem = start;
+        }
+    }
+    stem
+}
+
+/// An object, or an array of objects or arrays.
+fn looks_like_json(head: &[u8]) -> bool {
+    let head = without_mark(head).trim_ascii_start();
+    match head {
+        [b'{', ..] => true,
+        [b'[', rest @ ..] => matches!(rest.trim_ascii_start(), [b'{', ..] | [b']', ..] | [b'[', ..]) || is_arrays(head),
+        _ => false,
+    }
+}
+
+/// `[[1, 2], ...`, or `[1, "a"]` in each line.
+fn is_arrays(head: &[u8]) -> bool {
+    let Some(inside) = head.strip_prefix(b"[").map(<[u8]>::trim_ascii_start) else { return false };
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head).trim_ascii_end();
+    let is_value = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'"' | b'-' | b'n' | b't' | b'f');
+    inside.starts_with(b"[")
+        || inside.first().is_some_and(is_value) && line.strip_suffix(b",").unwrap_or(line).ends_with(b"]")
+}
+
+/// Whether the first complete lines have the form `measurement,tag=value field=1,other="a" 1700000000`.
+fn is_line_protocol(head: &[u8]) -> bool {
+    // A file of one line may lack its line break.
+    let only = Some(head).filter(|_| whole_lines(head) == 0);
+    let lines = first_lines(head).chain(only).map(<[u8]>::trim_ascii);
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(20).peekable();
+    lines.peek().is_some() && lines.all(is_point)
+}
+
+fn is_point(line: &[u8]) -> bool {
+    let Ok(line) = std::str::from_utf8(line) else { return false };
+    let mut parts = cut(line, ' ').into_iter();
+    let (Some(series), Some(fields)) = (parts.next(), parts.next()) else { return false };
+    let is_time = parts.next().is_none_or(|time| time.parse::<i64>().is_ok());
+    let mut tags = cut(series, ',').into_iter();
+    let measurement = tags.next().unwrap_or("");
+    let is_pair = |pair: &str| pair.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty());
+    let is_series = !measurement.is_empty() && !measurement.contains('=') && tags.all(is_pair);
+    is_series && cut(fields, ',').into_iter().all(is_pair) && is_time && parts.next().is_none()
+}
+
+/// Cuts at a character, but not behind a backslash, nor in double quotes.
+fn cut(text: &str, at: char) -> Vec<&str> {
+    let (mut parts, mut start, mut quoted, mut escaped) = (Vec::new(), 0, false, false);
+    for (position, character) in text.char_indices() {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => quoted = !quoted,
+            other if other == at && !quoted => {
+                parts.push(&text[start..position]);
+                start = position + at.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_protocol_is_known_by_its_first_lines() {
+        for text in [
+            "weather,location=us\\ midwest temperature=82,note=\"a b, c=d\" 1465839830100400200\n",
+            "# DDL\ncpu usage=0.5\ncpu,host=a usage=0.25 1700000000\nmem,ho",
+        ] {
+            assert_eq!(format_of("a", text.as_bytes()), Format::Lines, "{text}");
+        }
+        for text in ["time,v\n1,2\n", "a=b c\n", "name value=x\n1 2\n", "level=info msg=\"x y\" n=1\n", "# only\n", ""]
+        {
+            assert_eq!(format_of("a", text.as_bytes()), Format::Csv, "{text}");
+        }
+    }
+
+    #[test]
+    fn arrays_are_json_unless_the_name_says_otherwise() {
+        for text in ["[[1,2],\n[3,4]]", "[1,\"a\"]\n[2,\"b\"]\n", "[{\"a\":1}]", "[]", "{\"a\":1}"] {
+            assert_eq!(format_of("a", text.as_bytes()), Format::Json, "{text}");
+            assert_eq!(format_of("a.csv.gz", text.as_bytes()), Format::Csv, "{text}");
+        }
+        assert_eq!(format_of("a", b"[a],b\n"), Format::Csv);
+    }
+}

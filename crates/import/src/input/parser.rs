@@ -1,0 +1,134 @@
+//! Reads a block: checks UTF-8, skips the header, finds the records, and refuses or skips bad ones.
+
+use crate::csv::dialect::Dialect;
+use crate::csv::unpivot::Unpivot;
+use crate::input::blocks::{Block, RecordFormat};
+use crate::json::reader::Names;
+use crate::json::{arrays, objects};
+use crate::options::report::Skipped;
+use crate::records::error::{RecordError, line_ends, shown};
+use crate::records::{BadRecord, Records};
+use atsdb_core::{Error, Result};
+
+/// The parser of one file's records.
+#[derive(Debug, Clone)]
+pub(crate) struct RecordParser {
+    /// The file's name, for messages.
+    pub(crate) file: String,
+    /// The format of its records.
+    pub(crate) format: RecordFormat,
+    /// Names of the fields; an empty one is not read.
+    pub(crate) names: Vec<String>,
+    /// For separated values.
+    pub(crate) dialect: Option<Dialect>,
+    /// For separated values with columns that become rows; `names` are then those of the new records.
+    pub(crate) unpivot: Option<Unpivot>,
+    /// Whether bad records are skipped.
+    pub(crate) skip_bad: bool,
+    /// For JSON arrays: whether the first one is the header.
+    pub(crate) has_array_header: bool,
+    /// Whether the records are features of GeoJSON.
+    pub(crate) is_geojson: bool,
+}
+
+/// The records of a block.
+#[derive(Debug)]
+pub(crate) struct ReadBlock {
+    /// The file's position in the import.
+    pub(crate) file: usize,
+    /// The text that contains the fields.
+    pub(crate) text: String,
+    /// The line its first byte is in.
+    pub(crate) first_line: u64,
+    /// The length of the file's own text. Names of columns that become rows may follow.
+    pub(crate) own_bytes: usize,
+    /// The locations of the fields.
+    pub(crate) records: Records,
+    /// Names of the fields: those of the parser, and new ones in JSON.
+    pub(crate) names: Vec<String>,
+    /// Skipped records.
+    pub(crate) skipped: Vec<Skipped>,
+    /// The first name that the parser does not know and must not add, and the line of its object.
+    pub(crate) unknown: Option<(String, u64)>,
+}
+
+impl ReadBlock {
+    /// The line of a byte of the text. The names of columns are in line 1.
+    pub(crate) fn line_of(&self, position: usize) -> u64 {
+        if position >= self.own_bytes && self.own_bytes < self.text.len() {
+            return 1;
+        }
+        self.first_line + line_ends(&self.text.as_bytes()[..position.min(self.text.len())])
+    }
+}
+
+impl RecordParser {
+    /// Finds the records of a block. With `may_grow`, unknown names are added; otherwise the first unknown name is
+    /// reported.
+    pub(crate) fn read(&self, block: Block, may_grow: bool) -> Result<ReadBlock> {
+        let Block { file, bytes, first_line, is_first } = block;
+        let mut text = String::from_utf8(bytes).map_err(|error| self.not_utf8(&error, first_line))?;
+        let own_bytes = text.len();
+        let mut names = self.names.clone();
+        let mut unknown = None;
+        let (records, bad) = match self.format {
+            RecordFormat::Separated(separator) => {
+                let start = match &self.dialect {
+                    Some(dialect) if is_first => dialect.data_start(text.as_bytes()),
+                    _ => 0,
+                };
+                let width = self.unpivot.as_ref().map_or(self.names.len(), |unpivot| unpivot.width);
+                let (records, bad) = separator.records_from(text.as_bytes(), start, Some(width.max(1)));
+                match &self.unpivot {
+                    Some(unpivot) => (unpivot.expand(&mut text, &records), bad),
+                    None => (records, bad),
+                }
+            }
+            RecordFormat::Json | RecordFormat::JsonArrays => {
+                let mut known = Names::new(&self.names, may_grow).of_features(self.is_geojson);
+                let mut block = match self.format {
+                    RecordFormat::JsonArrays => arrays::records(&text, &mut known),
+                    _ => objects::records(&text, &mut known),
+                };
+                if is_first && self.has_array_header && block.records.count() > 0 {
+                    block.records.remove_first();
+                }
+                names = known.list;
+                unknown = block.unknown.map(|(name, start)| (name, first_line + line_ends(&text.as_bytes()[..start])));
+                (block.records, block.bad)
+            }
+        };
+        let mut read = ReadBlock { file, text, first_line, own_bytes, records, names, skipped: Vec::new(), unknown };
+        let mut described = bad.iter().map(|bad| self.describe(&read, bad));
+        if !self.skip_bad {
+            return match described.next() {
+                Some(skipped) => Err(RecordError { row: 0, skipped, hint: None }.into_error()),
+                None => {
+                    drop(described);
+                    Ok(read)
+                }
+            };
+        }
+        let skipped = described.collect();
+        read.skipped = skipped;
+        Ok(read)
+    }
+
+    fn describe(&self, read: &ReadBlock, bad: &BadRecord) -> Skipped {
+        Skipped {
+            file: self.file.clone(),
+            line: read.line_of(bad.start),
+            column: None,
+            value: if bad.value.is_empty() { String::new() } else { shown(&bad.value) },
+            reason: bad.reason.clone(),
+        }
+    }
+
+    fn not_utf8(&self, error: &std::string::FromUtf8Error, first_line: u64) -> Error {
+        let position = error.utf8_error().valid_up_to();
+        let line = first_line + line_ends(&error.as_bytes()[..position]);
+        let byte = error.as_bytes().get(position).copied().unwrap_or(0);
+        Error::invalid(format!("{}, line {line}: byte {byte:#04x} is not UTF-8", self.file))
+            .with_hint("convert it on the way: iconv -f LATIN1 -t UTF-8 FILE | atsdb import URL TABLE -")
+    }
+}

@@ -1,0 +1,191 @@
+//! Sources: files that can be read repeatedly from the start, and are decompressed.
+
+use crate::batches::lines::LineTable;
+use crate::input::content::Compression;
+use crate::input::foreign::refuse_foreign;
+use crate::input::format::{HEAD_BYTES, format_of, stem};
+use crate::input::table_file::table_file;
+use crate::json::document::{JsonRange, JsonRecords};
+use crate::json::outline::outline;
+use crate::options::{Format, Input, Options};
+use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_foreign::ForeignColumn;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The location of a source's bytes.
+#[derive(Debug)]
+enum InputSource {
+    Path(PathBuf),
+    Spooled(File),
+}
+
+/// One file of an import.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// Its name in messages, without folders.
+    pub(crate) name: String,
+    /// The size on disk in bytes.
+    pub(crate) byte_count: u64,
+    /// Its format.
+    pub(crate) format: Format,
+    /// The records of a JSON document.
+    pub(crate) json: JsonRecords,
+    /// The columns of line protocol.
+    pub(crate) lines: Option<Arc<LineTable>>,
+    /// For a table of another database: columns, and what to say about their types.
+    pub(crate) remarks: Vec<(String, String)>,
+    place: InputSource,
+    compression: Compression,
+}
+
+impl Source {
+    /// Opens an input and inspects its beginning. A stream is copied to a temporary file.
+    pub(crate) fn new(input: Input, options: &Options) -> Result<Self> {
+        let (mut remarks, mut format) = (Vec::new(), options.format);
+        let (name, place) = match input {
+            Input::Path(path) => {
+                if path.is_dir() {
+                    return Err(Error::usage(format!("{} is a folder", path.display()))
+                        .with_hint("name its files, for example FOLDER/*.csv"));
+                }
+                let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
+                (name, InputSource::Path(path))
+            }
+            Input::Reader(name, reader) => {
+                let copied = spooled(reader).map_err(|error| io_error("cannot copy to a temporary file", &name, error));
+                let file = copied?;
+                (name, InputSource::Spooled(file))
+            }
+            Input::Table(table) => {
+                let remark = |column: &ForeignColumn| Some((column.name.clone(), column.remark.clone()?));
+                format = Some(Format::Arrow);
+                remarks.extend(table.columns.iter().filter_map(remark));
+                (table.name.clone(), InputSource::Spooled(table_file(table)?))
+            }
+        };
+        let (compression, json) = (Compression::None, JsonRecords::default());
+        let mut source =
+            Self { name, byte_count: 0, format: Format::Csv, json, lines: None, remarks, place, compression };
+        source.look(format)?;
+        if source.format == Format::Json {
+            let head =
+                read_head(source.open(&Arc::default())?, HEAD_BYTES).map_err(|error| source.read_error(error))?;
+            let outline = outline(source.open(&Arc::default())?).map_err(|error| source.read_error(error))?;
+            source.json = JsonRecords::find(&source.name, &head, &outline, options)?;
+        }
+        if source.format == Format::Lines {
+            let table = LineTable::find(&source.name, source.open(&Arc::default())?, options)?;
+            source.lines = Some(Arc::new(table));
+        }
+        Ok(source)
+    }
+
+    /// The path of its uncompressed bytes.
+    pub(crate) fn plain_path(&self) -> Option<&Path> {
+        match &self.place {
+            InputSource::Path(path) if self.compression == Compression::None => Some(path),
+            _ => None,
+        }
+    }
+
+    fn look(&mut self, format: Option<Format>) -> Result<()> {
+        let file = self.file()?;
+        self.byte_count = file.metadata().map_err(|error| io_error("cannot read", &self.name, error))?.len();
+        let head =
+            read_head(file, Compression::HEAD_BYTES).map_err(|error| io_error("cannot read", &self.name, error))?;
+        self.compression = Compression::of_head(&head);
+        let head = read_head(self.open(&Arc::default())?, HEAD_BYTES).map_err(|error| self.read_error(error))?;
+        refuse_foreign(&self.name, &head, format.is_none())?;
+        self.format = format.unwrap_or_else(|| format_of(&self.name, &head));
+        if self.format == Format::Parquet && self.compression != Compression::None {
+            let file = spooled(self.open(&Arc::default())?).map_err(|error| self.read_error(error))?;
+            (self.place, self.compression) = (InputSource::Spooled(file), Compression::None);
+        }
+        Ok(())
+    }
+
+    /// The name without the extensions for format and compression.
+    pub(crate) fn stem(&self) -> &str {
+        stem(&self.name)
+    }
+
+    /// The file itself, from its start.
+    pub(crate) fn file(&self) -> Result<File> {
+        let opened = match &self.place {
+            InputSource::Path(path) => File::open(path),
+            InputSource::Spooled(file) => file.try_clone().and_then(|mut file| file.rewind().map(|()| file)),
+        };
+        opened.map_err(|error| match (&self.place, error.kind()) {
+            (InputSource::Path(path), io::ErrorKind::NotFound) => {
+                Error::not_found(format!("no file {}", path.display()))
+            }
+            _ => io_error("cannot open", &self.name, error),
+        })
+    }
+
+    /// Opens the decompressed bytes from the start. `read` counts the bytes on disk. Only one reader at a time may read
+    /// a spooled source.
+    pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
+        let file = Counted { file: self.file()?, read: Arc::clone(read) };
+        self.compression.decode(file).map_err(|error| self.read_error(error))
+    }
+
+    /// Opens the bytes of the records, like [`open`](Self::open). Also returns the line in which they start.
+    pub(crate) fn open_records(&self, read: &Arc<AtomicU64>) -> Result<(Box<dyn Read + Send>, u64)> {
+        let mut reader = self.open(read)?;
+        let Some(JsonRange { start, end, line }) = self.json.range else { return Ok((reader, 1)) };
+        io::copy(&mut (&mut reader).take(start), &mut io::sink()).map_err(|error| self.read_error(error))?;
+        Ok((Box::new(reader.take(end - start)), line))
+    }
+
+    /// Whether its bytes on disk are its text.
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.compression != Compression::None
+    }
+
+    /// The error for a read that failed.
+    pub(crate) fn read_error(&self, error: io::Error) -> Error {
+        if self.compression == Compression::None {
+            return io_error("cannot read", &self.name, error);
+        }
+        Error::new(
+            ErrorKind::InvalidValue,
+            format!("{}: the compressed data is damaged or cut off: {error}", self.name),
+        )
+        .with_hint("fetch the file again, or unpack what is left of it by hand")
+    }
+}
+
+fn io_error(what: &str, name: &str, error: io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("{what} {name}: {error}")).with_source(error)
+}
+
+/// A temporary file with the bytes of a stream.
+fn spooled(mut stream: impl Read) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut stream, &mut file)?;
+    Ok(file)
+}
+
+fn read_head(reader: impl Read, byte_count: u64) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    reader.take(byte_count).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}

@@ -1,0 +1,150 @@
+//! What the caller of an import says and receives. Nothing here reads a file.
+//!
+//! Owned here: the options and the [`Sink`], the report ([`report`]), the choice and the names of columns
+//! ([`selection`]), and the key of a new table ([`key`]).
+
+pub(crate) mod key;
+pub(crate) mod report;
+pub(crate) mod selection;
+
+use crate::values::dates::{DateOrder, DateReading};
+use crate::values::zones::Zone;
+use arrow::record_batch::RecordBatch;
+use atsdb_core::{MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
+use atsdb_foreign::ForeignTable;
+use std::fmt;
+use std::io::Read;
+use std::path::PathBuf;
+
+/// The format of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Separated values: comma, semicolon, tab or `|`.
+    Csv,
+    /// The text format of PostgreSQL's `COPY` and ClickHouse: tabs, `\N` for NULL, backslash escapes, no quotes.
+    Text,
+    /// JSON objects or arrays: one a line, one after another, or in one array.
+    Json,
+    /// Parquet.
+    Parquet,
+    /// Arrow IPC, the file format or the stream format, without compression.
+    Arrow,
+    /// InfluxDB line protocol.
+    Lines,
+}
+
+/// A column of the files that is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnChoice {
+    /// The column's name in the table.
+    pub name: String,
+    /// The column's name in the files.
+    pub source: String,
+}
+
+/// Columns of the files that become rows: one for each of these columns, with its name and its value.
+#[derive(Debug, Clone)]
+pub struct UnpivotChoice {
+    /// Their names; `*` stands for any text.
+    pub columns: Vec<String>,
+    /// The column of the table that holds the names.
+    pub name: String,
+    /// The column of the table that holds the values.
+    pub value: String,
+}
+
+/// The options of an import. By default everything is inferred from the files.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The format of all files. `None` infers it from each file's content and extension.
+    pub format: Option<Format>,
+    /// The byte between fields.
+    pub delimiter: Option<u8>,
+    /// Whether the first record names the columns.
+    pub header: Option<bool>,
+    /// The number of lines before the first record. `None` detects comments and titles.
+    pub skip: Option<u64>,
+    /// Whether quotes are text.
+    pub no_quotes: bool,
+    /// Whether numbers such as `1,234` have a decimal comma. If this is false, only other numbers of the column can
+    /// show that they have.
+    pub decimal_comma: bool,
+    /// The zone of times without one; UTC by default.
+    pub zone: Option<Zone>,
+    /// The columns to read, and their names in the table. An empty list means all. Without a header these are the names
+    /// of
+    /// the fields.
+    pub columns: Vec<ColumnChoice>,
+    /// Columns to leave out.
+    pub omit: Vec<String>,
+    /// Columns of separated values that become rows. A field that is empty or NULL makes no row.
+    pub unpivot: Option<UnpivotChoice>,
+    /// The list in a JSON document that holds the records: names with dots between them. In line protocol, the one
+    /// measurement to read.
+    pub path: Option<String>,
+    /// The names of the fields, which override the first record. Every record must have as many fields.
+    pub names: Option<Vec<String>>,
+    /// Whether to read all values before the first row is delivered, so that a [`Sink`] never starts over.
+    pub begin_once: bool,
+    /// The time: one column; a column of dates and one of times of day; or columns of year, month, day and as far
+    /// as there are hour, minute, second. The one word `none` makes a plain table. Empty: chosen from the files.
+    pub time: Vec<String>,
+    /// The unit of integer times, and of the time column of a new table.
+    pub time_unit: Option<TimeUnit>,
+    /// How dates with the year last are read.
+    pub date_order: Option<DateOrder>,
+    /// Times without a year, as logs have them (`Nov 23 04:10:50`), are the last ones before this one, in seconds since
+    /// the epoch. `None` leaves them text.
+    pub times_until: Option<i64>,
+    /// Columns to map, with the width of their index or the one that fits.
+    pub map: Vec<(String, Option<MapWidth>)>,
+    /// The slice width of a new table.
+    pub slice: Option<SliceWidth>,
+    /// The key columns of a new table, as for [`declare_key`](crate::declare_key).
+    pub key: Vec<String>,
+    /// The texts that mean NULL besides empty fields. If this is empty, the default ones are used.
+    pub null: Vec<String>,
+    /// Whether to skip and count bad records instead of refusing the import.
+    pub skip_bad: bool,
+    /// A column for the name of each file, without folder and extensions.
+    pub file_column: Option<String>,
+}
+
+impl Options {
+    /// How dates are read, as far as the caller says it.
+    pub(crate) fn date_reading(&self) -> DateReading {
+        DateReading { order: self.date_order, until: self.times_until }
+    }
+}
+
+/// An input of an import.
+pub enum Input {
+    /// A file.
+    Path(PathBuf),
+    /// A stream, with a name for messages. It is copied to a temporary file first.
+    Reader(String, Box<dyn Read + Send>),
+    /// A table of another database. Its rows are copied to a temporary file first, so that they are read once.
+    Table(ForeignTable),
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => write!(f, "Path({})", path.display()),
+            Self::Reader(name, _) => write!(f, "Reader({name})"),
+            Self::Table(table) => write!(f, "Table({})", table.name),
+        }
+    }
+}
+
+/// The receiver of the rows.
+pub trait Sink {
+    /// Starts receiving the rows of a table. This is called again if a later value shows that the table must be defined
+    /// differently: all earlier rows must then be dropped, and all rows are delivered again.
+    fn begin(&mut self, definition: &TableDefinition) -> Result<()>;
+
+    /// The next rows, in the files' order, one array for each column of the definition; at most
+    /// [`CHUNK_ROWS_MAX`](atsdb_core::limits::CHUNK_ROWS_MAX), except for a table in memory. Mapped columns come as
+    /// dictionaries of text.
+    fn rows(&mut self, batch: RecordBatch) -> Result<()>;
+}

@@ -1,0 +1,69 @@
+//! What the caller learns of an import: its progress, its result, and the records that were skipped.
+
+use atsdb_core::TableDefinition;
+
+/// The progress of an import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read in this pass, as stored on disk.
+    pub bytes_read: u64,
+    /// Bytes of all files.
+    pub bytes_total: u64,
+    /// Rows delivered in this pass.
+    pub row_count: u64,
+}
+
+/// A skipped record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The file's name.
+    pub file: String,
+    /// The line it starts in, from 1; the row in a Parquet file.
+    pub line: u64,
+    /// The column, if one is at fault.
+    pub column: Option<String>,
+    /// The value, shortened.
+    pub value: String,
+    /// The problem.
+    pub reason: String,
+}
+
+/// The maximum number of skipped records that a [`Report`] describes.
+pub const SKIPPED_SHOWN_MAX: usize = 100;
+
+/// The result of an import.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// The table of the rows.
+    pub definition: TableDefinition,
+    /// Rows delivered.
+    pub row_count: u64,
+    /// Bytes of the files, as stored on disk.
+    pub bytes_read: u64,
+    /// The first [`SKIPPED_SHOWN_MAX`] skipped records.
+    pub skipped: Vec<Skipped>,
+    /// The number of skipped records.
+    pub skipped_count: u64,
+    /// Notes for the user about choices that were not obvious.
+    pub notes: Vec<String>,
+}
+
+/// Skipped records: the first [`SKIPPED_SHOWN_MAX`], and the number of all.
+#[derive(Debug, Default)]
+pub(crate) struct SkippedRecords {
+    pub(crate) first: Vec<Skipped>,
+    pub(crate) count: u64,
+}
+
+impl SkippedRecords {
+    pub(crate) fn add(&mut self, skipped: Skipped) {
+        self.add_some([skipped], 1);
+    }
+
+    /// Adds so many records, of which the first are known.
+    pub(crate) fn add_some(&mut self, first: impl IntoIterator<Item = Skipped>, count: u64) {
+        let room = SKIPPED_SHOWN_MAX.saturating_sub(self.first.len());
+        self.first.extend(first.into_iter().take(room));
+        self.count += count;
+    }
+}

@@ -1,0 +1,83 @@
+//! Selects the columns that are read from the files, and their names in the table.
+
+use crate::options::Options;
+use atsdb_core::name::{name_key, same_name, unknown_name};
+use atsdb_core::{Error, Result, TableDefinition};
+use std::collections::HashSet;
+
+/// Returns the name that a column of a file has in the table, or `None` if it is not read.
+pub(crate) fn table_name(options: &Options, name: &str) -> Option<String> {
+    if name.is_empty() || options.omit.iter().any(|omitted| same_name(omitted, name)) {
+        return None;
+    }
+    if options.columns.is_empty() {
+        return Some(name.to_owned());
+    }
+    options.columns.iter().find(|choice| same_name(&choice.source, name)).map(|choice| choice.name.clone())
+}
+
+/// Checks that every column which the options name exists.
+pub(crate) fn check<'a>(options: &Options, names: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
+    let chosen = options.columns.iter().map(|choice| ("--columns", &choice.source));
+    for (flag, wanted) in chosen.chain(options.omit.iter().map(|name| ("--omit", name))) {
+        if !names.clone().any(|name| same_name(name, wanted)) {
+            return Err(unknown_name("column", wanted, names).context(flag));
+        }
+    }
+    Ok(())
+}
+
+/// The names of the fields of a file without a header: those that the options list, or else those of the table that
+/// gets the rows, or else `column1`, `column2` and so on. Also a note for the user.
+pub(crate) fn names_by_position(
+    file: &str,
+    width: usize,
+    options: &Options,
+    existing: Option<&TableDefinition>,
+) -> Result<(Option<Vec<String>>, Option<String>)> {
+    let is_numbered = |name: &String| name.strip_prefix("column").is_some_and(|rest| rest.parse::<u16>().is_ok());
+    let are_numbered = options.columns.iter().all(|choice| is_numbered(&choice.source));
+    if !options.columns.is_empty() && !are_numbered {
+        if let Some(choice) = options.columns.iter().find(|choice| choice.name != choice.source) {
+            let message = format!("{file} has no header with a column {}", choice.source);
+            return Err(Error::usage(message).with_hint(format!("its columns are column1 to column{width}")));
+        }
+        if options.columns.len() != width {
+            let message = format!("{file} has no header and {width} fields, for {} columns", options.columns.len());
+            return Err(
+                Error::usage(message).with_hint("name all fields with --columns, and leave some out with --omit")
+            );
+        }
+        return Ok((Some(options.columns.iter().map(|choice| choice.name.clone()).collect()), None));
+    }
+    let Some(existing) = existing.filter(|_| options.columns.is_empty()) else { return Ok((None, None)) };
+    let is_file_name = |name: &str| options.file_column.as_ref().is_some_and(|column| same_name(column, name));
+    let all = existing.columns.iter().map(|column| column.name.clone());
+    let names: Vec<String> = all.filter(|name| !is_file_name(name)).collect();
+    if names.len() != width {
+        let message =
+            format!("{file} has no header and {width} fields; table {} has {} columns", existing.name, names.len());
+        return Err(Error::usage(message).with_hint("say which they are of: --columns NAME,..."));
+    }
+    let note = format!("no header: the fields are taken as the columns of {} in their order", existing.name);
+    Ok((Some(names), Some(note)))
+}
+
+/// Names that are valid in a table: trimmed, without control characters, not empty, and distinct.
+pub(crate) fn proper_names(raw: &[String]) -> Vec<String> {
+    let mut taken = HashSet::new();
+    raw.iter()
+        .enumerate()
+        .map(|(position, name)| {
+            let cleaned = name.trim().replace(char::is_control, " ");
+            let base = if cleaned.is_empty() { format!("column{}", position + 1) } else { cleaned };
+            let mut unique = base.clone();
+            let mut count = 1;
+            while !taken.insert(name_key(&unique)) {
+                count += 1;
+                unique = format!("{base}_{count}");
+            }
+            unique
+        })
+        .collect()
+}

@@ -1,0 +1,94 @@
+//! The plan for a table that exists: its columns get the values that the files have under their names.
+
+use crate::facts::nulls::WordSet;
+use crate::infer::column_type::has_decimal_commas;
+use crate::infer::time_column::{TimeChoice, asked, clock_of};
+use crate::plan::column::{Binding, MapRule, PlanColumn};
+use crate::plan::planner::Planner;
+use atsdb_core::name::{same_name, unknown_name};
+use atsdb_core::{ColumnType, Error, Result, TableDefinition};
+
+impl Planner<'_> {
+    /// Plans for an existing table: its columns get the values that the files have under their names.
+    pub(crate) fn existing(&mut self, definition: &TableDefinition) -> Result<(TableDefinition, Vec<PlanColumn>)> {
+        if let Some(file_column) = &self.options.file_column {
+            definition.column(file_column)?;
+        }
+        let time = definition.time_column();
+        let choice = match self.options.time.as_slice() {
+            [] => self.parted_time(definition),
+            names => Some(asked(&self.merged, names)?),
+        };
+        let mut used = vec![false; self.merged.len()];
+        let (mut columns, mut lacking) = (Vec::new(), Vec::new());
+        for column in &definition.columns {
+            let is_time = time.is_some_and(|time| time.id == column.id);
+            let position = self.merged.iter().position(|merged| same_name(&merged.name, &column.name));
+            let is_file_name = self.options.file_column.as_ref().is_some_and(|name| same_name(name, &column.name));
+            let bindings = match (&choice, position) {
+                _ if is_file_name => vec![Binding::FileName; self.observed.files.len()],
+                (Some(choice), _) if is_time && !matches!(choice, TimeChoice::None(_)) => {
+                    self.time_bindings(choice, &mut used)?
+                }
+                (_, Some(position)) => {
+                    used[position] = true;
+                    self.bindings(position, is_time || matches!(column.column_type, ColumnType::Timestamp(_)))?
+                }
+                (_, None) => {
+                    if !column.nullable {
+                        let names = self.merged.iter().map(|merged| merged.name.as_str());
+                        let near = unknown_name("column", &column.name, names);
+                        let error = Error::new(near.kind(), format!("{} in the files", near.message()));
+                        let needs = format!("table {} needs it", definition.name);
+                        return Err(match near.hint() {
+                            _ if is_time => error.with_hint(format!("{needs}; for a time of another name pass --time")),
+                            Some(hint) => error.with_hint(format!("{needs}; {hint}")),
+                            None => error.with_hint(needs),
+                        });
+                    }
+                    lacking.push(column.name.as_str());
+                    vec![Binding::Missing; self.observed.files.len()]
+                }
+            };
+            columns.push(PlanColumn {
+                column: column.clone(),
+                bindings,
+                is_time,
+                count_unit: definition.time_unit(),
+                is_inferred: false,
+                has_decimal_commas: position
+                    .is_some_and(|position| has_decimal_commas(&self.merged[position].facts, self.options)),
+                is_known: true,
+                map_rule: MapRule::Fixed,
+                may_keep_words: column.column_type == ColumnType::Text && !is_file_name,
+                kept_words: WordSet::default(),
+            });
+        }
+        if !lacking.is_empty() {
+            let (columns, are) = if lacking.len() == 1 { ("column", "is") } else { ("columns", "are") };
+            self.notes.push(format!("the files have no {columns} {}, which {are} NULL", lacking.join(", ")));
+        }
+        match used.iter().position(|used| !used) {
+            Some(position) => {
+                let names = definition.columns.iter().map(|column| column.name.as_str());
+                let error = unknown_name("column", &self.merged[position].name, names);
+                Err(error.context(format_args!("table {}", definition.name)))
+            }
+            None => Ok((definition.clone(), columns)),
+        }
+    }
+
+    /// The date and the time of day that make the table's time, where the files have them in two columns.
+    fn parted_time(&self, definition: &TableDefinition) -> Option<TimeChoice> {
+        let time = definition.time_column()?;
+        let of_name = |name: &str| self.merged.iter().position(|merged| same_name(&merged.name, name));
+        let is_column = |name: &str| definition.columns.iter().any(|column| same_name(&column.name, name));
+        let rows = self.row_count();
+        let found = (0..self.merged.len()).find_map(|date| Some((date, clock_of(&self.merged, date, rows)?)));
+        let (date, clock) = found?;
+        let is_time = |position: usize| of_name(&time.name) == Some(position);
+        let is_free = |position: usize| is_time(position) || !is_column(&self.merged[position].name);
+        let has_time = of_name(&time.name).is_none() || is_time(date) || is_time(clock);
+        (has_time && is_free(date) && is_free(clock)).then_some(TimeChoice::DateClock(date, clock))
+    }
+}

@@ -1,0 +1,148 @@
+//! Binds columns of the table to the files, and decides how times are parsed there.
+
+use crate::facts::kind;
+use crate::infer::column_type::{date_order, is_mixed};
+use crate::infer::time_column::{Merged, TimeChoice, unknown_epoch};
+use crate::observe::Observed;
+use crate::options::Options;
+use crate::plan::column::{Binding, TimeParsing};
+use crate::values::dates::{DateOrder, DateReading};
+use atsdb_core::{Error, Result, TimeUnit};
+
+/// Makes the plan's columns: [`created`](crate::plan::created) for a new table, [`existing`](crate::plan::existing)
+/// for one that exists.
+pub(crate) struct Planner<'a> {
+    /// The files and their facts.
+    pub(crate) observed: &'a Observed,
+    /// The caller's options.
+    pub(crate) options: &'a Options,
+    /// The columns of the files that are read.
+    pub(crate) merged: Vec<Merged>,
+    /// Notes for the user.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Planner<'_> {
+    /// The number of rows observed.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.observed.files.iter().map(|file| file.row_count).sum()
+    }
+
+    /// The unit of a column's numbers; the finest one if files differ.
+    pub(crate) fn epoch_unit(&self, position: usize) -> Result<Option<TimeUnit>> {
+        let units =
+            (0..self.observed.files.len()).map(|file| self.epoch_in(position, file)).collect::<Result<Vec<_>>>()?;
+        Ok(units.into_iter().flatten().max())
+    }
+
+    fn epoch_in(&self, position: usize, file: usize) -> Result<Option<TimeUnit>> {
+        let column = &self.merged[position];
+        let Some(field) = column.positions[file] else { return Ok(None) };
+        let facts = &self.observed.files[file].columns[field];
+        if facts.kinds & (kind::NUMBERS) == 0 {
+            return Ok(None);
+        }
+        match self.options.time_unit.or_else(|| facts.epoch_unit()) {
+            Some(unit) => Ok(Some(unit)),
+            // A few numbers among texts are values at fault, not a question of units.
+            None if facts.time_count > facts.number_count => Ok(None),
+            None => Err(unknown_epoch(column)),
+        }
+    }
+
+    /// The position of a column in each file, and the form of its times there.
+    pub(crate) fn bindings(&mut self, position: usize, is_stamp: bool) -> Result<Vec<Binding>> {
+        let file_count = self.observed.files.len();
+        let orders = if is_stamp { self.orders(position)? } else { vec![None; file_count] };
+        let mut bindings = Vec::with_capacity(file_count);
+        for (file, order) in orders.into_iter().enumerate() {
+            let dates = DateReading { order, until: self.options.times_until };
+            let epoch = if is_stamp { self.epoch_in(position, file)? } else { None };
+            bindings.push(match self.merged[position].positions[file] {
+                Some(field) => Binding::Field(field, TimeParsing { dates, epoch, zone: self.options.zone }),
+                None => Binding::Missing,
+            });
+        }
+        Ok(bindings)
+    }
+
+    /// The order of day and month in each file, according to its own dates, or else to those of the other files.
+    fn orders(&mut self, position: usize) -> Result<Vec<Option<DateOrder>>> {
+        let column = &self.merged[position];
+        let files = &self.observed.files;
+        if self.options.date_order.is_some() {
+            return Ok(vec![self.options.date_order; files.len()]);
+        }
+        let seen = |file: usize| column.positions[file].map_or(0, |field| files[file].columns[field].orders);
+        let own: Vec<_> = (0..files.len()).map(|file| date_order(seen(file))).collect();
+        let mut decided: Vec<DateOrder> = own.iter().flatten().flatten().copied().collect();
+        decided.dedup();
+        let mut orders = Vec::new();
+        let mut followers = Vec::new();
+        for (file, own) in own.into_iter().enumerate() {
+            let name = &files[file].parser.file;
+            orders.push(match own {
+                Ok(order) => order,
+                Err(()) if is_mixed(seen(file)) => {
+                    let message =
+                        format!("{name}, column {}: some dates have the day first, others the month", column.name);
+                    return Err(
+                        Error::invalid(message).with_hint("pass --date-order dmy or mdy and correct the others")
+                    );
+                }
+                Err(()) => match decided.as_slice() {
+                    [order] if self.observed.is_complete() => {
+                        followers.push(name.as_str());
+                        Some(*order)
+                    }
+                    _ => {
+                        let message = format!(
+                            "{name}, column {}: no date tells whether the day or the month comes first",
+                            column.name
+                        );
+                        return Err(Error::usage(message).with_hint("pass --date-order dmy or --date-order mdy"));
+                    }
+                },
+            });
+        }
+        if let [first, ..] = followers.as_slice() {
+            let order = if decided == [DateOrder::DayFirst] { "day" } else { "month" };
+            let note = format!(
+                "the dates of {first}{} do not tell the order of day and month: the {order} is read first, as in the other files",
+                if followers.len() > 1 { " and others" } else { "" }
+            );
+            self.notes.push(note);
+        }
+        Ok(orders)
+    }
+
+    /// The positions of the columns of the time in each file. They are marked as used.
+    pub(crate) fn time_bindings(&mut self, choice: &TimeChoice, used: &mut [bool]) -> Result<Vec<Binding>> {
+        let (first, positions) = match choice {
+            TimeChoice::None(_) => return Ok(vec![Binding::Missing; self.observed.files.len()]),
+            TimeChoice::Column(position) => (*position, vec![*position]),
+            TimeChoice::DateClock(date, clock) => (*date, vec![*date, *clock]),
+            TimeChoice::Parts(parts) => (parts[0], parts.clone()),
+        };
+        positions.iter().for_each(|position| used[*position] = true);
+        let is_parts = matches!(choice, TimeChoice::Parts(_));
+        let bindings = self.bindings(first, !is_parts)?;
+        let mut combined = Vec::with_capacity(bindings.len());
+        for (file, binding) in bindings.into_iter().enumerate() {
+            let fields: Option<Vec<usize>> =
+                positions.iter().map(|position| self.merged[*position].positions[file]).collect();
+            let Some(fields) = fields else {
+                let name = &self.observed.files[file].parser.file;
+                return Err(Error::invalid(format!("{name}: some columns of the time are missing")));
+            };
+            combined.push(match (choice, binding) {
+                (TimeChoice::DateClock(..), Binding::Field(date, parsing)) => {
+                    Binding::DateClock(date, fields[1], parsing)
+                }
+                (TimeChoice::Parts(_), _) => Binding::Parts(fields),
+                (_, binding) => binding,
+            });
+        }
+        Ok(combined)
+    }
+}

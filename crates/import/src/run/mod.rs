@@ -1,0 +1,63 @@
+//! An import from its files to the sink: it reads typed files, one plain column, or text files.
+//!
+//! Owned here: the passes over text files ([`text`]) with what they count ([`tally`]), what follows from that for the
+//! plan ([`revision`]) and the user ([`notes`]), and the fast path for a plain file of one column ([`single`]). Not
+//! owned: files of typed values (`typed`).
+
+mod notes;
+mod revision;
+pub(crate) mod single;
+mod tally;
+mod text;
+
+use crate::input::source::Source;
+use crate::options::report::{Progress, Report};
+use crate::options::{Format, Input, Options, Sink};
+use crate::typed;
+use atsdb_core::{Error, Result, TableDefinition};
+
+/// Reads all inputs as one table and delivers its rows to the sink.
+///
+/// `table_name` is the name of a new table; `existing` is the table to which rows are added. Memory stays below 256
+/// MiB, whatever the size of the inputs. After an error the sink may have received any number of rows, and must discard
+/// them.
+///
+/// # Errors
+///
+/// `Usage` if an option is missing, which the hint names; `InvalidValue` for a value that does not fit, with file,
+/// line, column and value; `NotFound` for a column that does not exist, with the most similar name; `Limit` for a
+/// record of more than 64 MiB; `Unavailable` if reading fails; and the errors of the sink.
+pub fn import(
+    table_name: &str,
+    inputs: Vec<Input>,
+    options: &Options,
+    existing: Option<&TableDefinition>,
+    sink: &mut dyn Sink,
+    progress: &dyn Fn(Progress),
+) -> Result<Report> {
+    if inputs.is_empty() {
+        return Err(Error::usage("no file to import").with_hint("name files, or - for standard input"));
+    }
+    let sources: Vec<Source> = inputs.into_iter().map(|input| Source::new(input, options)).collect::<Result<_>>()?;
+    let is_separated = |source: &Source| matches!(source.format, Format::Csv | Format::Text);
+    if let Some(source) = sources.iter().find(|source| options.unpivot.is_some() && !is_separated(source)) {
+        return Err(Error::usage(format!("{}: columns become rows in separated values only", source.name))
+            .with_hint("import the file as it is, then INSERT INTO ... SELECT from its columns, with UNION ALL"));
+    }
+    let is_typed = |source: &&Source| matches!(source.format, Format::Parquet | Format::Arrow | Format::Lines);
+    let typed_count = sources.iter().filter(is_typed).count();
+    if typed_count > 0 {
+        if typed_count < sources.len() {
+            return Err(Error::usage(
+                "files of typed values (Parquet, Arrow, line protocol) and text cannot be imported together",
+            )
+            .with_hint("import the typed files first, then the others into the same table"));
+        }
+        return typed::run(table_name, &sources, options, existing, sink, progress);
+    }
+    if let Some(report) = single::run(&sources, options, existing, sink)? {
+        return Ok(report);
+    }
+    let threads = std::thread::available_parallelism().map_or(2, |count| count.get().clamp(1, 8));
+    text::TextImport { name: table_name, sources, options, existing, progress, threads }.run(sink)
+}

@@ -1,0 +1,68 @@
+//! Notes for the user about values: texts that were read as NULL or kept, and values that the columns hold otherwise
+//! than they are written.
+
+use crate::build::column_values::Inexact;
+use crate::facts::nulls::{NullCounts, NullTexts};
+use crate::plan::column::PlanColumn;
+use crate::records::error::shown;
+use atsdb_core::ColumnType;
+
+/// Maximum number of columns that a note names.
+const COLUMNS_SHOWN: usize = 4;
+
+/// One note about texts that became NULL, and one for each column that kept such a text.
+pub(crate) fn null_notes(columns: &[PlanColumn], counts: &[NullCounts], nulls: &NullTexts) -> Vec<String> {
+    let (mut taken, mut notes) = (Vec::new(), Vec::new());
+    for (number, text) in nulls.texts().enumerate() {
+        let came = columns.iter().zip(counts).filter(|(_, counts)| counts.of(number) > 0);
+        let (kept, null): (Vec<_>, Vec<_>) = came.partition(|(column, _)| column.kept_words.has(number));
+        for (column, counts) in kept {
+            let (name, count, shown) = (&column.column.name, times(counts.of(number)), shown(&text));
+            notes.push(format!(
+                "column {name} keeps {shown} as a word among others, {count}; if it means NULL, pass --null {text}"
+            ));
+        }
+        if !null.is_empty() {
+            let count = null.iter().map(|(_, counts)| counts.of(number)).sum();
+            let names: Vec<&str> = null.iter().map(|(column, _)| column.column.name.as_str()).collect();
+            taken.push(format!("{} {} ({})", shown(&text), times(count), listed(&names)));
+        }
+    }
+    if !taken.is_empty() {
+        let hint = if nulls.have_words() { "; --null TEXT, given once or more, replaces these texts" } else { "" };
+        notes.insert(0, format!("taken as NULL: {}{hint}", taken.join(", ")));
+    }
+    notes
+}
+
+/// One note for each column with rounded numbers, or with times that clocks showed twice.
+pub(crate) fn inexact_notes<'a>(
+    columns: &'a [PlanColumn],
+    inexact: &'a [Inexact],
+) -> impl Iterator<Item = String> + 'a {
+    columns.iter().zip(inexact).filter_map(|(column, inexact)| {
+        let (name, first) = (&column.column.name, shown(inexact.first.as_ref()?));
+        let (count, values) = (inexact.count, if inexact.count == 1 { "value" } else { "values" });
+        Some(if matches!(column.column.column_type, ColumnType::Timestamp(_)) {
+            format!(
+                "column {name}: {count} {values} that clocks showed twice, when they were set back, the first is {first}: \
+                 the earlier time is taken"
+            )
+        } else {
+            format!(
+                "column {name}: {count} {values} of more than 17 digits rounded to DOUBLE, the first is {first}; --map {name} \
+                 keeps all digits, as text"
+            )
+        })
+    })
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+fn listed(names: &[&str]) -> String {
+    let (shown, more) = names.split_at(names.len().min(COLUMNS_SHOWN));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    format!("{}{more}", shown.join(", "))
+}

@@ -1,0 +1,106 @@
+//! Files whose values have types: Parquet, Arrow IPC and line protocol. Only the time, the maps and the slices must be
+//! determined, in a first pass over the columns that this needs.
+//!
+//! Owned here: the columns of the files ([`columns`]), their facts ([`observe`]), the table that they make ([`table`]),
+//! and a pass over their rows ([`pass`]). Not owned: reading the formats (`batches`, `input`).
+
+mod columns;
+mod observe;
+mod pass;
+mod table;
+
+use crate::input::source::Source;
+use crate::options::report::{Progress, Report};
+use crate::options::{Options, Sink};
+use crate::typed::columns::{TypedColumn, conversion_notes, find};
+use crate::typed::observe::observe;
+use crate::typed::pass::Pass;
+use crate::typed::table::created;
+use arrow::record_batch::RecordBatch;
+use atsdb_core::name::{same_name, unknown_name};
+use atsdb_core::{Result, TableDefinition};
+
+/// Imports files of typed values.
+pub(crate) fn run(
+    name: &str,
+    sources: &[Source],
+    options: &Options,
+    existing: Option<&TableDefinition>,
+    sink: &mut dyn Sink,
+    progress: &dyn Fn(Progress),
+) -> Result<Report> {
+    let mut found = find(sources, options)?;
+    let mut notes = conversion_notes(sources, options)?;
+    let row_count = if existing.is_none() { observe(sources, &mut found)? } else { 0 };
+    let mut definition = match existing {
+        Some(definition) => definition.clone(),
+        None => created(name, &found, row_count, options, &mut notes)?,
+    };
+    let mut renamed = None;
+    if existing.is_some() {
+        renamed = renamed_time(&definition, &found, options)?;
+        let is_known = |column: &&TypedColumn| {
+            renamed == Some(column.merged.name.as_str()) || definition.column(&column.merged.name).is_ok()
+        };
+        if let Some(column) = found.iter().find(|column| !is_known(column)) {
+            definition.column(&column.merged.name)?;
+        }
+    }
+    let time = definition.time_column().map(|column| column.id);
+    let sources_of: Vec<Option<&TypedColumn>> = definition
+        .columns
+        .iter()
+        .map(|column| {
+            let wanted = if Some(column.id) == time { renamed.unwrap_or(&column.name) } else { &column.name };
+            found.iter().find(|found| same_name(&found.merged.name, wanted))
+        })
+        .collect();
+    let mut pass = Pass::new(sources, options, sources_of, progress);
+    let is_slice_free = existing.is_none() && options.slice.is_none() && definition.time.is_some();
+    if is_slice_free && options.begin_once {
+        pass.build(&definition, &mut IgnoreRows)?;
+        definition.slice = pass.slice(&definition);
+    }
+    pass.build(&definition, sink)?;
+    if is_slice_free && pass.slice(&definition) != definition.slice {
+        definition.slice = pass.slice(&definition);
+        pass.build(&definition, sink)?;
+    }
+    Ok(Report {
+        definition,
+        row_count: pass.row_count,
+        bytes_read: sources.iter().map(|source| source.byte_count).sum(),
+        skipped: pass.skipped.first,
+        skipped_count: pass.skipped.count,
+        notes,
+    })
+}
+
+/// The sink for a pass that only collects facts.
+struct IgnoreRows;
+
+impl Sink for IgnoreRows {
+    fn begin(&mut self, _: &TableDefinition) -> Result<()> {
+        Ok(())
+    }
+
+    fn rows(&mut self, _: RecordBatch) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The column that the options name as the time, for a table whose time may have another name.
+fn renamed_time<'a>(
+    definition: &TableDefinition,
+    found: &'a [TypedColumn],
+    options: &Options,
+) -> Result<Option<&'a str>> {
+    let [name] = options.time.as_slice() else { return Ok(None) };
+    if definition.time.is_none() {
+        return Ok(None);
+    }
+    let column = found.iter().find(|column| same_name(&column.merged.name, name)).ok_or_else(|| {
+        unknown_name("column", name, found.iter().map(|column| column.merged.name.as_str())).context("--time")
+    })?;
+    Ok(Some(&column.merged.name))
+}

@@ -1,0 +1,83 @@
+//! Collecting facts from columns of typed values, as far as the time, the maps and the slices depend on them.
+
+use crate::batches::rows::checked_cast;
+use crate::facts::distinct::hash;
+use crate::facts::{Facts, kind};
+use crate::input::batch_reader::{damaged, read, reader};
+use crate::input::source::Source;
+use crate::typed::columns::TypedColumn;
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Int64Type, UInt64Type};
+use arrow::error::ArrowError;
+use atsdb_core::{ColumnType, Result};
+
+/// Reads all values that are needed. Returns the number of rows.
+pub(crate) fn observe(sources: &[Source], found: &mut [TypedColumn]) -> Result<u64> {
+    let mut row_count = 0;
+    for (number, source) in sources.iter().enumerate() {
+        let is_wanted = |column: &TypedColumn| {
+            !matches!(
+                column.column_type,
+                ColumnType::Bool | ColumnType::Float32 | ColumnType::Float64 | ColumnType::Binary
+            )
+        };
+        let mut wanted: Vec<(usize, usize)> = found
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| is_wanted(column))
+            .filter_map(|(index, column)| column.merged.positions[number].map(|position| (position, index)))
+            .collect();
+        wanted.sort_unstable();
+        let positions: Vec<usize> = wanted.iter().map(|(position, _)| *position).collect();
+        for batch in reader(source, Some(&positions))?.1 {
+            let batch = batch?;
+            row_count += batch.num_rows() as u64;
+            for (array, (_, index)) in batch.columns().iter().zip(&wanted) {
+                let column = &mut found[*index];
+                let mut observed = || observe_array(array, column.column_type, &mut column.merged.facts);
+                read(source, || observed().map_err(|error| damaged(source, error)))?;
+            }
+        }
+    }
+    Ok(row_count)
+}
+
+fn observe_array(array: &ArrayRef, column_type: ColumnType, facts: &mut Facts) -> Result<(), ArrowError> {
+    let valid_count = (array.len() - array.logical_null_count()) as u64;
+    facts.value_count += valid_count;
+    facts.null_count += array.logical_null_count() as u64;
+    match column_type {
+        ColumnType::Text => {
+            let texts = checked_cast(array, &DataType::Utf8)?;
+            for text in texts.as_string::<i32>().iter().flatten() {
+                facts.distinct.add(hash(text.as_bytes()));
+                facts.observe_string(text.as_bytes());
+            }
+        }
+        ColumnType::Timestamp(_) | ColumnType::Date => {
+            facts.kinds |= if column_type == ColumnType::Date { kind::DATE } else { kind::STAMP };
+            facts.time_count += valid_count;
+        }
+        ColumnType::UInt64 => {
+            facts.kinds |= kind::INT;
+            facts.number_count += valid_count;
+            for value in checked_cast(array, &DataType::UInt64)?.as_primitive::<UInt64Type>().iter().flatten() {
+                match i64::try_from(value) {
+                    Ok(value) => facts.observe_int(value),
+                    // No time in any unit.
+                    Err(_) => facts.kinds |= kind::UINT,
+                }
+            }
+        }
+        // Decimals and times of day are no times.
+        rules if rules.stored() != rules => {}
+        _ => {
+            facts.kinds |= kind::INT;
+            facts.number_count += valid_count;
+            for value in checked_cast(array, &DataType::Int64)?.as_primitive::<Int64Type>().iter().flatten() {
+                facts.observe_int(value);
+            }
+        }
+    }
+    Ok(())
+}

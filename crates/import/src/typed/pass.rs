@@ -1,0 +1,175 @@
+//! One pass over the rows of files of typed values: each batch becomes rows of the table.
+
+use crate::batches::rows::{arrow_type, checked_cast, repeated_text, schema, time_bounds};
+use crate::facts::widened;
+use crate::infer::slices::slice_of_rows;
+use crate::input::batch_reader::{read, reader};
+use crate::input::source::Source;
+use crate::options::report::{Progress, Skipped, SkippedRecords};
+use crate::options::{Options, Sink};
+use crate::typed::columns::TypedColumn;
+use arrow::array::{Array, ArrayRef, BooleanArray, new_null_array};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::record_batch::RecordBatch;
+use atsdb_core::name::same_name;
+use atsdb_core::{Column, Error, Result, SliceWidth, TableDefinition};
+use std::sync::Arc;
+
+/// A pass over all files. It can be repeated, and then starts anew.
+pub(crate) struct Pass<'a> {
+    sources: &'a [Source],
+    options: &'a Options,
+    /// The column of the files for each column of the table.
+    sources_of: Vec<Option<&'a TypedColumn>>,
+    progress: &'a dyn Fn(Progress),
+    /// Rows delivered.
+    pub(crate) row_count: u64,
+    /// Rows left out.
+    pub(crate) skipped: SkippedRecords,
+    time_bounds: Option<(i64, i64)>,
+}
+
+impl<'a> Pass<'a> {
+    pub(crate) fn new(
+        sources: &'a [Source],
+        options: &'a Options,
+        sources_of: Vec<Option<&'a TypedColumn>>,
+        progress: &'a dyn Fn(Progress),
+    ) -> Self {
+        let skipped = SkippedRecords::default();
+        Self { sources, options, sources_of, progress, row_count: 0, skipped, time_bounds: None }
+    }
+
+    /// The width that suits the rows of the last pass.
+    pub(crate) fn slice(&self, definition: &TableDefinition) -> SliceWidth {
+        slice_of_rows(definition, self.row_count, self.time_bounds)
+    }
+
+    /// Delivers all rows.
+    pub(crate) fn build(&mut self, definition: &TableDefinition, sink: &mut dyn Sink) -> Result<()> {
+        sink.begin(definition)?;
+        let schema = schema(definition);
+        (self.row_count, self.time_bounds, self.skipped) = (0, None, SkippedRecords::default());
+        let bytes_total = self.sources.iter().map(|source| source.byte_count).sum();
+        let mut bytes_before = 0;
+        for (number, source) in self.sources.iter().enumerate() {
+            let mut first_row = 1;
+            let (_, mut batches) = reader(source, None)?;
+            for batch in batches.by_ref() {
+                let batch = batch?;
+                let row_count = batch.num_rows() as u64;
+                let batch = read(source, || self.convert(definition, &schema, number, &batch, first_row))?;
+                first_row += row_count;
+                self.row_count += batch.num_rows() as u64;
+                sink.rows(batch)?;
+                (self.progress)(Progress { bytes_read: bytes_before, bytes_total, row_count: self.row_count });
+            }
+            let skipped = batches.into_skipped();
+            self.skipped.add_some(skipped.first, skipped.count);
+            bytes_before += source.byte_count;
+        }
+        Ok(())
+    }
+
+    /// The rows of a batch of a file, whose first row has this number.
+    fn convert(
+        &mut self,
+        definition: &TableDefinition,
+        schema: &SchemaRef,
+        number: usize,
+        batch: &RecordBatch,
+        first_row: u64,
+    ) -> Result<RecordBatch> {
+        let arrays = self.arrays(definition, number, batch, first_row)?;
+        let keep = self.complete_rows(definition, number, &arrays, first_row)?;
+        let field =
+            |(field, array): (&Arc<Field>, &ArrayRef)| field.as_ref().clone().with_data_type(array.data_type().clone());
+        let fields: Vec<Field> = schema.fields().iter().zip(&arrays).map(field).collect();
+        let columns =
+            schema.fields().iter().zip(&arrays).map(|(field, array)| (field.name().as_str(), Arc::clone(array), true));
+        let mut batch = RecordBatch::try_from_iter_with_nullable(columns)?;
+        if keep.contains(&false) {
+            batch = filter_record_batch(&batch, &BooleanArray::from(keep))?;
+        }
+        if let Some(time) = definition.time_column().and_then(|time| definition.position(&time.name).ok()) {
+            self.time_bounds = widened(self.time_bounds, time_bounds(batch.column(time)));
+        }
+        Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), batch.columns().to_vec())?)
+    }
+
+    /// The columns of the table from those of a batch.
+    fn arrays(
+        &self,
+        definition: &TableDefinition,
+        number: usize,
+        batch: &RecordBatch,
+        first_row: u64,
+    ) -> Result<Vec<ArrayRef>> {
+        let (source, row_count) = (&self.sources[number], batch.num_rows());
+        let array = |(column, found): (&Column, &Option<&TypedColumn>)| {
+            let wanted = arrow_type(column.column_type, column.map.is_some());
+            if self.options.file_column.as_ref().is_some_and(|name| same_name(name, &column.name)) {
+                return Ok(repeated_text(source.stem(), row_count));
+            }
+            let Some(position) = found.and_then(|found| found.merged.positions[number]) else {
+                return Ok(new_null_array(&wanted, row_count));
+            };
+            // Values of these types are rounded and checked when they are appended.
+            if column.column_type.stored() != column.column_type {
+                return Ok(Arc::clone(batch.column(position)));
+            }
+            converted(batch.column(position), &wanted).map_err(|error| {
+                let last = first_row + row_count as u64 - 1;
+                let place = format!("{}, rows {first_row} to {last}, column {}", source.name, column.name);
+                Error::invalid(format!("{place}: {error}"))
+                    .with_hint(format!("the column is {}", column.column_type.sql_name()))
+            })
+        };
+        definition.columns.iter().zip(&self.sources_of).map(array).collect()
+    }
+
+    /// Which rows have a value in each column that must have one. The others are skipped, or an error.
+    fn complete_rows(
+        &mut self,
+        definition: &TableDefinition,
+        number: usize,
+        arrays: &[ArrayRef],
+        first_row: u64,
+    ) -> Result<Vec<bool>> {
+        let mut keep = vec![true; arrays.first().map_or(0, |array| array.len())];
+        for (column, array) in definition.columns.iter().zip(arrays).filter(|(column, _)| !column.nullable) {
+            for row in (0..keep.len()).filter(|row| array.is_null(*row)) {
+                let skipped = Skipped {
+                    file: self.sources[number].name.clone(),
+                    line: first_row + row as u64,
+                    column: Some(column.name.clone()),
+                    value: String::new(),
+                    reason: "is NULL, but the column is NOT NULL".to_owned(),
+                };
+                if !self.options.skip_bad {
+                    let message =
+                        format!("{}, row {}, column {}: {}", skipped.file, skipped.line, column.name, skipped.reason);
+                    return Err(Error::invalid(message).with_hint("pass --skip-bad to skip such rows"));
+                }
+                if std::mem::replace(&mut keep[row], false) {
+                    self.skipped.add(skipped);
+                }
+            }
+        }
+        Ok(keep)
+    }
+}
+
+/// Casts without loss of range; dictionaries of other keys pass through text.
+fn converted(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, ArrowError> {
+    if array.data_type() == wanted {
+        return Ok(Arc::clone(array));
+    }
+    if matches!(wanted, DataType::Timestamp(..)) && array.data_type().is_integer() {
+        return checked_cast(&checked_cast(array, &DataType::Int64)?, wanted);
+    }
+    // A timestamp without a zone is UTC: cast to the same unit first, so that nothing is shifted.
+    checked_cast(array, wanted)
+}

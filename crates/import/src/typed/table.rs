@@ -1,0 +1,64 @@
+//! The table that files of typed values make.
+
+use crate::infer::column_type::text_unit;
+use crate::infer::maps::{asked_width, map_of};
+use crate::infer::time_column::{Merged, TimeChoice, choose, unknown_epoch};
+use crate::options::Options;
+use crate::options::key::declare_key;
+use crate::typed::columns::TypedColumn;
+use atsdb_core::{ColumnType, Error, MapWidth, Result, TableDefinition, TimeUnit};
+
+/// The table that the files show.
+pub(crate) fn created(
+    name: &str,
+    found: &[TypedColumn],
+    row_count: u64,
+    options: &Options,
+    notes: &mut Vec<String>,
+) -> Result<TableDefinition> {
+    let merged: Vec<Merged> = found.iter().map(|column| column.merged.clone()).collect();
+    let choice = choose(&merged, row_count, options, notes)?;
+    let time = match choice {
+        TimeChoice::Column(position) => Some(position),
+        TimeChoice::None(note) => {
+            notes.extend(note);
+            None
+        }
+        TimeChoice::DateClock(..) | TimeChoice::Parts(_) => {
+            return Err(Error::usage("the time of typed values is one column")
+                .with_hint("write the file again with a timestamp, or pass --time none for a plain table"));
+        }
+    };
+    let mut definition = TableDefinition::new(name);
+    for (position, column) in found.iter().enumerate() {
+        let facts = &column.merged.facts;
+        let column_type = match column.column_type {
+            other if time != Some(position) => other,
+            ColumnType::Timestamp(unit) => ColumnType::Timestamp(unit),
+            ColumnType::Date => ColumnType::Date,
+            ColumnType::Text => ColumnType::Timestamp(text_unit(facts)),
+            _ => match options.time_unit.or_else(|| facts.epoch_unit()) {
+                Some(unit) => ColumnType::Timestamp(unit),
+                None => return Err(unknown_epoch(&column.merged)),
+            },
+        };
+        let is_text = column_type == ColumnType::Text;
+        let map = if is_text { map_of(facts.distinct.count(), facts.value_count) } else { None };
+        definition = definition.with_column(&column.merged.name, column_type, map);
+    }
+    if let Some(file_column) = &options.file_column {
+        definition = definition.with_column(file_column, ColumnType::Text, Some(MapWidth::U16));
+    }
+    for (name, width) in &options.map {
+        let position = definition.position(name)?;
+        let distinct = found.get(position).and_then(|column| column.merged.facts.distinct.count());
+        definition.columns[position].map = Some(width.unwrap_or_else(|| asked_width(distinct)));
+    }
+    if let Some(position) = time {
+        definition = definition.with_time(&found[position].merged.name, TimeUnit::Second)?;
+    }
+    definition.slice = options.slice.unwrap_or(definition.slice);
+    declare_key(&mut definition, &options.key)?;
+    definition.check()?;
+    Ok(definition)
+}

@@ -1,0 +1,70 @@
+//! Numbers with a comma, such as `1,5` and `1.234,5`.
+
+use crate::values::numbers::plain_f64;
+
+/// The possible meanings of the comma in a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CommaNumber {
+    /// The decimal comma.
+    Decimal,
+    /// A decimal comma or a thousands separator: `1,234`.
+    Either,
+}
+
+/// The meaning of a number with one comma; `None` if the text is not such a number.
+pub(crate) fn comma_number(bytes: &[u8]) -> Option<CommaNumber> {
+    let digits = bytes.strip_prefix(b"-").or_else(|| bytes.strip_prefix(b"+")).unwrap_or(bytes);
+    let comma = memchr::memchr(b',', digits).filter(|_| bytes.len() < 64)?;
+    let (whole, fraction) = (&digits[..comma], &digits[comma + 1..]);
+    let exponent = fraction.iter().position(|byte| matches!(byte, b'e' | b'E'));
+    let (fraction, exponent) = fraction.split_at(exponent.unwrap_or(fraction.len()));
+    let are_digits = |bytes: &[u8]| !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
+    let groups: Vec<&[u8]> = whole.split(|byte| *byte == b'.').collect();
+    let has_groups = groups.len() > 1;
+    let are_groups = groups.iter().enumerate().all(|(position, group)| {
+        are_digits(group) && (!has_groups || group.len() == 3 || (position == 0 && group.len() < 3))
+    });
+    if !are_groups || !are_digits(fraction) || (whole.len() > 1 && whole[0] == b'0') {
+        return None;
+    }
+    comma_f64(bytes)?;
+    let is_sure = has_groups || !exponent.is_empty() || fraction.len() != 3 || whole.len() > 3 || whole == b"0";
+    Some(if is_sure { CommaNumber::Decimal } else { CommaNumber::Either })
+}
+
+/// The value of a number whose comma is the decimal one; points between thousands are left out.
+pub(crate) fn comma_f64(bytes: &[u8]) -> Option<f64> {
+    plain_f64(&with_point(bytes))
+}
+
+/// The number with a decimal point.
+pub(crate) fn with_point(bytes: &[u8]) -> Vec<u8> {
+    let without_groups = bytes.iter().filter(|byte| **byte != b'.');
+    without_groups.map(|byte| if *byte == b',' { b'.' } else { *byte }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comma_is_decimal_or_may_stand_between_thousands() {
+        for (text, value) in [
+            ("1,5", 1.5),
+            ("-0,25", -0.25),
+            ("1.234,5", 1_234.5),
+            ("1234,567", 1_234.567),
+            ("0,125", 0.125),
+            ("2,5e-3", 0.0025),
+        ] {
+            assert_eq!(comma_number(text.as_bytes()), Some(CommaNumber::Decimal), "{text}");
+            assert_eq!(comma_f64(text.as_bytes()), Some(value), "{text}");
+        }
+        assert_eq!(comma_number(b"1,234"), Some(CommaNumber::Either));
+        for text in
+            ["1,234,567", "1,", ",5", "1.23,4", "a,5", "1,5 ", "007,5", "12.34.56,7", "1,234.5", "1,2e", "1,5e999"]
+        {
+            assert_eq!(comma_number(text.as_bytes()), None, "{text}");
+        }
+    }
+}

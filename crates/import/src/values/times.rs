@@ -1,0 +1,321 @@
+//! Times as text: ISO 8601 and the ways in which files depart from it. UTC where no zone is written.
+
+use crate::values::calendar_words::{month_word, weekday_length};
+use crate::values::clocks::{Clock, clock, fraction_of, zone};
+use crate::values::dates::{DateReading, DateText, OrderSeen, month_word_first, year_first, year_last};
+use atsdb_core::TimeUnit;
+use atsdb_core::time::{DAY_SECONDS, civil_from_days};
+use atsdb_core::time_text::{days_of_date, leading_number};
+
+/// A time read from text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TimeText {
+    /// Seconds since the Unix epoch.
+    pub(crate) seconds: i64,
+    /// Nanoseconds after that.
+    pub(crate) nanoseconds: u32,
+    /// The number of fractional digits that are needed to write it.
+    pub(crate) fraction_digits: u8,
+    /// Whether there was no time of day.
+    pub(crate) is_date: bool,
+    /// Whether a zone was written.
+    pub(crate) is_zoned: bool,
+    /// Whether the year was written with two digits.
+    pub(crate) is_short_year: bool,
+    /// The evidence of the text about the order of day and month.
+    pub(crate) order: OrderSeen,
+}
+
+impl TimeText {
+    fn at_midnight(date: &DateText) -> Option<Self> {
+        Some(Self {
+            seconds: date.days.checked_mul(DAY_SECONDS)?,
+            nanoseconds: 0,
+            fraction_digits: 0,
+            is_date: true,
+            is_zoned: false,
+            is_short_year: date.is_short_year,
+            order: date.order,
+        })
+    }
+
+    /// The time of day on the date of a midnight.
+    fn with_clock(self, clock: Clock) -> Option<Self> {
+        Some(Self {
+            seconds: self.seconds.checked_add(clock.seconds)?,
+            nanoseconds: clock.nanoseconds,
+            fraction_digits: clock.fraction_digits,
+            is_date: false,
+            is_zoned: clock.is_zoned,
+            ..self
+        })
+    }
+
+    /// The time as a count of a unit. `None` if it is more precise than the unit or out of range.
+    pub(crate) fn count(&self, unit: TimeUnit) -> Option<i64> {
+        count(self.seconds, self.nanoseconds, unit)
+    }
+
+    /// Days since the epoch, for a date or a midnight.
+    pub(crate) fn days(&self) -> Option<i32> {
+        let midnight = self.nanoseconds == 0 && self.seconds.rem_euclid(DAY_SECONDS) == 0;
+        i32::try_from(self.seconds.div_euclid(DAY_SECONDS)).ok().filter(|_| midnight)
+    }
+}
+
+/// Seconds and nanoseconds as a count of a unit; `None` when they are finer or farther than that.
+#[inline]
+pub(crate) fn count(seconds: i64, nanoseconds: u32, unit: TimeUnit) -> Option<i64> {
+    let per_second = unit.per_second();
+    let step = 1_000_000_000 / per_second as u32;
+    if !nanoseconds.is_multiple_of(step) {
+        return None;
+    }
+    let count = i128::from(seconds) * i128::from(per_second) + i128::from(nanoseconds / step);
+    i64::try_from(count).ok()
+}
+
+/// A date and, if there is one, the time of day, in any known form.
+pub(crate) fn parse(bytes: &[u8], reading: DateReading) -> Option<TimeText> {
+    // This excludes most texts that are not times: the shortest time is `1/1/24`, and every date starts with a digit, a
+    // sign or a month's letter.
+    if bytes.len() < 6 || bytes.len() > 64 {
+        return None;
+    }
+    match bytes {
+        // Web servers write `[10/Oct/2000:13:55:36 -0700]`.
+        [b'[', inside @ .., b']'] if inside.first().is_some_and(u8::is_ascii_digit) => {
+            with_clock(inside, year_last(inside, reading.order)?)
+        }
+        [b'0'..=b'9' | b'+' | b'-', ..] => match year_first(bytes) {
+            Some(date) => with_clock(bytes, date),
+            None => basic_form(bytes).or_else(|| with_clock(bytes, year_last(bytes, reading.order)?)),
+        },
+        [letter, ..] if letter.is_ascii_alphabetic() => {
+            let bytes = &bytes[weekday_length(bytes)..];
+            if bytes.first().is_some_and(u8::is_ascii_digit) {
+                return with_clock(bytes, year_last(bytes, reading.order)?);
+            }
+            match month_word_first(bytes) {
+                Some(date) => with_clock(bytes, date),
+                None => clock_before_year(bytes, reading.until),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// `20240101T093000Z`, the form of ISO 8601 without separators. Without a time of day it is a number.
+fn basic_form(bytes: &[u8]) -> Option<TimeText> {
+    let (date, rest) = bytes.split_first_chunk::<8>()?;
+    let ((year, 4), (month, 2), (day, 2)) =
+        (leading_number(date, 4)?, leading_number(&date[4..], 2)?, leading_number(&date[6..], 2)?)
+    else {
+        return None;
+    };
+    let digits = rest.strip_prefix(b"T")?;
+    let (hour, 2) = leading_number(digits, 2)? else { return None };
+    let (minute, 2) = leading_number(&digits[2..], 2)? else { return None };
+    let (second, rest) = match leading_number(&digits[4..], 2) {
+        Some((second, 2)) => (second, &digits[6..]),
+        _ => (0, &digits[4..]),
+    };
+    if hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let (nanoseconds, fraction_digits, rest) = match rest {
+        [b'.' | b',', fraction @ ..] => fraction_of(fraction)?,
+        rest => (0, 0, rest),
+    };
+    let (offset, is_zoned) = zone(rest)?;
+    let seconds = hour * 3_600 + minute * 60 + second - offset;
+    stamp(days_of_date(year, month, day)?, Clock { seconds, nanoseconds, fraction_digits, is_zoned })
+}
+
+/// `Nov 23 04:10:50 UTC 2026` as `date` prints it, with a zone or without, and `Nov 23 04:10:50` as logs have it.
+fn clock_before_year(bytes: &[u8], until: Option<i64>) -> Option<TimeText> {
+    /// The smallest number of years in which every date occurs.
+    const YEARS: i64 = 9;
+    let (month, month_length) = month_word(bytes)?;
+    let rest = bytes.get(month_length..)?.strip_prefix(b" ")?;
+    // Days of one digit are padded.
+    let rest = rest.strip_prefix(b" ").unwrap_or(rest);
+    let (day, day_digits) = leading_number(rest, 2)?;
+    let rest = rest[day_digits..].strip_prefix(b" ")?;
+    let mut words = rest.split(|byte| *byte == b' ');
+    let mut time = clock(words.next()?)?;
+    let (zone_word, year_word) = match (words.next(), words.next(), words.next()) {
+        (None, ..) => (None, None),
+        (Some(year), None, _) => (None, Some(year)),
+        (Some(zone), Some(year), None) => (Some(zone), Some(year)),
+        _ => return None,
+    };
+    if let Some(word) = zone_word {
+        let (offset, true) = zone(word)? else { return None };
+        (time.seconds, time.is_zoned) = (time.seconds - offset, true);
+    }
+    match year_word {
+        Some(word) => match leading_number(word, 4)? {
+            (year, 4) if word.len() == 4 => stamp(days_of_date(year, month, day)?, time),
+            _ => None,
+        },
+        None => {
+            let until = until?;
+            let (year, ..) = civil_from_days(until.div_euclid(DAY_SECONDS));
+            let in_year = |year: i64| stamp(days_of_date(year, month, day)?, time);
+            // Other clocks and zones may be ahead by a day.
+            let is_past = |time: &TimeText| time.seconds <= until.saturating_add(DAY_SECONDS);
+            (year - YEARS..=year + 1).rev().filter_map(in_year).find(is_past)
+        }
+    }
+}
+
+/// The time of a day and a time of day.
+fn stamp(days: i64, clock: Clock) -> Option<TimeText> {
+    TimeText::at_midnight(&DateText::of_days(days, 0))?.with_clock(clock)
+}
+
+/// The time in a text that begins with a date.
+fn with_clock(bytes: &[u8], date: DateText) -> Option<TimeText> {
+    let time = TimeText::at_midnight(&date)?;
+    match &bytes[date.length..] {
+        [] => Some(time),
+        [b'Z'] => Some(TimeText { is_zoned: true, ..time }),
+        [b'T' | b't' | b' ' | b':', rest @ ..] => time.with_clock(clock(rest)?),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::dates::DateOrder;
+    use crate::values::usual_times::{DateMemory, usual_form};
+    use atsdb_core::time::format_time;
+
+    const READING: DateReading = DateReading { order: None, until: None };
+
+    fn text_of(text: &str) -> Option<String> {
+        let time = parse(text.as_bytes(), READING)?;
+        if let Some((seconds, nanoseconds)) = usual_form(text.as_bytes(), &mut DateMemory::default()) {
+            assert_eq!((seconds, nanoseconds), (time.seconds, time.nanoseconds), "{text}");
+        }
+        Some(format_time(time.count(TimeUnit::Nanosecond)?, TimeUnit::Nanosecond).replace(".000000000", ""))
+    }
+
+    #[test]
+    fn times_are_read_in_all_their_forms() {
+        for (text, meant) in [
+            ("2016-10-14 21:17:05", "2016-10-14T21:17:05Z"),
+            ("2016-10-14T21:17:05Z", "2016-10-14T21:17:05Z"),
+            ("2016-10-14T21:17", "2016-10-14T21:17:00Z"),
+            ("2016/10/14 21:17", "2016-10-14T21:17:00Z"),
+            ("2016-10-14", "2016-10-14T00:00:00Z"),
+            ("14/10/2016 21:17", "2016-10-14T21:17:00Z"),
+            ("10/14/2016 9:17:00 PM", "2016-10-14T21:17:00Z"),
+            ("14.10.2016 21:17", "2016-10-14T21:17:00Z"),
+            ("05.10.2016", "2016-10-05T00:00:00Z"),
+            ("14/10/16 21:17", "2016-10-14T21:17:00Z"),
+            ("10/14/69", "2069-10-14T00:00:00Z"),
+            ("5/10/70", "1970-10-05T00:00:00Z"),
+            ("05.10.16 21:17", "2016-10-05T21:17:00Z"),
+            ("14-Oct-16", "2016-10-14T00:00:00Z"),
+            ("14-Oct-2016 21:17:05", "2016-10-14T21:17:05Z"),
+            ("14 October 2016", "2016-10-14T00:00:00Z"),
+            ("Oct 14, 2016 21:17", "2016-10-14T21:17:00Z"),
+            ("2025-08-31T21:00:00-04:00", "2025-09-01T01:00:00Z"),
+            ("2025-08-31 21:00:00+0530", "2025-08-31T15:30:00Z"),
+            ("2025-08-31 21:00:00 UTC", "2025-08-31T21:00:00Z"),
+            ("2016-12-31 24:00", "2017-01-01T00:00:00Z"),
+            ("2016-10-14 21:17:05.1234567", "2016-10-14T21:17:05.123456700Z"),
+            ("2016-10-14T21:17:05,5Z", "2016-10-14T21:17:05.500000000Z"),
+            ("1969-12-31T23:59:59.999", "1969-12-31T23:59:59.999000000Z"),
+        ] {
+            assert_eq!(text_of(text).as_deref(), Some(meant), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_of_logs_are_read() {
+        for (text, meant) in [
+            ("[10/Oct/2000:13:55:36 -0700]", "2000-10-10T20:55:36Z"),
+            ("10/Oct/2000:13:55:36 -0700", "2000-10-10T20:55:36Z"),
+            ("Mon, 23 Nov 2026 04:10:50 GMT", "2026-11-23T04:10:50Z"),
+            ("Monday, 23 Nov 2026 04:10:50 +0100", "2026-11-23T03:10:50Z"),
+            ("Mon Nov 23 04:10:50 UTC 2026", "2026-11-23T04:10:50Z"),
+            ("Mon Nov  2 04:10:50 2026", "2026-11-02T04:10:50Z"),
+            ("Nov 23 04:10:50 UTC 2026", "2026-11-23T04:10:50Z"),
+            ("20240101T000000Z", "2024-01-01T00:00:00Z"),
+            ("20240101T0930+0100", "2024-01-01T08:30:00Z"),
+            ("20240101T000000.5", "2024-01-01T00:00:00.500000000Z"),
+        ] {
+            assert_eq!(text_of(text).as_deref(), Some(meant), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_without_a_year_is_the_last_one_before_another_time() {
+        let of = |text: &str, until: &str| {
+            let until = parse(until.as_bytes(), READING).unwrap().seconds;
+            let time = parse(text.as_bytes(), DateReading { until: Some(until), ..READING })?;
+            Some(format_time(time.seconds, TimeUnit::Second))
+        };
+        assert_eq!(of("Nov 23 04:10:50", "2026-11-23 05:00:00").as_deref(), Some("2026-11-23T04:10:50Z"));
+        assert_eq!(of("Nov 24 04:10:50", "2026-11-23 05:00:00").as_deref(), Some("2026-11-24T04:10:50Z"));
+        assert_eq!(of("Nov 25 04:10:50", "2026-11-23 05:00:00").as_deref(), Some("2025-11-25T04:10:50Z"));
+        assert_eq!(of("Jan  1 00:00:01", "2026-12-31 23:59:59").as_deref(), Some("2027-01-01T00:00:01Z"));
+        assert_eq!(of("Feb 29 12:00:00", "2026-11-23 05:00:00").as_deref(), Some("2024-02-29T12:00:00Z"));
+        assert_eq!(of("Feb 30 12:00:00", "2026-11-23 05:00:00"), None);
+        assert_eq!(parse(b"Nov 23 04:10:50", READING), None);
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in [
+            "",
+            "2016",
+            "20161014",
+            "2016-13-01",
+            "2016-02-30",
+            "2016-10-14x",
+            "2016-10-14 25:00",
+            "13/13/2016",
+            "1-2-16",
+            "10.15.07",
+            "1/2/165",
+            "2016-10-14 21:17:05.",
+            "2016-10-14 21:60",
+            "192.168.10.2016",
+            "1.2.3.4",
+            "12:30:00",
+            "may be 1",
+            "1-2-20163",
+            "[note 7]",
+            "Mon 5 apples",
+            "Mon Nov 23 04:10:50 CETX 2026",
+            "20241301T000000Z",
+            "20240101T",
+        ] {
+            assert_eq!(parse(text.as_bytes(), READING), None, "{text}");
+            assert_eq!(usual_form(text.as_bytes(), &mut DateMemory::default()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_day_and_month_is_seen_or_given() {
+        let seen = |text: &str| parse(text.as_bytes(), READING).unwrap().order;
+        assert_eq!(seen("13/01/2016"), OrderSeen::DayFirst);
+        assert_eq!(seen("01/13/2016"), OrderSeen::MonthFirst);
+        assert_eq!(seen("01/02/2016"), OrderSeen::Either);
+        assert_eq!(seen("01.02.2016"), OrderSeen::Fixed);
+        assert_eq!(parse(b"13/01/2016", DateReading { order: Some(DateOrder::MonthFirst), ..READING }), None);
+    }
+
+    #[test]
+    fn far_years_come_back() {
+        for time in [i64::MIN, -62_135_596_800_000_001, i64::MAX] {
+            let text = format_time(time, TimeUnit::Microsecond);
+            assert_eq!(parse(text.as_bytes(), READING).unwrap().count(TimeUnit::Microsecond), Some(time), "{text}");
+        }
+    }
+}
