@@ -36,6 +36,7 @@
 mod backup;
 mod copy;
 mod database;
+mod foreign_table;
 #[cfg(feature = "import")]
 mod import;
 mod memory_table;
@@ -62,9 +63,11 @@ pub use atsdb_engine::{
     ProgressCallback, ReadSnapshot, Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, Selection,
     SliceStats, SystemEnvironment, TableStats, Value, VerifyReport,
 };
+pub use atsdb_foreign::{ForeignColumn, ForeignTable};
 #[cfg(feature = "archive")]
 pub use backup::BackupOptions;
 pub use database::Database;
+pub use foreign_table::{foreign_table, is_foreign_table};
 #[cfg(feature = "import")]
 pub use import::ImportReport;
 pub use memory_table::{MemoryLookup, MemoryTable};

@@ -236,9 +236,17 @@ enum StoreLocation<'a> {
 
 /// The kinds of servers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Server {
+pub(crate) enum Server {
     Mysql,
     Postgres,
+}
+
+/// The kind of server that a URL names, if it names one.
+pub(crate) fn server_of(url: &str) -> Option<Server> {
+    match StoreLocation::parse(url) {
+        Ok(StoreLocation::Server(server)) => Some(server),
+        _ => None,
+    }
 }
 
 const HINT: &str = "use a path, sqlite:PATH, sqlite:DIR?split=slice, postgresql://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or memory:";

@@ -1,6 +1,7 @@
 //! Converts the server's error codes to kinds of [`Error`].
 
 use atsdb_core::{Error, ErrorKind};
+use atsdb_foreign::errors;
 use atsdb_sqlstore::{Failure, Fault};
 use mysql::{DriverError, MySqlError};
 
@@ -36,6 +37,23 @@ pub(crate) fn translate(error: mysql::Error, location: &str, in_cluster: bool) -
         _ => Failure::Server(Error::internal(format!("the client failed at {location}: {error}"))),
     };
     failure.with_source(error)
+}
+
+/// Converts an error of the client while it reads a table that is none of the store's.
+pub(crate) fn translate_source(error: mysql::Error, location: &str, table: &str) -> Error {
+    let mysql::Error::MySqlError(reported) = &error else { return translate(error, location, false).into_error() };
+    let said = &reported.message;
+    let known = match reported.code {
+        1142 | 1143 | 1227 | 1356 | 1370 => {
+            errors::not_permitted(location, said, &format!("GRANT SELECT ON {table} TO the user"))
+        }
+        // Shutting down, killed, not ready; no connections left.
+        1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1317 | 1927 | 3169 | 4031 | 1040 | 1203 | 1226 => {
+            by_code(reported, location, false).into_error()
+        }
+        code => errors::failed(location, table, said, &format!("error {code}")),
+    };
+    known.with_source(error)
 }
 
 fn lost(error: &mysql::Error, location: &str) -> Failure {

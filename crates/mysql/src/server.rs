@@ -17,7 +17,8 @@ const CLUSTER: ClusterDialect = ClusterDialect {
     disable_autocommit: "SET SESSION autocommit = 0",
 };
 
-const BEGIN_READ: &str =
+/// Begins a transaction that reads the state of this moment: two statements.
+pub(crate) const BEGIN_READ: &str =
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 const BEGIN_READ_SPIDER: &str =
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;

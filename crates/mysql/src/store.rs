@@ -11,7 +11,7 @@ use mysql::{Conn, OptsBuilder};
 use std::time::Duration;
 
 /// The options of a URL.
-const OPTIONS: [&str; 3] = ["sslmode", "sslrootcert", "socket"];
+pub(crate) const OPTIONS: [&str; 3] = ["sslmode", "sslrootcert", "socket"];
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A peer that does not answer for this long counts as lost.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
@@ -72,7 +72,8 @@ pub fn connect(url: &str, database: Option<&str>) -> Result<mysql::Result<Conn>>
     Ok(tls.connect(&options.db_name(database).read_timeout(None).write_timeout(None)))
 }
 
-fn client_options(
+/// The client's configuration for one address.
+pub(crate) fn client_options(
     url: &ServerUrl,
     address: &Address,
     password: Option<&Secret>,

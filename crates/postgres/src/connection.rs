@@ -14,7 +14,7 @@ use futures::TryStreamExt;
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
@@ -24,7 +24,7 @@ use tokio::task::{AbortHandle, coop};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, Config, NoTls, RowStream, SimpleQueryMessage, Statement};
 
 /// The maximum number of prepared statements of a connection.
 const STATEMENTS_KEPT_MAX: usize = 256;
@@ -87,6 +87,16 @@ fn wait<T>(answer: impl Future<Output = T>, longest: Option<Duration>) -> Option
             Some(Duration::ZERO) => return None,
             Some(left) => std::thread::park_timeout(left),
             None => std::thread::park(),
+        }
+    }
+}
+
+/// Waits for an answer, however long that takes.
+fn wait_unlimited<T>(answer: impl Future<Output = T>) -> T {
+    let mut answer = pin!(answer);
+    loop {
+        if let Some(done) = wait(answer.as_mut(), None) {
+            return done;
         }
     }
 }
@@ -165,7 +175,7 @@ impl PostgresConnection {
         match wait(answer, Some(self.answer_max)) {
             Some(answer) => answer.map_err(|error| translate(error, &self.location)),
             None => {
-                self.abort.abort();
+                self.abort();
                 Err(silent(&self.location, self.answer_max))
             }
         }
@@ -185,6 +195,36 @@ impl PostgresConnection {
         let statement = self.answer(self.client.prepare(sql))?;
         self.statements.insert(sql.to_owned(), statement.clone());
         Ok(statement)
+    }
+
+    /// Starts a query whose rows are read as they arrive: no more are on their way than the network's buffers hold.
+    pub(crate) fn stream(&self, sql: &str, values: &[&str]) -> Result<RowStream, tokio_postgres::Error> {
+        wait_unlimited(async {
+            let statement = self.client.prepare(sql).await?;
+            self.client.query_raw(&statement, values.iter().copied()).await
+        })
+    }
+
+    /// The next row of a stream.
+    pub(crate) fn next_row(
+        &self,
+        rows: &mut Pin<Box<RowStream>>,
+    ) -> Result<Option<tokio_postgres::Row>, tokio_postgres::Error> {
+        wait_unlimited(rows.try_next())
+    }
+
+    /// All rows of a query whose columns are text.
+    pub(crate) fn texts(&self, sql: &str, values: &[&str]) -> Result<Vec<Vec<Option<String>>>, tokio_postgres::Error> {
+        let (mut rows, mut all) = (Box::pin(self.stream(sql, values)?), Vec::new());
+        while let Some(row) = self.next_row(&mut rows)? {
+            all.push((0..row.len()).map(|position| row.try_get(position)).collect::<Result<_, _>>()?);
+        }
+        Ok(all)
+    }
+
+    /// Ends the connection, even if answers are outstanding.
+    pub(crate) fn abort(&self) {
+        self.abort.abort();
     }
 
     /// Begins a transaction on the session that was set up, and on no other.

@@ -1,6 +1,7 @@
 //! Converts the server's error codes to kinds of [`Error`].
 
 use atsdb_core::{Error, ErrorKind};
+use atsdb_foreign::errors;
 use atsdb_sqlstore::{Failure, Fault};
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -12,6 +13,21 @@ pub(crate) fn translate(error: tokio_postgres::Error, location: &str) -> Failure
         Some(told) => by_code(told, location).with_source(error),
         None => lost(error, location),
     }
+}
+
+/// Converts an error of the client while it reads a table that is none of the store's.
+pub(crate) fn translate_source(error: tokio_postgres::Error, location: &str, table: &str) -> Error {
+    let Some(told) = error.as_db_error() else { return lost(error, location).into_error() };
+    let (code, said) = (told.code().code(), told.message());
+    let known = match code {
+        "42501" => errors::not_permitted(location, said, &format!("GRANT SELECT ON {table} TO the user")),
+        // The classes of connections, resources, and a server that is shutting down.
+        _ if ["08", "53", "57P"].iter().any(|class| code.starts_with(class)) => {
+            return by_code(told, location).with_source(error).into_error();
+        }
+        _ => errors::failed(location, table, said, &format!("SQLSTATE {code}")),
+    };
+    known.with_source(error)
 }
 
 /// The failure of the connection itself, without an error of the server.

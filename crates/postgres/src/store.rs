@@ -15,7 +15,7 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// The options of a URL.
-const OPTIONS: [&str; 3] = ["sslmode", "sslrootcert", "host"];
+pub(crate) const OPTIONS: [&str; 3] = ["sslmode", "sslrootcert", "host"];
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A peer that does not answer for this long counts as lost.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
@@ -69,7 +69,8 @@ pub fn client_config(url: &str) -> Result<(Config, Option<MakeRustlsConnect>)> {
     Ok((config(&url, &url.addresses[0], None, &tls), tls.connector()))
 }
 
-fn config(url: &ServerUrl, address: &Address, password: Option<&Secret>, tls: &Tls) -> Config {
+/// The client's configuration for one address.
+pub(crate) fn config(url: &ServerUrl, address: &Address, password: Option<&Secret>, tls: &Tls) -> Config {
     let mut config = Config::new();
     config
         .dbname(&url.database)

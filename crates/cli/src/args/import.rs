@@ -19,6 +19,7 @@ Examples:
   atsdb import air.db prices day.csv --columns time=Date,price=Close --dry-run
   atsdb import air.db quakes quakes.geojson
   atsdb import air.db readings sqlite:old.db#readings
+  atsdb import air.db readings 'postgresql://me@host/db#public.readings'
   atsdb import air.db readings wide.csv --unpivot 'sensor*' --into sensor,value
   atsdb import air.db log 'logs/*.csv' --zone Europe/Berlin
   zcat log.gz | atsdb import air.db log - --time ts --time-unit ms")]
@@ -28,7 +29,7 @@ pub(crate) struct ImportArgs {
     /// The table; if it does not exist, it is created to fit the files
     pub(crate) table: String,
     /// The files, together one batch: names, patterns such as 'logs/*.csv', folders, tables such as
-    /// 'sqlite:x.db#TABLE'; - is stdin
+    /// 'sqlite:x.db#TABLE', 'postgresql://USER@HOST/DB#TABLE' or 'mariadb://USER@HOST/DB#TABLE'; - is stdin
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The time: a column, or several, such as date,clock or year,month,day,hour; none: create a table without a time

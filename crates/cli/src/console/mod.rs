@@ -1,5 +1,6 @@
 //! Interaction with the user: messages, Ctrl-C, progress, times, numbers for people.
 
+pub(crate) mod ahead;
 pub(crate) mod clock;
 pub(crate) mod failure;
 pub(crate) mod interrupt;

@@ -1,12 +1,7 @@
 //! Standard input for work that Ctrl-C may stop.
 
-use crate::console::interrupt;
+use crate::console::ahead::Ahead;
 use std::io::{self, Read};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::Duration;
-
-/// How often a reader that waits looks whether Ctrl-C was pressed.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Bytes that are read at once.
 const PIECE_BYTES: usize = 1 << 16;
@@ -14,21 +9,24 @@ const PIECE_BYTES: usize = 1 << 16;
 /// Standard input, whose reading Ctrl-C ends while nothing arrives. The first read starts a thread that reads ahead.
 #[derive(Default)]
 pub(crate) struct Stdin {
-    pieces: Option<Receiver<io::Result<Vec<u8>>>>,
+    pieces: Option<Ahead<io::Result<Vec<u8>>>>,
+    is_at_end: bool,
     piece: io::Cursor<Vec<u8>>,
 }
 
 impl Stdin {
     fn next_piece(&mut self) -> io::Result<Vec<u8>> {
-        let pieces = self.pieces.get_or_insert_with(read_ahead);
-        loop {
-            interrupt::check().map_err(io::Error::other)?;
-            match pieces.recv_timeout(LOOK_INTERVAL) {
-                Ok(piece) => return piece,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(Vec::new()),
-            }
+        if self.is_at_end {
+            return Ok(Vec::new());
         }
+        let pieces = match self.pieces.take() {
+            Some(pieces) => pieces,
+            None => Ahead::start(std::iter::from_fn(read_piece)).map_err(io::Error::other)?,
+        };
+        let piece = pieces.next().map_err(io::Error::other)?;
+        self.is_at_end = piece.is_none();
+        self.pieces = Some(pieces);
+        piece.unwrap_or_else(|| Ok(Vec::new()))
     }
 }
 
@@ -41,27 +39,18 @@ impl Read for Stdin {
     }
 }
 
-/// Reads standard input in a thread, a few pieces ahead. The channel closes at the end of the input.
-fn read_ahead() -> Receiver<io::Result<Vec<u8>>> {
-    let (sender, pieces) = mpsc::sync_channel(4);
-    std::thread::spawn(move || {
-        let mut input = io::stdin().lock();
-        loop {
-            let mut piece = vec![0; PIECE_BYTES];
-            let read = match input.read(&mut piece) {
-                Ok(0) => return,
-                Ok(length) => {
-                    piece.truncate(length);
-                    Ok(piece)
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => Err(error),
-            };
-            let is_last = read.is_err();
-            if sender.send(read).is_err() || is_last {
-                return;
+/// What arrives next; `None` at the end of the input.
+fn read_piece() -> Option<io::Result<Vec<u8>>> {
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        return match io::stdin().read(&mut piece) {
+            Ok(0) => None,
+            Ok(length) => {
+                piece.truncate(length);
+                Some(Ok(piece))
             }
-        }
-    });
-    pieces
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => Some(Err(error)),
+        };
+    }
 }

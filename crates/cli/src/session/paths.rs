@@ -1,13 +1,15 @@
 //! Resolves arguments to files: a file itself, those in a folder, or those that match a pattern.
 
-use atsdb::{Error, ErrorKind, Result};
+use atsdb::{Error, ErrorKind, Result, is_foreign_table};
 use std::path::{Path, PathBuf};
 
-/// Returns the files of all arguments. Those of one argument are sorted by name.
+/// Returns the files of all arguments. Those of one argument are sorted by name. The URL of a table on a server stays
+/// as it is.
 pub(crate) fn files(arguments: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for argument in arguments {
-        let is_pattern = argument.to_str().is_some_and(|text| text.contains(['*', '?', '[']));
+        let text = argument.to_str().unwrap_or_default();
+        let is_pattern = text.contains(['*', '?', '[']) && !is_foreign_table(text);
         if argument.is_dir() {
             files.extend(of_folder(argument)?);
         } else if is_pattern && !argument.exists() {

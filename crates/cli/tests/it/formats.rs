@@ -73,6 +73,19 @@ fn exported_rows_are_imported_unchanged() {
 }
 
 #[test]
+fn arrow_files_keep_the_types_that_arrow_has_not() {
+    let case = Case::new();
+    let sql = "CREATE TABLE t (u UUID, j JSON, i INTERVAL);
+        INSERT INTO t VALUES ('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '{\"a\": 1}', '1 mon 2 days'), (NULL, NULL, NULL)";
+    case.run(&["sql", "a.db", sql]).well();
+    case.run(&["export", "a.db", "t", "-o", "x.arrow"]).well();
+    let shown = case.run(&["import", "b.db", "t", "x.arrow"]).text();
+    assert!(shown.contains("u UUID,") && shown.contains("j JSON,") && shown.contains("i INTERVAL\n"), "{shown}");
+    let rows = "SELECT * FROM t ORDER BY u NULLS LAST";
+    assert_eq!(case.query("b.db", rows), case.query("a.db", rows));
+}
+
+#[test]
 fn markdown_is_a_table() {
     let text = shown("markdown");
     assert!(

@@ -3,7 +3,7 @@
 
 use arrow::array::{Array, ArrayRef, AsArray, StringBuilder};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, IntervalUnit, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -30,6 +30,7 @@ pub(crate) fn read_as(data_type: &DataType) -> Option<DataType> {
             (..=DOUBLE_DIGITS, _) => DataType::Float64,
             _ => DataType::Utf8,
         }),
+        DataType::Interval(IntervalUnit::MonthDayNano) => None,
         DataType::Duration(_)
         | DataType::Interval(_)
         | DataType::List(_)

@@ -1,8 +1,9 @@
 //! The files of an import, and what is read from them piece by piece.
 //!
-//! Owned here: bytes and compression ([`content`]), files ([`source`]) and their format ([`format`](mod@format),
-//! [`foreign`]), blocks of text and their records ([`blocks`], [`parser`]), batches of typed values ([`batch_reader`]),
-//! and working on blocks on several threads ([`pipeline`]). Not owned: the formats (`csv`, `json`, `batches`).
+//! Owned here: bytes and compression ([`content`]), files ([`source`]), their format ([`format`](mod@format),
+//! [`foreign`]) and those that are made of other databases' tables ([`table_file`]), blocks of text and their records
+//! ([`blocks`], [`parser`]), batches of typed values ([`batch_reader`]), and working on blocks on several threads
+//! ([`pipeline`]). Not owned: the formats (`csv`, `json`, `batches`).
 
 pub(crate) mod batch_reader;
 pub(crate) mod blocks;
@@ -13,3 +14,4 @@ mod format;
 pub(crate) mod parser;
 pub(crate) mod pipeline;
 pub(crate) mod source;
+mod table_file;

@@ -4,10 +4,12 @@ use crate::batches::lines::LineTable;
 use crate::input::content::Compression;
 use crate::input::foreign::refuse_foreign;
 use crate::input::format::{HEAD_BYTES, format_of, stem};
+use crate::input::table_file::table_file;
 use crate::json::document::{JsonRange, JsonRecords};
 use crate::json::outline::outline;
 use crate::options::{Format, Input, Options};
 use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_foreign::ForeignColumn;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -34,6 +36,8 @@ pub(crate) struct Source {
     pub(crate) json: JsonRecords,
     /// The columns of line protocol.
     pub(crate) lines: Option<Arc<LineTable>>,
+    /// For a table of another database: columns, and what to say about their types.
+    pub(crate) remarks: Vec<(String, String)>,
     place: InputSource,
     compression: Compression,
 }
@@ -41,6 +45,7 @@ pub(crate) struct Source {
 impl Source {
     /// Opens an input and inspects its beginning. A stream is copied to a temporary file.
     pub(crate) fn new(input: Input, options: &Options) -> Result<Self> {
+        let (mut remarks, mut format) = (Vec::new(), options.format);
         let (name, place) = match input {
             Input::Path(path) => {
                 if path.is_dir() {
@@ -55,10 +60,17 @@ impl Source {
                 let file = copied?;
                 (name, InputSource::Spooled(file))
             }
+            Input::Table(table) => {
+                let remark = |column: &ForeignColumn| Some((column.name.clone(), column.remark.clone()?));
+                format = Some(Format::Arrow);
+                remarks.extend(table.columns.iter().filter_map(remark));
+                (table.name.clone(), InputSource::Spooled(table_file(table)?))
+            }
         };
         let (compression, json) = (Compression::None, JsonRecords::default());
-        let mut source = Self { name, byte_count: 0, format: Format::Csv, json, lines: None, place, compression };
-        source.look(options.format)?;
+        let mut source =
+            Self { name, byte_count: 0, format: Format::Csv, json, lines: None, remarks, place, compression };
+        source.look(format)?;
         if source.format == Format::Json {
             let head =
                 read_head(source.open(&Arc::default())?, HEAD_BYTES).map_err(|error| source.read_error(error))?;

@@ -11,6 +11,7 @@ use crate::values::dates::{DateOrder, DateReading};
 use crate::values::zones::Zone;
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
+use atsdb_foreign::ForeignTable;
 use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
@@ -122,6 +123,8 @@ pub enum Input {
     Path(PathBuf),
     /// A stream, with a name for messages. It is copied to a temporary file first.
     Reader(String, Box<dyn Read + Send>),
+    /// A table of another database. Its rows are copied to a temporary file first, so that they are read once.
+    Table(ForeignTable),
 }
 
 impl fmt::Debug for Input {
@@ -129,6 +132,7 @@ impl fmt::Debug for Input {
         match self {
             Self::Path(path) => write!(f, "Path({})", path.display()),
             Self::Reader(name, _) => write!(f, "Reader({name})"),
+            Self::Table(table) => write!(f, "Table({})", table.name),
         }
     }
 }

@@ -6,11 +6,16 @@ use crate::input::batch_reader::{converted_columns, reader};
 use crate::input::source::Source;
 use crate::options::Options;
 use crate::options::selection;
-use arrow::datatypes::{DataType, TimeUnit as ArrowUnit};
+use arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit as ArrowUnit};
+use atsdb_codec::declared_type;
 use atsdb_core::name::same_name;
 use atsdb_core::{ColumnType, Error, Result, TimeUnit};
 
-/// The column type for an Arrow type.
+/// The column type for an Arrow field.
+fn type_of_field(source: &Source, field: &Field) -> Result<ColumnType> {
+    declared_type(field).map_or_else(|| type_of(source, field.name(), field.data_type()), Ok)
+}
+
 fn type_of(source: &Source, name: &str, data_type: &DataType) -> Result<ColumnType> {
     Ok(match data_type {
         DataType::Boolean => ColumnType::Bool,
@@ -39,6 +44,7 @@ fn type_of(source: &Source, name: &str, data_type: &DataType) -> Result<ColumnTy
         DataType::Decimal128(precision, scale) if *scale >= 0 => {
             ColumnType::Decimal { precision: *precision, scale: scale.unsigned_abs() }
         }
+        DataType::Interval(IntervalUnit::MonthDayNano) => ColumnType::Interval,
         DataType::Dictionary(_, values) => return type_of(source, name, values),
         other => {
             let error = Error::invalid(format!("{}, column {name}: no column type holds {other}", source.name));
@@ -69,6 +75,11 @@ pub(crate) struct TypedColumn {
 pub(crate) fn conversion_notes(sources: &[Source], options: &Options) -> Result<Vec<String>> {
     let mut notes: Vec<String> = Vec::new();
     for source in sources {
+        for (name, remark) in &source.remarks {
+            if selection::table_name(options, name).is_some() {
+                notes.push(format!("column {name}, {remark}; --omit {name} leaves it out"));
+            }
+        }
         for (name, from, to) in converted_columns(source)? {
             if selection::table_name(options, &name).is_none() {
                 continue;
@@ -104,10 +115,15 @@ pub(crate) fn find(sources: &[Source], options: &Options) -> Result<Vec<TypedCol
     for (number, (source, schema)) in sources.iter().zip(&schemas).enumerate() {
         for (position, field) in schema.fields().iter().enumerate() {
             let Some(name) = selection::table_name(options, field.name()) else { continue };
-            let column_type = type_of(source, field.name(), field.data_type())?;
+            let column_type = type_of_field(source, field)?;
             match found.iter_mut().find(|column| same_name(&column.merged.name, &name)) {
                 Some(column) => {
-                    column.merged.positions[number] = Some(position);
+                    if column.merged.positions[number].replace(position).is_some() {
+                        let message = format!("{}: several columns are named {}, ignoring case", source.name, name);
+                        return Err(
+                            Error::invalid(message).with_hint("give one of them another name there, or import a view")
+                        );
+                    }
                     column.column_type = united(column.column_type, column_type).ok_or_else(|| {
                         let (name, before) = (&column.merged.name, column.column_type);
                         Error::invalid(format!(

@@ -8,6 +8,7 @@ mod dry_run;
 mod options;
 mod remarks;
 mod repeated;
+mod server_table;
 mod sink;
 mod sqlite_table;
 

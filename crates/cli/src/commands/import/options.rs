@@ -1,5 +1,6 @@
 //! Translates the flags of `atsdb import` to the importer's options.
 
+use super::server_table::{self, is_on_server};
 use super::sqlite_table::{self, is_sqlite};
 use crate::args::{DateOrderArg, ImportArgs, ImportFormat};
 use crate::console::clock::unix_seconds;
@@ -77,6 +78,7 @@ pub(super) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>> {
     let input = |path: &PathBuf| match path {
         path if is_stdin(&path.as_path()) => Ok(Input::Reader("stdin".to_owned(), Box::new(Stdin::default()))),
         path if is_sqlite(path) => sqlite_table::input(path),
+        path if is_on_server(path) => server_table::input(path),
         path => Ok(Input::Path(path.clone())),
     };
     files.iter().map(input).collect()

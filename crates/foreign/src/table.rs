@@ -1,0 +1,37 @@
+//! A table of another database.
+
+use arrow::array::ArrayRef;
+use atsdb_core::{ColumnType, Result};
+use std::fmt;
+
+/// Some rows: an array for each column, of the Arrow type that the column's type has.
+pub type Arrays = Vec<ArrayRef>;
+
+/// A column of another database's table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignColumn {
+    /// Its name.
+    pub name: String,
+    /// The type of a store's table that holds its values.
+    pub column_type: ColumnType,
+    /// What the user should know about that type, behind the column's name: `point, is read as text`.
+    pub remark: Option<String>,
+}
+
+/// A table of another database, whose rows were not read yet. All of them are those of one moment.
+pub struct ForeignTable {
+    /// Its name, for messages.
+    pub name: String,
+    /// The columns.
+    pub columns: Vec<ForeignColumn>,
+    /// A warning about the connection, as a sentence.
+    pub warning: Option<String>,
+    /// The rows. After an error there are no more. Dropping it closes the connection.
+    pub batches: Box<dyn Iterator<Item = Result<Arrays>> + Send>,
+}
+
+impl fmt::Debug for ForeignTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForeignTable").field("name", &self.name).field("columns", &self.columns).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,34 @@
+//! The rows of another database's table in a temporary file, as an Arrow stream: an import may read them twice.
+
+use arrow::datatypes::Schema;
+use arrow::error::ArrowError;
+use arrow::ipc::writer::StreamWriter;
+use arrow::record_batch::RecordBatch;
+use atsdb_codec::arrow_schema;
+use atsdb_core::{Error, ErrorKind, Result, TableDefinition};
+use atsdb_foreign::ForeignTable;
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::Arc;
+
+/// Writes all rows.
+pub(crate) fn table_file(table: ForeignTable) -> Result<File> {
+    let ForeignTable { name, columns, batches, .. } = table;
+    let failed = |error: ArrowError| {
+        Error::new(ErrorKind::Unavailable, format!("cannot copy {name} to a temporary file: {error}"))
+            .with_source(error)
+    };
+    let definition = columns.iter().fold(TableDefinition::new(&name), |definition, column| {
+        definition.with_column(&column.name, column.column_type, None)
+    });
+    let schema: Arc<Schema> = arrow_schema(&definition);
+    let file = tempfile::tempfile().map_err(|error| failed(error.into()))?;
+    let mut writer = StreamWriter::try_new(BufWriter::new(file), &schema).map_err(failed)?;
+    for arrays in batches {
+        let batch = RecordBatch::try_new(Arc::clone(&schema), arrays?)?;
+        writer.write(&batch).map_err(failed)?;
+    }
+    writer.finish().map_err(failed)?;
+    let file = writer.into_inner().map_err(failed)?;
+    file.into_inner().map_err(|error| failed(error.into_error().into()))
+}

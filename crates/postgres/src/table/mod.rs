@@ -1,0 +1,159 @@
+//! Reading a table of any PostgreSQL database, which need not hold a store.
+
+mod catalogue;
+mod decode;
+mod types;
+
+use crate::connection::{IoThread, PostgresConnection};
+use crate::error::translate_source;
+use crate::store::{OPTIONS, config};
+use crate::tls::Tls;
+use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_foreign::{Arrays, BatchBuilder, ForeignColumn, ForeignTable, Value, errors};
+use atsdb_sqlstore::{Attempt, Connection, Failure, Secret, ServerOptions, ServerUrl};
+use catalogue::SourceTable;
+use decode::Raw;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_postgres::RowStream;
+use types::{Encoding, Mapping, numeric_from_values};
+
+/// The settings of the session: texts of types that have no binary form here do not depend on the server's defaults.
+const SETUP: &str = "SET lock_timeout = 0; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
+    SET client_min_messages = warning; SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = postgres;
+    SET extra_float_digits = 1; SET bytea_output = hex; SET standard_conforming_strings = on";
+
+/// All reads of a table are of the moment of the first one.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// Opens a table or a view for reading: `table` is its name, with its schema and a point before it if it is not in the
+/// search path. Of several addresses the first that answers is used, be it a standby.
+///
+/// Errors: `Usage` (the URL, or no table named: the hint lists them), `NotFound` (no such database or table),
+/// `Unavailable` (no connection, no login, no permission).
+pub fn read_table(url: &str, password: Option<&Secret>, table: Option<&str>) -> Result<ForeignTable> {
+    let url = ServerUrl::parse(url, &OPTIONS)?;
+    let tls = Tls::of(&url)?;
+    let location: Arc<str> = url.shown().into();
+    let warning = tls.mode.warning(&url, &location);
+    let mut connection = connect(&url, password, &tls, &location).map_err(Failure::into_error)?;
+    connection.run(BEGIN).map_err(Failure::into_error)?;
+    let failed = |error: tokio_postgres::Error| translate_source(error, &location, table.unwrap_or_default());
+    let Some(wanted) = table else {
+        let tables = catalogue::tables(&connection).map_err(failed)?;
+        return Err(errors::no_table_named(&location, &tables));
+    };
+    let Some(source) = catalogue::find(&connection, wanted).map_err(failed)? else {
+        let tables = catalogue::tables(&connection).map_err(failed)?;
+        return Err(errors::unknown_table(&location, wanted, &tables));
+    };
+    let mappings = mappings(&connection, &source).map_err(failed)?;
+    if mappings.is_empty() {
+        return Err(errors::no_columns(&location, wanted));
+    }
+    let rows = {
+        let sql = source.select(mappings.iter().map(|(_, mapping)| mapping.as_text));
+        connection.stream(&sql, &[]).map_err(failed)?
+    };
+    let (columns, encodings): (Vec<ForeignColumn>, Vec<Encoding>) = mappings
+        .into_iter()
+        .map(|(name, Mapping { column_type, encoding, remark, .. })| {
+            (ForeignColumn { name, column_type, remark }, encoding)
+        })
+        .unzip();
+    let builder = BatchBuilder::new(&source.name, &columns);
+    let name = source.name.clone();
+    let rows = Rows { connection, rows: Some(Box::pin(rows)), encodings, builder, location, name: name.clone() };
+    Ok(ForeignTable { name, columns, warning, batches: Box::new(rows) })
+}
+
+/// Connects to the first address that answers.
+fn connect(url: &ServerUrl, password: Option<&Secret>, tls: &Tls, location: &Arc<str>) -> Attempt<PostgresConnection> {
+    let io_thread = IoThread::new().map_err(|error| {
+        Error::new(ErrorKind::Resources, format!("cannot start a thread: {error}")).with_source(error)
+    })?;
+    let (io_thread, answer_max) = (Arc::new(io_thread), ServerOptions::default().answer_max());
+    let open = |address| {
+        let how = (&config(url, address, password, tls), tls, SETUP);
+        PostgresConnection::open(how, &io_thread, location, answer_max.min(Duration::from_secs(60)))
+    };
+    let mut opened = open(&url.addresses[0]);
+    for address in &url.addresses[1..] {
+        if matches!(opened, Err(Failure::Lost(_) | Failure::Full(_))) {
+            opened = open(address);
+        }
+    }
+    opened
+}
+
+/// How each column is read. The type of a `numeric` without a precision follows from its values.
+fn mappings(
+    connection: &PostgresConnection,
+    source: &SourceTable,
+) -> Result<Vec<(String, Mapping)>, tokio_postgres::Error> {
+    let found: Vec<Option<Mapping>> = source.columns.iter().map(types::mapping).collect();
+    let undecided: Vec<usize> = (0..found.len()).filter(|position| found[*position].is_none()).collect();
+    let mut decided = Vec::new();
+    if !undecided.is_empty() {
+        let row = connection.texts(&source.numeric_bounds(&undecided), &[])?.pop().unwrap_or_default();
+        decided =
+            row.chunks_exact(2).map(|bounds| numeric_from_values(bounds[0].as_deref(), bounds[1].as_deref())).collect();
+    }
+    let mut decided = decided.into_iter();
+    let names = source.columns.iter().map(|column| column.name.clone());
+    Ok(names.zip(found).filter_map(|(name, found)| Some((name, found.or_else(|| decided.next())?))).collect())
+}
+
+/// The rows, as they arrive.
+struct Rows {
+    connection: PostgresConnection,
+    /// `None` at their end, and after an error.
+    rows: Option<Pin<Box<RowStream>>>,
+    encodings: Vec<Encoding>,
+    builder: BatchBuilder,
+    location: Arc<str>,
+    name: String,
+}
+
+impl Rows {
+    fn batch(&mut self) -> Result<Option<Arrays>> {
+        let Some(mut rows) = self.rows.take() else { return Ok(None) };
+        let mut scratch = String::new();
+        while !self.builder.is_full() {
+            let row = self
+                .connection
+                .next_row(&mut rows)
+                .map_err(|error| translate_source(error, &self.location, &self.name))?;
+            let Some(row) = row else {
+                let is_empty = self.builder.is_empty();
+                return Ok(Some(self.builder.finish()).filter(|_| !is_empty));
+            };
+            for (position, encoding) in self.encodings.iter().enumerate() {
+                let value = match row.try_get::<_, Option<Raw<'_>>>(position) {
+                    Ok(Some(Raw(bytes))) => encoding.decode(bytes, &mut scratch),
+                    Ok(None) => Ok(Value::Null),
+                    Err(error) => Err(error.to_string()),
+                };
+                self.builder.append(value)?;
+            }
+        }
+        self.rows = Some(rows);
+        Ok(Some(self.builder.finish()))
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<Arrays>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.batch().transpose()
+    }
+}
+
+impl Drop for Rows {
+    /// The server would send the rest otherwise.
+    fn drop(&mut self) {
+        self.connection.abort();
+    }
+}
