@@ -46,6 +46,9 @@ pub(crate) fn durability(write: &WriteArgs) -> Result<Durability> {
     }
 }
 
+/// Size of the cache of decoded columns for a command that ends, which reads most columns once.
+const CACHE_BYTES_SHORT: usize = 64 << 20;
+
 /// Opens a store for one command.
 pub(crate) fn open(url: &str, access: Access, store: &StoreArgs, write: Option<&WriteArgs>) -> Result<Database> {
     open_for(OpenTime::Short, url, access, store, write)
@@ -76,7 +79,7 @@ pub(crate) fn open_for(
         .maintenance(matches!(access, Access::Create | Access::Use))
         .on_warning(failure::warn);
     if stay == OpenTime::Short {
-        options = options.preload_bytes(0);
+        options = options.preload_bytes(0).cache_bytes(CACHE_BYTES_SHORT);
     }
     if let Some(bytes) = bytes_of("--cache", store.cache.as_deref())? {
         options = options.cache_bytes(bytes);
