@@ -128,19 +128,21 @@ struct Report {
     compared: usize,
     equal: usize,
     refused_by_postgres: usize,
-    /// Records that differ after atsdb refused a statement that they may depend on.
+    /// Records that differ after a statement that they may depend on was refused by one of both only.
     after_refusals: usize,
     causes: BTreeMap<String, Vec<String>>,
 }
 
 impl Report {
     fn file(&mut self, file: &Path, records: &[Record], postgres: &mut Client, atsdb: &mut Client) {
-        let mut has_refused_change = false;
+        // Whether a change was refused by one of both only.
+        let mut has_diverged = false;
         for record in records {
             let (wanted, found) = (answer(postgres, record), answer(atsdb, record));
             let mut differs = String::new();
             let Ok(wanted) = wanted else {
                 self.refused_by_postgres += 1;
+                has_diverged |= !record.is_query && found.is_ok();
                 continue;
             };
             let cause = match found {
@@ -149,12 +151,12 @@ impl Report {
                     self.equal += 1;
                     continue;
                 }
-                _ if has_refused_change => {
+                _ if has_diverged => {
                     self.after_refusals += 1;
                     continue;
                 }
                 Err(error) => {
-                    has_refused_change = !record.is_query;
+                    has_diverged = !record.is_query;
                     format!("refused: {}", cause(&error))
                 }
                 Ok(found) => {
@@ -179,7 +181,7 @@ impl Report {
         }
         println!(
             "{files} files: {} records compared, {} alike ({:.2} %); not compared: {} that PostgreSQL refuses, {} that \
-             follow a refused statement",
+             follow a statement that one of both refused",
             self.compared,
             self.equal,
             100.0 * self.equal as f64 / self.compared.max(1) as f64,
