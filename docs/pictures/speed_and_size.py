@@ -10,13 +10,16 @@ import pathlib
 import sys
 
 root = pathlib.Path(__file__).resolve().parents[2]
-NAMES = {"sqlite": "SQLite", "mariadb:innodb": "MariaDB", "postgres": "PostgreSQL", "duckdb": "DuckDB", "atsdb": "atsdb"}
+NAMES = {
+    "sqlite": "SQLite", "mariadb:innodb": "MariaDB", "postgres": "PostgreSQL", "duckdb": "DuckDB", "clickhouse": "ClickHouse",
+    "atsdb": "atsdb",
+}
 PANELS = [
     ("bytes_wide", "Bytes a row", "8 columns, sealed; less is better", lambda value: f"{value:.1f}"),
     ("append_rows", "Rows appended a second", "row by row; more is better", lambda value: f"{value / 1e6:.1f} M"),
     ("read_wide", "Rows read a second", "8 columns; more is better", lambda value: f"{value / 1e6:.1f} M"),
 ]
-WIDTH, HEIGHT, PANEL, BAR = 960, 300, 300, 26
+WIDTH, HEIGHT, PANEL, BAR = 960, 335, 300, 26
 INK, FAINT, PAPER, EDGE, OTHERS, OURS = "#1f2933", "#5b6773", "#ffffff", "#c9d1d9", "#9fb3c8", "#0b6e99"
 
 
@@ -45,7 +48,8 @@ def main():
     workload = next(workload for workload in report["workloads"] if workload["name"] == "series")
     measures = {measure["name"]: measure for measure in workload["measures"]}
     settings, machine = report["settings"], report["machine"]
-    how = (f"atsdb lab run series: {workload['rows']:,} rows, median of {settings['repeat']} runs, durability "
+    runs = "one run" if settings["repeat"] == 1 else f"median of {settings['repeat']} runs"
+    how = (f"atsdb lab run series: {workload['rows']:,} rows, {runs}, durability "
            f"{settings['durability']}, {machine['cores']} cores of {machine['processor']}, {report['date'][:10]}")
     drawn = [f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8" fill="{PAPER}" stroke="{EDGE}"/>']
     for position, (name, title, note, show) in enumerate(PANELS):
