@@ -62,15 +62,18 @@ fn arrays_are_records_whose_first_may_be_the_header() {
     let named = json("[[\"time\",\"v\"],[\"2024-01-01\",1],[\"2024-01-02\",2.5]]").unwrap();
     assert_eq!(named.columns(), ["*time date", "v float64"]);
     assert_eq!(named.texts("v"), ["1.0", "2.5"]);
-    let longer = json("[[\"column3\",\"x\"],[1,2],[3,4,5]]").unwrap();
-    assert_eq!(longer.columns(), ["column3 int64", "x int64", "column3_2 int64"]);
-    assert_eq!(longer.texts("column3_2"), ["∅", "5"]);
     let bare = json("[1,\"x\"]\n[2,\"y\",true]\n").unwrap();
     assert_eq!(bare.columns(), ["column1 int64", "column2 text", "column3 bool"]);
     assert_eq!(bare.texts("column3"), ["∅", "true"]);
     let rows: Vec<String> = (0..200_000).map(|row| format!("[{row},\"{}\"]", row % 7)).collect();
     let large = json(&format!("[{}]", rows.join(",\n"))).unwrap();
     assert_eq!((large.report.row_count, large.columns()[0].as_str()), (200_000, "column1 int64"));
+    // More than what is looked at to find a header.
+    let rows: Vec<String> = (0..100_000).map(|row| format!("[{row},\"{}\"]", "y".repeat(50))).collect();
+    let later = format!("[\"column3\",\"x\"],{},[1,\"z\",5]", rows.join(",\n"));
+    let longer = json(&format!("[{later}]")).unwrap();
+    assert_eq!(longer.columns(), ["column3 int64", "x text~u8", "column3_2 int64"]);
+    assert_eq!(longer.texts("column3_2").last().map(String::as_str), Some("5"));
 }
 
 #[test]
