@@ -9,16 +9,24 @@ pub(crate) fn files(arguments: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for argument in arguments {
         let text = argument.to_str().unwrap_or_default();
-        let is_pattern = text.contains(['*', '?', '[']) && !is_foreign_table(text);
+        let is_pattern = !is_remote(text) && text.contains(['*', '?', '[']) && !is_foreign_table(text);
         if argument.is_dir() {
             files.extend(of_folder(argument)?);
         } else if is_pattern && !argument.exists() {
             files.extend(of_pattern(argument)?);
+        } else if is_remote(text) && !argument.exists() {
+            return Err(Error::usage(format!("{text} is not on this machine"))
+                .with_hint("fetch it first, or pipe it in: curl -L URL | atsdb import STORE TABLE -"));
         } else {
             files.push(argument.clone());
         }
     }
     Ok(files)
+}
+
+/// Whether a text is the URL of a file elsewhere.
+fn is_remote(text: &str) -> bool {
+    ["http://", "https://", "s3://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
 /// The files of a folder, without hidden files and subfolders.
