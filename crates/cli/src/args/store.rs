@@ -6,7 +6,7 @@ use clap::Args;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Resources")]
 pub(crate) struct StoreArgs {
-    /// Cache at most this much of decoded columns, such as 256MiB [default: 64MiB; shell and server: 1/16 of the memory, 64MiB to 512MiB]
+    /// Cache at most this much of decoded columns [default: 64MiB; shell, server: 1/16 of memory, 64MiB to 512MiB]
     #[arg(long, value_name = "BYTES", env = "ATSDB_CACHE", hide_env = true)]
     pub(crate) cache: Option<String>,
     /// Let queries use at most this much memory, such as 1GiB; larger sorts and joins spill to disk [default: 1GiB]
