@@ -2,6 +2,7 @@
 
 use crate::console::interrupt;
 use atsdb::{Error, ErrorKind, Result};
+use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -20,14 +21,16 @@ pub(crate) struct Ahead<T> {
 
 impl<T: Send + 'static> Ahead<T> {
     /// Starts the thread. It ends with its items, or when nobody waits for them any more.
-    pub(crate) fn start(items: impl Iterator<Item = T> + Send + 'static) -> Result<Self> {
+    pub(crate) fn start(mut items: impl Iterator<Item = T> + Send + 'static) -> Result<Self> {
+        Self::run(move |put| _ = items.all(put))
+    }
+
+    /// Starts a thread with work that calls a function with each item. The function returns false when nobody waits for
+    /// more.
+    pub(crate) fn run(work: impl FnOnce(&mut dyn FnMut(T) -> bool) + Send + 'static) -> Result<Self> {
         let (sender, receiver) = sync_channel(ITEMS_MAX);
         let work = move || {
-            for item in items {
-                if sender.send(Some(item)).is_err() {
-                    return;
-                }
-            }
+            work(&mut |item| sender.send(Some(item)).is_ok());
             let _ = sender.send(None);
         };
         let started = std::thread::Builder::new().name("atsdb-ahead".to_owned()).spawn(work);
@@ -48,6 +51,31 @@ impl<T: Send + 'static> Ahead<T> {
     }
 }
 
+/// Reads pieces of bytes, one after the other, as they arrive.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    pieces: Ahead<io::Result<Vec<u8>>>,
+    piece: io::Cursor<Vec<u8>>,
+    is_at_end: bool,
+}
+
+impl Pieces {
+    pub(crate) fn new(pieces: Ahead<io::Result<Vec<u8>>>) -> Self {
+        Self { pieces, piece: io::Cursor::default(), is_at_end: false }
+    }
+}
+
+impl Read for Pieces {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.piece.position() == self.piece.get_ref().len() as u64 && !self.is_at_end {
+            let next = self.pieces.next().map_err(io::Error::other)?;
+            self.is_at_end = next.is_none();
+            self.piece = io::Cursor::new(next.transpose()?.unwrap_or_default());
+        }
+        self.piece.read(into)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +87,17 @@ mod tests {
         assert_eq!(items.next().unwrap_err().kind(), ErrorKind::Internal);
         let items = Ahead::start(0..1).unwrap();
         assert_eq!((items.next().unwrap(), items.next().unwrap()), (Some(0), None));
+    }
+
+    #[test]
+    fn pieces_are_read_to_their_end_and_a_failure_is_no_end() {
+        let parts = |parts: &[&[u8]]| parts.iter().map(|part| Ok(part.to_vec())).collect::<Vec<_>>().into_iter();
+        let mut text = String::new();
+        let mut reader = Pieces::new(Ahead::start(parts(&[b"ab", b"", b"c"])).unwrap());
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!((text.as_str(), reader.read(&mut [0; 4]).unwrap()), ("abc", 0));
+        let fails = parts(&[b"ab", b"c"]).inspect(|part| assert_eq!(part.as_ref().map_or(0, Vec::len), 2, "it fails"));
+        let mut reader = Pieces::new(Ahead::start(fails).unwrap());
+        assert!(reader.read_to_string(&mut text).unwrap_err().to_string().contains("failed"));
     }
 }

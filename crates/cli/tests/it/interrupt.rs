@@ -113,7 +113,7 @@ fn import_is_interrupted(row_count: u64, after: Duration) -> bool {
     true
 }
 
-/// The signal arrives before there is a store, while it is created, and between and within the passes over the file.
+/// The signal arrives before the store exists, while it is created, and while the file is read.
 #[test]
 fn an_interrupted_import_stores_nothing() {
     let mut row_count = 200_000;

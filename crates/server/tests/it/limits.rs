@@ -13,7 +13,7 @@ fn small() -> IngestOptions {
         plain_bytes_max: 4 << 20,
         bytes_in_flight_max: 6 << 20,
         hold_time: Duration::from_secs(2),
-        // Long enough for whoever does not stand still, also on a busy machine.
+        // Long enough for every client that keeps sending, also on a busy machine.
         read_time_max: Duration::from_secs(10),
     }
 }

@@ -1,19 +1,17 @@
 //! `sqlite:FILE#TABLE`: the rows of a table of a SQLite file, as JSON objects for the importer.
 
+use crate::console::ahead::{Ahead, Pieces};
 use atsdb::name::unknown_name;
 use atsdb::{Error, ErrorKind, Result};
 use atsdb_import::Input;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// The size in bytes of what is handed over at once.
 const PART_BYTES: usize = 256 << 10;
-/// The number of parts that wait.
-const PARTS_MAX: usize = 4;
 
 /// Whether an argument names a table of a SQLite file.
 pub(super) fn is_sqlite(path: &Path) -> bool {
@@ -52,17 +50,13 @@ pub(super) fn input(path: &Path) -> Result<Input> {
             )));
         }
     };
-    let (sender, receiver) = sync_channel(PARTS_MAX);
     let name = format!("{table}.jsonl");
-    let work = move || {
-        if let Err(error) = send_rows(&connection, &table, &sender) {
-            // Nobody listens any more if the import has ended.
-            let _ = sender.send(Err(io::Error::other(error)));
+    let parts = Ahead::run(move |put| {
+        if let Err(error) = put_rows(&connection, &table, put) {
+            put(Err(io::Error::other(error)));
         }
-    };
-    let started = std::thread::Builder::new().name("atsdb-sqlite".to_owned()).spawn(work);
-    started.map_err(|error| Error::new(ErrorKind::Resources, format!("cannot start a thread: {error}")))?;
-    Ok(Input::Reader(name, Box::new(Rows { receiver, part: Vec::new(), position: 0 })))
+    })?;
+    Ok(Input::Reader(name, Box::new(Pieces::new(parts))))
 }
 
 /// The tables and views, without those of SQLite itself.
@@ -72,7 +66,11 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
 }
 
-fn send_rows(connection: &Connection, table: &str, sender: &SyncSender<io::Result<Vec<u8>>>) -> rusqlite::Result<()> {
+fn put_rows(
+    connection: &Connection,
+    table: &str,
+    put: &mut dyn FnMut(io::Result<Vec<u8>>) -> bool,
+) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(&format!("SELECT * FROM \"{}\"", table.replace('"', "\"\"")))?;
     let is_bool = |declared: Option<&str>| declared.is_some_and(|name| name.to_ascii_uppercase().starts_with("BOOL"));
     let columns: Vec<(String, bool)> = statement
@@ -89,11 +87,11 @@ fn send_rows(connection: &Connection, table: &str, sender: &SyncSender<io::Resul
             part.extend_from_slice(json(row.get_ref(position)?, *is_bool).to_string().as_bytes());
         }
         part.extend_from_slice(b"}\n");
-        if part.len() >= PART_BYTES && sender.send(Ok(std::mem::take(&mut part))).is_err() {
+        if part.len() >= PART_BYTES && !put(Ok(std::mem::take(&mut part))) {
             return Ok(());
         }
     }
-    let _ = sender.send(Ok(part));
+    put(Ok(part));
     Ok(())
 }
 
@@ -110,27 +108,5 @@ fn json(value: ValueRef<'_>, is_bool: bool) -> Value {
             let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
             Value::from(format!("\\x{}", digits.collect::<String>()))
         }
-    }
-}
-
-/// The rows as they arrive.
-struct Rows {
-    receiver: Receiver<io::Result<Vec<u8>>>,
-    part: Vec<u8>,
-    position: usize,
-}
-
-impl Read for Rows {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.position == self.part.len() {
-            match self.receiver.recv() {
-                Ok(part) => (self.part, self.position) = (part?, 0),
-                Err(_) => return Ok(0),
-            }
-        }
-        let count = buffer.len().min(self.part.len() - self.position);
-        buffer[..count].copy_from_slice(&self.part[self.position..self.position + count]);
-        self.position += count;
-        Ok(count)
     }
 }
