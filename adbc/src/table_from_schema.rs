@@ -3,8 +3,7 @@
 use crate::failure::{invalid, not_implemented, of_store};
 use adbc_core::error::{Error, Result};
 use atsdb::arrow::datatypes::{Field, Schema};
-use atsdb::sql::column_type_of;
-use atsdb::{MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit};
+use atsdb::{MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit, column_type_of};
 
 /// The options of a new table, besides its columns. The texts are written as in SQL.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +26,7 @@ impl TableOptions {
             if field.name().is_empty() {
                 return Err(invalid("a column of the data has no name"));
             }
-            let (column_type, map) = column_type_of(field.data_type()).ok_or_else(|| no_type(field))?;
+            let (column_type, map) = column_type_of(field).ok_or_else(|| no_type(field))?;
             definition = definition.with_column(field.name(), column_type, map);
             if let Some(column) = definition.columns.last_mut() {
                 column.nullable = field.is_nullable();
@@ -75,6 +74,7 @@ fn no_type(field: &Field) -> Error {
 mod tests {
     use super::*;
     use adbc_core::error::Status;
+    use atsdb::ColumnType;
     use atsdb::arrow::datatypes::{DataType, Fields, TimeUnit as ArrowUnit};
 
     fn schema(types: &[(&str, DataType)]) -> Schema {
@@ -102,6 +102,16 @@ mod tests {
         for part in ["TIMESTAMP(3)", "REAL", "sensor:u16", "status:u8", "'month'", "sensor,status"] {
             assert!(sql.replace(", ", ",").contains(&part.replace(", ", ",")), "{part} in {sql}");
         }
+    }
+
+    #[test]
+    fn columns_of_a_store_keep_their_types() {
+        let stored = TableDefinition::new("t")
+            .with_column("id", ColumnType::Uuid, None)
+            .with_column("note", ColumnType::Json, None)
+            .with_column("price", ColumnType::Decimal { precision: 12, scale: 2 }, None);
+        let created = TableOptions::default().definition("u", &atsdb::arrow_schema(&stored)).unwrap();
+        assert_eq!(created.columns, stored.columns);
     }
 
     #[test]

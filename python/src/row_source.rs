@@ -64,8 +64,7 @@ impl<'py> RowSource<'py> {
         if count == 0 {
             return Ok(None);
         }
-        let arrays = self.builders.iter_mut().zip(&self.columns).map(|(builder, column)| builder.finish(column));
-        let arrays = arrays.collect::<PyResult<Vec<_>>>()?;
+        let arrays: Vec<_> = self.builders.iter_mut().map(ColumnBuilder::finish).collect();
         let fields = arrays.iter().zip(&self.columns);
         let fields = fields.map(|(array, column)| Field::new(&column.name, array.data_type().clone(), true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));

@@ -69,14 +69,7 @@ struct BatchSink<'a> {
 impl BatchSink<'_> {
     fn commit(&mut self) -> Result<CommitOutcome> {
         match self.open.take() {
-            Some((mut batch, table)) if table.definition.is_in_memory() && self.engine.store().url() != "memory:" => {
-                let hold = self.engine.hold();
-                hold.lease()?;
-                let state = batch.snapshot()?.resident(&table)?;
-                batch.save_resident(&table, &state)?;
-                batch.commit()
-            }
-            Some((batch, _)) => batch.commit(),
+            Some((batch, table)) => self.engine.commit_saved(batch, &table),
             None => Err(Error::internal("the importer began no table")),
         }
     }

@@ -98,4 +98,4 @@ pub mod import_options {
 /// The version of Arrow that batches are made of.
 pub use arrow;
 pub use atsdb_codec::page::FORMAT_MAX as PAGE_FORMAT_MAX;
-pub use atsdb_codec::{arrow_schema, declared_type, dictionary_keys, logical_type};
+pub use atsdb_codec::{ColumnValues, arrow_schema, column_type_of, declared_type, dictionary_keys, logical_type};

@@ -1,8 +1,9 @@
 //! Pages: encoding Arrow arrays as checksummed, compressed bytes, and decoding them.
 //!
-//! Owned here: the Arrow type of a column ([`types`]) and the form of its values in pages ([`mod@stored_form`]), the
-//! bytes of a page and of a chunk's descriptor, the choice of an encoding from the data, and the statistics of a page.
-//! Not owned: where the bytes are stored (the stores), which rows form a chunk (`engine`). Nothing here does I/O.
+//! Owned here: the Arrow type of a column ([`types`]), its values on their way into arrays ([`ColumnValues`]) and their
+//! form in pages ([`mod@stored_form`]), the bytes of a page and of a chunk's descriptor, the choice of an encoding from
+//! the data, and the statistics of a page. Not owned: where the bytes are stored (the stores), which rows form a chunk
+//! (`engine`). Nothing here does I/O.
 //!
 //! Each file contains the writer and the reader of one thing: [`page`] the frame and its checksum, `validity` which
 //! rows are NULL, `number`, `boolean` and `text` the values of a family of types, `statistics` their statistics,
@@ -16,6 +17,7 @@ mod bits;
 mod block;
 mod boolean;
 mod checksum;
+mod column_values;
 mod decimal;
 pub mod descriptor;
 pub mod encoding;
@@ -35,11 +37,13 @@ mod validity;
 mod values;
 mod wire;
 
+pub use column_values::{ColumnValues, timestamps};
 pub use descriptor::{decode_descriptor, encode_descriptor};
 pub use encoding::{Effort, encoding_name};
 pub use membership::{Membership, TupleHashes, decode_membership, encode_membership, tuple_hashes};
 pub use page::{EncodedPage, check_page, decode_page, encode_page, rebind_page};
 pub use stored_form::{to_logical, to_stored};
 pub use types::{
-    arrow_schema, declared_type, dictionary_keys, logical_field, logical_type, plain_type, stored_schema, stored_type,
+    arrow_schema, column_type_of, declared_type, dictionary_keys, logical_field, logical_type, plain_type,
+    stored_schema, stored_type, time_unit_of,
 };

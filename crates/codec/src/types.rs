@@ -1,5 +1,5 @@
-//! The Arrow types of columns: the logical type that users see, and the stored type in pages with its number in the
-//! page header.
+//! The Arrow types of columns: the logical type that users see, the type of column that holds the values of an Arrow
+//! type, and the stored type in pages with its number in the page header.
 
 use arrow::array::AnyDictionaryArray;
 use arrow::datatypes::{DataType, Field, IntervalUnit, Schema, SchemaRef, TimeUnit as ArrowUnit};
@@ -91,12 +91,69 @@ pub fn plain_type(column_type: ColumnType) -> DataType {
     }
 }
 
+/// Returns the type of a column that holds all values of an Arrow field, and the width of its indices if these are
+/// dictionaries of text; `None` if there is no such column.
+pub fn column_type_of(field: &Field) -> Option<(ColumnType, Option<MapWidth>)> {
+    match declared_type(field) {
+        Some(declared) => Some((declared, None)),
+        None => column_type_of_values(field.data_type()),
+    }
+}
+
+fn column_type_of_values(data_type: &DataType) -> Option<(ColumnType, Option<MapWidth>)> {
+    use DataType as T;
+    let column_type = match data_type {
+        T::Boolean => ColumnType::Bool,
+        T::Int8 => ColumnType::Int8,
+        T::Int16 => ColumnType::Int16,
+        T::Int32 => ColumnType::Int32,
+        T::Int64 => ColumnType::Int64,
+        T::UInt8 => ColumnType::UInt8,
+        T::UInt16 => ColumnType::UInt16,
+        T::UInt32 => ColumnType::UInt32,
+        T::UInt64 => ColumnType::UInt64,
+        T::Float16 | T::Float32 => ColumnType::Float32,
+        T::Float64 => ColumnType::Float64,
+        T::Decimal32(precision, scale) | T::Decimal64(precision, scale) | T::Decimal128(precision, scale) => {
+            ColumnType::decimal(*precision, u8::try_from(*scale).ok()?)?
+        }
+        T::Time32(_) | T::Time64(_) => ColumnType::Time,
+        T::Interval(_) | T::Duration(_) => ColumnType::Interval,
+        T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null => ColumnType::Text,
+        T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => ColumnType::Binary,
+        T::Timestamp(unit, _) => ColumnType::Timestamp(time_unit_of(*unit)),
+        T::Date32 => ColumnType::Date,
+        T::Date64 => ColumnType::Timestamp(TimeUnit::Millisecond),
+        T::Dictionary(key, values) if values.is_string() => {
+            let width = match key.as_ref() {
+                T::UInt8 => MapWidth::U8,
+                T::UInt16 => MapWidth::U16,
+                _ => MapWidth::U32,
+            };
+            return Some((ColumnType::Text, Some(width)));
+        }
+        T::Dictionary(_, values) => return column_type_of_values(values),
+        _ => return None,
+    };
+    Some((column_type, None))
+}
+
 fn arrow_unit(unit: TimeUnit) -> ArrowUnit {
     match unit {
         TimeUnit::Second => ArrowUnit::Second,
         TimeUnit::Millisecond => ArrowUnit::Millisecond,
         TimeUnit::Microsecond => ArrowUnit::Microsecond,
         TimeUnit::Nanosecond => ArrowUnit::Nanosecond,
+    }
+}
+
+/// Returns the unit of times of an Arrow type.
+pub fn time_unit_of(unit: ArrowUnit) -> TimeUnit {
+    match unit {
+        ArrowUnit::Second => TimeUnit::Second,
+        ArrowUnit::Millisecond => TimeUnit::Millisecond,
+        ArrowUnit::Microsecond => TimeUnit::Microsecond,
+        ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
     }
 }
 

@@ -28,7 +28,7 @@ use crate::upkeep::preloading;
 use crate::upkeep::resident_save;
 use crate::upkeep::retain::{self, RetainReport};
 use crate::upkeep::seal::{self, SealReport};
-use atsdb_core::{BatchId, ErrorKind, Index, Result, Store, Table, TableDefinition};
+use atsdb_core::{BatchId, CommitOutcome, ErrorKind, Index, Result, Store, Table, TableDefinition};
 use atsdb_pagecache::PageCache;
 use atsdb_resident::{HashSeed, ResidentTables};
 use std::fmt;
@@ -292,6 +292,12 @@ impl Engine {
     /// number of rows saved.
     pub fn save_resident(&self, tables: &[Table]) -> Result<u64> {
         resident_save::save_resident(&self.handle, tables)
+    }
+
+    /// Commits a batch with rows of one table. Rows of a table in memory would be lost when the process ends, so the
+    /// same commit saves them, unless the store is in memory, too.
+    pub fn commit_saved(&self, batch: Batch, table: &Table) -> Result<CommitOutcome> {
+        resident_save::commit_saved(&self.handle, batch, table)
     }
 
     /// Loads the columns that tables declare by `preload` now, and returns how much that is. The background thread does

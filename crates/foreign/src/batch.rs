@@ -1,8 +1,9 @@
 //! Rows, as they arrive, until they are enough for a batch.
 
-use crate::column::ColumnBuilder;
+use crate::column::append;
 use crate::table::{Arrays, ForeignColumn};
 use crate::value::Value;
+use atsdb_codec::ColumnValues;
 use atsdb_core::{Error, Result};
 
 /// The maximum number of rows of a batch.
@@ -16,7 +17,7 @@ const VALUE_BYTES: usize = 16;
 #[derive(Debug)]
 pub struct BatchBuilder {
     table: String,
-    columns: Vec<(ForeignColumn, ColumnBuilder)>,
+    columns: Vec<(ForeignColumn, ColumnValues)>,
     /// The column of the next value.
     position: usize,
     row_count: usize,
@@ -27,9 +28,9 @@ pub struct BatchBuilder {
 
 impl BatchBuilder {
     /// A builder for a table's rows.
-    pub fn new(table: &str, columns: &[ForeignColumn]) -> Self {
-        let builder = |column: &ForeignColumn| (column.clone(), ColumnBuilder::new(column.column_type));
-        let columns = columns.iter().map(builder).collect();
+    pub(crate) fn new(table: &str, columns: &[ForeignColumn]) -> Self {
+        let values = |column: &ForeignColumn| (column.clone(), ColumnValues::new(column.column_type));
+        let columns = columns.iter().map(values).collect();
         Self { table: table.to_owned(), columns, position: 0, row_count: 0, byte_count: 0, rows_before: 0 }
     }
 
@@ -45,7 +46,8 @@ impl BatchBuilder {
             ))
         };
         let value = value.map_err(|why| refuse(self, &why))?;
-        if self.columns[self.position].1.append(value).is_err() {
+        let (column, values) = &mut self.columns[self.position];
+        if append(values, column.column_type, value).is_err() {
             return Err(refuse(self, &format!("the value {} is out of range", shown(value))));
         }
         self.byte_count += VALUE_BYTES
@@ -63,20 +65,20 @@ impl BatchBuilder {
     }
 
     /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.row_count == 0
     }
 
     /// Whether there are enough rows for a batch.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.row_count >= ROWS_MAX || self.byte_count >= BYTES_MAX
     }
 
     /// Takes the rows.
-    pub fn finish(&mut self) -> Arrays {
+    pub(crate) fn finish(&mut self) -> Arrays {
         self.rows_before += self.row_count as u64;
         (self.row_count, self.byte_count) = (0, 0);
-        self.columns.iter_mut().map(|(_, builder)| builder.finish()).collect()
+        self.columns.iter_mut().map(|(_, values)| values.finish()).collect()
     }
 }
 

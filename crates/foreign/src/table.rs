@@ -7,6 +7,28 @@ use std::fmt;
 /// Some rows: an array for each column, of the Arrow type that the column's type has.
 pub type Arrays = Vec<ArrayRef>;
 
+/// Says for each of a table's columns, given by name, whether it is read.
+pub type ColumnChooser<'a> = dyn Fn(&[&str]) -> Result<Vec<bool>> + 'a;
+
+/// Removes the columns that are not read, and returns their names. `name_of` is the name of a column.
+///
+/// # Errors
+///
+/// The errors that `chooser` returns.
+pub fn choose<C>(
+    columns: &mut Vec<C>,
+    name_of: impl Fn(&C) -> &str,
+    chooser: &ColumnChooser<'_>,
+) -> Result<Vec<String>> {
+    let are_read = chooser(&columns.iter().map(&name_of).collect::<Vec<_>>())?;
+    let left_out = columns.extract_if(.., {
+        let mut are_read = are_read.into_iter();
+        move |_| !are_read.next().unwrap_or(true)
+    });
+    let left_out: Vec<C> = left_out.collect();
+    Ok(left_out.iter().map(|column| name_of(column).to_owned()).collect())
+}
+
 /// A column of another database's table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignColumn {
@@ -24,6 +46,8 @@ pub struct ForeignTable {
     pub name: String,
     /// The columns.
     pub columns: Vec<ForeignColumn>,
+    /// The names of columns that are not read.
+    pub left_out: Vec<String>,
     /// A warning about the connection, as a sentence.
     pub warning: Option<String>,
     /// The rows. After an error there are no more. Dropping it closes the connection.

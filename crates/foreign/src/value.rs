@@ -1,6 +1,7 @@
 //! A value of a row.
 
 use arrow::datatypes::IntervalMonthDayNano;
+use atsdb_core::TimeUnit;
 
 /// A value on its way into an array.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,4 +20,32 @@ pub enum Value<'a> {
     Bytes(&'a [u8]),
     /// A length of time.
     Interval(IntervalMonthDayNano),
+}
+
+impl Value<'_> {
+    /// A time of a column with this unit, from its microseconds since 1970.
+    pub fn time(microseconds: i128, unit: TimeUnit) -> Self {
+        Self::Int((microseconds * i128::from(unit.per_second())).div_euclid(1_000_000))
+    }
+}
+
+/// The unit of a column of times whose seconds have so many digits behind the point.
+pub fn time_unit(second_digits: u32) -> TimeUnit {
+    match second_digits {
+        0 => TimeUnit::Second,
+        1..=3 => TimeUnit::Millisecond,
+        _ => TimeUnit::Microsecond,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_count_the_unit_of_their_digits() {
+        for (digits, count) in [(0, -2), (1, -1_001), (3, -1_001), (6, -1_000_001)] {
+            assert_eq!(Value::time(-1_000_001, time_unit(digits)), Value::Int(count), "{digits} digits");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use crate::state::State;
 use crate::table::{self, DroppedTables};
 use atsdb_core::name::name_key;
+use atsdb_core::redefinition::last_definitions;
 use atsdb_core::refusal;
 use atsdb_core::{Redefinition, Result, TableDefinition, TableId};
 use std::collections::{BTreeMap, HashSet};
@@ -17,15 +18,8 @@ pub(crate) fn check<'a>(
     redefinitions: &'a [Redefinition],
     dropped: &DroppedTables,
 ) -> Result<Definitions<'a>> {
-    let mut last = Definitions::new();
-    for Redefinition { table, from, to } in redefinitions {
-        to.check()?;
-        let stored = table::require(state, *table, dropped)?;
-        if *last.get(table).copied().unwrap_or(&stored.definition) != *from {
-            return Err(refusal::table_changed(&from.name));
-        }
-        last.insert(*table, to);
-    }
+    let stored = |table| table::require(state, table, dropped).map(|stored| &stored.definition);
+    let last = last_definitions(redefinitions, stored)?;
     let mut names = HashSet::new();
     let others = state.view.tables.iter().filter(|(id, _)| !dropped.contains(id) && !last.contains_key(id));
     names.extend(others.map(|(_, stored)| name_key(&stored.definition.name)).filter(|_| !last.is_empty()));

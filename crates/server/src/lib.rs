@@ -6,6 +6,8 @@
 //! |---|---|
 //! | `serve` | [`Server`]: listening, readiness, draining; which rooms answer HTTP |
 //! | `pg` | PostgreSQL's protocol, its types and its catalogue |
+//! | `grpc` | gRPC connections, and the methods that they may call; OpenTelemetry's metrics over gRPC |
+//! | `flight` | Arrow Flight SQL |
 //! | `query` | SQL over HTTP, and appending Arrow batches |
 //! | `prom` | Prometheus over HTTP: remote write and read, PromQL |
 //! | `influx` | line protocol over HTTP, as InfluxDB 1, 2 and 3 accept it |
@@ -21,6 +23,8 @@
 //! Not owned: SQL (`sql`), rows and chunks (`engine`), the command line (`cli`).
 
 mod access;
+mod flight;
+mod grpc;
 mod http;
 mod influx;
 mod ingest;
@@ -43,6 +47,7 @@ pub mod fuzz {
 pub use access::role::Role;
 pub use access::user_store::{TokenEntry, UserEntry, UserStore};
 pub use ingest::options::IngestOptions;
+pub use pg::copy::files::{read_copied, write_copied};
 pub use query::QueryOptions;
 pub use serve::options::ServerOptions;
 pub use serve::server::{Drained, Listening, Reloader, Server};

@@ -9,7 +9,7 @@
 //! | `rollup` | checking the queries of rollups, and computing their stale buckets |
 //! | `run` | DataFusion's context, the threads of queries, their limits, and their rows |
 //! | `plan` | from a syntax tree to a logical plan over one snapshot: names, views, rollups |
-//! | `dml` | the syntax and meaning of `INSERT`, `UPDATE`, `DELETE` and `LOAD DATA` |
+//! | `dml` | the syntax and meaning of `INSERT`, `UPDATE`, `DELETE`, `COPY` and `LOAD DATA` |
 //! | `catalogue` | tables about tables: `atsdb` and `information_schema` |
 //! | `resident` | reading tables in memory |
 //! | `scan` | reading tables of the store: filtering, ordering and counting by the engine for a plan |
@@ -39,9 +39,10 @@ mod workarounds;
 mod write;
 
 pub use ddl::create_table::parse_create_table;
-pub use ddl::from_query::column_type_of;
 pub use ddl::options::is_storage_parameter;
 pub use ddl::print::{create_table_sql, quoted};
+pub use dml::copy::options::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
+pub use dml::copy::statement::{CopySource, CopyStatement, CopyTarget};
 pub use dml::files::{FileLayout, FileReader, FileRequest, FileTable, FileTableRequest};
 pub use functions::version::{POSTGRES_VERSION, version_text};
 pub use rollup::refresh::RefreshReport;
@@ -55,4 +56,7 @@ pub use session::prepare::Prepared;
 pub use session::state::{InterruptHandle, Session};
 pub use text::numbered_text::NumberedText;
 pub use text::script::{Statement, Statements, is_complete};
+pub use text::statement_error::StatementError;
 pub use text::time_text::parse_time;
+pub use text::without_literals::without_literals;
+pub use text::words::{Word, Words};

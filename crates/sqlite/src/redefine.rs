@@ -6,26 +6,15 @@ use crate::table;
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::name_key;
+use atsdb_core::redefinition::last_definitions;
 use atsdb_core::refusal;
 use atsdb_core::stored_table;
 use atsdb_core::{Redefinition, TableDefinition, TableId};
 use rusqlite::{Connection, Row, ffi, params};
-use std::collections::BTreeMap;
 
 /// Applies the new definitions of visible tables. Names may be swapped: only the final names must be unique.
 pub(crate) fn redefine(connection: &Connection, redefinitions: &[Redefinition]) -> Attempt<()> {
-    let mut last: BTreeMap<TableId, &TableDefinition> = BTreeMap::new();
-    for Redefinition { table, from, to } in redefinitions {
-        to.check()?;
-        let same = match last.get(table) {
-            Some(definition) => *definition == from,
-            None => table::definition(connection, *table)? == *from,
-        };
-        if !same {
-            return Err(refusal::table_changed(&from.name).into());
-        }
-        last.insert(*table, to);
-    }
+    let last = last_definitions(redefinitions, |table| table::definition(connection, table))?;
     // All names are freed before the first is taken. None begins with NUL.
     let (mut changes, mut versions) = (ListChanges::default(), Vec::with_capacity(last.len()));
     for table in last.keys() {

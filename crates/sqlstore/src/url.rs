@@ -1,6 +1,7 @@
 //! The URL of a store on a server: `scheme://user:password@host:port/database?option=value`. Several addresses,
 //! separated by commas, belong to one database: the nodes of a cluster, or a server and its standbys.
 
+use crate::error::{Attempt, Failure};
 use atsdb_core::{Error, Result};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode_str, utf8_percent_encode};
 use std::borrow::Cow;
@@ -193,6 +194,17 @@ impl ServerUrl {
         shown
     }
 
+    /// Connects to the first address whose server answers and has room. Without one, the failure is that of the last.
+    pub fn connect_to_any<C>(&self, mut connect: impl FnMut(&Address) -> Attempt<C>) -> Attempt<C> {
+        let mut connected = connect(&self.addresses[0]);
+        for address in &self.addresses[1..] {
+            if matches!(connected, Err(Failure::Lost(_) | Failure::Full(_))) {
+                connected = connect(address);
+            }
+        }
+        connected
+    }
+
     /// Returns the Unix socket, which takes precedence over the addresses.
     pub fn socket(&self) -> Option<&str> {
         self.options.get("socket").map(String::as_str)
@@ -253,6 +265,23 @@ mod tests {
             ("::1", None, None, true)
         );
         assert!(!ServerUrl::parse("mysql://h/air", &[]).unwrap().is_local());
+    }
+
+    #[test]
+    fn the_first_address_that_answers_is_used() {
+        let url = ServerUrl::parse("mysql://a,b,c/air", &[]).unwrap();
+        let mut tried = Vec::new();
+        let connected = url.connect_to_any(|address| {
+            tried.push(address.host.clone());
+            if address.host == "b" { Ok("b") } else { Err(Failure::Lost(Error::internal("no answer"))) }
+        });
+        assert_eq!((connected.unwrap(), tried), ("b", vec!["a".to_owned(), "b".to_owned()]));
+        let mut tries = 0;
+        let refused = url.connect_to_any(|_| {
+            tries += 1;
+            Err::<(), _>(Failure::Server(Error::internal("no such login")))
+        });
+        assert!(matches!(refused, Err(Failure::Server(_))) && tries == 1);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! so that callers may block in any context.
 
 use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_remote::s3_store;
 use futures::TryStreamExt;
-use object_store::aws::AmazonS3Builder;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 use std::future::Future;
@@ -31,32 +31,8 @@ impl Bucket {
     pub(crate) fn open(rest: &str) -> Result<Self> {
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let prefix = prefix.trim_matches('/');
-        if bucket.is_empty() || bucket.contains(['@', ':', '?']) {
-            return Err(Error::usage("an S3 URL is s3://BUCKET/PREFIX, without a password")
-                .with_hint("give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment"));
-        }
-        let endpoint = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]
-            .into_iter()
-            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-        let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
-        if std::env::var_os("AWS_REGION").is_none() && std::env::var_os("AWS_DEFAULT_REGION").is_none() {
-            builder = builder.with_region("us-east-1");
-        }
-        if let Some(endpoint) = &endpoint {
-            let is_told = std::env::var("AWS_ALLOW_HTTP").is_ok_and(|told| told.eq_ignore_ascii_case("true"));
-            if is_plain(endpoint) {
-                if !is_loopback(endpoint) && !is_told {
-                    return Err(Error::usage("AWS_ENDPOINT_URL uses http, so others could read the data in transit")
-                        .with_hint("use https, or set AWS_ALLOW_HTTP=true"));
-                }
-                builder = builder.with_allow_http(true);
-            }
-        }
         let place = format!("s3://{}", rest.trim_end_matches('/'));
-        let store = builder.build().map_err(|error| {
-            Error::usage(format!("cannot use {place}: {error}"))
-                .with_hint("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL say how")
-        })?;
+        let store = s3_store(bucket, &place, |builder| builder)?;
         Ok(Self { prefix: prefix.to_owned(), ..Self::over(Arc::new(store), &place)? })
     }
 
@@ -155,38 +131,5 @@ impl Bucket {
         found.iter_mut().for_each(|(name, _)| drop(name.drain(..prefix_length.min(name.len()))));
         found.sort_unstable();
         Ok(found)
-    }
-}
-
-fn is_plain(endpoint: &str) -> bool {
-    endpoint.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"))
-}
-
-fn is_loopback(endpoint: &str) -> bool {
-    let rest = endpoint.get(7..).unwrap_or_default();
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = host.rsplit('@').next().unwrap_or_default();
-    let host = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    host.eq_ignore_ascii_case("localhost")
-        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_this_machine_is_reached_without_encryption_unless_told() {
-        for near in ["http://localhost:5000", "HTTP://127.0.0.1", "http://[::1]:9/x", "http://127.8.8.8:1"] {
-            assert!(is_plain(near) && is_loopback(near), "{near}");
-        }
-        for far in ["http://minio:9000", "http://localhost.example.com", "http://10.0.0.1", "http://127.0.0.1@evil"] {
-            assert!(is_plain(far) && !is_loopback(far), "{far}");
-        }
-        assert!(!is_plain("https://minio"));
-        assert!(Bucket::open("key:secret@bucket/x").is_err() && Bucket::open("").is_err());
     }
 }

@@ -5,67 +5,14 @@ use crate::support::{append, as_other_process, assert_same, everything, fill, me
 use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::ErrorKind;
 use atsdb_engine::ProgressCallback;
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use atsdb_testkit::server::{Moto, moto_request};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// The server, stopped when dropped.
-struct Moto {
-    child: Child,
-    port: u16,
-}
-
-impl Moto {
-    #[allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
-    fn start() -> Option<Self> {
-        let is_there = Command::new("python3").args(["-c", "import moto.server"]).stderr(Stdio::null()).status();
-        if !is_there.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: the Python package moto (with its server) is not installed");
-            return None;
-        }
-        let port = atsdb_testkit::server::free_port();
-        let mut command = Command::new("python3");
-        command.args(["-m", "moto.server", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
-        let server = Self { child: command.spawn().unwrap(), port };
-        let started = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(started.elapsed() < Duration::from_secs(300), "moto does not start");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        server.request("PUT /bucket");
-        Some(server)
-    }
-
-    fn request(&self, what: &str) -> String {
-        request(self.port, what, "")
-    }
-}
-
-fn request(port: u16, what: &str, body: &str) -> String {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let length = body.len();
-    let heads = format!("Host: 127.0.0.1\r\nx-amz-acl: public-read-write\r\nContent-Length: {length}");
-    let request = format!("{what} HTTP/1.0\r\n{heads}\r\n\r\n{body}");
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
-}
-
-impl Drop for Moto {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// The client reads the environment, so each part runs in a process of its own.
 fn run(server: &Moto, test: &str) {
     let folder = tempfile::tempdir().unwrap();
     let mut command = other_process(test, folder.path());
-    command.env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", server.port));
+    command.env("AWS_ENDPOINT_URL", server.endpoint());
     command.env("AWS_ACCESS_KEY_ID", "the-key").env("AWS_SECRET_ACCESS_KEY", "the-secret").env_remove("AWS_ALLOW_HTTP");
     assert!(command.status().unwrap().success(), "{test}");
 }
@@ -75,7 +22,7 @@ fn a_bucket_holds_backups_as_a_directory_does() {
     let Some(server) = Moto::start() else { return };
     run(&server, "bucket::backups_in_a_bucket");
     run(&server, "bucket::problems_with_a_bucket_are_reported");
-    let left = server.request("GET /bucket?list-type=2&prefix=air");
+    let left = server.request("GET /bucket?list-type=2&prefix=air", b"");
     assert!(left.contains("air/backups/") && left.contains("air/chunks/"), "{left}");
     run(&server, "bucket::a_writer_that_lost_its_lock_writes_and_deletes_nothing_more");
 }
@@ -115,19 +62,19 @@ fn a_writer_that_lost_its_lock_writes_and_deletes_nothing_more() {
     let (source, archive) = (memory(), Archive::open("s3://bucket/shared").unwrap());
     let table = fill(&source);
     back_up(&source, &archive, None).unwrap();
-    let all = |what: &str| request(port, &format!("GET /bucket?list-type=2&prefix=shared/{what}"), "");
+    let all = |what: &str| moto_request(port, &format!("GET /bucket?list-type=2&prefix=shared/{what}"), b"");
     let count = |what: &str| all(what).matches("<Key>").count();
     let before = (count("backups"), count("chunks"));
     append(&source, &table, &rows(11, 60));
     let take_over: ProgressCallback = Arc::new(move |_| {
-        request(port, "PUT /bucket/shared/lock", "another writes a backup, 0\n");
+        moto_request(port, "PUT /bucket/shared/lock", b"another writes a backup, 0\n");
         Ok(())
     });
     let cut = source.cut(&everything()).unwrap();
     let error = archive.write(&cut, true, Some(1), Some(&take_over)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     assert_eq!((count("backups"), count("chunks")), (before.0, before.1 + 1));
-    let lock = request(port, "GET /bucket/shared/lock", "");
+    let lock = moto_request(port, "GET /bucket/shared/lock", b"");
     assert!(lock.contains("another writes a backup, 0"), "{lock}");
     assert!(archive.verify().unwrap().findings.is_empty());
     // The other writer no longer exists: its lock is taken over, and the objects that were written are used.

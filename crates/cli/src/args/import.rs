@@ -22,14 +22,17 @@ Examples:
   atsdb import air.db readings 'postgresql://me@host/db#public.readings'
   atsdb import air.db readings wide.csv --unpivot 'sensor*' --into sensor,value
   atsdb import air.db log 'logs/*.csv' --zone Europe/Berlin
+  atsdb import air.db weather https://example.org/day.csv.gz
+  atsdb import air.db readings 's3://bucket/2024/*.parquet' --columns time,value
   zcat log.gz | atsdb import air.db log - --time ts --time-unit ms")]
 pub(crate) struct ImportArgs {
     /// The store: a path or another URL; created if it does not exist
     pub(crate) url: String,
     /// The table; if it does not exist, it is created to fit the files
     pub(crate) table: String,
-    /// The files, together one batch: names, patterns such as 'logs/*.csv', folders, tables such as
-    /// 'sqlite:x.db#TABLE', 'postgresql://USER@HOST/DB#TABLE' or 'mariadb://USER@HOST/DB#TABLE'; - is stdin
+    /// The files, together one batch: names, patterns such as 'logs/*.csv', folders, URLs such as https://HOST/FILE or
+    /// 's3://BUCKET/*.csv', tables such as 'sqlite:x.db#TABLE', 'postgresql://USER@HOST/DB#TABLE' or
+    /// 'mariadb://USER@HOST/DB#TABLE'; - is stdin
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The time: a column, or several, such as date,clock or year,month,day,hour; none: create a table without a time

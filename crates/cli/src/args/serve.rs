@@ -36,6 +36,7 @@ Examples:
   atsdb serve air.db
   atsdb serve air.db --pg 127.0.0.1:0 --http 127.0.0.1:0
   psql -h 127.0.0.1 -p 5433 air
+  atsdb serve air.db --grpc 127.0.0.1:8815
   atsdb serve air.db --log json --log-level info --log-slow 500ms
   atsdb serve --config /etc/atsdb.toml
   atsdb serve air.db --pg 0.0.0.0:5433 --http 0.0.0.0:8086 --tls-cert air.crt --tls-key air.key")]
@@ -52,6 +53,9 @@ pub(crate) struct ServeArgs {
     /// Speak HTTP on this address; off disables it
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8086", env = "ATSDB_HTTP", hide_env = true)]
     pub(crate) http: String,
+    /// Speak gRPC on this address: Arrow Flight SQL, and OpenTelemetry's metrics
+    #[arg(long, value_name = "HOST:PORT", default_value = "off", env = "ATSDB_GRPC", hide_env = true)]
+    pub(crate) grpc: String,
     /// Encrypt connections with this certificate, in PEM; the file may also contain the intermediate certificates
     #[arg(long, value_name = "FILE", env = "ATSDB_TLS_CERT", hide_env = true)]
     pub(crate) tls_cert: Option<PathBuf>,
@@ -64,8 +68,8 @@ pub(crate) struct ServeArgs {
     /// Run at most this many statements at once, over all protocols; others wait up to five seconds
     #[arg(long, value_name = "N", default_value_t = 64, env = "ATSDB_STATEMENTS", hide_env = true)]
     pub(crate) statements: usize,
-    /// Stop a statement that takes longer, such as 500ms or 30s [default: 10min over HTTP, no limit over PostgreSQL's
-    /// protocol, whose clients may SET statement_timeout]
+    /// Stop a statement that takes longer, such as 500ms or 30s [default: 10min over HTTP and gRPC, no limit over
+    /// PostgreSQL's protocol, whose clients may SET statement_timeout]
     #[arg(long, value_name = "TIME", env = "ATSDB_STATEMENT_TIMEOUT", hide_env = true)]
     pub(crate) statement_timeout: Option<String>,
     /// At shutdown, wait this long for running work to finish, such as 30s

@@ -33,6 +33,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
         tls,
         pg: address(&args.pg),
         http: address(&args.http),
+        grpc: address(&args.grpc),
         connections_max: args.connections,
         statements,
         log: LogOptions { level: args.log_level, format: args.log, slow },
@@ -72,6 +73,9 @@ fn announce(server: &Server, has_tls: bool) {
     }
     if let Some(address) = server.http_address() {
         let _ = writeln!(stdout, "{}://{address}", if has_tls { "https" } else { "http" });
+    }
+    if let Some(address) = server.grpc_address() {
+        let _ = writeln!(stdout, "{}://{address}", if has_tls { "grpc+tls" } else { "grpc" });
     }
     let _ = stdout.flush();
 }

@@ -28,12 +28,13 @@ pub(crate) enum Typed {
 pub(crate) fn typed_without_verb(cli: Cli) -> Typed {
     let Cli { url, sql, shell, .. } = cli;
     let (url, sql) = match (url, sql) {
-        (Some(url), None) if is_sql(&url) => (NO_STORE.to_owned(), url),
-        (Some(url), Some(sql)) => (url, sql),
+        // The statements stand where a store would; `run` sees that.
+        (Some(statements), None) if is_sql(&statements) => (statements, None),
+        (Some(url), Some(sql)) => (url, Some(sql)),
         (url, _) => return Typed::Shell(url, Box::new(shell)),
     };
     let ShellArgs { format, timing, read_only, write, store, query_limits } = shell;
-    let (sql, format) = (Some(sql), Some(format));
+    let format = Some(format);
     let (file, output, overwrite, param) = (None, None, false, Vec::new());
     let args =
         SqlArgs { url, sql, file, format, output, overwrite, param, timing, read_only, write, store, query_limits };
@@ -42,9 +43,13 @@ pub(crate) fn typed_without_verb(cli: Cli) -> Typed {
 
 /// Runs the statements.
 pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
+    let mut is_store_named = true;
     if is_sql(&args.url) {
         match (&args.sql, &args.file) {
-            (None, None) => args.sql = Some(std::mem::replace(&mut args.url, NO_STORE.to_owned())),
+            (None, None) => {
+                args.sql = Some(std::mem::replace(&mut args.url, NO_STORE.to_owned()));
+                is_store_named = false;
+            }
             (Some(other), _) if !is_sql(other) => {
                 return Err(Error::usage("the store comes first, then the statements")
                     .with_hint(format!("atsdb sql {other} \"{}\"", args.url)));
@@ -104,6 +109,11 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
     let row_count = runner.written_rows;
     out.complete()?;
     report_written(path, row_count);
+    if !is_store_named && !database.engine().tables()?.is_empty() {
+        eprintln!(
+            "note: no store was named, so nothing of this is kept; name one first to keep it: atsdb sql air.db \"...\""
+        );
+    }
     Ok(())
 }
 

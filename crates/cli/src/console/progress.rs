@@ -48,24 +48,27 @@ impl Progress {
 
     /// Shows the progress: bytes of all bytes, and rows.
     pub(crate) fn update(&self, done: u64, total: u64, rows: u64) {
-        let now = clock::now();
-        let is_due = self.shown.get().is_none_or(|shown| now - shown >= INTERVAL);
-        if !self.is_terminal || !is_due || now - self.started < QUIET {
-            return;
-        }
-        self.shown.set(Some(now));
-        show(&line(done, total, rows, now - self.started));
+        self.show_if_due(|elapsed| line(done, total, rows, elapsed));
+    }
+
+    /// Shows how many bytes arrived, of how many if that is known.
+    pub(crate) fn update_bytes(&self, done: u64, total: Option<u64>) {
+        self.show_if_due(|elapsed| byte_line(done, total, elapsed));
     }
 
     /// Shows how many rows are done, of how many if that is known.
     pub(crate) fn update_rows(&self, done: u64, total: Option<u64>) {
+        self.show_if_due(|elapsed| row_line(done, total, elapsed));
+    }
+
+    fn show_if_due(&self, line: impl FnOnce(Duration) -> String) {
         let now = clock::now();
         let is_due = self.shown.get().is_none_or(|shown| now - shown >= INTERVAL);
         if !self.is_terminal || !is_due || now - self.started < QUIET {
             return;
         }
         self.shown.set(Some(now));
-        show(&row_line(done, total, now - self.started));
+        show(&line(now - self.started));
     }
 }
 
@@ -73,6 +76,16 @@ impl Progress {
 fn line(done: u64, total: u64, rows: u64, elapsed: Duration) -> String {
     let (bar, bytes, all) = (bar(done, total), show_bytes(done), show_bytes(total));
     format!("{bar} {bytes} of {all}, {}, {}", show_rows(rows), pace(rows, elapsed, share(done, total)))
+}
+
+/// `[=====     ]  50 % 1.00 MB of 2.00 MB arrived, 500 kB/s`.
+fn byte_line(done: u64, total: Option<u64>, elapsed: Duration) -> String {
+    let rate = show_bytes((done as f64 / elapsed.as_secs_f64().max(1e-9)) as u64);
+    let bytes = show_bytes(done);
+    match total {
+        Some(total) => format!("{} {bytes} of {} arrived, {rate}/s", bar(done, total), show_bytes(total)),
+        None => format!("{bytes} arrived, {rate}/s"),
+    }
 }
 
 fn row_line(done: u64, total: Option<u64>, elapsed: Duration) -> String {

@@ -20,6 +20,17 @@ pub(crate) enum Compression {
     Zstd,
 }
 
+impl Compression {
+    /// The compression that a file's last extension names.
+    pub(crate) fn of_path(path: &Path) -> Self {
+        match path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase).as_deref() {
+            Some("gz") => Self::Gzip,
+            Some("zst") => Self::Zstd,
+            _ => Self::None,
+        }
+    }
+}
+
 const BUFFER_BYTES: usize = 64 << 10;
 
 type PlainWriter = BufWriter<Box<dyn Write + Send>>;

@@ -1,15 +1,19 @@
 //! Files that SQL statements name. They are read by the importer and written like exports, with the rights of the user.
 
 use crate::console::clock::unix_seconds;
-use crate::output::destination::Destination;
+use crate::output::destination::{Compression, Destination};
 use crate::output::{format_of, write_result};
 use crate::session::paths;
+use crate::session::source_file::SourceFile;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use atsdb::sql::{FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows};
+use atsdb::sql::{CopyOptions, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows};
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
-use atsdb_import::{Format, Input, Options, Sink, Zone};
+use atsdb_import::{Format, Input, Options, Sink, Zone, open_content};
+use atsdb_remote::is_remote;
+use atsdb_server::{read_copied, write_copied};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,21 +27,27 @@ pub(crate) struct HostFiles {
 impl FileReader for HostFiles {
     fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
         let definition = request.definition;
-        let separated = |format: Format| Options {
-            format: Some(format),
-            delimiter: Some(request.delimiter),
-            header: Some(request.has_header),
-            names: Some(definition.columns.iter().map(|column| column.name.clone()).collect()),
-            begin_once: true,
-            null: request.null.clone(),
-            ..Options::default()
-        };
-        let options = match request.layout {
+        let options = match &request.layout {
             FileLayout::Detected => Options { begin_once: true, ..Options::default() },
-            FileLayout::Separated => separated(Format::Csv),
-            FileLayout::Text => separated(Format::Text),
+            FileLayout::Separated { delimiter, has_header } => Options {
+                format: Some(Format::Csv),
+                delimiter: Some(*delimiter),
+                header: Some(*has_header),
+                names: Some(definition.columns.iter().map(|column| column.name.clone()).collect()),
+                begin_once: true,
+                ..Options::default()
+            },
+            FileLayout::Copy(options) => {
+                for file in sources(request.path, false)? {
+                    let (path, shown) = (file.path(), file.shown());
+                    let path = path.ok_or_else(|| Error::internal(format!("{shown} was not fetched as a whole")))?;
+                    let content = open_content(path).map_err(|error| cannot_open(&shown, &error))?;
+                    read_copied(&shown, content, definition, options, rows)?;
+                }
+                return Ok(());
+            }
         };
-        let inputs = vec![Input::Path(PathBuf::from(request.path))];
+        let inputs = inputs(&sources(request.path, true)?)?;
         let mut sink = BatchesToCaller { rows, begun: false };
         atsdb_import::import(&definition.name, inputs, &options, Some(definition), &mut sink, &|_| ())
             .map(drop)
@@ -46,12 +56,11 @@ impl FileReader for HostFiles {
 
     fn table(&self, request: &FileTableRequest) -> Result<FileTable> {
         let options = file_options(request)?;
-        let files = paths::files(&[PathBuf::from(&request.path)])?;
+        let in_pieces = request.format.is_none_or(|format| format == "parquet");
+        let files = paths::files(&[PathBuf::from(&request.path)], in_pieces)?;
         let mut sink = PlainText { path: &request.path, bytes_max: request.bytes_max, bytes: 0, batches: Vec::new() };
-        let mut import = |options: &Options| {
-            let inputs = files.iter().map(|path| Input::Path(path.clone())).collect();
-            atsdb_import::import("file", inputs, options, None, &mut sink, &|_| ())
-        };
+        let mut import =
+            |options: &Options| atsdb_import::import("file", inputs(&files)?, options, None, &mut sink, &|_| ());
         let report = import(&options).or_else(|error| match error.kind() {
             // A table must have one time column without NULL. A query does not need one.
             ErrorKind::Usage | ErrorKind::InvalidValue => {
@@ -66,6 +75,18 @@ impl FileReader for HostFiles {
         };
         Ok(FileTable { schema, batches: sink.batches })
     }
+}
+
+/// The files that a path or a URL in a statement means. A file that is here may have any name, also that of a pattern.
+fn sources(path: &str, in_pieces: bool) -> Result<Vec<SourceFile>> {
+    match is_remote(path) {
+        true => SourceFile::fetch(path, in_pieces),
+        false => Ok(vec![SourceFile::Local(PathBuf::from(path))]),
+    }
+}
+
+fn inputs(files: &[SourceFile]) -> Result<Vec<Input>> {
+    files.iter().map(SourceFile::input).collect()
 }
 
 /// Translates a query's options for a file to the importer's.
@@ -148,7 +169,7 @@ fn plain_schema(schema: &SchemaRef) -> SchemaRef {
 }
 
 impl FileWriter for HostFiles {
-    fn write(&self, path: &str, may_replace: bool, rows: Rows) -> Result<u64> {
+    fn write(&self, path: &str, may_replace: bool, copy: Option<&CopyOptions>, rows: Rows) -> Result<u64> {
         if !self.may_write {
             return Err(Error::new(
                 ErrorKind::Sql,
@@ -157,15 +178,25 @@ impl FileWriter for HostFiles {
             .with_hint("use `atsdb export`, or leave --read-only out"));
         }
         let path = Path::new(path);
-        let (format, compression) = format_of(Some(path), None).map_err(|error| {
-            Error::new(ErrorKind::Sql, error.message()).with_hint("end it with .csv, .tsv, .json, .jsonl or .parquet")
-        })?;
-        let schema = rows.schema();
-        let mut out = match may_replace {
-            true => Destination::file(path, compression)?,
-            false => Destination::new_file(path, compression)?,
+        let destination = |compression| match may_replace {
+            true => Destination::file(path, compression),
+            false => Destination::new_file(path, compression),
         };
-        let row_count = write_result(format, &schema, rows, &mut out)?;
+        let (row_count, out) = match copy {
+            Some(options) => {
+                let mut out = destination(Compression::of_path(path))?;
+                (write_copied(&path.display().to_string(), rows, options, &mut out)?, out)
+            }
+            None => {
+                let (format, compression) = format_of(Some(path), None).map_err(|error| {
+                    Error::new(ErrorKind::Sql, error.message())
+                        .with_hint("end it with .csv, .tsv, .json, .jsonl or .parquet")
+                })?;
+                let schema = rows.schema();
+                let mut out = destination(compression)?;
+                (write_result(format, &schema, rows, &mut out)?, out)
+            }
+        };
         out.complete()?;
         Ok(row_count)
     }
@@ -186,6 +217,13 @@ impl Sink for BatchesToCaller<'_> {
 
     fn rows(&mut self, batch: RecordBatch) -> Result<()> {
         (self.rows)(batch)
+    }
+}
+
+fn cannot_open(path: &str, error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => Error::not_found(format!("no file {path}")),
+        _ => Error::new(ErrorKind::Unavailable, format!("cannot open {path}: {error}")),
     }
 }
 

@@ -4,4 +4,5 @@ mod files;
 pub(crate) mod paths;
 pub(crate) mod script;
 pub(crate) mod settings;
+pub(crate) mod source_file;
 pub(crate) mod statement_kind;

@@ -1,32 +1,29 @@
-//! Resolves arguments to files: a file itself, those in a folder, or those that match a pattern.
+//! Resolves arguments to files: a file itself, those in a folder, those that match a pattern, or those at a URL.
 
+use crate::session::source_file::SourceFile;
 use atsdb::{Error, ErrorKind, Result, is_foreign_table};
+use atsdb_remote::is_remote;
 use std::path::{Path, PathBuf};
 
 /// Returns the files of all arguments. Those of one argument are sorted by name. The URL of a table on a server stays
-/// as it is.
-pub(crate) fn files(arguments: &[PathBuf]) -> Result<Vec<PathBuf>> {
+/// as it is. Files elsewhere are fetched; with `in_pieces`, Parquet may be left there to be read piece by piece.
+pub(crate) fn files(arguments: &[PathBuf], in_pieces: bool) -> Result<Vec<SourceFile>> {
     let mut files = Vec::new();
+    let local = |paths: Vec<PathBuf>| paths.into_iter().map(SourceFile::Local);
     for argument in arguments {
         let text = argument.to_str().unwrap_or_default();
         let is_pattern = !is_remote(text) && text.contains(['*', '?', '[']) && !is_foreign_table(text);
         if argument.is_dir() {
-            files.extend(of_folder(argument)?);
+            files.extend(local(of_folder(argument)?));
         } else if is_pattern && !argument.exists() {
-            files.extend(of_pattern(argument)?);
+            files.extend(local(of_pattern(argument)?));
         } else if is_remote(text) && !argument.exists() {
-            return Err(Error::usage(format!("{text} is not on this machine"))
-                .with_hint("fetch it first, or pipe it in: curl -L URL | atsdb import STORE TABLE -"));
+            files.extend(SourceFile::fetch(text, in_pieces)?);
         } else {
-            files.push(argument.clone());
+            files.push(SourceFile::Local(argument.clone()));
         }
     }
     Ok(files)
-}
-
-/// Whether a text is the URL of a file elsewhere.
-fn is_remote(text: &str) -> bool {
-    ["http://", "https://", "s3://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
 /// The files of a folder, without hidden files and subfolders.
@@ -70,12 +67,12 @@ mod tests {
             std::fs::write(folder.path().join(name), "x").unwrap();
         }
         let names = |argument: &str| -> Vec<String> {
-            let files = files(&[folder.path().join(argument)]).unwrap();
-            files.iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
+            let files = files(&[folder.path().join(argument)], true).unwrap();
+            files.iter().map(|file| String::from_utf8_lossy(file.name().unwrap()).into_owned()).collect()
         };
         assert_eq!(names(""), ["a.csv", "b.csv", "c.txt"]);
         assert_eq!(names("*.csv"), ["a.csv", "b.csv"]);
         assert_eq!(names("missing.csv"), ["missing.csv"], "its own error names it");
-        assert!(files(&[folder.path().join("*.json")]).is_err());
+        assert!(files(&[folder.path().join("*.json")], true).is_err());
     }
 }

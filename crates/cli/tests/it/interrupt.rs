@@ -1,6 +1,7 @@
 //! Ctrl-C, and readers that close the pipe.
 
 use crate::support::Case;
+use crate::web_server::WebServer;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -145,6 +146,26 @@ fn an_import_that_waits_for_stdin_is_interrupted() {
     std::thread::sleep(Duration::from_millis(100));
     signal("-INT", &child);
     assert_eq!(ends(&mut child), 130);
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert!(stderr.contains("interrupted"), "{stderr}");
+    assert!(case.names().is_empty(), "{:?}", case.names());
+}
+
+/// The signal arrives while a server, which sent half of a file, sends nothing more.
+#[test]
+fn an_import_that_waits_for_a_url_is_interrupted() {
+    let case = Case::new();
+    let server = WebServer::start(&[("day.csv", b"time,v\n1700000000,1\n1700000001,2\n".to_vec())]);
+    let url = server.url("stalled/day.csv");
+    let mut command = case.command_ignoring("", &["import", "a.db", "t", &url]);
+    command.env_remove("http_proxy").env_remove("HTTP_PROXY").env_remove("all_proxy").env_remove("ALL_PROXY");
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    server.stalled.recv_timeout(DEADLINE).expect("a request");
+    signal("-INT", &child);
+    let started = Instant::now();
+    assert_eq!(ends(&mut child), 130);
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert!(stderr.contains("interrupted"), "{stderr}");

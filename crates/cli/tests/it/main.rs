@@ -27,4 +27,6 @@ mod support;
 mod terminal;
 mod timing;
 mod typed;
+mod urls;
 mod user;
+mod web_server;

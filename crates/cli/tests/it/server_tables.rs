@@ -181,6 +181,36 @@ fn rows_go_into_new_and_existing_tables_each_time() {
     }
 }
 
+/// The view computes a column that fails, and the user may not read another one.
+#[test]
+fn columns_that_are_left_out_are_not_requested() {
+    for (kind, server) in servers() {
+        let url = database(
+            kind,
+            server,
+            match kind {
+                ServerKind::Postgres => {
+                    "CREATE TABLE r (a int, v int); INSERT INTO r VALUES (1, 0), (2, 0);
+                    CREATE VIEW part AS SELECT a, 1 / v AS failing, a * 2 AS twice FROM r"
+                }
+                _ => {
+                    "CREATE TABLE r (a int, v datetime); INSERT INTO r VALUES (1, now()), (2, now());
+                    CREATE VIEW part AS SELECT a, (SELECT a FROM r) AS failing, a * 2 AS twice FROM r"
+                }
+            },
+        );
+        let (case, source) = (Case::new(), format!("{url}#part"));
+        assert_eq!(case.run(&["import", "a.db", "t", &source, "--time", "none"]).code, 2);
+        done(case.run(&["import", "a.db", "t", &source, "--time", "none", "--columns", "double=twice,A"]));
+        assert_eq!(case.query("a.db", "SELECT a, double FROM t ORDER BY a"), "1,2\n2,4");
+        done(case.run(&["import", "a.db", "u", &source, "--time", "none", "--omit", "FAILING"]));
+        assert_eq!(case.query("a.db", "SELECT a, twice FROM u ORDER BY a"), "1,2\n2,4");
+        case.run(&["import", "a.db", "v", &source, "--columns", "twise"])
+            .failed(2, &["no column named twise", "twice"]);
+        case.run(&["import", "a.db", "v", &source, "--omit", "failing,x"]).failed(2, &["no column named x"]);
+    }
+}
+
 #[test]
 fn what_cannot_be_read_is_explained_without_the_password() {
     for (kind, server) in servers() {

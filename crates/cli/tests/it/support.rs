@@ -24,6 +24,11 @@ impl Run {
         Self { code, stdout: output.stdout, stderr: String::from_utf8_lossy(&output.stderr).into_owned() }
     }
 
+    /// Runs a command to its end.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        Self::new(command.output().expect("the program runs"))
+    }
+
     /// Stdout as text.
     pub(crate) fn text(&self) -> String {
         String::from_utf8(self.stdout.clone()).expect("stdout is text")

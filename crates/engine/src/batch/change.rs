@@ -25,6 +25,8 @@ impl Batch {
         if self.is_untouched() {
             return Ok(base);
         }
+        let shown = self.chunks.show();
+        self.note_half_done(shown)?;
         let shared = Arc::clone(&self.handle.shared);
         let tables = self.changes.tables(&base);
         let stage = match self.chunks.stage() {
@@ -211,8 +213,13 @@ impl Batch {
         // The base still has the chunk's rows: later keys are compared with the batch's own view instead.
         self.keyed.note_rewritten(table);
         if chunk.0 < 0 {
-            self.chunks.remove_pending(chunk);
-            return Ok(());
+            return match self.chunks.remove_pending(chunk) {
+                true => Ok(()),
+                false => {
+                    let message = "the statement changes rows that another part of it has already changed or stored";
+                    Err(Error::new(ErrorKind::Limit, message).with_hint("COMMIT before it, or write two statements"))
+                }
+            };
         }
         if let Some(stage) = self.chunks.stage() {
             let staged = self.handle.shared.store.stage_snapshot(stage)?.chunks(table, TimeRange::ALL)?;

@@ -39,6 +39,11 @@ pub(crate) struct PendingChunks {
     chunks: Vec<PendingChunk>,
     /// Bytes of their pages and descriptors. An upper bound: removing a chunk does not reduce it.
     byte_count: usize,
+    /// The chunks up to this number, counted from zero downwards, are in a snapshot, by which they may be removed: they
+    /// are not written ahead, which would change their numbers, before the next snapshot is taken.
+    shown: u64,
+    /// Bytes of those that are in no snapshot.
+    unshown_byte_count: usize,
 }
 
 /// The rows and chunks of one batch until its commit. Dropping it abandons its stage.
@@ -156,15 +161,34 @@ impl ChunkCollector {
     /// Holds an encoded chunk in memory. If that makes too many bytes, all held chunks are written ahead.
     pub(crate) fn keep(&mut self, chunk: NewChunk) -> Result<()> {
         let id = ChunkId(self.shared.next_own_chunk());
-        self.pending.byte_count += chunk.pages.iter().map(Vec::len).sum::<usize>() + chunk.descriptor_bytes.len();
+        let byte_count = chunk.pages.iter().map(Vec::len).sum::<usize>() + chunk.descriptor_bytes.len();
+        self.pending.byte_count += byte_count;
+        self.pending.unshown_byte_count += byte_count;
         self.pending.chunks.push(PendingChunk { id, chunk: Arc::new(chunk) });
-        if self.pending.byte_count > ENCODED_BYTES_MAX { self.write_ahead() } else { Ok(()) }
+        match self.pending.unshown_byte_count > ENCODED_BYTES_MAX {
+            true => {
+                let unshown = self.pending.take_unshown();
+                self.write_ahead(unshown)
+            }
+            false => Ok(()),
+        }
     }
 
-    fn write_ahead(&mut self) -> Result<()> {
+    fn write_ahead(&mut self, chunks: Vec<PendingChunk>) -> Result<()> {
         let stage = self.open_stage()?;
-        let chunks = std::mem::take(&mut self.pending).into_chunks();
-        self.shared.store.stage(stage, chunks, self.shared.environment.now_ms())
+        self.shared.store.stage(stage, into_new_chunks(chunks), self.shared.environment.now_ms())
+    }
+
+    /// Prepares the chunks held in memory for a snapshot. Chunks of earlier snapshots may be written ahead.
+    pub(crate) fn show(&mut self) -> Result<()> {
+        if self.pending.byte_count > ENCODED_BYTES_MAX {
+            let all = std::mem::take(&mut self.pending).chunks;
+            self.write_ahead(all)?;
+        }
+        let last = self.pending.chunks.iter().map(|pending| pending.id.0.unsigned_abs()).max();
+        self.pending.shown = last.unwrap_or(self.pending.shown);
+        self.pending.unshown_byte_count = 0;
+        Ok(())
     }
 
     /// The batch's stage. It is opened when it is first needed.
@@ -199,9 +223,11 @@ impl ChunkCollector {
         self.pending = pending;
     }
 
-    /// Removes a chunk held in memory.
-    pub(crate) fn remove_pending(&mut self, id: ChunkId) {
+    /// Removes a chunk held in memory. False if it is not held there any more.
+    pub(crate) fn remove_pending(&mut self, id: ChunkId) -> bool {
+        let before = self.pending.chunks.len();
         self.pending.chunks.retain(|pending| pending.id != id);
+        self.pending.chunks.len() < before
     }
 
     /// Whether rows wait, are being encoded, or have become chunks.
@@ -238,7 +264,7 @@ impl ChunkCollector {
 
     /// Takes all chunks out for the commit: the stage, and those held in memory.
     pub(crate) fn take_chunks(&mut self) -> (Option<StageId>, Vec<NewChunk>) {
-        (self.stage.take(), std::mem::take(&mut self.pending).into_chunks())
+        (self.stage.take(), into_new_chunks(std::mem::take(&mut self.pending).chunks))
     }
 
     /// Puts the stage of a failed commit back, so that it is abandoned with the batch.
@@ -255,11 +281,22 @@ impl ChunkCollector {
 }
 
 impl PendingChunks {
-    fn into_chunks(self) -> Vec<NewChunk> {
-        // A snapshot or savepoint that is still held needs its own copy.
-        let owned = |pending: PendingChunk| Arc::try_unwrap(pending.chunk).unwrap_or_else(|shared| (*shared).clone());
-        self.chunks.into_iter().map(owned).collect()
+    /// Takes out the chunks that are in no snapshot.
+    fn take_unshown(&mut self) -> Vec<PendingChunk> {
+        let shown = self.shown;
+        let chunks = std::mem::take(&mut self.chunks).into_iter();
+        let (kept, unshown) = chunks.partition(|pending| pending.id.0.unsigned_abs() <= shown);
+        self.chunks = kept;
+        self.byte_count = self.byte_count.saturating_sub(self.unshown_byte_count);
+        self.unshown_byte_count = 0;
+        unshown
     }
+}
+
+fn into_new_chunks(chunks: Vec<PendingChunk>) -> Vec<NewChunk> {
+    // A snapshot or savepoint that is still held needs its own copy.
+    let owned = |pending: PendingChunk| Arc::try_unwrap(pending.chunk).unwrap_or_else(|shared| (*shared).clone());
+    chunks.into_iter().map(owned).collect()
 }
 
 impl Drop for ChunkCollector {

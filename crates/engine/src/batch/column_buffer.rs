@@ -1,14 +1,11 @@
 //! Buffers the values of one column while rows are added one by one.
 
 use crate::batch::interner::Interner;
-use arrow::array::{
-    ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray, TimestampMicrosecondArray,
-    TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, new_empty_array,
-};
+use arrow::array::{ArrayRef, BinaryArray, BooleanArray, Int64Array, PrimitiveArray, StringArray, new_empty_array};
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::*;
-use atsdb_codec::stored_type;
-use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit};
+use atsdb_codec::{stored_type, timestamps};
+use atsdb_core::{Column, ColumnType, Error, Result};
 use std::sync::Arc;
 
 /// The typed values of one column, and a validity flag for each.
@@ -172,7 +169,7 @@ impl ColumnBuffer {
             (BufferedValues::Int32(values), ColumnType::Date) => primitive::<Date32Type>(values, nulls),
             (BufferedValues::Int32(values), _) => primitive::<Int32Type>(values, nulls),
             (BufferedValues::Int64(values), ColumnType::Timestamp(unit)) => {
-                timestamps(std::mem::take(values), unit, nulls)
+                timestamps(&Int64Array::new(std::mem::take(values).into(), nulls), unit)
             }
             (BufferedValues::Int64(values), _) => primitive::<Int64Type>(values, nulls),
             (BufferedValues::UInt8(values), _) => primitive::<UInt8Type>(values, nulls),
@@ -216,15 +213,5 @@ impl ColumnBuffer {
     fn take_nulls(&mut self) -> Option<NullBuffer> {
         let valid = std::mem::take(&mut self.valid);
         (!valid.is_empty()).then(|| NullBuffer::from(valid))
-    }
-}
-
-fn timestamps(values: Vec<i64>, unit: TimeUnit, nulls: Option<NullBuffer>) -> ArrayRef {
-    let values = ScalarBuffer::from(values);
-    match unit {
-        TimeUnit::Second => Arc::new(TimestampSecondArray::new(values, nulls).with_timezone("UTC")),
-        TimeUnit::Millisecond => Arc::new(TimestampMillisecondArray::new(values, nulls).with_timezone("UTC")),
-        TimeUnit::Microsecond => Arc::new(TimestampMicrosecondArray::new(values, nulls).with_timezone("UTC")),
-        TimeUnit::Nanosecond => Arc::new(TimestampNanosecondArray::new(values, nulls).with_timezone("UTC")),
     }
 }

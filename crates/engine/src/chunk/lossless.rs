@@ -43,8 +43,7 @@ pub(crate) fn convert(array: &ArrayRef, wanted: &DataType, rows: RowNumbers) -> 
     {
         return Err(refuse(row));
     }
-    let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-    if is_text(&found) || is_text(wanted) || matches!(found, DataType::Dictionary(..)) {
+    if found.is_string() || wanted.is_string() || matches!(found, DataType::Dictionary(..)) {
         return Ok(converted);
     }
     let back = cast_with_options(&converted, &found, &options)?;

@@ -198,6 +198,31 @@ impl Scan {
         Some((min, max, null_count))
     }
 
+    /// An upper bound of the number of distinct values of a column (by position in the definition) over the scan's
+    /// chunks, besides NULL: the indices of a mapped column, or the integers between its bounds. `None` if the
+    /// statistics of the chunks do not tell.
+    pub fn distinct_max(&self, position: usize) -> Option<u64> {
+        let column = self.table.definition.columns.get(position)?;
+        let integer = |bound: Option<Bound>| match bound? {
+            Bound::Int(value) => Some(i128::from(value)),
+            Bound::UInt(value) => Some(i128::from(value)),
+            _ => None,
+        };
+        let mut bounds: Option<(i128, i128)> = None;
+        for chunk in &self.chunks {
+            let statistics = column_statistics(&chunk.descriptor, column);
+            if statistics.null_count == chunk.entry.row_count {
+                continue;
+            }
+            let (min, max) = (integer(statistics.min)?, integer(statistics.max)?);
+            bounds = Some(bounds.map_or((min, max), |(low, high)| (low.min(min), high.max(max))));
+        }
+        match bounds {
+            Some((low, high)) => u64::try_from(high - low + 1).ok(),
+            None => Some(0),
+        }
+    }
+
     /// For each index used, its name and how many of the remaining chunks its filters pruned.
     pub fn index_pruned(&self) -> &[(String, usize)] {
         &self.index_pruned

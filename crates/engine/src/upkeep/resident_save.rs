@@ -6,7 +6,7 @@
 use crate::batch::Batch;
 use crate::shared::handle::Handle;
 use crate::shared::hold::SealingHold;
-use atsdb_core::{Error, ErrorKind, Result, Table};
+use atsdb_core::{CommitOutcome, Error, ErrorKind, Result, Table};
 
 /// How often saving is attempted while other processes replace the chunks.
 const ATTEMPTS_MAX: usize = 10;
@@ -30,4 +30,17 @@ pub(crate) fn save_resident(handle: &Handle, tables: &[Table]) -> Result<u64> {
         }
     }
     Err(Error::new(ErrorKind::Conflict, "other processes keep saving the same tables").with_hint("retry"))
+}
+
+/// Commits a batch with rows of a table. If the table is in memory, the commit saves its rows, unless the store is in
+/// memory, too.
+pub(crate) fn commit_saved(handle: &Handle, mut batch: Batch, table: &Table) -> Result<CommitOutcome> {
+    if !table.definition.is_in_memory() || handle.shared.store.url() == "memory:" {
+        return batch.commit();
+    }
+    let hold = SealingHold::new(&handle.shared);
+    hold.lease()?;
+    let state = batch.snapshot()?.resident(table)?;
+    batch.save_resident(table, &state)?;
+    batch.commit()
 }

@@ -5,21 +5,27 @@ use crate::batches::arrow_ipc::ArrowReader;
 use crate::batches::lines::LineReader;
 use crate::batches::readable::{read_as, readable, readable_schema};
 use crate::input::catch_panic::catch_panic;
+use crate::input::parquet_bytes::ParquetBytes;
 use crate::input::source::Source;
 use crate::options::Format;
 use crate::options::report::SkippedRecords;
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{Error, Result};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows of a batch as read: few enough that wide tables stay small.
 const BATCH_ROWS: usize = 32_768;
 
-/// The error of a file that cannot be read.
+/// The error of a file that cannot be read: it did not arrive, or it is damaged.
 pub(crate) fn damaged(source: &Source, error: impl std::fmt::Display) -> Error {
+    if let Some(failure) = source.pieces().and_then(|pieces| pieces.failure()) {
+        return failure;
+    }
     let format = match source.format {
         Format::Arrow => "Arrow",
         Format::Lines => "line protocol",
@@ -112,12 +118,32 @@ fn open(source: &Source, columns: Option<&[usize]>) -> Result<(SchemaRef, Format
         let reader = LineReader::new(Arc::clone(table), source.open(&Arc::default())?, columns);
         return Ok((schema, FormatReader::Lines(Box::new(reader))));
     }
-    let builder = ParquetRecordBatchReaderBuilder::try_new(source.file()?).map_err(|error| damaged(source, error))?;
+    let bytes = match source.pieces() {
+        Some(pieces) => ParquetBytes::Pieces(Arc::clone(pieces)),
+        None => ParquetBytes::File(source.file()?),
+    };
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| damaged(source, error))?;
     let schema = Arc::clone(builder.schema());
     let mask = match columns {
         Some(columns) => ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied()),
         None => ProjectionMask::all(),
     };
+    if let Some(pieces) = source.pieces() {
+        pieces.plan(&wanted_ranges(builder.metadata(), &mask));
+    }
     let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
     Ok((schema, FormatReader::Parquet(reader.map_err(|error| damaged(source, error))?)))
+}
+
+/// Where the values of columns are.
+fn wanted_ranges(metadata: &ParquetMetaData, mask: &ProjectionMask) -> Vec<Range<u64>> {
+    let of_group = |group: &RowGroupMetaData| {
+        let wanted = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
+        let range = |column: &ColumnChunkMetaData| {
+            let (start, length) = column.byte_range();
+            start..start.saturating_add(length)
+        };
+        wanted.map(|(_, column)| range(column)).collect::<Vec<_>>()
+    };
+    metadata.row_groups().iter().flat_map(of_group).collect()
 }

@@ -1,17 +1,18 @@
 //! The files of an import, and what is read from them piece by piece.
 //!
 //! Owned here: bytes and compression ([`content`]), files ([`source`]), their format ([`format`](mod@format),
-//! [`foreign`]) and those that are made of other databases' tables ([`table_file`]), blocks of text and their records
-//! ([`blocks`], [`parser`]), batches of typed values ([`batch_reader`]), and working on blocks on several threads
-//! ([`pipeline`]). Not owned: the formats (`csv`, `json`, `batches`).
+//! [`unreadable`]) and those that are made of other databases' tables ([`table_file`]), blocks of text and their
+//! records ([`blocks`], [`parser`]), batches of typed values ([`batch_reader`], [`parquet_bytes`]), and working on
+//! blocks on several threads ([`pipeline`]). Not owned: the formats (`csv`, `json`, `batches`).
 
 pub(crate) mod batch_reader;
 pub(crate) mod blocks;
 mod catch_panic;
 pub(crate) mod content;
-mod foreign;
 mod format;
+mod parquet_bytes;
 pub(crate) mod parser;
 pub(crate) mod pipeline;
 pub(crate) mod source;
 mod table_file;
+mod unreadable;

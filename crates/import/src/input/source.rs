@@ -2,12 +2,13 @@
 
 use crate::batches::lines::LineTable;
 use crate::input::content::Compression;
-use crate::input::foreign::refuse_foreign;
 use crate::input::format::{HEAD_BYTES, format_of, stem};
 use crate::input::table_file::table_file;
+use crate::input::unreadable::refuse_unreadable;
 use crate::json::document::{JsonRange, JsonRecords};
 use crate::json::outline::outline;
-use crate::options::{Format, Input, Options};
+use crate::options::report::Progress;
+use crate::options::{Format, Input, Options, Pieces};
 use atsdb_core::{Error, ErrorKind, Result};
 use atsdb_foreign::ForeignColumn;
 use std::fs::File;
@@ -16,11 +17,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The bytes of a stream that are copied between two reports of progress.
+const SPOOLED_AT_ONCE: u64 = 1 << 20;
+
 /// The location of a source's bytes.
 #[derive(Debug)]
 enum InputSource {
     Path(PathBuf),
     Spooled(File),
+    /// A Parquet file.
+    Pieces(Arc<dyn Pieces>),
 }
 
 /// One file of an import.
@@ -38,14 +44,16 @@ pub(crate) struct Source {
     pub(crate) lines: Option<Arc<LineTable>>,
     /// For a table of another database: columns, and what to say about their types.
     pub(crate) remarks: Vec<(String, String)>,
+    /// For a table of another database: the names of columns that were not read.
+    pub(crate) left_out: Vec<String>,
     place: InputSource,
     compression: Compression,
 }
 
 impl Source {
     /// Opens an input and inspects its beginning. A stream is copied to a temporary file.
-    pub(crate) fn new(input: Input, options: &Options) -> Result<Self> {
-        let (mut remarks, mut format) = (Vec::new(), options.format);
+    pub(crate) fn new(input: Input, options: &Options, progress: &dyn Fn(Progress)) -> Result<Self> {
+        let (mut remarks, mut left_out, mut format) = (Vec::new(), Vec::new(), options.format);
         let (name, place) = match input {
             Input::Path(path) => {
                 if path.is_dir() {
@@ -56,20 +64,31 @@ impl Source {
                 (name, InputSource::Path(path))
             }
             Input::Reader(name, reader) => {
-                let copied = spooled(reader).map_err(|error| io_error("cannot copy to a temporary file", &name, error));
+                let copied = spooled(reader, progress)
+                    .map_err(|error| io_error("cannot copy to a temporary file", &name, error));
                 let file = copied?;
                 (name, InputSource::Spooled(file))
+            }
+            Input::File(name, file) => (name, InputSource::Spooled(file)),
+            Input::Pieces(name, pieces) => {
+                format = Some(Format::Parquet);
+                (name, InputSource::Pieces(pieces))
             }
             Input::Table(table) => {
                 let remark = |column: &ForeignColumn| Some((column.name.clone(), column.remark.clone()?));
                 format = Some(Format::Arrow);
+                left_out.clone_from(&table.left_out);
                 remarks.extend(table.columns.iter().filter_map(remark));
-                (table.name.clone(), InputSource::Spooled(table_file(table)?))
+                (table.name.clone(), InputSource::Spooled(table_file(table, progress)?))
             }
         };
         let (compression, json) = (Compression::None, JsonRecords::default());
         let mut source =
-            Self { name, byte_count: 0, format: Format::Csv, json, lines: None, remarks, place, compression };
+            Self { name, byte_count: 0, format: Format::Csv, json, lines: None, remarks, left_out, place, compression };
+        if let InputSource::Pieces(pieces) = &source.place {
+            (source.byte_count, source.format) = (pieces.byte_count(), Format::Parquet);
+            return Ok(source);
+        }
         source.look(format)?;
         if source.format == Format::Json {
             let head =
@@ -99,10 +118,10 @@ impl Source {
             read_head(file, Compression::HEAD_BYTES).map_err(|error| io_error("cannot read", &self.name, error))?;
         self.compression = Compression::of_head(&head);
         let head = read_head(self.open(&Arc::default())?, HEAD_BYTES).map_err(|error| self.read_error(error))?;
-        refuse_foreign(&self.name, &head, format.is_none())?;
+        refuse_unreadable(&self.name, &head, format.is_none())?;
         self.format = format.unwrap_or_else(|| format_of(&self.name, &head));
         if self.format == Format::Parquet && self.compression != Compression::None {
-            let file = spooled(self.open(&Arc::default())?).map_err(|error| self.read_error(error))?;
+            let file = spooled(self.open(&Arc::default())?, &|_| ()).map_err(|error| self.read_error(error))?;
             (self.place, self.compression) = (InputSource::Spooled(file), Compression::None);
         }
         Ok(())
@@ -113,11 +132,25 @@ impl Source {
         stem(&self.name)
     }
 
+    /// The pieces of a file elsewhere.
+    pub(crate) fn pieces(&self) -> Option<&Arc<dyn Pieces>> {
+        match &self.place {
+            InputSource::Pieces(pieces) => Some(pieces),
+            _ => None,
+        }
+    }
+
+    /// The bytes that were read, as stored.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.pieces().map_or(self.byte_count, |pieces| pieces.fetched_bytes())
+    }
+
     /// The file itself, from its start.
     pub(crate) fn file(&self) -> Result<File> {
         let opened = match &self.place {
             InputSource::Path(path) => File::open(path),
             InputSource::Spooled(file) => file.try_clone().and_then(|mut file| file.rewind().map(|()| file)),
+            InputSource::Pieces(_) => Err(io::Error::from(io::ErrorKind::Unsupported)),
         };
         opened.map_err(|error| match (&self.place, error.kind()) {
             (InputSource::Path(path), io::ErrorKind::NotFound) => {
@@ -165,10 +198,17 @@ fn io_error(what: &str, name: &str, error: io::Error) -> Error {
 }
 
 /// A temporary file with the bytes of a stream.
-fn spooled(mut stream: impl Read) -> io::Result<File> {
+fn spooled(mut stream: impl Read, progress: &dyn Fn(Progress)) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
-    io::copy(&mut stream, &mut file)?;
-    Ok(file)
+    let mut bytes_read = 0;
+    loop {
+        let count = io::copy(&mut (&mut stream).take(SPOOLED_AT_ONCE), &mut file)?;
+        bytes_read += count;
+        progress(Progress { bytes_read, bytes_total: 0, row_count: 0 });
+        if count < SPOOLED_AT_ONCE {
+            return Ok(file);
+        }
+    }
 }
 
 fn read_head(reader: impl Read, byte_count: u64) -> io::Result<Vec<u8>> {

@@ -1,5 +1,6 @@
 //! The rows of another database's table in a temporary file, as an Arrow stream: an import may read them twice.
 
+use crate::options::report::Progress;
 use arrow::datatypes::Schema;
 use arrow::error::ArrowError;
 use arrow::ipc::writer::StreamWriter;
@@ -11,8 +12,8 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::sync::Arc;
 
-/// Writes all rows.
-pub(crate) fn table_file(table: ForeignTable) -> Result<File> {
+/// Writes all rows. The progress is without bytes, as nobody knows how many there are.
+pub(crate) fn table_file(table: ForeignTable, progress: &dyn Fn(Progress)) -> Result<File> {
     let ForeignTable { name, columns, batches, .. } = table;
     let failed = |error: ArrowError| {
         Error::new(ErrorKind::Unavailable, format!("cannot copy {name} to a temporary file: {error}"))
@@ -24,9 +25,12 @@ pub(crate) fn table_file(table: ForeignTable) -> Result<File> {
     let schema: Arc<Schema> = arrow_schema(&definition);
     let file = tempfile::tempfile().map_err(|error| failed(error.into()))?;
     let mut writer = StreamWriter::try_new(BufWriter::new(file), &schema).map_err(failed)?;
+    let mut row_count = 0;
     for arrays in batches {
         let batch = RecordBatch::try_new(Arc::clone(&schema), arrays?)?;
         writer.write(&batch).map_err(failed)?;
+        row_count += batch.num_rows() as u64;
+        progress(Progress { bytes_read: 0, bytes_total: 0, row_count });
     }
     writer.finish().map_err(failed)?;
     let file = writer.into_inner().map_err(failed)?;

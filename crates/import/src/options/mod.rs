@@ -10,11 +10,14 @@ pub(crate) mod selection;
 use crate::values::dates::{DateOrder, DateReading};
 use crate::values::zones::Zone;
 use arrow::record_batch::RecordBatch;
-use atsdb_core::{MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
+use atsdb_core::{Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
 use atsdb_foreign::ForeignTable;
 use std::fmt;
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +126,10 @@ pub enum Input {
     Path(PathBuf),
     /// A stream, with a name for messages. It is copied to a temporary file first.
     Reader(String, Box<dyn Read + Send>),
+    /// An open file, with its name.
+    File(String, File),
+    /// A Parquet file elsewhere, with its name. Only what is needed of it is read.
+    Pieces(String, Arc<dyn Pieces>),
     /// A table of another database. Its rows are copied to a temporary file first, so that they are read once.
     Table(ForeignTable),
 }
@@ -132,9 +139,29 @@ impl fmt::Debug for Input {
         match self {
             Self::Path(path) => write!(f, "Path({})", path.display()),
             Self::Reader(name, _) => write!(f, "Reader({name})"),
+            Self::File(name, _) => write!(f, "File({name})"),
+            Self::Pieces(name, _) => write!(f, "Pieces({name})"),
             Self::Table(table) => write!(f, "Table({})", table.name),
         }
     }
+}
+
+/// A file elsewhere that is read piece by piece.
+pub trait Pieces: fmt::Debug + Send + Sync {
+    /// Its size in bytes.
+    fn byte_count(&self) -> u64;
+
+    /// The bytes that were fetched.
+    fn fetched_bytes(&self) -> u64;
+
+    /// Announces ranges that will be read.
+    fn plan(&self, ranges: &[Range<u64>]);
+
+    /// The bytes of a range, which may be read several times.
+    fn read(&self, start: u64, length: usize) -> io::Result<Vec<u8>>;
+
+    /// Takes the error of the last read that failed because the bytes did not arrive.
+    fn failure(&self) -> Option<Error>;
 }
 
 /// The receiver of the rows.

@@ -2,12 +2,13 @@
 
 use atsdb_core::TableDefinition;
 
-/// The progress of an import.
+/// The progress of an import. While an input is copied to a temporary file, there is no total, and either bytes or
+/// rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes read in this pass, as stored on disk.
     pub bytes_read: u64,
-    /// Bytes of all files.
+    /// Bytes of all files; 0 if that is not known.
     pub bytes_total: u64,
     /// Rows delivered in this pass.
     pub row_count: u64,

@@ -16,6 +16,19 @@ pub(crate) fn table_name(options: &Options, name: &str) -> Option<String> {
     options.columns.iter().find(|choice| same_name(&choice.source, name)).map(|choice| choice.name.clone())
 }
 
+/// Says for each of a table's columns whether the options choose it, so that its source need not send the others. A
+/// column that the options name and that is not there is an error only if the table is the `only` input.
+///
+/// # Errors
+///
+/// `NotFound` for a column that does not exist, with the most similar name.
+pub fn chosen_columns(options: &Options, names: &[&str], is_only: bool) -> Result<Vec<bool>> {
+    if is_only {
+        check(options, names.iter().copied())?;
+    }
+    Ok(names.iter().map(|name| table_name(options, name).is_some()).collect())
+}
+
 /// Checks that every column which the options name exists.
 pub(crate) fn check<'a>(options: &Options, names: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
     let chosen = options.columns.iter().map(|choice| ("--columns", &choice.source));

@@ -38,7 +38,8 @@ pub fn import(
     if inputs.is_empty() {
         return Err(Error::usage("no file to import").with_hint("name files, or - for standard input"));
     }
-    let sources: Vec<Source> = inputs.into_iter().map(|input| Source::new(input, options)).collect::<Result<_>>()?;
+    let sources: Vec<Source> =
+        inputs.into_iter().map(|input| Source::new(input, options, progress)).collect::<Result<_>>()?;
     let is_separated = |source: &Source| matches!(source.format, Format::Csv | Format::Text);
     if let Some(source) = sources.iter().find(|source| options.unpivot.is_some() && !is_separated(source)) {
         return Err(Error::usage(format!("{}: columns become rows in separated values only", source.name))

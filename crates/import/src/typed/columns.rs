@@ -6,51 +6,25 @@ use crate::input::batch_reader::{converted_columns, reader};
 use crate::input::source::Source;
 use crate::options::Options;
 use crate::options::selection;
-use arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit as ArrowUnit};
-use atsdb_codec::declared_type;
+use arrow::datatypes::{DataType, Field};
+use atsdb_codec::column_type_of;
 use atsdb_core::name::same_name;
-use atsdb_core::{ColumnType, Error, Result, TimeUnit};
+use atsdb_core::{ColumnType, Error, Result};
 
 /// The column type for an Arrow field.
-fn type_of_field(source: &Source, field: &Field) -> Result<ColumnType> {
-    declared_type(field).map_or_else(|| type_of(source, field.name(), field.data_type()), Ok)
-}
-
-fn type_of(source: &Source, name: &str, data_type: &DataType) -> Result<ColumnType> {
-    Ok(match data_type {
-        DataType::Boolean => ColumnType::Bool,
-        DataType::Int8 => ColumnType::Int8,
-        DataType::Int16 => ColumnType::Int16,
-        DataType::Int32 => ColumnType::Int32,
-        DataType::Int64 => ColumnType::Int64,
-        DataType::UInt8 => ColumnType::UInt8,
-        DataType::UInt16 => ColumnType::UInt16,
-        DataType::UInt32 => ColumnType::UInt32,
-        DataType::UInt64 => ColumnType::UInt64,
-        DataType::Float16 | DataType::Float32 => ColumnType::Float32,
-        DataType::Float64 => ColumnType::Float64,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => ColumnType::Text,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
-            ColumnType::Binary
-        }
-        DataType::Date32 | DataType::Date64 => ColumnType::Date,
-        DataType::Timestamp(unit, _) => ColumnType::Timestamp(match unit {
-            ArrowUnit::Second => TimeUnit::Second,
-            ArrowUnit::Millisecond => TimeUnit::Millisecond,
-            ArrowUnit::Microsecond => TimeUnit::Microsecond,
-            ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
-        }),
-        DataType::Time32(_) | DataType::Time64(_) => ColumnType::Time,
-        DataType::Decimal128(precision, scale) if *scale >= 0 => {
-            ColumnType::Decimal { precision: *precision, scale: scale.unsigned_abs() }
-        }
-        DataType::Interval(IntervalUnit::MonthDayNano) => ColumnType::Interval,
-        DataType::Dictionary(_, values) => return type_of(source, name, values),
-        other => {
-            let error = Error::invalid(format!("{}, column {name}: no column type holds {other}", source.name));
-            return Err(error.with_hint("write the file again with the column as numbers, text or timestamps"));
-        }
-    })
+fn type_of(source: &Source, field: &Field) -> Result<ColumnType> {
+    let values = match field.data_type() {
+        DataType::Dictionary(_, values) => values.as_ref(),
+        other => other,
+    };
+    if *values == DataType::Date64 {
+        return Ok(ColumnType::Date);
+    }
+    let (column_type, _) = column_type_of(field).ok_or_else(|| {
+        Error::invalid(format!("{}, column {}: no column type holds {values}", source.name, field.name()))
+            .with_hint("write the file again with the column as numbers, text or timestamps")
+    })?;
+    Ok(column_type)
 }
 
 /// The narrowest type that holds the values of both.
@@ -110,12 +84,15 @@ pub(crate) fn find(sources: &[Source], options: &Options) -> Result<Vec<TypedCol
     let schemas = sources.iter().map(|source| Ok(reader(source, Some(&[]))?.0)).collect::<Result<Vec<_>>>()?;
     selection::check(
         options,
-        schemas.iter().flat_map(|schema| schema.fields().iter().map(|field| field.name().as_str())),
+        schemas
+            .iter()
+            .flat_map(|schema| schema.fields().iter().map(|field| field.name().as_str()))
+            .chain(sources.iter().flat_map(|source| source.left_out.iter().map(String::as_str))),
     )?;
     for (number, (source, schema)) in sources.iter().zip(&schemas).enumerate() {
         for (position, field) in schema.fields().iter().enumerate() {
             let Some(name) = selection::table_name(options, field.name()) else { continue };
-            let column_type = type_of_field(source, field)?;
+            let column_type = type_of(source, field)?;
             match found.iter_mut().find(|column| same_name(&column.merged.name, &name)) {
                 Some(column) => {
                     if column.merged.positions[number].replace(position).is_some() {

@@ -69,7 +69,7 @@ pub(crate) fn run(
     Ok(Report {
         definition,
         row_count: pass.row_count,
-        bytes_read: sources.iter().map(|source| source.byte_count).sum(),
+        bytes_read: sources.iter().map(Source::bytes_read).sum(),
         skipped: pass.skipped.first,
         skipped_count: pass.skipped.count,
         notes,

@@ -56,11 +56,13 @@ impl<'a> Pass<'a> {
         let mut bytes_before = 0;
         for (number, source) in self.sources.iter().enumerate() {
             let mut first_row = 1;
-            let (_, mut batches) = reader(source, None)?;
+            let wanted = self.wanted(number);
+            let (_, mut batches) =
+                reader(source, Some(&wanted).filter(|wanted| !wanted.is_empty()).map(Vec::as_slice))?;
             for batch in batches.by_ref() {
                 let batch = batch?;
                 let row_count = batch.num_rows() as u64;
-                let batch = read(source, || self.convert(definition, &schema, number, &batch, first_row))?;
+                let batch = read(source, || self.convert(definition, &schema, (number, &wanted), &batch, first_row))?;
                 first_row += row_count;
                 self.row_count += batch.num_rows() as u64;
                 sink.rows(batch)?;
@@ -73,16 +75,25 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// The rows of a batch of a file, whose first row has this number.
+    /// The positions of a file's columns that the table takes, in their order.
+    fn wanted(&self, number: usize) -> Vec<usize> {
+        let taken = self.sources_of.iter().filter_map(|found| found.as_ref()?.merged.positions[number]);
+        let mut positions: Vec<usize> = taken.collect();
+        positions.sort_unstable();
+        positions.dedup();
+        positions
+    }
+
+    /// The rows of a batch of a file, whose first row has this number. The batch has the wanted columns.
     fn convert(
         &mut self,
         definition: &TableDefinition,
         schema: &SchemaRef,
-        number: usize,
+        (number, wanted): (usize, &[usize]),
         batch: &RecordBatch,
         first_row: u64,
     ) -> Result<RecordBatch> {
-        let arrays = self.arrays(definition, number, batch, first_row)?;
+        let arrays = self.arrays(definition, (number, wanted), batch, first_row)?;
         let keep = self.complete_rows(definition, number, &arrays, first_row)?;
         let field =
             |(field, array): (&Arc<Field>, &ArrayRef)| field.as_ref().clone().with_data_type(array.data_type().clone());
@@ -103,24 +114,25 @@ impl<'a> Pass<'a> {
     fn arrays(
         &self,
         definition: &TableDefinition,
-        number: usize,
+        (number, wanted): (usize, &[usize]),
         batch: &RecordBatch,
         first_row: u64,
     ) -> Result<Vec<ArrayRef>> {
         let (source, row_count) = (&self.sources[number], batch.num_rows());
         let array = |(column, found): (&Column, &Option<&TypedColumn>)| {
-            let wanted = arrow_type(column.column_type, column.map.is_some());
+            let arrow_type = arrow_type(column.column_type, column.map.is_some());
             if self.options.file_column.as_ref().is_some_and(|name| same_name(name, &column.name)) {
                 return Ok(repeated_text(source.stem(), row_count));
             }
-            let Some(position) = found.and_then(|found| found.merged.positions[number]) else {
-                return Ok(new_null_array(&wanted, row_count));
+            let position = found.and_then(|found| found.merged.positions[number]);
+            let Some(position) = position.and_then(|position| wanted.binary_search(&position).ok()) else {
+                return Ok(new_null_array(&arrow_type, row_count));
             };
             // Values of these types are rounded and checked when they are appended.
             if column.column_type.stored() != column.column_type {
                 return Ok(Arc::clone(batch.column(position)));
             }
-            converted(batch.column(position), &wanted).map_err(|error| {
+            converted(batch.column(position), &arrow_type).map_err(|error| {
                 let last = first_row + row_count as u64 - 1;
                 let place = format!("{}, rows {first_row} to {last}, column {}", source.name, column.name);
                 Error::invalid(format!("{place}: {error}"))

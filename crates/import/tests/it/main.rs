@@ -3,7 +3,6 @@
 mod arrow_files;
 mod bad_input;
 mod documents;
-mod foreign;
 mod formats;
 mod inference;
 mod keys;
@@ -15,3 +14,4 @@ mod real_files;
 mod support;
 mod times;
 mod unpivot;
+mod unreadable;

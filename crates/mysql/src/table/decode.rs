@@ -32,10 +32,9 @@ impl Encoding {
                 let digits = text(digits)?;
                 Value::Float(digits.parse().map_err(|_| format!("{digits:.50} is no number"))?)
             }
-            (Self::Timestamp { unit_microseconds }, Date(year, month, day, hour, minute, second, fraction)) => {
+            (Self::Timestamp(unit), Date(year, month, day, hour, minute, second, fraction)) => {
                 let clock = microseconds((*hour).into(), *minute, *second, *fraction);
-                let time = days(*year, *month, *day)? * 86_400_000_000 + clock;
-                Value::Int(time.div_euclid(unit_microseconds.into()))
+                Value::time(days(*year, *month, *day)? * 86_400_000_000 + clock, unit)
             }
             (Self::Date, Date(year, month, day, ..)) => Value::Int(days(*year, *month, *day)?),
             (Self::Time, Time(false, 0, hour, minute, second, fraction)) => {
@@ -76,12 +75,13 @@ fn microseconds(hours: i128, minute: u8, second: u8, fraction: u32) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atsdb_core::TimeUnit;
     use mysql::Value as Sent;
 
     #[test]
     fn values_that_do_not_exist_here_are_refused() {
         let decode = |encoding: Encoding, value: Sent| encoding.decode(&value, &mut String::new()).map(|_| ());
-        let stamp = Encoding::Timestamp { unit_microseconds: 1 };
+        let stamp = Encoding::Timestamp(TimeUnit::Microsecond);
         assert!(decode(stamp, Sent::Date(9999, 12, 31, 23, 59, 59, 999_999)).is_ok());
         assert_eq!(decode(stamp, Sent::Date(0, 0, 0, 0, 0, 0, 0)).unwrap_err(), "0000-00-00 is no date");
         assert_eq!(decode(Encoding::Date, Sent::Date(2024, 2, 30, 0, 0, 0, 0)).unwrap_err(), "2024-02-30 is no date");

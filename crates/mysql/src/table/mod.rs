@@ -10,7 +10,7 @@ use crate::server::BEGIN_READ;
 use crate::store::{OPTIONS, client_options};
 use crate::tls::Tls;
 use atsdb_core::{Error, Result};
-use atsdb_foreign::{Arrays, BatchBuilder, ForeignColumn, ForeignTable, errors};
+use atsdb_foreign::{BatchBuilder, ColumnChooser, ForeignColumn, ForeignTable, RowBatches, RowReader, choose, errors};
 use atsdb_sqlstore::{Failure, Secret, ServerOptions, ServerUrl};
 use catalogue::SourceTable;
 use mysql::prelude::{BinQuery, Queryable, WithParams};
@@ -29,9 +29,16 @@ const SETUP: [&str; 5] = [
 /// Opens a table or a view for reading: `table` is its name, with its database and a point before it if that is not the
 /// URL's. Of several addresses the first that answers is used, be it a replica.
 ///
+/// `chooser` says which columns are read.
+///
 /// Errors: `Usage` (the URL, or no table named: the hint lists them), `NotFound` (no such database or table),
 /// `Unavailable` (no connection, no login, no permission).
-pub fn read_table(url: &str, password: Option<&Secret>, table: Option<&str>) -> Result<ForeignTable> {
+pub fn read_table(
+    url: &str,
+    password: Option<&Secret>,
+    table: Option<&str>,
+    chooser: &ColumnChooser<'_>,
+) -> Result<ForeignTable> {
     let url = ServerUrl::parse(url, &OPTIONS)?;
     let tls = Tls::of(&url)?;
     let location = url.shown();
@@ -42,10 +49,11 @@ pub fn read_table(url: &str, password: Option<&Secret>, table: Option<&str>) -> 
     let Some(wanted) = table else {
         return Err(errors::no_table_named(&location, &catalogue::tables(&mut connection).map_err(failed)?));
     };
-    let Some(source) = catalogue::find(&mut connection, wanted).map_err(failed)? else {
+    let Some(mut source) = catalogue::find(&mut connection, wanted).map_err(failed)? else {
         let tables = catalogue::tables(&mut connection).map_err(failed)?;
         return Err(errors::unknown_table(&location, wanted, &tables));
     };
+    let left_out = choose(&mut source.columns, |column| &column.name, chooser)?;
     let mappings = mappings(&mut connection, &source).map_err(failed)?;
     if mappings.is_empty() {
         return Err(errors::no_columns(&location, wanted));
@@ -59,26 +67,20 @@ pub fn read_table(url: &str, password: Option<&Secret>, table: Option<&str>) -> 
             (ForeignColumn { name, column_type, remark }, encoding)
         })
         .unzip();
-    let builder = BatchBuilder::new(&source.name, &columns);
-    let rows = Rows { rows: Some(rows), encodings, builder, location, name: source.name.clone() };
-    Ok(ForeignTable { name: source.name, columns, warning, batches: Box::new(rows) })
+    let rows = Rows { rows, encodings, scratch: String::new(), location, name: source.name.clone() };
+    let batches = Box::new(RowBatches::new(&source.name, &columns, rows));
+    Ok(ForeignTable { name: source.name, columns, left_out, warning, batches })
 }
 
 /// Connects to the first address that answers.
 fn connect(url: &ServerUrl, password: Option<&Secret>, tls: &Tls, location: &str) -> Result<Conn> {
-    let open = |address| {
+    let connected = url.connect_to_any(|address| {
         let options = client_options(url, address, password, &ServerOptions::default());
         // A view may take any time.
         let opened = tls.connect(&options.read_timeout(None).write_timeout(None));
         opened.map_err(|error| translate(error, location, false))
-    };
-    let mut opened = open(&url.addresses[0]);
-    for address in &url.addresses[1..] {
-        if matches!(opened, Err(Failure::Lost(_) | Failure::Full(_))) {
-            opened = open(address);
-        }
-    }
-    opened.map_err(Failure::into_error)
+    });
+    connected.map_err(Failure::into_error)
 }
 
 /// Configures the session, and begins a transaction whose reads are all of this moment.
@@ -113,38 +115,22 @@ fn mappings(connection: &mut Conn, source: &SourceTable) -> mysql::Result<Vec<Ma
 
 /// The rows, as they arrive. Dropping them reads the rest of them from the server.
 struct Rows {
-    /// `None` at their end, and after an error.
-    rows: Option<QueryResult<'static, 'static, 'static, Binary>>,
+    rows: QueryResult<'static, 'static, 'static, Binary>,
     encodings: Vec<Encoding>,
-    builder: BatchBuilder,
+    /// The text of a value that the client returns in another form.
+    scratch: String,
     location: String,
     name: String,
 }
 
-impl Rows {
-    fn batch(&mut self) -> Result<Option<Arrays>> {
-        let Some(mut rows) = self.rows.take() else { return Ok(None) };
-        let mut scratch = String::new();
-        while !self.builder.is_full() {
-            let Some(row) = rows.next() else {
-                let is_empty = self.builder.is_empty();
-                return Ok(Some(self.builder.finish()).filter(|_| !is_empty));
-            };
-            let row = row.map_err(|error| translate_source(error, &self.location, &self.name))?;
-            for (position, encoding) in self.encodings.iter().enumerate() {
-                let value = row.as_ref(position).ok_or_else(|| Error::internal("a row lacks a column"))?;
-                self.builder.append(encoding.decode(value, &mut scratch))?;
-            }
+impl RowReader for Rows {
+    fn read_row(&mut self, batch: &mut BatchBuilder) -> Result<bool> {
+        let Some(row) = self.rows.next() else { return Ok(false) };
+        let row = row.map_err(|error| translate_source(error, &self.location, &self.name))?;
+        for (position, encoding) in self.encodings.iter().enumerate() {
+            let value = row.as_ref(position).ok_or_else(|| Error::internal("a row lacks a column"))?;
+            batch.append(encoding.decode(value, &mut self.scratch))?;
         }
-        self.rows = Some(rows);
-        Ok(Some(self.builder.finish()))
-    }
-}
-
-impl Iterator for Rows {
-    type Item = Result<Arrays>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.batch().transpose()
+        Ok(true)
     }
 }

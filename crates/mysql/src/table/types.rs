@@ -3,6 +3,7 @@
 use super::column::SourceColumn;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::{ColumnType, TimeUnit};
+use atsdb_foreign::time_unit;
 
 /// What becomes of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,10 +18,7 @@ pub(super) enum Encoding {
     },
     /// A decimal as a number with floating point.
     DecimalAsFloat,
-    /// A time in units of so many microseconds.
-    Timestamp {
-        unit_microseconds: i64,
-    },
+    Timestamp(TimeUnit),
     Date,
     Time,
     /// A time as a length of time.
@@ -151,12 +149,8 @@ fn decimal(digits: u32, scale: u32) -> Option<Mapping> {
 }
 
 fn timestamp(second_digits: u32) -> Mapping {
-    let (unit, unit_microseconds) = match second_digits {
-        0 => (TimeUnit::Second, 1_000_000),
-        1..=3 => (TimeUnit::Millisecond, 1_000),
-        _ => (TimeUnit::Microsecond, 1),
-    };
-    Mapping::new(ColumnType::Timestamp(unit), Encoding::Timestamp { unit_microseconds })
+    let unit = time_unit(second_digits);
+    Mapping::new(ColumnType::Timestamp(unit), Encoding::Timestamp(unit))
 }
 
 #[cfg(test)]

@@ -47,12 +47,9 @@ impl Encoding {
             Self::Float8 => Value::Float(f64::from_be_bytes(array(bytes)?)),
             Self::Numeric { scale } => Value::Int(Numeric::parse(bytes)?.scaled(scale)?),
             Self::NumericAsFloat => Value::Float(Numeric::parse(bytes)?.float(scratch)?),
-            Self::Timestamp { unit_microseconds } => match i64::from_be_bytes(array(bytes)?) {
+            Self::Timestamp(unit) => match i64::from_be_bytes(array(bytes)?) {
                 i64::MAX | i64::MIN => return Err("infinity is no time here".to_owned()),
-                time => {
-                    let time = i128::from(time) + i128::from(EPOCH_MICROSECONDS);
-                    Value::Int(time.div_euclid(unit_microseconds.into()))
-                }
+                time => Value::time(i128::from(time) + i128::from(EPOCH_MICROSECONDS), unit),
             },
             Self::Date => match i32::from_be_bytes(array(bytes)?) {
                 i32::MAX | i32::MIN => return Err("infinity is no date here".to_owned()),
@@ -167,6 +164,7 @@ impl<'a> Numeric<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atsdb_core::TimeUnit;
 
     fn numeric(weight: i16, sign: u16, digits: &[u16]) -> Vec<u8> {
         let head = [digits.len() as u16, weight.cast_unsigned(), sign, 0];
@@ -196,7 +194,7 @@ mod tests {
     #[test]
     fn values_that_do_not_exist_here_are_refused() {
         let decode = |encoding: Encoding, bytes: &[u8]| encoding.decode(bytes, &mut String::new()).is_ok();
-        let stamp = Encoding::Timestamp { unit_microseconds: 1 };
+        let stamp = Encoding::Timestamp(TimeUnit::Microsecond);
         assert!(decode(stamp, &0_i64.to_be_bytes()) && !decode(stamp, &i64::MAX.to_be_bytes()));
         assert!(decode(Encoding::Date, &0_i32.to_be_bytes()) && !decode(Encoding::Date, &i32::MIN.to_be_bytes()));
         assert!(!decode(Encoding::Time, &86_400_000_000_i64.to_be_bytes()));

@@ -9,7 +9,9 @@ use crate::error::translate_source;
 use crate::store::{OPTIONS, config};
 use crate::tls::Tls;
 use atsdb_core::{Error, ErrorKind, Result};
-use atsdb_foreign::{Arrays, BatchBuilder, ForeignColumn, ForeignTable, Value, errors};
+use atsdb_foreign::{
+    BatchBuilder, ColumnChooser, ForeignColumn, ForeignTable, RowBatches, RowReader, Value, choose, errors,
+};
 use atsdb_sqlstore::{Attempt, Connection, Failure, Secret, ServerOptions, ServerUrl};
 use catalogue::SourceTable;
 use decode::Raw;
@@ -30,9 +32,16 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /// Opens a table or a view for reading: `table` is its name, with its schema and a point before it if it is not in the
 /// search path. Of several addresses the first that answers is used, be it a standby.
 ///
+/// `chooser` says which columns are read.
+///
 /// Errors: `Usage` (the URL, or no table named: the hint lists them), `NotFound` (no such database or table),
 /// `Unavailable` (no connection, no login, no permission).
-pub fn read_table(url: &str, password: Option<&Secret>, table: Option<&str>) -> Result<ForeignTable> {
+pub fn read_table(
+    url: &str,
+    password: Option<&Secret>,
+    table: Option<&str>,
+    chooser: &ColumnChooser<'_>,
+) -> Result<ForeignTable> {
     let url = ServerUrl::parse(url, &OPTIONS)?;
     let tls = Tls::of(&url)?;
     let location: Arc<str> = url.shown().into();
@@ -44,10 +53,11 @@ pub fn read_table(url: &str, password: Option<&Secret>, table: Option<&str>) -> 
         let tables = catalogue::tables(&connection).map_err(failed)?;
         return Err(errors::no_table_named(&location, &tables));
     };
-    let Some(source) = catalogue::find(&connection, wanted).map_err(failed)? else {
+    let Some(mut source) = catalogue::find(&connection, wanted).map_err(failed)? else {
         let tables = catalogue::tables(&connection).map_err(failed)?;
         return Err(errors::unknown_table(&location, wanted, &tables));
     };
+    let left_out = choose(&mut source.columns, |column| &column.name, chooser)?;
     let mappings = mappings(&connection, &source).map_err(failed)?;
     if mappings.is_empty() {
         return Err(errors::no_columns(&location, wanted));
@@ -62,10 +72,10 @@ pub fn read_table(url: &str, password: Option<&Secret>, table: Option<&str>) -> 
             (ForeignColumn { name, column_type, remark }, encoding)
         })
         .unzip();
-    let builder = BatchBuilder::new(&source.name, &columns);
-    let name = source.name.clone();
-    let rows = Rows { connection, rows: Some(Box::pin(rows)), encodings, builder, location, name: name.clone() };
-    Ok(ForeignTable { name, columns, warning, batches: Box::new(rows) })
+    let (rows, scratch, name) = (Box::pin(rows), String::new(), source.name.clone());
+    let rows = Rows { connection, rows, encodings, scratch, location, name };
+    let batches = Box::new(RowBatches::new(&source.name, &columns, rows));
+    Ok(ForeignTable { name: source.name, columns, left_out, warning, batches })
 }
 
 /// Connects to the first address that answers.
@@ -74,17 +84,10 @@ fn connect(url: &ServerUrl, password: Option<&Secret>, tls: &Tls, location: &Arc
         Error::new(ErrorKind::Resources, format!("cannot start a thread: {error}")).with_source(error)
     })?;
     let (io_thread, answer_max) = (Arc::new(io_thread), ServerOptions::default().answer_max());
-    let open = |address| {
+    url.connect_to_any(|address| {
         let how = (&config(url, address, password, tls), tls, SETUP);
         PostgresConnection::open(how, &io_thread, location, answer_max.min(Duration::from_secs(60)))
-    };
-    let mut opened = open(&url.addresses[0]);
-    for address in &url.addresses[1..] {
-        if matches!(opened, Err(Failure::Lost(_) | Failure::Full(_))) {
-            opened = open(address);
-        }
-    }
-    opened
+    })
 }
 
 /// How each column is read. The type of a `numeric` without a precision follows from its values.
@@ -108,46 +111,30 @@ fn mappings(
 /// The rows, as they arrive.
 struct Rows {
     connection: PostgresConnection,
-    /// `None` at their end, and after an error.
-    rows: Option<Pin<Box<RowStream>>>,
+    rows: Pin<Box<RowStream>>,
     encodings: Vec<Encoding>,
-    builder: BatchBuilder,
+    /// The text of a value that the server sends in another form.
+    scratch: String,
     location: Arc<str>,
     name: String,
 }
 
-impl Rows {
-    fn batch(&mut self) -> Result<Option<Arrays>> {
-        let Some(mut rows) = self.rows.take() else { return Ok(None) };
-        let mut scratch = String::new();
-        while !self.builder.is_full() {
-            let row = self
-                .connection
-                .next_row(&mut rows)
-                .map_err(|error| translate_source(error, &self.location, &self.name))?;
-            let Some(row) = row else {
-                let is_empty = self.builder.is_empty();
-                return Ok(Some(self.builder.finish()).filter(|_| !is_empty));
+impl RowReader for Rows {
+    fn read_row(&mut self, batch: &mut BatchBuilder) -> Result<bool> {
+        let row = self
+            .connection
+            .next_row(&mut self.rows)
+            .map_err(|error| translate_source(error, &self.location, &self.name))?;
+        let Some(row) = row else { return Ok(false) };
+        for (position, encoding) in self.encodings.iter().enumerate() {
+            let value = match row.try_get::<_, Option<Raw<'_>>>(position) {
+                Ok(Some(Raw(bytes))) => encoding.decode(bytes, &mut self.scratch),
+                Ok(None) => Ok(Value::Null),
+                Err(error) => Err(error.to_string()),
             };
-            for (position, encoding) in self.encodings.iter().enumerate() {
-                let value = match row.try_get::<_, Option<Raw<'_>>>(position) {
-                    Ok(Some(Raw(bytes))) => encoding.decode(bytes, &mut scratch),
-                    Ok(None) => Ok(Value::Null),
-                    Err(error) => Err(error.to_string()),
-                };
-                self.builder.append(value)?;
-            }
+            batch.append(value)?;
         }
-        self.rows = Some(rows);
-        Ok(Some(self.builder.finish()))
-    }
-}
-
-impl Iterator for Rows {
-    type Item = Result<Arrays>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.batch().transpose()
+        Ok(true)
     }
 }
 

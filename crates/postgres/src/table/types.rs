@@ -3,6 +3,7 @@
 use super::catalogue::SourceColumn;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::{ColumnType, TimeUnit};
+use atsdb_foreign::time_unit;
 
 /// The binary form of a column's values, and what becomes of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +19,7 @@ pub(super) enum Encoding {
     },
     /// A decimal as a number with floating point.
     NumericAsFloat,
-    /// A time in units of so many microseconds.
-    Timestamp {
-        unit_microseconds: i64,
-    },
+    Timestamp(TimeUnit),
     Date,
     Time,
     Interval,
@@ -122,12 +120,9 @@ pub(super) fn numeric_from_values(scale: Option<&str>, whole: Option<&str>) -> M
 }
 
 fn timestamp(modifier: i32) -> Mapping {
-    let (unit, unit_microseconds) = match modifier {
-        0 => (TimeUnit::Second, 1_000_000),
-        1..=3 => (TimeUnit::Millisecond, 1_000),
-        _ => (TimeUnit::Microsecond, 1),
-    };
-    Mapping::new(ColumnType::Timestamp(unit), Encoding::Timestamp { unit_microseconds })
+    // Without a precision there are six digits.
+    let unit = time_unit(u32::try_from(modifier).unwrap_or(6));
+    Mapping::new(ColumnType::Timestamp(unit), Encoding::Timestamp(unit))
 }
 
 #[cfg(test)]

@@ -66,6 +66,9 @@ impl Access {
 
     async fn by_token(&self, user: &str, token: &str, peer: Peer) -> Result<Caller, Refusal> {
         let users = self.users();
+        if let Some(caller) = self.of_session_token(token) {
+            return Ok(caller);
+        }
         if let Some((name, owner)) = users.owner(&sha256(token.as_bytes()))
             && (user.is_empty() || user == &**name)
         {
@@ -128,7 +131,7 @@ impl Access {
     }
 }
 
-fn caller_of(users: &Users, name: &str) -> Option<Caller> {
+pub(super) fn caller_of(users: &Users, name: &str) -> Option<Caller> {
     users.get(name).map(|(name, user)| caller(name, user))
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod fuzz;
 mod password;
 pub(crate) mod role;
 pub(crate) mod scram;
+mod session_token;
 pub(crate) mod state;
 mod table;
 mod throttle;

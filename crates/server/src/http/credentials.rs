@@ -12,16 +12,16 @@ use crate::shared::form;
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Uri};
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 /// The paths of InfluxDB 1. No other path accepts a secret in the URL, because URLs are written to logs.
 const WITH_PARAMETERS: [&str; 3] = ["/write", "/query", "/ping"];
 
 /// The credentials of a request, if it has any. Unreadable credentials match no user.
 pub(super) fn of_request(headers: &HeaderMap, uri: &Uri) -> Option<Credentials> {
-    if let Some(header) = headers.get(AUTHORIZATION) {
-        let nobodys = Credentials::Token(String::new());
-        return Some(header.to_str().ok().and_then(of_header).unwrap_or(nobodys));
+    let in_header = of_header_alone(headers);
+    if in_header.is_some() {
+        return in_header;
     }
     if !WITH_PARAMETERS.contains(&uri.path()) {
         return None;
@@ -29,6 +29,13 @@ pub(super) fn of_request(headers: &HeaderMap, uri: &Uri) -> Option<Credentials> 
     let mut parameters = form::pairs(uri.query()?.as_bytes());
     let password = parameters.remove("p")?;
     Some(Credentials::Password { user: parameters.remove("u").unwrap_or_default(), password })
+}
+
+/// The credentials in the header, if there is one.
+pub(crate) fn of_header_alone(headers: &HeaderMap) -> Option<Credentials> {
+    let nobodys = Credentials::Token(String::new());
+    let header = headers.get(AUTHORIZATION)?;
+    Some(header.to_str().ok().and_then(of_header).unwrap_or(nobodys))
 }
 
 fn of_header(header: &str) -> Option<Credentials> {
@@ -41,7 +48,9 @@ fn of_header(header: &str) -> Option<Credentials> {
             None => Credentials::Token(value.to_owned()),
         }),
         "basic" => {
-            let text = String::from_utf8(STANDARD.decode(value).ok()?).ok()?;
+            // Flight's client for Go leaves out the padding.
+            let bytes = STANDARD_NO_PAD.decode(value.trim_end_matches('=')).ok()?;
+            let text = String::from_utf8(bytes).ok()?;
             text.split_once(':').map(|(user, password)| password_of(user, password))
         }
         _ => None,

@@ -6,7 +6,7 @@
 //! Not owned: the paths of other rooms, which have their own routers.
 
 pub(crate) mod connections;
-mod credentials;
+pub(crate) mod credentials;
 pub(crate) mod draining;
 pub(crate) mod errors;
 pub(crate) mod guard;

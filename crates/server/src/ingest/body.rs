@@ -106,8 +106,8 @@ async fn read_sent(
     }
 }
 
-/// Decompresses step by step. No step begins before there is room for it.
-async fn decompress(sent: Vec<u8>, mut room: Room, options: &IngestOptions) -> Result<HeldBody, BodyError> {
+/// Undoes gzip step by step. No step begins before there is room for it.
+pub(crate) async fn decompress(sent: Vec<u8>, mut room: Room, options: &IngestOptions) -> Result<HeldBody, BodyError> {
     let sent_bytes = sent.len();
     let mut reader = MultiGzDecoder::new(BufReader::new(Cursor::new(sent)));
     let mut plain: Vec<u8> = Vec::new();

@@ -1,8 +1,12 @@
 //! Errors and notices in PostgreSQL's form: a severity, an SQLSTATE, a message.
 
 use crate::access::role::PERMISSION_DENIED;
+use atsdb::sql::StatementError;
 use atsdb::{Error, ErrorKind};
 use std::borrow::Cow;
+
+/// The SQLSTATE of bytes that are not UTF-8.
+pub(in crate::pg) const INVALID_BYTES: &str = "22021";
 
 /// The severity of an error or notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,15 +40,17 @@ pub(in crate::pg) struct PgError {
     /// The SQLSTATE.
     pub(in crate::pg) code: &'static str,
     pub(in crate::pg) message: Cow<'static, str>,
-    pub(in crate::pg) detail: Option<String>,
-    pub(in crate::pg) hint: Option<String>,
+    pub(in crate::pg) detail: Option<Box<str>>,
+    pub(in crate::pg) hint: Option<Box<str>>,
+    /// Where the error occurred, such as the line and the column of a COPY.
+    pub(in crate::pg) context: Option<Box<str>>,
     /// The position in the text of the query, in characters from 1.
     pub(in crate::pg) position: Option<usize>,
 }
 
 impl PgError {
     pub(in crate::pg) fn new(severity: Severity, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { severity, code, message: message.into(), detail: None, hint: None, position: None }
+        Self { severity, code, message: message.into(), detail: None, hint: None, context: None, position: None }
     }
 
     pub(in crate::pg) fn error(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
@@ -61,7 +67,21 @@ impl PgError {
     }
 
     pub(in crate::pg) fn not_utf8() -> Self {
-        Self::error("22021", "invalid byte sequence for encoding \"UTF8\"")
+        Self::error(INVALID_BYTES, "invalid byte sequence for encoding \"UTF8\"")
+    }
+
+    /// The same with the first invalid bytes of a text.
+    pub(in crate::pg) fn invalid_utf8(text: &[u8], error: std::str::Utf8Error) -> Self {
+        let rest = &text[error.valid_up_to()..];
+        // The length that the first byte claims.
+        let length = match rest.first() {
+            Some(0xc0..=0xdf) => 2,
+            Some(0xe0..=0xef) => 3,
+            Some(0xf0..=0xf7) => 4,
+            _ => 1,
+        };
+        let bytes: Vec<String> = rest.iter().take(length).map(|byte| format!("0x{byte:02x}")).collect();
+        Self::error(INVALID_BYTES, format!("invalid byte sequence for encoding \"UTF8\": {}", bytes.join(" ")))
     }
 
     pub(in crate::pg) fn not_supported(what: impl std::fmt::Display) -> Self {
@@ -90,7 +110,7 @@ impl PgError {
         Self::fatal("57P01", "terminating connection due to administrator command")
     }
 
-    pub(in crate::pg) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    pub(in crate::pg) fn with_hint(mut self, hint: impl Into<Box<str>>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -119,6 +139,18 @@ impl From<PgError> for Failure {
     }
 }
 
+impl From<StatementError> for PgError {
+    fn from(error: StatementError) -> Self {
+        Self::error(error.sqlstate, error.message)
+    }
+}
+
+impl From<StatementError> for Failure {
+    fn from(error: StatementError) -> Self {
+        Self::Error(error.into())
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Error(error.into())
@@ -143,7 +175,7 @@ impl From<Error> for PgError {
         let code = code_of(&error);
         // An internal error may quote anything.
         let mut converted = Self::error(code, error.message().to_owned());
-        converted.hint = error.hint().map(str::to_owned);
+        converted.hint = error.hint().map(Box::from);
         converted
     }
 }

@@ -4,12 +4,12 @@
 use super::catalogue::CatalogueQuery;
 use super::copy::reader::CopyReader;
 use super::error::PgError;
-use super::statement::copy::Copy;
 use super::statement::kind::StatementKind;
 use super::statement::storage::ignored_parameters;
 use super::types::input::{Format, parameter};
 use super::wire::incoming::{self, Incoming};
 use super::wire::startup;
+use atsdb::sql::CopyStatement;
 use atsdb::{Column, ColumnId, ColumnType, TimeUnit};
 
 /// The types of parameters, and some of which there is none.
@@ -19,12 +19,14 @@ const PARAMETER_TYPES: [u32; 34] = [
 ];
 
 /// The heads of COPYs, of which the first byte of an input chooses one.
-const COPIES: [&str; 5] = [
+const COPIES: [&str; 7] = [
     "COPY t FROM STDIN",
     "COPY t FROM STDIN (DELIMITER '|', NULL 'x')",
     "COPY t FROM STDIN CSV HEADER",
     "COPY t FROM STDIN (FORMAT csv, QUOTE '''', ESCAPE '\\')",
     "COPY t FROM STDIN BINARY",
+    "COPY t FROM STDIN (HEADER match)",
+    "COPY t FROM STDIN (FORMAT csv, NULL 'n', FORCE_NULL (c2), FORCE_NOT_NULL (c3))",
 ];
 
 /// Reads the first packet of a connection.
@@ -85,7 +87,7 @@ pub fn read_pg_parameters(bytes: &[u8]) {
 /// Reads the rows of a COPY in pieces. The first byte chooses the format, the second one the length of the pieces.
 pub fn read_copy(bytes: &[u8]) {
     let [choice, piece, rows @ ..] = bytes else { return };
-    let copy = Copy::read(COPIES[usize::from(*choice) % COPIES.len()]).expect("a COPY");
+    let copy = CopyStatement::parse(COPIES[usize::from(*choice) % COPIES.len()]).expect("a COPY");
     let types = [
         ColumnType::Timestamp(TimeUnit::Millisecond),
         ColumnType::Text,
@@ -97,7 +99,7 @@ pub fn read_copy(bytes: &[u8]) {
     ];
     let columns: Vec<Column> =
         (1..).zip(types).map(|(number, of)| Column::new(ColumnId(number), format!("c{number}"), of)).collect();
-    let mut reader = CopyReader::new(&columns, &copy.options);
+    let mut reader = CopyReader::new("t", &columns, &copy.options);
     for piece in rows.chunks(usize::from(*piece) + 1) {
         match reader.push(piece) {
             Ok(_) => assert!(reader.byte_count() <= rows.len(), "no more is held than has come"),

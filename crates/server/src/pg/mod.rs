@@ -8,7 +8,7 @@
 pub(crate) mod cancel;
 mod catalogue;
 mod connection;
-mod copy;
+pub(crate) mod copy;
 mod error;
 pub(crate) mod fuzz;
 mod rows;

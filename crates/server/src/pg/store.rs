@@ -1,14 +1,15 @@
 //! The store as a connection uses it: one session of `atsdb::sql`, which is independent of the protocol.
 
 use super::error::PgError;
-use super::statement::words::{Word, Words};
 use super::types::input::arrow_type;
 use super::types::known;
 use crate::shared::state::State;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb::name::same_name;
-use atsdb::sql::{Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session};
+use atsdb::sql::{
+    Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session, Word, Words,
+};
 use atsdb::{Engine, Error, ErrorKind, Result, Table};
 use datafusion::common::ScalarValue;
 use parking_lot::Mutex;
@@ -130,11 +131,19 @@ impl StoreSession {
         found.ok_or_else(|| Error::new(ErrorKind::NotFound, format!("no table named {name}")))
     }
 
-    /// Adds rows to columns of a table, as one statement: all or none.
-    pub(in crate::pg) fn load(&self, table: &str, columns: &[String], pieces: CopyPieces) -> Result<u64> {
+    /// Adds rows to columns of a table, if they satisfy a condition, as one statement: all or none. `table` is its name
+    /// as in a statement.
+    pub(in crate::pg) fn load(
+        &self,
+        table: &str,
+        columns: &[String],
+        condition: Option<&str>,
+        pieces: CopyPieces,
+    ) -> Result<u64> {
         let columns: Vec<String> = columns.iter().map(|column| atsdb::sql::quoted(column)).collect();
         let columns = if columns.is_empty() { String::new() } else { format!("({})", columns.join(", ")) };
-        let text = format!("COPY {} {columns} FROM '{STDIN}'", atsdb::sql::quoted(table));
+        let condition = condition.map_or_else(String::new, |condition| format!(" WHERE {condition}"));
+        let text = format!("COPY {table} {columns} FROM '{STDIN}'{condition}");
         *self.stdin.pieces.lock() = Some(pieces);
         let done = self.execute(&text);
         self.stdin.pieces.lock().take();

@@ -8,7 +8,6 @@ use crate::shared::metrics::Counter;
 use crate::shared::places::Places;
 use crate::shared::state::State;
 use atsdb::Database;
-use axum::response::Response;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -16,7 +15,7 @@ use tokio::sync::Semaphore;
 /// The number of API requests that are answered at a time; others wait.
 const REQUESTS_AT_ONCE: usize = 8;
 
-/// The context in which requests are answered.
+/// The context in which requests are answered, over HTTP and gRPC.
 #[derive(Debug, Clone)]
 pub(crate) struct Prom {
     pub(crate) database: Database,
@@ -46,9 +45,9 @@ pub(crate) struct PromMetrics {
 
 impl PromMetrics {
     /// Counts a write request that stored nothing.
-    pub(crate) fn refused(&self, response: Response) -> Response {
+    pub(crate) fn refused<T>(&self, answer: T) -> T {
         self.failed.increment();
-        response
+        answer
     }
 }
 

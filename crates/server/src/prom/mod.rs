@@ -26,4 +26,7 @@ mod work;
 mod write;
 mod writer;
 
+pub(crate) use answer::Refusal;
+pub(crate) use context::Prom;
+pub(crate) use otlp::export_protobuf;
 pub(crate) use router::{NEEDS, router};

@@ -1,10 +1,10 @@
-//! OpenTelemetry's metrics over HTTP: `/v1/metrics`.
+//! OpenTelemetry's metrics: `/v1/metrics` over HTTP, and the request of gRPC, which the room `grpc` reads.
 
 use super::answer::Refusal;
 use super::context::Prom;
 use super::write::store;
 use crate::http::refusal;
-use crate::ingest::body::read_body;
+use crate::ingest::body::{HeldBody, read_body};
 use crate::ingest::options::IngestOptions;
 use atsdb_prom::otlp::{
     OtlpRequest, answer_json, answer_protobuf, decode_json, decode_protobuf, error_json, error_protobuf,
@@ -66,13 +66,24 @@ pub(crate) async fn metrics(prom: Prom, headers: HeaderMap, body: Body) -> Respo
     }
 }
 
-/// Returns how many points were left out, and the reason for the first.
 async fn stored(prom: &Prom, format: Format, headers: HeaderMap, body: Body) -> Result<(usize, String), Refusal> {
     let mut limits: IngestOptions = (*prom.ingest).clone();
     if format == Format::Json {
         limits.plain_bytes_max = limits.plain_bytes_max.min(JSON_BYTES_MAX);
     }
     let body = read_body(&headers, body, &prom.gate, &limits).await.map_err(|error| Refusal::from(&error))?;
+    export(prom, format, body).await
+}
+
+/// Stores the points of a request that is a protocol buffer. Returns the answer when they are durable, also as a
+/// protocol buffer.
+pub(crate) async fn export_protobuf(prom: &Prom, body: HeldBody) -> Result<Vec<u8>, Refusal> {
+    let (rejected_points, reason) = export(prom, Format::Protobuf, body).await?;
+    Ok(answer_protobuf(rejected_points, &reason))
+}
+
+/// Returns how many points were left out, and the reason for the first.
+async fn export(prom: &Prom, format: Format, body: HeldBody) -> Result<(usize, String), Refusal> {
     let decode = move |bytes: &[u8], bytes_max: usize| -> Result<_, RemoteError> {
         let OtlpRequest { write, rejected_points, reason } = match format {
             Format::Protobuf => decode_protobuf(bytes, bytes_max)?,

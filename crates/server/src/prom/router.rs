@@ -7,9 +7,6 @@ use super::params::Params;
 use super::{lookup, otlp, query, read, write};
 use crate::access::role::Role;
 use crate::http::needs::{Needs, RouteNeeds};
-use crate::ingest::gate::Gate;
-use crate::ingest::options::IngestOptions;
-use crate::shared::state::State;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State as Extract};
@@ -17,7 +14,6 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use std::future::Future;
-use std::sync::Arc;
 
 /// Writing samples creates their tables.
 pub(crate) const NEEDS: RouteNeeds = &[
@@ -38,7 +34,7 @@ pub(crate) const NEEDS: RouteNeeds = &[
 ];
 
 /// The paths of Prometheus and OpenTelemetry.
-pub(crate) fn router(state: &State, gate: Gate, ingest: Arc<IngestOptions>) -> Router {
+pub(crate) fn router(prom: Prom) -> Router {
     Router::new()
         .route("/api/v1/write", post(remote_write))
         .route("/v1/metrics", post(otlp_metrics))
@@ -54,7 +50,7 @@ pub(crate) fn router(state: &State, gate: Gate, ingest: Arc<IngestOptions>) -> R
         .route("/api/v1/rules", get(no_rules))
         .route("/api/v1/alerts", get(no_alerts))
         .route("/api/v1/status/buildinfo", get(build_info))
-        .with_state(Prom::new(state, gate, ingest))
+        .with_state(prom)
 }
 
 async fn remote_write(Extract(prom): Extract<Prom>, headers: HeaderMap, body: Body) -> Response {

@@ -13,7 +13,11 @@ pub struct ServerOptions {
     pub pg: Option<String>,
     /// `HOST:PORT` for HTTP. Port 0 takes any free port. `None` disables it.
     pub http: Option<String>,
-    /// The certificate by which both are encrypted: HTTP always, PostgreSQL's protocol if the client asks for it.
+    /// `HOST:PORT` for gRPC: Arrow Flight SQL, and OpenTelemetry's metrics. Port 0 takes any free port. `None` disables
+    /// it.
+    pub grpc: Option<String>,
+    /// The certificate by which all are encrypted: HTTP and gRPC always, PostgreSQL's protocol if the client asks for
+    /// it.
     pub tls: Option<TlsOptions>,
     /// The maximum number of connections of each protocol.
     pub connections_max: usize,
@@ -28,11 +32,12 @@ pub struct ServerOptions {
 }
 
 impl Default for ServerOptions {
-    /// PostgreSQL on 127.0.0.1:5433, HTTP on 127.0.0.1:8086, 1,000 connections each, no TLS, no log.
+    /// PostgreSQL on 127.0.0.1:5433, HTTP on 127.0.0.1:8086, no gRPC, 1,000 connections each, no TLS, no log.
     fn default() -> Self {
         Self {
             pg: Some("127.0.0.1:5433".to_owned()),
             http: Some("127.0.0.1:8086".to_owned()),
+            grpc: None,
             tls: None,
             connections_max: 1_000,
             log: LogOptions::default(),

@@ -7,14 +7,14 @@ use crate::http::{draining, errors, operation, origin, statements};
 use crate::influx;
 use crate::ingest::gate::Gate;
 use crate::page;
-use crate::prom;
+use crate::prom::{self, Prom};
 use crate::query;
 use crate::shared::state::State;
 use axum::{Router, middleware};
 use std::sync::Arc;
 
 /// The paths of all rooms, each with its own router. A room states the rights that its paths require in `NEEDS`.
-pub(super) fn router(state: &State, access: &Access, gate: Gate, options: &ServerOptions) -> Router {
+pub(super) fn router(state: &State, access: &Access, gate: Gate, prom: Prom, options: &ServerOptions) -> Router {
     let needs = Guard::new(
         access.clone(),
         &[page::NEEDS, operation::NEEDS, statements::NEEDS, influx::NEEDS, prom::NEEDS, query::NEEDS],
@@ -25,7 +25,7 @@ pub(super) fn router(state: &State, access: &Access, gate: Gate, options: &Serve
         .merge(operation::router(state.clone()))
         .merge(statements::router(state.running().clone()))
         .merge(influx::router(state, gate.clone(), Arc::clone(&ingest)))
-        .merge(prom::router(state, gate.clone(), Arc::clone(&ingest)))
+        .merge(prom::router(prom))
         .merge(query::router(state, options.query.clone(), gate, ingest))
         .layer(middleware::from_fn_with_state(needs, guard))
         .layer(middleware::from_fn_with_state(access.clone(), origin::refuse_foreign))

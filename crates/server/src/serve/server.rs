@@ -4,12 +4,15 @@ use super::listen::{is_outside, listen, without_users};
 use super::options::ServerOptions;
 use super::routes;
 use crate::access::state::Access;
+use crate::flight::Flight;
+use crate::grpc::services::Services;
 use crate::ingest::gate::Gate;
+use crate::prom::Prom;
 use crate::shared::log::{Log, LogLevel};
 use crate::shared::phase::{Phase, PhaseOwner};
 use crate::shared::state::State;
 use crate::tls::identity::Tls;
-use crate::{http, pg};
+use crate::{grpc, http, pg};
 use atsdb::{Database, Error, ErrorKind, Result};
 use serde_json::json;
 use std::fmt;
@@ -31,6 +34,7 @@ pub struct Server {
     phase: PhaseOwner,
     pg: Option<SocketAddr>,
     http: Option<SocketAddr>,
+    grpc: Option<SocketAddr>,
     /// Taken when the server shuts down.
     runtime: Option<Runtime>,
 }
@@ -70,6 +74,7 @@ impl Reloader {
 pub struct Listening {
     pg: Option<TcpListener>,
     http: Option<TcpListener>,
+    grpc: Option<TcpListener>,
     tls: Option<Tls>,
     options: ServerOptions,
 }
@@ -85,16 +90,17 @@ impl Listening {
             address.as_deref().map(|address| listen(flag, address, tls.is_some())).transpose()
         };
         let (pg, http) = (open("--pg", &options.pg)?, open("--http", &options.http)?);
-        Ok(Self { pg, http, tls, options })
+        let grpc = open("--grpc", &options.grpc)?;
+        Ok(Self { pg, http, grpc, tls, options })
     }
 
     /// Whether other machines can reach an address. If so, the store must have users.
     pub fn is_outside(&self) -> bool {
-        [&self.pg, &self.http].into_iter().flatten().any(is_outside)
+        [&self.pg, &self.http, &self.grpc].into_iter().flatten().any(is_outside)
     }
 
     fn require_users(&self, access: &Access) -> Result<()> {
-        let outside = [("--pg", &self.pg), ("--http", &self.http)].into_iter();
+        let outside = [("--pg", &self.pg), ("--http", &self.http), ("--grpc", &self.grpc)].into_iter();
         let mut outside = outside.filter_map(|(flag, listener)| Some((flag, listener.as_ref()?)));
         match outside.find(|(_, listener)| is_outside(listener)) {
             Some((flag, listener)) if !access.has_users() => Err(without_users(flag, listener)),
@@ -110,8 +116,8 @@ impl Server {
     pub fn start(database: Database, listening: Listening) -> Result<Self> {
         let runtime = Builder::new_multi_thread()
             .enable_all()
-            // One thread for each active connection of both protocols, and some more.
-            .max_blocking_threads(listening.options.connections_max.saturating_mul(2).saturating_add(SPARE_THREADS))
+            // One thread for each active connection of the protocols, and some more.
+            .max_blocking_threads(listening.options.connections_max.saturating_mul(3).saturating_add(SPARE_THREADS))
             .thread_name("atsdb-server")
             .build()
             .map_err(|error| Error::new(ErrorKind::Resources, format!("cannot start threads: {error}")))?;
@@ -120,17 +126,22 @@ impl Server {
         let state = State::new(database, listening.options.statements.clone(), follower, log.clone())?;
         let access = Access::open(&state)?;
         listening.require_users(&access)?;
-        let Listening { pg, http, tls, options } = listening;
+        let Listening { pg, http, grpc, tls, options } = listening;
         runtime.spawn(access.clone().follow(state.clone()));
         let reloader = Reloader { access, tls, log };
-        let mut server = Self { state, reloader, phase, pg: None, http: None, runtime: Some(runtime) };
+        let mut server = Self { state, reloader, phase, pg: None, http: None, grpc: None, runtime: Some(runtime) };
         let gate = Gate::new(options.ingest.bytes_in_flight_max, options.ingest.hold_time);
         server.pg = pg.map(|listener| server.serve_pg(listener, gate.clone(), &options)).transpose()?;
-        server.http = http.map(|listener| server.serve_http(listener, gate, &options)).transpose()?;
+        // Both protocols that bring samples share one queue.
+        let prom = Prom::new(&server.state, gate.clone(), Arc::new(options.ingest.clone()));
+        let shared = (gate, prom);
+        server.http = http.map(|listener| server.serve_http(listener, shared.clone(), &options)).transpose()?;
+        server.grpc = grpc.map(|listener| server.serve_grpc(listener, shared, &options)).transpose()?;
         server.phase.set(Phase::Ready);
         let address = |address: Option<SocketAddr>| json!(address.map(|address| address.to_string()));
         let version = ("version", json!(env!("CARGO_PKG_VERSION")));
-        let fields = [version, ("pg", address(server.pg)), ("http", address(server.http))];
+        let fields =
+            [version, ("pg", address(server.pg)), ("http", address(server.http)), ("grpc", address(server.grpc))];
         server.state.log().write(LogLevel::Info, "start", &fields);
         Ok(server)
     }
@@ -143,6 +154,11 @@ impl Server {
     /// The address for HTTP.
     pub fn http_address(&self) -> Option<SocketAddr> {
         self.http
+    }
+
+    /// The address for gRPC.
+    pub fn grpc_address(&self) -> Option<SocketAddr> {
+        self.grpc
     }
 
     /// Returns a handle that reloads users and certificates.
@@ -159,12 +175,34 @@ impl Server {
         Ok(address)
     }
 
-    fn serve_http(&self, listener: TcpListener, gate: Gate, options: &ServerOptions) -> Result<SocketAddr> {
+    fn serve_http(
+        &self,
+        listener: TcpListener,
+        (gate, prom): (Gate, Prom),
+        options: &ServerOptions,
+    ) -> Result<SocketAddr> {
         let runtime = self.runtime()?;
         let (listener, address) = adopt(runtime, listener)?;
         let Reloader { access, tls, .. } = self.reloader.clone();
-        let (router, state) = (routes::router(&self.state, &access, gate, options), self.state.clone());
+        let (router, state) = (routes::router(&self.state, &access, gate, prom, options), self.state.clone());
         runtime.spawn(http::connections::serve(listener, router, options.connections_max, state, tls));
+        Ok(address)
+    }
+
+    fn serve_grpc(
+        &self,
+        listener: TcpListener,
+        (gate, prom): (Gate, Prom),
+        options: &ServerOptions,
+    ) -> Result<SocketAddr> {
+        let runtime = self.runtime()?;
+        let (listener, address) = adopt(runtime, listener)?;
+        let Reloader { access, tls, .. } = self.reloader.clone();
+        let flight = Flight::new(&self.state, &access, options.query.read_time_max);
+        runtime.spawn(flight.clone().watch());
+        let limits = (gate, Arc::new(options.ingest.clone()));
+        let services = Services::new(&self.state, &access, flight, prom, limits);
+        runtime.spawn(grpc::connections::serve(listener, services, options.connections_max, tls));
         Ok(address)
     }
 
@@ -230,6 +268,10 @@ fn adopt(runtime: &Runtime, listener: TcpListener) -> Result<(tokio::net::TcpLis
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("pg", &self.pg).field("http", &self.http).finish_non_exhaustive()
+        f.debug_struct("Server")
+            .field("pg", &self.pg)
+            .field("http", &self.http)
+            .field("grpc", &self.grpc)
+            .finish_non_exhaustive()
     }
 }

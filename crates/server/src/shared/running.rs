@@ -2,8 +2,7 @@
 
 use super::clock;
 use super::log::{Log, LogLevel};
-use super::statement_text::without_literals;
-use atsdb::sql::InterruptHandle;
+use atsdb::sql::{InterruptHandle, without_literals};
 use parking_lot::Mutex;
 use serde_json::json;
 use std::collections::BTreeMap;

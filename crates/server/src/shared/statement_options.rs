@@ -11,8 +11,8 @@ pub struct StatementOptions {
     pub running_max: usize,
     /// How long a statement waits before it is refused.
     pub hold_time: Duration,
-    /// The maximum duration of a statement. `None`: ten minutes over HTTP, no limit over PostgreSQL's protocol, whose
-    /// clients set their own.
+    /// The maximum duration of a statement. `None`: ten minutes over HTTP and gRPC, no limit over PostgreSQL's
+    /// protocol, whose clients set their own.
     pub time_limit: Option<Duration>,
 }
 

@@ -24,6 +24,7 @@ struct Inner {
 /// A certificate and the acceptors that use it.
 pub(crate) struct Identity {
     http: TlsAcceptor,
+    grpc: TlsAcceptor,
     pg: TlsAcceptor,
     end_point: Option<Vec<u8>>,
 }
@@ -77,12 +78,17 @@ impl Identity {
             config.alpn_protocols = vec![protocol.to_vec()];
             TlsAcceptor::from(Arc::new(config))
         };
-        Ok(Self { http: acceptor(b"http/1.1"), pg: acceptor(b"postgresql"), end_point })
+        Ok(Self { http: acceptor(b"http/1.1"), grpc: acceptor(b"h2"), pg: acceptor(b"postgresql"), end_point })
     }
 
     /// The acceptor for HTTP connections.
     pub(crate) fn http(&self) -> TlsAcceptor {
         self.http.clone()
+    }
+
+    /// The acceptor for gRPC connections.
+    pub(crate) fn grpc(&self) -> TlsAcceptor {
+        self.grpc.clone()
     }
 
     /// The acceptor for connections of PostgreSQL clients.

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 const USERS: [(&str, Role, &str); 2] = [("reader", Role::Read, "r-pass"), ("boss", Role::Admin, "b-pass")];
 
 /// Creates a certificate and its key in a folder. Returns `None` without openssl.
-fn certificate(folder: &Path, key: &[&str]) -> Option<TlsOptions> {
+pub(crate) fn certificate(folder: &Path, key: &[&str]) -> Option<TlsOptions> {
     let tls = TlsOptions { certificate: folder.join("air.crt"), key: folder.join("air.key") };
     let mut openssl = Command::new("openssl");
     openssl.args(["req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-newkey"]).args(key);
@@ -25,7 +25,7 @@ fn certificate(folder: &Path, key: &[&str]) -> Option<TlsOptions> {
     Some(tls)
 }
 
-const ELLIPTIC: [&str; 3] = ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
+pub(crate) const ELLIPTIC: [&str; 3] = ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
 
 fn served(key: &[&str]) -> Option<(Served, TlsOptions, TempDir)> {
     let folder = tempfile::tempdir().unwrap();

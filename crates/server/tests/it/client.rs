@@ -67,29 +67,41 @@ impl TestServer {
     }
 
     pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Reply {
-        let body = body.as_ref();
-        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
-        head += &format!("Content-Length: {}\r\n", body.len());
-        for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
-        }
-        let mut stream = self.connect();
-        stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
-        // If the server refuses a body, it does not read all of it.
-        let _ = stream.write_all(body);
-        reply(stream)
+        send(self.address, method, path, headers, body.as_ref())
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(300))).unwrap();
-        stream
+        connect(self.address)
     }
 
     /// Returns the rows of a query, each as one text.
     pub(crate) fn rows(&self, sql: &str) -> Vec<String> {
         rows(&self.database, sql)
     }
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(300))).unwrap();
+    stream
+}
+
+/// Returns the body of a GET.
+pub(crate) fn get_text(address: SocketAddr, path: &str) -> String {
+    send(address, "GET", path, &[], &[]).text().to_owned()
+}
+
+fn send(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
+    let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+    head += &format!("Content-Length: {}\r\n", body.len());
+    for (name, value) in headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    let mut stream = connect(address);
+    stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
+    // If the server refuses a body, it does not read all of it.
+    let _ = stream.write_all(body);
+    reply(stream)
 }
 
 pub(crate) fn rows(database: &Database, sql: &str) -> Vec<String> {

@@ -150,7 +150,7 @@ fn decimals_times_uuids_json_and_intervals_are_copied_as_text_and_in_binary() {
     for (column, wrong, code) in [
         ("d", "100000000", "22003"),
         ("d", "x", "22P02"),
-        ("t", "24:00", "22P02"),
+        ("t", "24:00", "22008"),
         ("u", "7", "22P02"),
         ("j", "{a}", "22P02"),
     ] {

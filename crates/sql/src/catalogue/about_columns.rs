@@ -1,9 +1,9 @@
 //! Columns: `atsdb.columns`, and `columns` of the standard.
 
 use super::relation::{CATALOG, Cell, ColumnKind, PUBLIC, Relation, RelationBuilder, RelationRequest, Schemas, Source};
-use atsdb_codec::{encoding_name, logical_type};
+use atsdb_codec::{encoding_name, logical_type, time_unit_of};
 use atsdb_core::{Column, ColumnType, Result, Table, Value};
-use datafusion::arrow::datatypes::{DataType, FieldRef, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, FieldRef};
 use std::collections::BTreeMap;
 
 pub(super) const COLUMNS: Relation = Relation {
@@ -166,10 +166,8 @@ fn numeric_precision(data_type: &DataType) -> Option<i64> {
 /// The number of fractional digits of a second.
 fn datetime_precision(data_type: &DataType) -> Option<i64> {
     Some(match data_type {
-        DataType::Timestamp(TimeUnit::Second, _) | DataType::Date32 => 0,
-        DataType::Timestamp(TimeUnit::Millisecond, _) => 3,
-        DataType::Timestamp(TimeUnit::Microsecond, _) | DataType::Time64(TimeUnit::Microsecond) => 6,
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => 9,
+        DataType::Timestamp(unit, _) | DataType::Time64(unit) => time_unit_of(*unit).fraction_digits() as i64,
+        DataType::Date32 => 0,
         _ => return None,
     })
 }

@@ -1,6 +1,7 @@
 //! Files that statements read through a reader supplied by the session's owner. Nothing is opened here: a session
 //! without a reader refuses every statement that names a file to read.
 
+use super::copy::options::CopyOptions;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, ErrorKind, Result, TableDefinition};
@@ -15,23 +16,22 @@ pub struct FileRequest<'a> {
     pub definition: &'a TableDefinition,
     /// The format of its records.
     pub layout: FileLayout,
-    /// The byte between fields.
-    pub delimiter: u8,
-    /// Whether the first record is skipped.
-    pub has_header: bool,
-    /// The texts that mean NULL; the default ones if this is empty.
-    pub null: Vec<String>,
 }
 
 /// The format of a file's records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileLayout {
     /// Detected from the content. If the file names its columns, they are matched by name.
     Detected,
-    /// Separated values, which may be quoted.
-    Separated,
-    /// The text format of PostgreSQL's `COPY`: backslash escapes, `\N` for NULL, no quotes.
-    Text,
+    /// Separated values, which may be in double quotes.
+    Separated {
+        /// The byte between fields.
+        delimiter: u8,
+        /// Whether the first record is skipped.
+        has_header: bool,
+    },
+    /// As PostgreSQL's `COPY` writes it. Every rule of PostgreSQL applies.
+    Copy(CopyOptions),
 }
 
 /// A query's request to read a file as a table.

@@ -1,51 +1,27 @@
-//! `LOAD DATA INFILE` and `COPY ... FROM`: the file, its format, and the columns that it is loaded into. Not owned:
-//! reading the file.
+//! `LOAD DATA INFILE`: the file, its format, and the columns that it is loaded into. Not owned: reading the file.
 
-use crate::dml::files::FileLayout;
-use crate::parse::statement::parse_declaring;
-use crate::text::errors::{from_parser, not_supported, sql_error};
-use crate::text::params::Parameters;
+use crate::text::errors::{from_parser, not_supported};
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::table_name;
+use atsdb_core::Result;
 use atsdb_core::escapes::unescaped;
-use atsdb_core::{Error, Result};
-use datafusion::sql::sqlparser::ast::{
-    CopyLegacyCsvOption, CopyLegacyOption, CopyOption, CopySource, CopyTarget, Ident, Statement as Ast,
-};
+use datafusion::sql::sqlparser::ast::Ident;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::{IsOptional, Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
-/// A statement that reads a file.
+/// A `LOAD DATA`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Load {
-    pub(crate) verb: &'static str,
     pub(crate) path: String,
     pub(crate) table: String,
     pub(crate) columns: Option<Vec<String>>,
-    pub(crate) layout: FileLayout,
     pub(crate) delimiter: u8,
     pub(crate) has_header: bool,
-    pub(crate) null: Vec<String>,
-}
-
-impl Load {
-    /// Parses `LOAD DATA ...` or `COPY ... FROM ...`.
-    pub(crate) fn parse(text: &str, place: SourcePosition, parameters: &Parameters) -> Result<Self> {
-        if text.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("LOAD")) {
-            return load_data(text, place);
-        }
-        match parse_declaring(text, place, parameters)? {
-            Ast::Copy { source, to: false, target, options, legacy_options, .. } => {
-                copy_from(&source, &target, &options, &legacy_options)
-            }
-            _ => Err(not_supported("COPY ... TO").with_hint("use `atsdb export`")),
-        }
-    }
 }
 
 /// Parses MySQL's statement, which DataFusion's parser does not know.
-fn load_data(text: &str, place: SourcePosition) -> Result<Load> {
+pub(crate) fn load_data(text: &str, place: SourcePosition) -> Result<Load> {
     let parser = Parser::new(&GenericDialect).try_with_sql(text);
     let mut words = Words { parser: parser.map_err(|error| from_parser(error, place))?, place };
     words.expect(&["LOAD", "DATA"])?;
@@ -60,16 +36,7 @@ fn load_data(text: &str, place: SourcePosition) -> Result<Load> {
     }
     words.expect(&["INTO", "TABLE"])?;
     let table = words.parser.parse_object_name(false).map_err(|error| from_parser(error, place))?;
-    let mut load = Load {
-        verb: "LOAD DATA",
-        path,
-        table: table_name(&table)?,
-        columns: None,
-        layout: FileLayout::Separated,
-        delimiter: b'\t',
-        has_header: false,
-        null: Vec::new(),
-    };
+    let mut load = Load { path, table: table_name(&table)?, columns: None, delimiter: b'\t', has_header: false };
     if words.take(&["CHARACTER", "SET"]) {
         words.parser.parse_identifier().map_err(|error| from_parser(error, place))?;
     }
@@ -180,113 +147,16 @@ fn names(columns: &[Ident]) -> Option<Vec<String>> {
     (!columns.is_empty()).then(|| columns.iter().map(|column| column.value.clone()).collect())
 }
 
-fn copy_from(
-    source: &CopySource,
-    target: &CopyTarget,
-    options: &[CopyOption],
-    legacy_options: &[CopyLegacyOption],
-) -> Result<Load> {
-    let CopySource::Table { table_name: table, columns } = source else {
-        return Err(sql_error("COPY ... FROM takes a table"));
-    };
-    let CopyTarget::File { filename } = target else {
-        return Err(not_supported(format_args!("COPY ... FROM {target}")).with_hint("name a file"));
-    };
-    let mut copy = Copy::default();
-    let is_plain = options.is_empty() && legacy_options.is_empty();
-    let layout = |copy: &Copy| match () {
-        // The format that `COPY ... TO` writes.
-        () if is_plain && has_known_ending(filename) => FileLayout::Detected,
-        () if copy.is_csv || copy.delimiter.is_some() || copy.has_header => FileLayout::Separated,
-        () => FileLayout::Text,
-    };
-    options.iter().try_for_each(|option| copy.option(option))?;
-    legacy_options.iter().try_for_each(|option| copy.legacy_option(option))?;
-    Ok(Load {
-        verb: "COPY",
-        path: filename.clone(),
-        table: table_name(table)?,
-        columns: names(columns),
-        layout: layout(&copy),
-        delimiter: copy.delimiter.unwrap_or(if copy.is_csv { b',' } else { b'\t' }),
-        has_header: copy.has_header,
-        null: copy.null,
-    })
-}
-
-/// Whether a file's extension names a format, as for `COPY ... TO`.
-fn has_known_ending(path: &str) -> bool {
-    let name = path.to_ascii_lowercase();
-    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-    [".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet"].iter().any(|ending| name.ends_with(ending))
-}
-
-#[derive(Default)]
-struct Copy {
-    is_csv: bool,
-    delimiter: Option<u8>,
-    has_header: bool,
-    null: Vec<String>,
-}
-
-impl Copy {
-    fn option(&mut self, option: &CopyOption) -> Result<()> {
-        match option {
-            CopyOption::Format(format) => {
-                self.is_csv = match format.value.to_ascii_lowercase().as_str() {
-                    "csv" => true,
-                    "text" => false,
-                    _ => return Err(unknown(option)),
-                }
-            }
-            CopyOption::Delimiter(character) => self.delimiter = Some(one_byte("DELIMITER", &character.to_string())?),
-            CopyOption::Null(text) => self.null.push(text.clone()),
-            CopyOption::Header(header) => self.has_header = *header,
-            CopyOption::Quote('"') | CopyOption::Escape('"') | CopyOption::Freeze(_) => {}
-            CopyOption::Encoding(name) if name.to_ascii_lowercase().replace('-', "") == "utf8" => {}
-            other => return Err(unknown(other)),
-        }
-        Ok(())
-    }
-
-    fn legacy_option(&mut self, option: &CopyLegacyOption) -> Result<()> {
-        match option {
-            CopyLegacyOption::Csv(options) => {
-                self.is_csv = true;
-                for option in options {
-                    match option {
-                        CopyLegacyCsvOption::Header => self.has_header = true,
-                        CopyLegacyCsvOption::Quote('"') | CopyLegacyCsvOption::Escape('"') => {}
-                        other => return Err(unknown(other)),
-                    }
-                }
-            }
-            CopyLegacyOption::Header => self.has_header = true,
-            CopyLegacyOption::Delimiter(character) => {
-                self.delimiter = Some(one_byte("DELIMITER", &character.to_string())?);
-            }
-            CopyLegacyOption::Null(text) => self.null.push(text.clone()),
-            other => return Err(unknown(other)),
-        }
-        Ok(())
-    }
-}
-
-fn unknown(option: &impl std::fmt::Display) -> Error {
-    not_supported(format_args!("COPY with {option}"))
-        .with_hint("there are FORMAT csv or text, HEADER, DELIMITER and NULL")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Load> {
-        Load::parse(text, SourcePosition::START, &Parameters::none())
+        load_data(text, SourcePosition::START)
     }
 
     #[test]
-    fn files_are_named_in_the_words_of_mysql_and_postgresql() {
+    fn files_are_named_in_the_words_of_mysql() {
         let plain = parsed("LOAD DATA INFILE \"/tmp/a.txt\" INTO TABLE t1").unwrap();
         assert_eq!((plain.path.as_str(), plain.table.as_str(), plain.delimiter), ("/tmp/a.txt", "t1", b'\t'));
         assert!(!plain.has_header && plain.columns.is_none());
@@ -297,14 +167,6 @@ mod tests {
         .unwrap();
         assert_eq!((all.table.as_str(), all.delimiter, all.has_header), ("t 1", b',', true));
         assert_eq!(all.columns.unwrap(), ["b", "a"]);
-        let copy = parsed("COPY t1 (b, a) FROM 'x' WITH (FORMAT csv, HEADER true, DELIMITER ';', NULL '-')").unwrap();
-        assert_eq!((copy.delimiter, copy.has_header, copy.null), (b';', true, vec!["-".to_owned()]));
-        let copy = parsed("copy t1 from 'x' csv header").unwrap();
-        assert_eq!((copy.delimiter, copy.has_header), (b',', true));
-        let text = parsed("COPY t1 FROM 'x'").unwrap();
-        assert_eq!((text.delimiter, text.layout), (b'\t', FileLayout::Text));
-        assert_eq!(parsed("COPY t1 FROM 'x.csv.gz'").unwrap().layout, FileLayout::Detected);
-        assert_eq!(parsed("COPY t1 FROM 'x.csv' WITH (HEADER)").unwrap().layout, FileLayout::Separated);
     }
 
     #[test]
@@ -318,9 +180,6 @@ mod tests {
             ("LOAD DATA INFILE 'x' INTO TABLE t1 FIELDS ENCLOSED BY ''''", "ENCLOSED BY"),
             ("LOAD DATA INFILE 'x' INTO TABLE t1 IGNORE 2 LINES", "the most is 1"),
             ("LOAD DATA INFILE 'x' INTO TABLE t1 (a) SET b = 1", "end of LOAD DATA"),
-            ("COPY t1 TO 'x'", "COPY ... TO"),
-            ("COPY t1 FROM 'x' WITH (FORMAT binary)", "FORMAT binary"),
-            ("COPY t1 FROM PROGRAM 'rm'", "name a file"),
         ] {
             let error = parsed(text).unwrap_err().to_string();
             assert!(error.contains(wanted), "{text}: {error}");

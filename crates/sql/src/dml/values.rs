@@ -6,7 +6,7 @@ use super::target::Target;
 use crate::ddl::defaults::value_sql;
 use crate::parse::parameter_types::numeric_parameter;
 use crate::text::errors::{as_sql_error, sql_error};
-use atsdb_core::{Column, ColumnType, Error, Result, Table, TimeUnit, decimal};
+use atsdb_core::{Column, ColumnType, Error, Result, Table, decimal};
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast, TimezoneInfo,
     UnaryOperator, Value, ValueWithSpan, Values,
@@ -135,15 +135,7 @@ fn type_beside_text(column_type: ColumnType) -> Option<DataType> {
         ColumnType::Date => DataType::Date,
         ColumnType::Time => DataType::Time(None, TimezoneInfo::None),
         ColumnType::Interval => DataType::Interval { fields: None, precision: None },
-        ColumnType::Timestamp(unit) => {
-            let digits = match unit {
-                TimeUnit::Second => 0,
-                TimeUnit::Millisecond => 3,
-                TimeUnit::Microsecond => 6,
-                TimeUnit::Nanosecond => 9,
-            };
-            DataType::Timestamp(Some(digits), TimezoneInfo::None)
-        }
+        ColumnType::Timestamp(unit) => DataType::Timestamp(Some(unit.fraction_digits() as u64), TimezoneInfo::None),
         _ => return None,
     })
 }

@@ -1,6 +1,7 @@
 //! Arguments of functions: named arguments, constants, and numbers and times of any type.
 
 use crate::text::errors::sql_error;
+use atsdb_codec::time_unit_of;
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, Result};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
@@ -161,6 +162,11 @@ pub(crate) fn plain_type(data_type: &DataType) -> &DataType {
     }
 }
 
+/// Whether values of a type are texts, plain or of a dictionary.
+pub(crate) fn is_text(data_type: &DataType) -> bool {
+    plain_type(data_type).is_string()
+}
+
 /// Whether a type can order rows: a time or a number.
 pub(crate) fn is_ordering(data_type: &DataType) -> bool {
     let data_type = plain_type(data_type);
@@ -213,12 +219,7 @@ pub(crate) fn counts_per_second(data_type: &DataType) -> f64 {
 
 /// The number of units in a second.
 pub(crate) fn per_second(unit: TimeUnit) -> i64 {
-    match unit {
-        TimeUnit::Second => 1,
-        TimeUnit::Millisecond => 1_000,
-        TimeUnit::Microsecond => 1_000_000,
-        TimeUnit::Nanosecond => 1_000_000_000,
-    }
+    time_unit_of(unit).per_second()
 }
 
 /// The name of a type as users declare it: `TIMESTAMP`, `BIGINT` and so on.

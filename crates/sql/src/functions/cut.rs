@@ -9,6 +9,7 @@ use super::zone::Zone;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use crate::text::time_text::{parse_time, read_time};
+use atsdb_codec::time_unit_of;
 use atsdb_core::{Error, TimeUnit};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
@@ -112,7 +113,7 @@ fn origin_ticks(origin: &ScalarValue, unit: ArrowUnit, zone: Option<&Zone>) -> R
     let no_time = || sql_error(format!("{origin} is not a time")).with_hint("write an origin as '2024-01-01'");
     let (count, is_instant) = match text_of(origin) {
         Some(text) => {
-            let time = read_time(text, core_unit(unit)).ok_or_else(no_time)?;
+            let time = read_time(text, time_unit_of(unit)).ok_or_else(no_time)?;
             // With an offset from UTC, it is an instant.
             (time.count, time.has_offset)
         }
@@ -188,13 +189,4 @@ fn parsed(texts: &ArrayRef) -> Result<ArrayRef> {
         None => Ok(None),
     };
     Ok(Arc::new(texts.as_string::<i32>().iter().map(parse).collect::<Result<Int64Array, DataFusionError>>()?))
-}
-
-fn core_unit(unit: ArrowUnit) -> TimeUnit {
-    match unit {
-        ArrowUnit::Second => TimeUnit::Second,
-        ArrowUnit::Millisecond => TimeUnit::Millisecond,
-        ArrowUnit::Microsecond => TimeUnit::Microsecond,
-        ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
-    }
 }

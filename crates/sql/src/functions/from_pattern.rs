@@ -2,17 +2,16 @@
 //! strftime, which contain a `%`, and calls with other arguments are left to DataFusion.
 
 use super::arguments::text_of;
+use super::of_inner::of_inner;
 use super::time_pattern::{DAYS, Field, MONTHS, PatternField, Piece, ROMAN, pieces_of};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_core::Result as CoreResult;
 use atsdb_core::time::{civil_from_days, days_from_civil, days_in_month};
 use datafusion::arrow::array::{ArrayRef, AsArray, Date32Array, TimestampNanosecondArray};
-use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::{
-    ColumnarValue, Documentation, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
 use std::sync::Arc;
 
 const DAY_MICROS: i64 = 86_400_000_000;
@@ -33,29 +32,7 @@ impl FromPattern {
 }
 
 impl ScalarUDFImpl for FromPattern {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        self.inner.return_field_from_args(args)
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.inner.documentation()
-    }
+    of_inner!(name, aliases, signature, return_type, return_field_from_args, documentation);
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [texts, ColumnarValue::Scalar(pattern)] = args.args.as_slice() else {

@@ -21,16 +21,19 @@ mod like_escape;
 mod lttb;
 mod moments;
 mod numbers;
+pub(crate) mod of_inner;
 mod ordered;
 mod plain;
 mod points;
 mod series;
 mod series_state;
+pub(crate) mod statement_time;
 mod text;
 pub(crate) mod time_bucket;
 mod time_pattern;
 pub(crate) mod time_types;
 mod to_char;
+mod type_names;
 pub(crate) mod version;
 pub(crate) mod zone;
 
@@ -63,6 +66,8 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     let scalars = of_times.into_iter().chain([text::functions(), numbers::functions(), json::functions()]);
     scalars.flatten().for_each(|function| context.register_udf(function));
     context.register_udf(version::function());
+    context.register_udf(type_names::function());
+    context.register_udf(statement_time::statement_timestamp(None));
     ordered::functions().into_iter().for_each(|function| context.register_udaf(function));
     let state = context.state();
     if let Some(inner) = state.scalar_functions().get("to_char") {

@@ -1,4 +1,18 @@
-//! The time zones in types of times.
+//! Types of times: their zones, and values of them.
+
+use atsdb_core::TimeUnit;
+use datafusion::common::ScalarValue;
+use std::sync::Arc;
+
+/// A time as a value of the type with this unit and zone.
+pub(crate) fn timestamp(unit: TimeUnit, count: i64, zone: Option<Arc<str>>) -> ScalarValue {
+    match unit {
+        TimeUnit::Second => ScalarValue::TimestampSecond(Some(count), zone),
+        TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(Some(count), zone),
+        TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(Some(count), zone),
+        TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(Some(count), zone),
+    }
+}
 
 /// Whether the same count means different instants in the two zones.
 pub(crate) fn is_shifted(from: Option<&str>, to: Option<&str>) -> bool {

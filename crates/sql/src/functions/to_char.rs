@@ -3,6 +3,7 @@
 
 use super::arguments::{plain_type, strictly};
 use super::interval::intervals;
+use super::of_inner::of_inner;
 use super::time_pattern::{DAYS, Field, Letters, MONTHS, PatternField, Piece, ROMAN, pieces_of};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
@@ -14,9 +15,7 @@ use datafusion::arrow::datatypes::{
     DataType, Int64Type, IntervalMonthDayNano as Interval, TimeUnit, TimestampMicrosecondType,
 };
 use datafusion::common::{Result, ScalarValue, exec_err};
-use datafusion::logical_expr::{
-    ColumnarValue, Documentation, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -38,13 +37,7 @@ impl ToChar {
 }
 
 impl ScalarUDFImpl for ToChar {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
-    }
+    of_inner!(name, aliases, documentation);
 
     fn signature(&self) -> &Signature {
         &self.signature
@@ -52,10 +45,6 @@ impl ScalarUDFImpl for ToChar {
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
         Ok(DataType::Utf8)
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.inner.documentation()
     }
 
     fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {

@@ -1,9 +1,9 @@
 //! From a statement's text to its syntax tree, by DataFusion's parser.
 //!
 //! Owned here: limits of a statement's size and depth ([`statement`]), syntax of other databases that the parser does
-//! not accept ([`foreign`]), `WITH` before changes ([`with_clause`]), types of parameters, the names of the columns of
-//! an answer ([`headings`]), and statements that are refused ([`refuse`]). Not owned: clauses that DataFusion
-//! interprets differently (`workarounds`).
+//! not accept ([`foreign`]), `WITH` before changes ([`with_clause`]) and around them ([`with_steps`]), types of
+//! parameters, the names of the columns of an answer ([`headings`]), and statements that are refused ([`refuse`]). Not
+//! owned: clauses that DataFusion interprets differently (`workarounds`).
 
 pub(crate) mod foreign;
 pub(crate) mod headings;
@@ -12,3 +12,4 @@ pub(crate) mod query_text;
 pub(crate) mod refuse;
 pub(crate) mod statement;
 pub(crate) mod with_clause;
+pub(crate) mod with_steps;

@@ -5,9 +5,9 @@
 //! compared with a value of another type, it is planned as a placeholder, whose type DataFusion infers. Parameters that
 //! have a type are placeholders from the beginning.
 
+use crate::functions::arguments::is_text;
 use crate::text::decimals;
 use crate::text::params::Parameters;
-use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, plan_datafusion_err};
 use datafusion::logical_expr::expr::Placeholder;
@@ -126,11 +126,4 @@ fn value_of(placeholder: &Placeholder, parameters: &Parameters) -> Result<Planne
         return Ok(lit(decimals::scalar(number)));
     }
     text.parse::<f64>().map(lit).map_err(|_| plan_datafusion_err!("{text} is not a number"))
-}
-
-fn is_text(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Dictionary(_, values) => is_text(values),
-        other => other.is_string(),
-    }
 }

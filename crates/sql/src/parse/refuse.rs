@@ -4,11 +4,11 @@ use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 
-/// Whether a statement is `LOAD DATA` or `COPY`.
-pub(crate) fn reads_a_file(text: &str) -> bool {
+/// Whether a statement is `LOAD DATA`.
+pub(crate) fn is_load_data(text: &str) -> bool {
     let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    matches!(words.as_slice(), ["LOAD", "DATA"] | ["COPY", ..])
+    matches!(words.as_slice(), ["LOAD", "DATA"])
 }
 
 /// Refuses statements about files by their first words, because the parser knows only some forms of them.

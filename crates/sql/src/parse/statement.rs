@@ -2,12 +2,15 @@
 
 use super::foreign::read_foreign;
 use super::with_clause::settle_with;
+use super::with_steps::{
+    WithItem, WithStep, items_to_execute, refuse_changes_in_with, refuse_inner_changes, take_step,
+};
 use crate::operators::asof;
 use crate::text::errors::{from_parser, sql_error, too_deep};
 use crate::text::identifiers::Spellings;
 use crate::text::params::{self, Parameters};
 use crate::text::source_position::SourcePosition;
-use crate::workarounds;
+use crate::workarounds::{self, StatementDialect};
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Error, ErrorKind, Result, Table};
 use datafusion::sql::sqlparser::ast::{Statement as Ast, visit_relations};
@@ -38,7 +41,7 @@ pub(crate) fn parse_declaring(text: &str, place: SourcePosition, parameters: &Pa
     let mut tokens = tokens_of(text, place, parameters, DECLARING_CHAIN_TOKENS_MAX)?;
     params::unmark(&mut tokens);
     read_foreign(&mut tokens)?;
-    parse(tokens, &[], place)
+    settled(parse(tokens, place)?, &[], place)
 }
 
 /// Parses a statement over tables.
@@ -51,7 +54,37 @@ pub(crate) fn parse_over(
     let mut tokens = tokens_of(text, place, parameters, CHAIN_TOKENS_MAX)?;
     let spellings = Spellings::unify(&mut tokens, tables);
     let tokens = asof::rewrite_tokens(tokens, place)?;
-    Ok((parse(tokens, tables, place)?, spellings))
+    Ok((settled(parse(tokens, place)?, tables, place)?, spellings))
+}
+
+/// Parses one step of a statement whose `WITH` changes rows.
+pub(crate) fn parse_step(
+    text: &str,
+    place: SourcePosition,
+    parameters: &Parameters,
+    tables: &[Table],
+    step: &WithStep,
+) -> Result<(Ast, Spellings)> {
+    let mut tokens = tokens_of(text, place, parameters, CHAIN_TOKENS_MAX)?;
+    let spellings = Spellings::unify(&mut tokens, tables);
+    let tokens = asof::rewrite_tokens(tokens, place)?;
+    let statement = take_step(parse(tokens, place)?, step)?;
+    Ok((settled(statement, tables, place)?, spellings))
+}
+
+/// The items of a statement's `WITH` that are executed before it; `None` if none of them changes rows.
+pub(crate) fn items_of_with(
+    text: &str,
+    place: SourcePosition,
+    parameters: &Parameters,
+    tables: &[Table],
+) -> Result<Option<Vec<WithItem>>> {
+    let mut tokens = tokens_of(text, place, parameters, CHAIN_TOKENS_MAX)?;
+    Spellings::unify(&mut tokens, tables);
+    let tokens = asof::rewrite_tokens(tokens, place)?;
+    let statement = parse(tokens, place)?;
+    refuse_inner_changes(&statement)?;
+    items_to_execute(&statement)
 }
 
 fn tokens_of(
@@ -73,17 +106,23 @@ fn tokens_of(
     Ok(tokens)
 }
 
-fn parse(tokens: Vec<TokenWithSpan>, tables: &[Table], place: SourcePosition) -> Result<Ast> {
+fn parse(tokens: Vec<TokenWithSpan>, place: SourcePosition) -> Result<Ast> {
     let end = tokens.iter().map(|token| token.span.end).max().unwrap_or_else(Location::empty);
     let mut parser =
-        Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
-    let mut statement = parser.parse_statement().map_err(|error| from_parser(placed_at_end(error, end), place))?;
+        Parser::new(&StatementDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
+    let statement = parser.parse_statement().map_err(|error| from_parser(placed_at_end(error, end), place))?;
     let next = parser.next_token();
     if next.token != Token::EOF {
         let message = format!("Expected: end of statement, found: {}{}", next.token, next.span.start);
         return Err(from_parser(ParserError::ParserError(message), place));
     }
-    settle_with(&mut statement)?;
+    Ok(statement)
+}
+
+/// Rewrites a parsed statement for the planner.
+fn settled(mut statement: Ast, tables: &[Table], place: SourcePosition) -> Result<Ast> {
+    refuse_changes_in_with(&statement)?;
+    settle_with(&mut statement);
     workarounds::rewrite_statement(&mut statement, tables, place)?;
     let mut relation_count = 0;
     let _ = visit_relations(&statement, |_| {

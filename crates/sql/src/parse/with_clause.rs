@@ -1,17 +1,14 @@
 //! `WITH ...` before `INSERT`, `UPDATE` and `DELETE`. The parser makes a query of it, whose body is the statement;
 //! DataFusion plans only queries. So the clause moves to the query whose rows are inserted, or that finds the rows to
-//! change. A statement that changes rows inside `WITH` is refused.
+//! change. Not owned: items of the clause that change rows themselves (`with_steps`).
 
-use crate::text::errors::not_supported;
-use atsdb_core::{Error, Result};
-use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement as Ast, Visit, Visitor, With};
-use std::ops::ControlFlow;
+use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement as Ast, With};
 
 /// Statements that may follow the clause and change rows.
 const VERBS: [&str; 3] = ["INSERT", "UPDATE", "DELETE"];
 
 /// Moves the clause before an `INSERT` to its rows.
-pub(super) fn settle_with(statement: &mut Ast) -> Result<()> {
+pub(super) fn settle_with(statement: &mut Ast) {
     if let Ast::Query(query) = statement
         && let SetExpr::Insert(Ast::Insert(insert)) = query.body.as_mut()
     {
@@ -21,10 +18,6 @@ pub(super) fn settle_with(statement: &mut Ast) -> Result<()> {
             add_with(source, with);
         }
         *statement = Ast::Insert(insert);
-    }
-    match statement.visit(&mut ChangeInWith) {
-        ControlFlow::Break(error) => Err(error),
-        ControlFlow::Continue(()) => Ok(()),
     }
 }
 
@@ -107,26 +100,14 @@ fn change_after_with(text: &str) -> Option<&'static str> {
     None
 }
 
-/// Looks for statements in `WITH` that change rows.
-struct ChangeInWith;
-
-impl Visitor for ChangeInWith {
-    type Break = Error;
-
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Error> {
-        let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
-        for cte in ctes {
-            if let SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) =
-                cte.query.body.as_ref()
-            {
-                return ControlFlow::Break(
-                    not_supported("a statement that changes rows inside WITH")
-                        .with_hint("write it as a statement of its own: BEGIN; INSERT ... RETURNING ...; COMMIT"),
-                );
-            }
-        }
-        ControlFlow::Continue(())
+/// Whether a statement may have an item of `WITH` that changes rows. False positives are possible.
+pub(crate) fn may_change_in_with(text: &str) -> bool {
+    if !text.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("WITH")) {
+        return false;
     }
+    let words = text.split(|character: char| !character.is_ascii_alphabetic());
+    let verbs = words.filter(|word| VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(word))).count();
+    verbs > usize::from(change_after_with(text).is_some())
 }
 
 #[cfg(test)]
@@ -146,6 +127,19 @@ mod tests {
             ("(SELECT 1)", ""),
         ] {
             assert_eq!(main_word(text), word, "{text}");
+        }
+    }
+
+    #[test]
+    fn changes_inside_the_clause_are_suspected() {
+        for (text, expected) in [
+            ("with x as (select 1) insert into t select * from x", false),
+            ("WITH x AS (SELECT 1) SELECT * FROM x", false),
+            ("WITH x AS (delete from t) INSERT INTO t SELECT * FROM x", true),
+            ("WITH x AS (-- all\n DELETE FROM t RETURNING a) SELECT * FROM x", true),
+            ("DELETE FROM t WHERE a = 'delete'", false),
+        ] {
+            assert_eq!(may_change_in_with(text), expected, "{text}");
         }
     }
 }

@@ -38,13 +38,15 @@ pub(crate) struct QueryFiles {
     pub(crate) bytes_max: usize,
 }
 
-/// Reads the files that a statement names, and replaces each in the statement by its name in [`FILE_SCHEMA`].
+/// Reads the files that a statement names, and replaces each in the statement by its name in [`FILE_SCHEMA`]. The
+/// result has the statement's other tables first.
 pub(crate) fn take_files(
     statement: &mut Ast,
     files: Option<&QueryFiles>,
     spellings: &Spellings,
+    others: Vec<Arc<dyn TableProvider>>,
 ) -> Result<Vec<Arc<dyn TableProvider>>> {
-    let mut found = FileResolver { files, spellings, providers: Vec::new() };
+    let mut found = FileResolver { files, spellings, providers: others };
     match statement.visit(&mut found) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(found.providers),

@@ -11,6 +11,7 @@ use crate::functions::place_named_arguments;
 use crate::parse::headings::Headings;
 use crate::parse::parameter_types::{close_expression, close_parameters, open_parameters};
 use crate::parse::statement::parse_over;
+use crate::parse::with_steps::ITEM_SCHEMA;
 use crate::resident::provider::ResidentTable;
 use crate::scan::provider::SnapshotTable;
 use crate::scan::row_numbers::TARGET_SCHEMA;
@@ -45,7 +46,7 @@ use std::sync::Arc;
 pub(crate) struct GivenTables<'a> {
     /// The rows that the statement works on.
     pub(crate) work_table: Option<&'a Arc<WorkTable>>,
-    /// The files that it names, in order.
+    /// The rows of items of its `WITH` that were executed, then the files that it names, in order.
     pub(crate) files: &'a [Arc<dyn TableProvider>],
 }
 
@@ -162,7 +163,7 @@ impl ContextProvider for SnapshotNames<'_> {
         {
             return Ok(provider_as_source(work_table.provider()?));
         }
-        if name.schema() == Some(FILE_SCHEMA)
+        if matches!(name.schema(), Some(FILE_SCHEMA | ITEM_SCHEMA))
             && let Some(file) = name.table().parse::<usize>().ok().and_then(|number| self.given.files.get(number))
         {
             return Ok(provider_as_source(Arc::clone(file)));

@@ -11,7 +11,8 @@ use atsdb_engine::ReadSnapshot;
 use atsdb_resident::TableState;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::stats::Precision;
+use datafusion::common::{DataFusionError, Result, Statistics};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
@@ -48,6 +49,14 @@ impl TableProvider for ResidentTable {
 
     fn table_type(&self) -> TableType {
         TableType::Base
+    }
+
+    /// The number of rows, for the order of joins.
+    fn statistics(&self) -> Option<Statistics> {
+        Some(Statistics {
+            num_rows: Precision::Inexact(self.state.row_count()),
+            ..Statistics::new_unknown(&self.schema)
+        })
     }
 
     /// An index finds candidate rows; DataFusion filters them.

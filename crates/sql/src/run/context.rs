@@ -7,6 +7,7 @@ use crate::operators::{asof, gapfill};
 use crate::resident::join_rule::JoinByIndex;
 use crate::scan::aggregate::aggregate_chunks;
 use crate::scan::group_by_index::GroupByIndex;
+use crate::scan::join_order::{CrossJoins, JoinOrder};
 use crate::scan::latest_first::LatestFirst;
 use crate::scan::latest_rows::LatestRows;
 use crate::text::datafusion_errors::from_datafusion;
@@ -45,6 +46,12 @@ pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
     analyzer.rules.push(Arc::new(gapfill::FillGaps));
     analyzer.rules.extend(workarounds::rules_of_casts());
     let mut logical = Optimizer::new();
+    if let Some(rule) = logical.rules.iter_mut().find(|rule| rule.name() == "eliminate_cross_join") {
+        *rule = Arc::new(CrossJoins(Arc::clone(rule)));
+    }
+    if let Some(at) = logical.rules.iter().position(|rule| rule.name() == "push_down_filter") {
+        logical.rules.insert(at + 1, Arc::new(JoinOrder));
+    }
     logical.rules.insert(0, Arc::new(asof::JoinAsOf));
     logical.rules.extend(workarounds::logical_rules());
     logical.rules.push(Arc::new(LatestRows));

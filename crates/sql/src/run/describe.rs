@@ -2,10 +2,12 @@
 
 use super::query::Query;
 use super::statement_query::StatementQuery;
+use super::with_rows::StepRequest;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
 use crate::parse::headings::Headings;
 use crate::parse::parameter_types::close_parameters;
+use crate::plan::computed::computed_columns;
 use crate::plan::names::{GivenTables, open_plan};
 use crate::plan::parameter_types::InferredTypes;
 use crate::plan::rollups::Focus;
@@ -39,11 +41,21 @@ pub(crate) struct Description {
     pub(crate) change: Option<Change>,
     pub(crate) spellings: SharedSpellings,
     pub(crate) reads_files: bool,
+    /// For each column, whether it is computed.
+    pub(crate) computed: Vec<bool>,
 }
 
 /// Describes a statement whose parameters may or may not have types yet.
 pub(crate) fn describe(query: &Query, state: &SessionState) -> Result<Description> {
-    let statement_query = StatementQuery::of_text(query, Focus::default())?;
+    described(StatementQuery::of_text(query, Focus::default())?, query, state)
+}
+
+/// Describes one step of a statement whose `WITH` changes rows.
+pub(crate) fn describe_step(query: &Query, step: &StepRequest, state: &SessionState) -> Result<Description> {
+    described(StatementQuery::of_step(query, step)?, query, state)
+}
+
+fn described(statement_query: StatementQuery, query: &Query, state: &SessionState) -> Result<Description> {
     let type_of = |column: &Column| Some(if column.map.is_some() { DataType::Utf8 } else { logical_type(column) });
     let columns = match (&statement_query.insert, &statement_query.change) {
         (Some(target), _) => {
@@ -92,10 +104,11 @@ fn planned(
         counts.iter().for_each(|id| types.note_id(id, &DataType::Int64));
         let parameters = Parameters::Types(types.0.as_slice().into());
         let plan = close_parameters(plan, &parameters)?;
+        let computed = computed_columns(&plan);
         let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
-        Ok((types.0, headings.apply(&Arc::new(plan.schema().as_arrow().clone()))))
+        Ok((types.0, headings.apply(&Arc::new(plan.schema().as_arrow().clone())), computed))
     };
-    let (types, schema) = describe().map_err(from_datafusion)?;
+    let (types, schema, computed) = describe().map_err(from_datafusion)?;
     Ok(Description {
         types,
         schema,
@@ -103,6 +116,7 @@ fn planned(
         change: change.map(|change| *change),
         spellings,
         reads_files: !files.is_empty(),
+        computed,
     })
 }
 

@@ -6,6 +6,8 @@ use super::options::SessionOptions;
 use crate::ddl::from_query::type_name_of;
 use atsdb_core::Result;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
+use datafusion::logical_expr::function::WindowUDFFieldArgs;
+use datafusion::logical_expr::type_coercion::functions::{UDFCoercionExt, fields_with_udf};
 use datafusion::logical_expr::{Documentation, ReturnFieldArgs, Signature, TypeSignature};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,6 +18,9 @@ const EXAMPLES_MAX: usize = 400;
 
 /// Results of more types than this depend on the arguments.
 const TYPES_SHOWN: usize = 3;
+
+/// What stands for a result whose type depends on the arguments.
+const BY_THE_ARGUMENTS: &str = "by the arguments";
 
 /// The kind of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
@@ -47,7 +52,7 @@ pub struct FunctionInfo {
     pub kind: FunctionKind,
     /// Its arguments, as one writes them.
     pub arguments: String,
-    /// The types of its result; empty if they are known only for a call.
+    /// The types of its result, or how they depend on its arguments.
     pub returns: String,
     /// What it computes; empty if the function does not say it.
     pub description: String,
@@ -87,18 +92,20 @@ pub fn functions() -> Result<Vec<FunctionInfo>> {
             let args = ReturnFieldArgs { arg_fields: fields, scalar_arguments: &scalar_arguments };
             function.return_field_from_args(args).ok()
         };
-        let returns = returns(function.signature(), &|types| function.coerce_types(types).is_ok(), &result);
+        let returns = returns(&**function, &result);
         add(name, function.name(), FunctionKind::Scalar, Some(function.signature()), function.documentation(), returns);
     }
     for (name, function) in state.aggregate_functions() {
         let result = |fields: &[FieldRef]| function.return_field(fields).ok();
-        let returns = returns(function.signature(), &|types| function.coerce_types(types).is_ok(), &result);
+        let returns = returns(&**function, &result);
         let (own, signature) = (function.name(), function.signature());
         add(name, own, FunctionKind::Aggregate, Some(signature), function.documentation(), returns);
     }
     for (name, function) in state.window_functions() {
         let (own, signature) = (function.name(), function.signature());
-        add(name, own, FunctionKind::Window, Some(signature), function.documentation(), String::new());
+        let result = |fields: &[FieldRef]| function.field(WindowUDFFieldArgs::new(fields, own)).ok();
+        let returns = returns(&**function, &result);
+        add(name, own, FunctionKind::Window, Some(signature), function.documentation(), returns);
     }
     for name in state.table_functions().keys() {
         add(name, name, FunctionKind::Table, None, None, "rows".to_owned());
@@ -116,30 +123,34 @@ pub fn function_names() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The types of the results for the arguments that a function shows as examples, or else for a few usual ones.
-fn returns(
-    signature: &Signature,
-    takes: &dyn Fn(&[DataType]) -> bool,
-    result: &dyn Fn(&[FieldRef]) -> Option<FieldRef>,
-) -> String {
-    let mut examples = signature.type_signature.get_example_types();
-    if matches!(signature.type_signature, TypeSignature::Nullary) {
+/// The types of the results for the arguments that a function shows as examples, or else for a few usual ones, or else
+/// for arrays. Where none of them is taken, the result depends on the arguments.
+fn returns<F: UDFCoercionExt>(function: &F, result: &dyn Fn(&[FieldRef]) -> Option<FieldRef>) -> String {
+    let result_of = |types: &[DataType]| {
+        let fields: Vec<FieldRef> =
+            types.iter().map(|data_type| Arc::new(Field::new("argument", data_type.clone(), true))).collect();
+        let field = result(&fields_with_udf(&fields, function).ok()?)?;
+        Some(type_name(field.data_type())).filter(|name| !field.data_type().is_null() && !name.is_empty())
+    };
+    let type_signature = &function.signature().type_signature;
+    let mut examples = type_signature.get_example_types();
+    if matches!(type_signature, TypeSignature::Nullary) {
         examples.push(Vec::new());
     }
     if examples.is_empty() {
-        examples = usual_arguments().into_iter().filter(|types| takes(types)).collect();
+        examples = usual_arguments();
     }
     let mut names: Vec<String> = Vec::new();
-    for types in examples.iter().take(EXAMPLES_MAX) {
-        let fields: Vec<FieldRef> =
-            types.iter().map(|data_type| Arc::new(Field::new("argument", data_type.clone(), true))).collect();
-        let field = result(&fields).filter(|field| !field.data_type().is_null());
-        let name = field.map(|field| type_name(field.data_type())).filter(|name| !name.is_empty());
-        if let Some(name) = name.filter(|name| !names.contains(name)) {
+    for name in examples.iter().take(EXAMPLES_MAX).filter_map(|types| result_of(types)) {
+        if !names.contains(&name) {
             names.push(name);
         }
     }
-    if names.len() > TYPES_SHOWN { "by the arguments".to_owned() } else { names.join(" or ") }
+    match names.len() {
+        0 => result_for_arrays(&result_of).unwrap_or_else(|| BY_THE_ARGUMENTS.to_owned()),
+        1..=TYPES_SHOWN => names.join(" or "),
+        _ => BY_THE_ARGUMENTS.to_owned(),
+    }
 }
 
 fn usual_arguments() -> Vec<Vec<DataType>> {
@@ -150,6 +161,43 @@ fn usual_arguments() -> Vec<Vec<DataType>> {
     let pairs = types.iter().flat_map(|first| types.iter().map(|second| vec![first.clone(), second.clone()]));
     lists.extend(pairs);
     lists
+}
+
+/// What a function of arrays returns: a type, or how the type follows from that of its array.
+fn result_for_arrays(result_of: &dyn Fn(&[DataType]) -> Option<String>) -> Option<String> {
+    let elements = [DataType::Int64, DataType::Utf8, DataType::Float64];
+    let shapes_of = |element: &DataType| {
+        let array = DataType::new_list(element.clone(), true);
+        let [array, element, number, text] = [&array, element, &DataType::Int64, &DataType::Utf8];
+        let shapes: [&[&DataType]; 10] = [
+            &[array],
+            &[array, element],
+            &[element, array],
+            &[array, array],
+            &[array, number],
+            &[array, text],
+            &[array, element, element],
+            &[array, number, number],
+            &[array, element, number],
+            &[array, element, element, number],
+        ];
+        shapes.map(|shape| shape.iter().map(|data_type| (*data_type).clone()).collect::<Vec<_>>())
+    };
+    let shapes = elements.each_ref().map(shapes_of);
+    (0..shapes[0].len()).find_map(|shape| {
+        let results = elements.iter().zip(&shapes);
+        let results: Vec<(String, String)> =
+            results.filter_map(|(element, shapes)| Some((type_name(element), result_of(&shapes[shape])?))).collect();
+        let (_, first) = results.first()?;
+        if results.iter().all(|(_, result)| result == first) {
+            return Some(first.clone());
+        }
+        if results.iter().all(|(element, result)| result == element) {
+            return Some("an element's type".to_owned());
+        }
+        let of_array = results.iter().all(|(element, result)| *result == format!("{element}[]"));
+        Some(if of_array { "the array's type" } else { BY_THE_ARGUMENTS }.to_owned())
+    })
 }
 
 /// The arguments of a signature: names if it has them, otherwise types.
@@ -238,6 +286,16 @@ mod tests {
         assert!(NOTES.is_sorted_by_key(|(name, ..)| *name));
         assert!(functions.iter().all(|function| function.arguments != "..." && !INTERNAL.contains(&&*function.name)));
         assert_eq!(find("stddev").returns, "DOUBLE");
+        assert_eq!(
+            (find("array_has").returns.as_str(), find("array_max").returns.as_str()),
+            ("BOOLEAN", "an element's type")
+        );
+        assert_eq!(
+            (find("array_sort").returns.as_str(), find("map_keys").returns.as_str()),
+            ("the array's type", BY_THE_ARGUMENTS)
+        );
+        assert_eq!((find("rank").returns.as_str(), find("count").returns.as_str()), ("BIGINT UNSIGNED", "BIGINT"));
+        assert!(functions.iter().all(|function| !function.returns.is_empty()));
         assert_eq!(find("row_number").kind, FunctionKind::Window);
         assert_eq!(find("pow").description, "The same as power.");
         assert!(functions.is_sorted_by_key(|function| (function.name.clone(), function.kind)));

@@ -18,8 +18,9 @@ pub(super) const INTERNAL: [&str; 10] = [
     "uuid_of",
 ];
 
-pub(super) const NOTES: [FunctionNote; 54] = [
+pub(super) const NOTES: [FunctionNote; 57] = [
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
+    ("clock_timestamp", "", "TIMESTAMP", "The same as statement_timestamp."),
     ("date_bin", "width, t [, origin]", "by the arguments", "The start of the bucket that contains t."),
     ("date_diff", "unit, start, end", "BIGINT", "How many boundaries of a unit lie between two times."),
     ("date_trunc", "unit, t [, timezone]", "by the arguments", "The start of the unit that contains t."),
@@ -60,6 +61,7 @@ pub(super) const NOTES: [FunctionNote; 54] = [
         "by the arguments",
         "The value at a fraction of the order.",
     ),
+    ("pg_typeof", "x", "TEXT", "PostgreSQL's name of the type of x."),
     ("quote_ident", "TEXT", "TEXT", "The text as a name in SQL."),
     ("quote_literal", "TEXT", "TEXT", "The text as a literal in SQL."),
     ("quote_nullable", "TEXT", "TEXT", "The text as a literal in SQL; NULL as the word."),
@@ -70,6 +72,7 @@ pub(super) const NOTES: [FunctionNote; 54] = [
     ("sha384", "TEXT or BLOB", "BLOB", "The SHA-384 hash."),
     ("sha512", "TEXT or BLOB", "BLOB", "The SHA-512 hash."),
     ("sign", "DOUBLE", "DOUBLE", "-1, 0 or 1."),
+    ("statement_timestamp", "", "TIMESTAMP", "The time at which the statement began."),
     (
         "time_bucket",
         "width, t [, timezone] [, origin] [, offset]",

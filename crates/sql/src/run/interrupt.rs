@@ -1,6 +1,7 @@
-//! Interrupting a session, and the time limit of its queries.
+//! Interrupting a session, the time limit of its queries, and the time at which its transaction began.
 
 use atsdb_core::{Error, ErrorKind, Result};
+use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -14,6 +15,8 @@ pub(crate) struct Interrupt(Arc<Mutex<InterruptState>>);
 struct InterruptState {
     /// The maximum duration of a query.
     time_limit: Option<Duration>,
+    /// When the open transaction began.
+    began: Option<DateTime<Utc>>,
     requested: bool,
     waiting: Option<Waker>,
 }
@@ -29,6 +32,15 @@ impl Interrupt {
 
     pub(crate) fn set_time_limit(&self, time_limit: Option<Duration>) {
         self.0.lock().time_limit = time_limit;
+    }
+
+    /// The time at which the open transaction began.
+    pub(crate) fn began(&self) -> Option<DateTime<Utc>> {
+        self.0.lock().began
+    }
+
+    pub(crate) fn set_began(&self, began: Option<DateTime<Utc>>) {
+        self.0.lock().began = began;
     }
 
     pub(crate) fn request(&self) {

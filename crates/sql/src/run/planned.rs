@@ -3,6 +3,7 @@
 use super::plan_cache::{CachedPlan, CachedResult, PlanCache, keys_of};
 use super::query::Query;
 use super::statement_query::StatementQuery;
+use super::with_rows::StepRequest;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
 use crate::parse::headings::Headings;
@@ -25,8 +26,10 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// A request to a worker.
-pub(super) enum Work {
+pub(super) enum Request {
     Text(Box<(Query, Focus)>),
+    /// One step of a statement whose `WITH` changes rows.
+    Step(Box<(Query, StepRequest)>),
     WorkTable(Box<WorkQuery>, ReadSnapshot),
 }
 
@@ -44,10 +47,16 @@ pub(super) struct Planned {
 }
 
 /// Plans a request. The state is only for this query.
-pub(super) fn planned(work: Work, state: &mut SessionState, plans: &PlanCache) -> Result<Planned> {
-    let (query, focus) = match work {
-        Work::WorkTable(query, snapshot) => return new_plan(StatementQuery::on_work_table(*query), &snapshot, state),
-        Work::Text(text) => *text,
+pub(super) fn planned(request: Request, state: &mut SessionState, plans: &PlanCache) -> Result<Planned> {
+    let (query, focus) = match request {
+        Request::WorkTable(query, snapshot) => {
+            return new_plan(StatementQuery::on_work_table(*query), &snapshot, state);
+        }
+        Request::Step(step) => {
+            let (query, step) = *step;
+            return new_plan(StatementQuery::of_step(&query, &step)?, &query.snapshot, state);
+        }
+        Request::Text(text) => *text,
     };
     if let Some(planned) = kept_plan(&query, plans)? {
         return Ok(planned);

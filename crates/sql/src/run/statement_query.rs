@@ -1,18 +1,19 @@
 //! Turns a statement into a query, and determines the use of the query's rows.
 
 use super::query::Query;
+use super::with_rows::StepRequest;
 use crate::dml::change::Change;
 use crate::dml::change_query::query_of_change;
 use crate::dml::target::Target;
 use crate::dml::values::source_with_defaults;
 use crate::parse::refuse::refused;
-use crate::parse::statement::parse_over;
+use crate::parse::statement::{parse_over, parse_step};
 use crate::parse::with_clause::{add_with, split_with};
 use crate::plan::files::take_files;
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::{WorkQuery, WorkTable};
 use crate::text::errors::{not_supported, sql_error};
-use crate::text::identifiers::SharedSpellings;
+use crate::text::identifiers::{SharedSpellings, Spellings};
 use crate::text::params::Parameters;
 use arrow::array::RecordBatch;
 use atsdb_core::{Result, Table};
@@ -38,6 +39,25 @@ impl StatementQuery {
     pub(super) fn of_text(query: &Query, focus: Focus) -> Result<Self> {
         let tables = query.snapshot.tables();
         let (statement, spellings) = parse_over(&query.text, query.place, &query.parameters, tables)?;
+        Self::of_statement(query, statement, spellings, focus, Vec::new())
+    }
+
+    /// One step of a statement whose `WITH` changes rows.
+    pub(super) fn of_step(query: &Query, step: &StepRequest) -> Result<Self> {
+        let tables = query.snapshot.tables();
+        let (statement, spellings) = parse_step(&query.text, query.place, &query.parameters, tables, &step.step)?;
+        let items = step.rows.iter().map(|rows| rows.provider(&spellings)).collect::<Result<Vec<_>>>()?;
+        Self::of_statement(query, statement, spellings, Focus::default(), items)
+    }
+
+    fn of_statement(
+        query: &Query,
+        statement: Ast,
+        spellings: Spellings,
+        focus: Focus,
+        items: Vec<Arc<dyn TableProvider>>,
+    ) -> Result<Self> {
+        let tables = query.snapshot.tables();
         let (with, mut statement) = split_with(statement);
         let change = query_of_change(&mut statement, tables, &spellings)?;
         let (statement, insert, change) = match change {
@@ -51,7 +71,7 @@ impl StatementQuery {
             }
         };
         let mut statement = statement;
-        let files = take_files(&mut statement, query.files.as_ref(), &spellings)?;
+        let files = take_files(&mut statement, query.files.as_ref(), &spellings, items)?;
         let spellings = SharedSpellings::new(spellings);
         let parameters = query.parameters.clone();
         Ok(Self { statement, insert, change, spellings, focus, work_table: None, files, more: None, parameters })

@@ -11,12 +11,14 @@ use super::interrupt::{Interrupt, interrupted};
 use super::memory::{QueryMemory, SharedMemory};
 use super::options::SessionOptions;
 use super::plan_cache::{CachedResult, PlanCache, PlanKey, keys_of};
-use super::planned::{Planned, Work, planned};
+use super::planned::{Planned, Request, planned};
 use super::query::{DefinitionScope, Query};
 use super::query_limits::QueryLimits;
+use super::query_times::set_times;
 use super::running::{RunningQueries, RunningQuery, out_of_memory};
 use super::threads::{Threads, no_thread};
 use super::wait::block_on;
+use super::with_rows::StepRequest;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
 use crate::plan::rollups::Focus;
@@ -187,7 +189,17 @@ impl Worker {
         focus: Focus,
         interrupt: &Interrupt,
     ) -> Result<Started> {
-        self.begin(Work::Text(Box::new((query, focus))), interrupt)
+        self.begin(Request::Text(Box::new((query, focus))), interrupt)
+    }
+
+    /// Starts one step of a statement whose `WITH` changes rows.
+    pub(crate) fn start_step(
+        self: &Arc<Self>,
+        query: Query,
+        step: StepRequest,
+        interrupt: &Interrupt,
+    ) -> Result<Started> {
+        self.begin(Request::Step(Box::new((query, step))), interrupt)
     }
 
     /// Starts a query over a work table.
@@ -197,18 +209,20 @@ impl Worker {
         snapshot: &ReadSnapshot,
         interrupt: &Interrupt,
     ) -> Result<QueryRows> {
-        self.begin(Work::WorkTable(Box::new(query), snapshot.clone()), interrupt).map(|started| started.rows)
+        self.begin(Request::WorkTable(Box::new(query), snapshot.clone()), interrupt).map(|started| started.rows)
     }
 
-    fn begin(self: &Arc<Self>, work: Work, interrupt: &Interrupt) -> Result<Started> {
+    fn begin(self: &Arc<Self>, request: Request, interrupt: &Interrupt) -> Result<Started> {
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES_MAX);
         let Parts { threads, context } = self.parts()?;
         let (memory_bytes, plans) = (self.options.memory_bytes, Arc::clone(&self.plans));
+        let mut state = context.state();
+        set_times(&mut state, interrupt.began())?;
         let limits = QueryLimits::begin(memory_bytes, interrupt.time_limit());
         let query = self.running.begin(QueryMemory::new(&self.memory));
         let running = Arc::clone(&query);
         let task = async move {
-            let run = run(work, &context, &plans, memory_bytes, &running, &sender);
+            let run = run(request, state, &plans, memory_bytes, &running, &sender);
             let outcome = AssertUnwindSafe(run).catch_unwind().await;
             let last = match outcome {
                 Ok(Ok(())) => Message::Finished,
@@ -245,16 +259,15 @@ impl Worker {
 }
 
 async fn run(
-    work: Work,
-    context: &SessionContext,
+    request: Request,
+    mut state: SessionState,
     plans: &PlanCache,
     memory_bytes: usize,
     running: &RunningQuery,
     sender: &mpsc::Sender<Message>,
 ) -> Result<()> {
-    let mut state = context.state();
     let Planned { plan, headings, insert, mut change, spellings, work_table, mut more, explains } =
-        planned(work, &mut state, plans)?;
+        planned(request, &mut state, plans)?;
     let batch_rows = batch_rows(&plan, memory_bytes, BATCH_ROWS).map_err(from_datafusion)?;
     *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
     let mut plan = state.query_planner().create_physical_plan(&plan, &state).await.map_err(from_datafusion)?;

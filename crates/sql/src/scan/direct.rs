@@ -6,6 +6,7 @@
 
 use super::provider::SnapshotTable;
 use super::pushdown::{Pushdown, is_exact};
+use crate::functions::arguments::is_text;
 use crate::parse::headings::Headings;
 use crate::parse::parameter_types::close_expression;
 use crate::text::datafusion_errors::from_datafusion;
@@ -370,11 +371,4 @@ fn plain(condition: Expr, definition: &TableDefinition) -> Option<Expr> {
         _ => return None,
     };
     is_exact(&condition, definition).then_some(condition)
-}
-
-fn is_text(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Dictionary(_, values) => is_text(values),
-        other => other.is_string(),
-    }
 }

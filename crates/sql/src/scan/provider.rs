@@ -111,6 +111,28 @@ impl SnapshotTable {
         Self { snapshot, table, schema, indices, is_numbered, latest_by, within }
     }
 
+    /// An upper bound of the number of rows for some filters, and of the distinct values of some columns, by position;
+    /// from statistics only. `None` if they cannot be had.
+    pub(crate) fn counts(&self, filters: &[Expr], columns: &[usize]) -> Option<TableCounts> {
+        let definition = &self.table.definition;
+        let Pushdown { range, predicates } = Pushdown::of(filters, definition);
+        let columns: Vec<Option<usize>> =
+            columns.iter().map(|at| Some(*at).filter(|at| *at < definition.columns.len())).collect();
+        let read = columns.iter().flatten().copied().collect();
+        let request = ScanRequest { columns: read, range: range.intersect(&self.within), predicates, use_cache: true };
+        let scan = self.snapshot.as_ref()?.scan(&self.table, &request).ok()?;
+        let rows = scan.row_count_max();
+        let is_key = |at: usize| {
+            let id = definition.columns[at].id;
+            definition.unique.iter().any(|unique| unique.columns.as_slice() == [id])
+        };
+        let distinct = columns.into_iter().map(|at| match at? {
+            at if is_key(at) => Some(rows),
+            at => scan.distinct_max(at).map(|count| count.min(rows)),
+        });
+        Some(TableCounts { rows, distinct: distinct.collect() })
+    }
+
     /// Whether a plan that reads it may be cached. The rows that are read from a rollup and its source depend on which
     /// buckets are stale.
     pub(crate) fn may_be_kept(&self) -> bool {
@@ -121,6 +143,13 @@ impl SnapshotTable {
     pub(crate) fn is_plain(&self) -> bool {
         self.may_be_kept() && self.latest_by.is_none() && self.indices.is_empty()
     }
+}
+
+/// The numbers of rows and of distinct values of a table.
+pub(crate) struct TableCounts {
+    pub(crate) rows: u64,
+    /// For each requested column; `None` if it is not known.
+    pub(crate) distinct: Vec<Option<u64>>,
 }
 
 #[async_trait]

@@ -1,7 +1,8 @@
 //! Statistics of a scan that are known without reading rows, in DataFusion's form. Statistics that are marked as exact
 //! must be exact, because aggregates are answered from them.
 
-use atsdb_codec::logical_type;
+use crate::functions::time_types::timestamp;
+use atsdb_codec::{logical_type, time_unit_of};
 use atsdb_core::{Bound, Column, Table};
 use atsdb_engine::{Scan, ScanRequest};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
@@ -48,12 +49,7 @@ pub(crate) fn exact_scalar(bound: Bound, ty: &DataType) -> Option<ScalarValue> {
         (Bound::Int(value), DataType::Int32) => ScalarValue::Int32(Some(i32::try_from(value).ok()?)),
         (Bound::Int(value), DataType::Int64) => ScalarValue::Int64(Some(value)),
         (Bound::Int(value), DataType::Date32) => ScalarValue::Date32(Some(i32::try_from(value).ok()?)),
-        (Bound::Int(value), DataType::Timestamp(unit, zone)) => match unit {
-            TimeUnit::Second => ScalarValue::TimestampSecond(Some(value), zone.clone()),
-            TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(Some(value), zone.clone()),
-            TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(Some(value), zone.clone()),
-            TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(Some(value), zone.clone()),
-        },
+        (Bound::Int(value), DataType::Timestamp(unit, zone)) => timestamp(time_unit_of(*unit), value, zone.clone()),
         (Bound::Int(value), DataType::Time64(TimeUnit::Microsecond)) => ScalarValue::Time64Microsecond(Some(value)),
         (Bound::Int(value), DataType::Decimal128(precision, scale)) => {
             ScalarValue::Decimal128(Some(value.into()), *precision, *scale)

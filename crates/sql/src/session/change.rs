@@ -1,7 +1,7 @@
 //! `UPDATE` and `DELETE`.
 
 use super::state::Session;
-use crate::dml::change::ChangeKind;
+use crate::dml::change::{Change, ChangeKind};
 use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
@@ -11,6 +11,7 @@ use crate::write::change_writer::{ChangeWriter, ChangedRows, Limits};
 use crate::write::resident_change::change_resident;
 use crate::write::returning::StatementContext;
 use atsdb_core::{Error, Result};
+use atsdb_engine::Batch;
 use std::sync::Arc;
 
 impl Session {
@@ -20,7 +21,7 @@ impl Session {
             let (text, place) = (statement.text().to_owned(), statement.place());
             let query = Query { text, place, parameters: parameters.clone(), snapshot, files: None, scope: None };
             let worker = Arc::clone(&self.worker);
-            let snapshot_before = query.snapshot.clone();
+            let snapshot = query.snapshot.clone();
             let Started { change, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
             let Some(change) = change else { return Err(Error::internal("a change that changes nothing")) };
             if change.kind == ChangeKind::Empty {
@@ -28,21 +29,31 @@ impl Session {
                 let row_count = batch.truncate(&change.table)?;
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             }
-            let ChangedRows { row_count, returned } = match change.table.definition.is_in_memory() {
-                true => {
-                    let found_in = snapshot_before.resident(&change.table)?;
-                    change_resident(batch, &change, &found_in, Rows::query(rows))?
-                }
-                false => ChangeWriter::new(batch, &change, self.limits(), &self.interrupt).run(Rows::query(rows))?,
-            };
-            let Some(returning) = &change.returning else {
-                return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
-            };
-            let interrupt = &self.interrupt;
-            let context = StatementContext { worker, interrupt, snapshot: snapshot_before, spellings, parameters };
-            let rows = returning.answer(&context, &change.table, returned, self.options.memory_bytes)?;
-            Ok(Answer::Rows(Rows::fixed(rows)))
+            let context = StatementContext { worker, interrupt: &self.interrupt, snapshot, spellings, parameters };
+            self.apply_change(batch, &change, Rows::query(rows), &context)
         })
+    }
+
+    /// Applies a change of rows that were found in the context's snapshot.
+    pub(super) fn apply_change(
+        &self,
+        batch: &mut Batch,
+        change: &Change,
+        rows: Rows,
+        context: &StatementContext<'_>,
+    ) -> Result<Answer> {
+        let ChangedRows { row_count, returned } = match change.table.definition.is_in_memory() {
+            true => {
+                let found_in = context.snapshot.resident(&change.table)?;
+                change_resident(batch, change, &found_in, rows)?
+            }
+            false => ChangeWriter::new(batch, change, self.limits(), &self.interrupt).run(rows)?,
+        };
+        let Some(returning) = &change.returning else {
+            return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
+        };
+        let rows = returning.answer(context, &change.table, returned, self.options.memory_bytes)?;
+        Ok(Answer::Rows(Rows::fixed(rows)))
     }
 
     pub(super) fn limits(&self) -> Limits {

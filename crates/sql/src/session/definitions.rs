@@ -5,12 +5,13 @@ use super::state::Session;
 use crate::ddl::alter::{altered, drop_index, index_names, unique_index};
 use crate::ddl::constraints::{add_unique, check_index_type, column_ids, column_names};
 use crate::ddl::create_table::{refuse_other_clauses, table_options};
-use crate::ddl::from_query::{check_names, definition_of};
+use crate::ddl::from_query::{check_names, definition_of, with_room};
 use crate::ddl::print::quoted;
 use crate::dml::target::Target;
 use crate::parse::query_text::query_of;
 use crate::plan::files::QueryFiles;
 use crate::run::answer::{Answer, Rows};
+use crate::run::describe::describe as describe_statement;
 use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
@@ -118,7 +119,8 @@ impl Session {
             return Err(sql_error("CREATE TABLE without columns"));
         };
         let rows = self.rows_of(query, place, parameters)?;
-        let definition = definition_of(&name, &rows.schema())?;
+        let schema = with_room(&rows.schema(), || self.computed_columns(query, place, parameters))?;
+        let definition = definition_of(&name, &schema)?;
         let definition = table_options(create)?.apply(definition).map_err(as_sql_error)?;
         definition.check().map_err(as_sql_error)?;
         self.with_batch(|batch| {
@@ -126,6 +128,14 @@ impl Session {
             let row_count = append_rows(batch, &table, &Target::all_of(&table), rows)?;
             Ok(Answer::Done { verb: "CREATE TABLE", row_count: Some(row_count) })
         })
+    }
+
+    /// For each column of a query, whether it is computed.
+    fn computed_columns(&self, text: &str, place: SourcePosition, parameters: &Parameters) -> Result<Vec<bool>> {
+        let (snapshot, _) = self.snapshot()?;
+        let (text, parameters, files) = (text.to_owned(), parameters.clone(), self.query_files());
+        let query = Query { text, place, parameters, snapshot, files, scope: None };
+        self.worker.plan(move |state| describe_statement(&query, state).map(|described| described.computed))
     }
 
     pub(super) fn alter_table(&self, alter: &AlterTable) -> Result<Answer> {

@@ -6,7 +6,7 @@ use super::state::Session;
 use super::transaction::TransactionStatement;
 use crate::ddl::create_table::table_definition;
 use crate::dml::target::Target;
-use crate::parse::refuse::{reads_a_file, refuse_files, refused};
+use crate::parse::refuse::{is_load_data, refuse_files, refused};
 use crate::parse::statement::parse_declaring;
 use crate::parse::with_clause::main_word;
 use crate::resident::plain_select::PlainSelect;
@@ -39,6 +39,7 @@ impl Session {
 
     pub(super) fn execute_with(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         self.interrupt.reset();
+        self.interrupt.set_began(self.transaction.lock().as_ref().and_then(|open| open.began));
         let answer = self.execute_once(statement, parameters);
         if answer.is_err() && may_change(statement.text()) {
             self.fail_transaction();
@@ -51,6 +52,9 @@ impl Session {
         self.require(Permission::needed(&word))?;
         if let Some(row_count) = self.insert_literals(statement.text(), parameters)? {
             return Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) });
+        }
+        if let Some(answer) = self.with_changes(statement, parameters)? {
+            return Ok(answer);
         }
         match word.as_str() {
             "INSERT" | "REPLACE" if may_have_conflict_clause(statement.text()) => {
@@ -134,8 +138,10 @@ impl Session {
     }
 
     fn declare(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
-        if reads_a_file(statement.text()) {
-            return self.load(statement.text(), statement.place(), parameters);
+        match main_word(statement.text()).as_str() {
+            "COPY" => return self.copy(statement.text(), statement.place(), parameters),
+            "LOAD" if is_load_data(statement.text()) => return self.load(statement.text(), statement.place()),
+            _ => {}
         }
         refuse_files(statement.text())?;
         if let Some(rollup) = RollupStatement::of(statement.text(), statement.place())? {
@@ -162,6 +168,17 @@ impl Session {
             }
             Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, .. } => {
                 self.drop_index(&names, table.as_ref(), if_exists)
+            }
+            Ast::CreateSchema {
+                schema_name,
+                if_not_exists,
+                with: None,
+                options: None,
+                default_collate_spec: None,
+                clone: None,
+            } => Self::create_schema(&schema_name, if_not_exists),
+            Ast::Drop { object_type: ObjectType::Schema, if_exists, names, .. } => {
+                Self::drop_schemas(&names, if_exists)
             }
             Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
             Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.tables()?),

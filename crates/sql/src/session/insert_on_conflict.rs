@@ -20,10 +20,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The result of an `INSERT`.
-enum InsertOutcome {
+pub(super) enum InsertOutcome {
     /// The number of new rows, the batch's counter of skipped rows, and its value before.
     Counted(u64, Arc<AtomicU64>, u64),
     Answered(RecordBatch),
+}
+
+impl InsertOutcome {
+    /// The statement's answer, after the batch was committed.
+    pub(super) fn answer(self) -> Answer {
+        match self {
+            Self::Answered(rows) => Answer::Rows(Rows::fixed(rows)),
+            Self::Counted(row_count, skipped_rows, before) => {
+                let skipped_rows = skipped_rows.load(Ordering::Relaxed) - before;
+                Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(skipped_rows)) }
+            }
+        }
+    }
 }
 
 /// Whether an `INSERT` may be one of these. False positives are possible.
@@ -53,16 +66,11 @@ impl Session {
             let context = StatementContext { worker, interrupt, snapshot, spellings, parameters };
             self.insert_into(batch, &table, &target, Rows::query(rows), &context)
         })?;
-        Ok(match inserted {
-            InsertOutcome::Answered(rows) => Answer::Rows(Rows::fixed(rows)),
-            InsertOutcome::Counted(row_count, skipped_rows, before) => {
-                let skipped_rows = skipped_rows.load(Ordering::Relaxed) - before;
-                Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(skipped_rows)) }
-            }
-        })
+        Ok(inserted.answer())
     }
 
-    fn insert_into(
+    /// Adds the rows of a statement's query.
+    pub(super) fn insert_into(
         &self,
         batch: &mut Batch,
         table: &Table,

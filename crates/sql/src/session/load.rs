@@ -1,13 +1,13 @@
-//! Statements that read files, which are refused unless the session has a file reader.
+//! `LOAD DATA`, and the files that statements read, which are refused unless the session has a file reader.
 
 use super::state::Session;
 use crate::dml::conflict::OnDuplicate;
-use crate::dml::files::{FileReader, FileRequest, no_files};
-use crate::dml::load::Load;
+use crate::dml::files::{FileLayout, FileReader, FileRequest, no_files};
+use crate::dml::load::load_data;
 use crate::dml::target::Target;
 use crate::plan::files::QueryFiles;
 use crate::run::answer::Answer;
-use crate::text::params::Parameters;
+use crate::text::source_position::SourcePosition;
 use crate::write::insert::append_named;
 use atsdb_core::{Column, Result, Table, TableDefinition};
 use std::sync::Arc;
@@ -25,31 +25,17 @@ impl Session {
         Some(QueryFiles { reader: Arc::clone(reader), bytes_max: self.options.memory_bytes })
     }
 
-    /// `LOAD DATA` and `COPY ... FROM`: all rows of the file, or none.
-    pub(super) fn load(
-        &self,
-        text: &str,
-        place: crate::text::source_position::SourcePosition,
-        parameters: &Parameters,
-    ) -> Result<Answer> {
-        if let Some(answer) = self.copy_to(text, place, parameters)? {
-            return Ok(answer);
-        }
+    /// `LOAD DATA`: all rows of the file, or none.
+    pub(super) fn load(&self, text: &str, place: SourcePosition) -> Result<Answer> {
         let Some(files) = self.files.as_ref().filter(|_| self.options.file_access) else {
             return Err(no_files());
         };
-        let load = Load::parse(text, place, parameters)?;
+        let load = load_data(text, place)?;
         let target = Target::new(load.table.clone(), load.columns.clone(), OnDuplicate::default());
         let (table, positions) = target.resolve_among(&self.tables()?)?;
         let definition = fields_of(&table, &positions);
-        let request = FileRequest {
-            path: &load.path,
-            definition: &definition,
-            layout: load.layout,
-            delimiter: load.delimiter,
-            has_header: load.has_header,
-            null: load.null.clone(),
-        };
+        let layout = FileLayout::Separated { delimiter: load.delimiter, has_header: load.has_header };
+        let request = FileRequest { path: &load.path, definition: &definition, layout };
         let mut row_count = 0_u64;
         self.with_batch(|batch| {
             files.read(&request, &mut |rows| {
@@ -58,12 +44,12 @@ impl Session {
                 append_named(batch, &table, &positions, rows, table.definition.on_conflict)
             })
         })?;
-        Ok(Answer::Done { verb: load.verb, row_count: Some(row_count) })
+        Ok(Answer::Done { verb: "LOAD DATA", row_count: Some(row_count) })
     }
 }
 
 /// The columns at some positions as a table definition without constraints.
-fn fields_of(table: &Table, positions: &[usize]) -> TableDefinition {
+pub(super) fn fields_of(table: &Table, positions: &[usize]) -> TableDefinition {
     let whole = &table.definition;
     let columns: Vec<Column> = positions.iter().map(|position| whole.columns[*position].clone()).collect();
     let time = whole.time.filter(|time| columns.iter().any(|column| column.id == time.column));

@@ -4,6 +4,7 @@ use super::insert_runs::InsertRuns;
 use crate::text::errors::sql_error;
 use atsdb_core::{Index, Result, Table};
 use atsdb_engine::{Batch, Engine, SealingHold};
+use chrono::{DateTime, Utc};
 
 /// An open transaction.
 pub(super) struct Transaction {
@@ -21,6 +22,8 @@ pub(super) struct Transaction {
     pub(super) marks: Vec<usize>,
     /// Whether the first savepoint began it. Releasing that savepoint then commits it.
     pub(super) is_savepoint: bool,
+    /// When it began: the current time of its statements.
+    pub(super) began: Option<DateTime<Utc>>,
 }
 
 impl Transaction {
@@ -28,7 +31,8 @@ impl Transaction {
         let hold = engine.hold();
         let (batch, runs) = (engine.batch(None), InsertRuns::default());
         let (indexes, marks) = (Vec::new(), Vec::new());
-        Self { batch, runs, failed: false, hold, has_read: false, indexes, marks, is_savepoint }
+        let began = DateTime::from_timestamp_millis(engine.now_ms());
+        Self { batch, runs, failed: false, hold, has_read: false, indexes, marks, is_savepoint, began }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Values of parameters, and their conversion to the types that a statement was prepared with.
 
 use crate::ddl::from_query::type_name_of;
+use crate::functions::arguments::is_text;
+use crate::functions::time_types::timestamp;
 use crate::text::bytes_text::bytes_of;
 use crate::text::errors::sql_error;
 use crate::text::literal::Literal;
@@ -8,7 +10,8 @@ use crate::text::literal_columns::boolean;
 use crate::text::time_text::{parse_date, parse_time};
 use arrow::array::Array;
 use arrow::compute::CastOptions;
-use arrow::datatypes::{DataType, Field, TimeUnit};
+use arrow::datatypes::{DataType, Field};
+use atsdb_codec::time_unit_of;
 use atsdb_core::{Error, Result};
 use datafusion::common::ScalarValue;
 use std::sync::Arc;
@@ -112,10 +115,6 @@ fn may_convert(from: &DataType, to: &DataType) -> bool {
     let is_time = |data_type: &DataType| matches!(data_type, DataType::Timestamp(..) | DataType::Date32);
     let is_bytes =
         |data_type: &DataType| matches!(data_type, DataType::Binary | DataType::LargeBinary | DataType::BinaryView);
-    let is_text = |data_type: &DataType| match data_type {
-        DataType::Dictionary(_, values) => values.is_string(),
-        other => other.is_string(),
-    };
     (from.is_numeric() && to.is_numeric())
         || (is_time(from) && is_time(to))
         || (is_bytes(from) && is_bytes(to))
@@ -125,21 +124,12 @@ fn may_convert(from: &DataType, to: &DataType) -> bool {
 
 /// A text as a value of a type; `None` if it is not a valid one.
 fn read(text: &str, to: &DataType) -> Option<ScalarValue> {
-    let time = |unit| parse_time(text, unit);
     match to {
         DataType::Boolean => boolean(&Literal::Text(text.into())).map(|value| ScalarValue::Boolean(Some(value))),
-        DataType::Timestamp(unit, zone) => Some(match unit {
-            TimeUnit::Second => ScalarValue::TimestampSecond(Some(time(atsdb_core::TimeUnit::Second)?), zone.clone()),
-            TimeUnit::Millisecond => {
-                ScalarValue::TimestampMillisecond(Some(time(atsdb_core::TimeUnit::Millisecond)?), zone.clone())
-            }
-            TimeUnit::Microsecond => {
-                ScalarValue::TimestampMicrosecond(Some(time(atsdb_core::TimeUnit::Microsecond)?), zone.clone())
-            }
-            TimeUnit::Nanosecond => {
-                ScalarValue::TimestampNanosecond(Some(time(atsdb_core::TimeUnit::Nanosecond)?), zone.clone())
-            }
-        }),
+        DataType::Timestamp(unit, zone) => {
+            let unit = time_unit_of(*unit);
+            Some(timestamp(unit, parse_time(text, unit)?, zone.clone()))
+        }
         DataType::Date32 => parse_date(text).map(|days| ScalarValue::Date32(Some(days))),
         DataType::Binary => bytes_of(text).ok().map(|bytes| ScalarValue::Binary(Some(bytes))),
         other => ScalarValue::from(text.trim()).cast_to_with_options(other, &STRICT).ok(),
@@ -149,6 +139,7 @@ fn read(text: &str, to: &DataType) -> Option<ScalarValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow::datatypes::TimeUnit;
 
     fn one(value: impl Into<ParameterValue>, to: DataType) -> Result<ScalarValue> {
         bound(&[to], &[value.into()]).map(|values| values[0].clone())

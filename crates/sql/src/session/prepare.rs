@@ -7,11 +7,15 @@ use super::state::Session;
 use super::summarize;
 use crate::dml::conflict::ConflictAction;
 use crate::dml::returning::Returning;
+use crate::parse::with_clause::may_change_in_with;
+use crate::parse::with_steps::WithStep;
 use crate::plan::work_table::WorkQuery;
 use crate::run::answer::Answer;
-use crate::run::describe::{Description, TypesAndColumns, describe, describe_on_work_table};
+use crate::run::describe::{Description, TypesAndColumns, describe, describe_on_work_table, describe_step};
+use crate::run::permission::Permission;
 use crate::run::plan_cache::PlanKey;
 use crate::run::query::Query;
+use crate::run::with_rows::{ItemRows, StepRequest};
 use crate::run::worker::Worker;
 use crate::text::errors::sql_error;
 use crate::text::params::{Parameters, parameter_count};
@@ -41,6 +45,11 @@ impl Prepared {
     /// The types of `$1`, `$2`, and so on: as declared, or else inferred from the statement, or else text.
     pub fn parameter_types(&self) -> &[DataType] {
         &self.parameter_types
+    }
+
+    /// The right that its first word needs.
+    pub fn permission(&self) -> Permission {
+        Permission::needed(&first_word(self.statement.text()))
     }
 
     /// The columns of the answer, according to the definitions at the time when the statement was prepared; `None` if
@@ -120,17 +129,54 @@ impl Session {
         types: Vec<Option<DataType>>,
         snapshot: &ReadSnapshot,
     ) -> Result<(TypesAndColumns, bool)> {
-        let worker = Arc::clone(&self.worker);
-        let query = |types: &[Option<DataType>]| Query {
-            text: statement.text().to_owned(),
-            place: statement.place(),
-            parameters: Parameters::Types(types.into()),
-            snapshot: snapshot.clone(),
-            files: self.query_files(),
-            scope: None,
+        let (parameters, tables) = (Parameters::Types(types.as_slice().into()), snapshot.tables().to_vec());
+        let items = match may_change_in_with(statement.text()) {
+            true => self.items_of_with(statement, &parameters, tables)?.unwrap_or_default(),
+            false => Vec::new(),
         };
-        let first = query(&types);
-        let described = worker.plan(move |state| describe(&first, state))?;
+        if items.is_empty() {
+            return self.describe_part(statement, types, snapshot, None);
+        }
+        let (mut types, mut known, mut rows) = (types, Vec::new(), Vec::new());
+        for item in &items {
+            let step = WithStep { item: Some(item.position), known: known.clone() };
+            let step = Arc::new(StepRequest { step, rows: rows.clone() });
+            let ((inferred, schema), _) = self.describe_part(statement, types, snapshot, Some(step))?;
+            types = inferred;
+            if let (Some(schema), true) = (schema, item.has_rows) {
+                known.push(item.position);
+                rows.push(Arc::new(ItemRows::new(item, &schema, Vec::new())?));
+            }
+        }
+        let step = Arc::new(StepRequest { step: WithStep { item: None, known }, rows });
+        self.describe_part(statement, types, snapshot, Some(step))
+    }
+
+    /// Describes a statement, or one step of it. Types that nothing in it determines stay unknown.
+    fn describe_part(
+        &self,
+        statement: &Statement,
+        types: Vec<Option<DataType>>,
+        snapshot: &ReadSnapshot,
+        step: Option<Arc<StepRequest>>,
+    ) -> Result<(TypesAndColumns, bool)> {
+        let worker = Arc::clone(&self.worker);
+        let plan = |types: &[Option<DataType>]| {
+            let query = Query {
+                text: statement.text().to_owned(),
+                place: statement.place(),
+                parameters: Parameters::Types(types.into()),
+                snapshot: snapshot.clone(),
+                files: self.query_files(),
+                scope: None,
+            };
+            let step = step.clone();
+            worker.plan(move |state| match step {
+                Some(step) => describe_step(&query, &step, state),
+                None => describe(&query, state),
+            })
+        };
+        let described = plan(&types)?;
         let reads_files = described.reads_files;
         let rest = DescribeContext { worker: &worker, snapshot };
         if let Some(target) = &described.insert {
@@ -153,16 +199,19 @@ impl Session {
             return Ok(((types, Some(described.schema)), reads_files));
         }
         // Parameters whose types were unknown may change the types of the answer.
-        let types = known(described.types).into_iter().map(Some).collect::<Vec<_>>();
-        let second = query(&types);
-        let described = worker.plan(move |state| describe(&second, state))?;
-        Ok(((types, Some(described.schema)), reads_files))
+        let schema = plan(&all_known(&described.types))?.schema;
+        Ok(((described.types, Some(schema)), reads_files))
     }
 }
 
 /// The types of parameters, with text for unknown ones.
 fn known(types: Vec<Option<DataType>>) -> Vec<DataType> {
     types.into_iter().map(|data_type| data_type.unwrap_or(DataType::Utf8)).collect()
+}
+
+/// The types of parameters, with text for unknown ones, as types that are declared.
+fn all_known(types: &[Option<DataType>]) -> Vec<Option<DataType>> {
+    known(types.to_vec()).into_iter().map(Some).collect()
 }
 
 /// The context in which the queries that belong to a statement are described.
@@ -191,8 +240,7 @@ impl DescribeContext<'_> {
             returning.query(table, &no_rows(table), &described.spellings, &parameters)
         };
         types = self.on_work_table(query(&types)?, Vec::new())?.types;
-        types = known(types).into_iter().map(Some).collect();
-        let schema = self.on_work_table(query(&types)?, Vec::new())?.schema;
+        let schema = self.on_work_table(query(&all_known(&types))?, Vec::new())?.schema;
         Ok((types, Some(schema)))
     }
 }

@@ -5,118 +5,27 @@ use super::errors::unfit;
 use super::literal::Literal;
 use super::literal_numbers::{as_text, float32, float64, integer};
 use super::time_text::{parse_date, parse_time};
-use arrow::array::{
-    ArrayBuilder, ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder,
-    Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder, IntervalMonthDayNanoBuilder, StringBuilder,
-    Time64MicrosecondBuilder, TimestampMicrosecondBuilder, TimestampMillisecondBuilder, TimestampNanosecondBuilder,
-    TimestampSecondBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
-};
+use arrow::array::{ArrayBuilder, ArrayRef};
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano};
-use atsdb_codec::logical_type;
+use atsdb_codec::{ColumnValues, logical_type};
 use atsdb_core::interval::{Interval, parse_interval};
 use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit, decimal, json_text, time_of_day, uuid_text};
 use atsdb_engine::KeyValue;
 use datafusion::common::ScalarValue;
-use std::sync::Arc;
 
 /// Collects the values of one column.
 pub(crate) struct LiteralColumn {
     column: Column,
-    builder: Builder,
+    values: ColumnValues,
     last_is_null: bool,
     /// The last decimal, as a key has it if it is of more than 64 bits.
     last_decimal: [u8; 16],
 }
 
-enum Builder {
-    Bool(BooleanBuilder),
-    Int8(Int8Builder),
-    Int16(Int16Builder),
-    Int32(Int32Builder),
-    Int64(Int64Builder),
-    UInt8(UInt8Builder),
-    UInt16(UInt16Builder),
-    UInt32(UInt32Builder),
-    UInt64(UInt64Builder),
-    Float32(Float32Builder),
-    Float64(Float64Builder),
-    Text(StringBuilder),
-    Binary(BinaryBuilder),
-    Second(TimestampSecondBuilder),
-    Millisecond(TimestampMillisecondBuilder),
-    Microsecond(TimestampMicrosecondBuilder),
-    Nanosecond(TimestampNanosecondBuilder),
-    Date(Date32Builder),
-    Decimal(Decimal128Builder),
-    TimeOfDay(Time64MicrosecondBuilder),
-    Interval(IntervalMonthDayNanoBuilder),
-}
-
-/// Runs the same code for a builder of any type.
-macro_rules! with_builder {
-    ($builder:expr, $name:ident => $action:expr) => {
-        match $builder {
-            Builder::Bool($name) => $action,
-            Builder::Int8($name) => $action,
-            Builder::Int16($name) => $action,
-            Builder::Int32($name) => $action,
-            Builder::Int64($name) => $action,
-            Builder::UInt8($name) => $action,
-            Builder::UInt16($name) => $action,
-            Builder::UInt32($name) => $action,
-            Builder::UInt64($name) => $action,
-            Builder::Float32($name) => $action,
-            Builder::Float64($name) => $action,
-            Builder::Text($name) => $action,
-            Builder::Binary($name) => $action,
-            Builder::Second($name) => $action,
-            Builder::Millisecond($name) => $action,
-            Builder::Microsecond($name) => $action,
-            Builder::Nanosecond($name) => $action,
-            Builder::Date($name) => $action,
-            Builder::Decimal($name) => $action,
-            Builder::TimeOfDay($name) => $action,
-            Builder::Interval($name) => $action,
-        }
-    };
-}
-
 impl LiteralColumn {
     pub(crate) fn new(column: &Column) -> Self {
-        let builder = match column.column_type {
-            ColumnType::Bool => Builder::Bool(BooleanBuilder::new()),
-            ColumnType::Int8 => Builder::Int8(Int8Builder::new()),
-            ColumnType::Int16 => Builder::Int16(Int16Builder::new()),
-            ColumnType::Int32 => Builder::Int32(Int32Builder::new()),
-            ColumnType::Int64 => Builder::Int64(Int64Builder::new()),
-            ColumnType::UInt8 => Builder::UInt8(UInt8Builder::new()),
-            ColumnType::UInt16 => Builder::UInt16(UInt16Builder::new()),
-            ColumnType::UInt32 => Builder::UInt32(UInt32Builder::new()),
-            ColumnType::UInt64 => Builder::UInt64(UInt64Builder::new()),
-            ColumnType::Float32 => Builder::Float32(Float32Builder::new()),
-            ColumnType::Float64 => Builder::Float64(Float64Builder::new()),
-            ColumnType::Text | ColumnType::Uuid | ColumnType::Json => Builder::Text(StringBuilder::new()),
-            ColumnType::Binary => Builder::Binary(BinaryBuilder::new()),
-            ColumnType::Timestamp(TimeUnit::Second) => {
-                Builder::Second(TimestampSecondBuilder::new().with_timezone("UTC"))
-            }
-            ColumnType::Timestamp(TimeUnit::Millisecond) => {
-                Builder::Millisecond(TimestampMillisecondBuilder::new().with_timezone("UTC"))
-            }
-            ColumnType::Timestamp(TimeUnit::Microsecond) => {
-                Builder::Microsecond(TimestampMicrosecondBuilder::new().with_timezone("UTC"))
-            }
-            ColumnType::Timestamp(TimeUnit::Nanosecond) => {
-                Builder::Nanosecond(TimestampNanosecondBuilder::new().with_timezone("UTC"))
-            }
-            ColumnType::Date => Builder::Date(Date32Builder::new()),
-            ColumnType::Decimal { .. } => {
-                Builder::Decimal(Decimal128Builder::new().with_data_type(logical_type(column)))
-            }
-            ColumnType::Time => Builder::TimeOfDay(Time64MicrosecondBuilder::new()),
-            ColumnType::Interval => Builder::Interval(IntervalMonthDayNanoBuilder::new()),
-        };
-        Self { column: column.clone(), builder, last_is_null: true, last_decimal: [0; 16] }
+        let values = ColumnValues::new(column.column_type);
+        Self { column: column.clone(), values, last_is_null: true, last_decimal: [0; 16] }
     }
 
     /// The field that [`finish`](Self::finish)ed arrays belong to.
@@ -150,32 +59,29 @@ impl LiteralColumn {
         if self.last_is_null {
             return KeyValue::Null;
         }
-        let last = match &self.builder {
-            Builder::Bool(builder) => {
+        let last = match &self.values {
+            ColumnValues::Bool(builder) => {
                 let at = builder.len().saturating_sub(1);
                 builder.values_slice().get(at / 8).map(|byte| KeyValue::Int(i64::from(byte >> (at % 8) & 1)))
             }
-            Builder::Int8(builder) => number!(builder, Int),
-            Builder::Int16(builder) => number!(builder, Int),
-            Builder::Int32(builder) => number!(builder, Int),
-            Builder::Int64(builder) => number!(builder, Int),
-            Builder::UInt8(builder) => number!(builder, UInt),
-            Builder::UInt16(builder) => number!(builder, UInt),
-            Builder::UInt32(builder) => number!(builder, UInt),
-            Builder::UInt64(builder) => number!(builder, UInt),
-            Builder::Float32(builder) => number!(builder, Float),
-            Builder::Float64(builder) => number!(builder, Float),
-            Builder::Text(builder) => bytes!(builder),
-            Builder::Binary(builder) => bytes!(builder),
-            Builder::Second(builder) => number!(builder, Int),
-            Builder::Millisecond(builder) => number!(builder, Int),
-            Builder::Microsecond(builder) => number!(builder, Int),
-            Builder::Nanosecond(builder) => number!(builder, Int),
-            Builder::Date(builder) => number!(builder, Int),
-            Builder::TimeOfDay(builder) => number!(builder, Int),
+            ColumnValues::Int8(builder) => number!(builder, Int),
+            ColumnValues::Int16(builder) => number!(builder, Int),
+            ColumnValues::Int32(builder) => number!(builder, Int),
+            ColumnValues::Int64(builder) => number!(builder, Int),
+            ColumnValues::UInt8(builder) => number!(builder, UInt),
+            ColumnValues::UInt16(builder) => number!(builder, UInt),
+            ColumnValues::UInt32(builder) => number!(builder, UInt),
+            ColumnValues::UInt64(builder) => number!(builder, UInt),
+            ColumnValues::Float32(builder) => number!(builder, Float),
+            ColumnValues::Float64(builder) => number!(builder, Float),
+            ColumnValues::Text(builder) => bytes!(builder),
+            ColumnValues::Binary(builder) => bytes!(builder),
+            ColumnValues::Timestamp(builder, _) => number!(builder, Int),
+            ColumnValues::Date(builder) => number!(builder, Int),
+            ColumnValues::Time(builder) => number!(builder, Int),
             // No key has intervals.
-            Builder::Interval(_) => None,
-            Builder::Decimal(builder) => match self.column.column_type.stored() {
+            ColumnValues::Interval(_) => None,
+            ColumnValues::Decimal(builder) => match self.column.column_type.stored() {
                 ColumnType::Int64 => {
                     let last = builder.values_slice().last().and_then(|value| i64::try_from(*value).ok());
                     last.map(KeyValue::Int)
@@ -196,7 +102,7 @@ impl LiteralColumn {
 
     /// The values so far; the column is empty afterwards.
     pub(crate) fn finish(&mut self) -> ArrayRef {
-        with_builder!(&mut self.builder, builder => Arc::new(builder.finish()))
+        self.values.finish()
     }
 
     /// Adds a value, converted if nothing is lost. The error does not name the row.
@@ -206,7 +112,7 @@ impl LiteralColumn {
             if !self.column.nullable {
                 return Err(Error::invalid("NULL in a NOT NULL column"));
             }
-            with_builder!(&mut self.builder, builder => builder.append_null());
+            self.values.append_null();
             return Ok(());
         }
         let refuse = || unfit(shown(literal), self.column.column_type);
@@ -218,56 +124,48 @@ impl LiteralColumn {
                 $builder.append_value(integer(literal).and_then(|value| value.try_into().ok()).ok_or_else(refuse)?)
             };
         }
-        macro_rules! time {
-            ($builder:expr, $unit:expr) => {
-                $builder.append_value(time(literal, $unit).ok_or_else(refuse)?)
-            };
-        }
-        match &mut self.builder {
-            Builder::Bool(builder) => builder.append_value(boolean(literal).ok_or_else(refuse)?),
-            Builder::Int8(builder) => integer!(builder),
-            Builder::Int16(builder) => integer!(builder),
-            Builder::Int32(builder) => integer!(builder),
-            Builder::Int64(builder) => integer!(builder),
-            Builder::UInt8(builder) => integer!(builder),
-            Builder::UInt16(builder) => integer!(builder),
-            Builder::UInt32(builder) => integer!(builder),
-            Builder::UInt64(builder) => integer!(builder),
-            Builder::Float32(builder) => builder.append_value(float32(literal).ok_or_else(refuse)?),
-            Builder::Float64(builder) => builder.append_value(float64(literal).ok_or_else(refuse)?),
-            Builder::Text(builder) if self.column.column_type == ColumnType::Uuid => {
+        match &mut self.values {
+            ColumnValues::Bool(builder) => builder.append_value(boolean(literal).ok_or_else(refuse)?),
+            ColumnValues::Int8(builder) => integer!(builder),
+            ColumnValues::Int16(builder) => integer!(builder),
+            ColumnValues::Int32(builder) => integer!(builder),
+            ColumnValues::Int64(builder) => integer!(builder),
+            ColumnValues::UInt8(builder) => integer!(builder),
+            ColumnValues::UInt16(builder) => integer!(builder),
+            ColumnValues::UInt32(builder) => integer!(builder),
+            ColumnValues::UInt64(builder) => integer!(builder),
+            ColumnValues::Float32(builder) => builder.append_value(float32(literal).ok_or_else(refuse)?),
+            ColumnValues::Float64(builder) => builder.append_value(float64(literal).ok_or_else(refuse)?),
+            ColumnValues::Text(builder) if self.column.column_type == ColumnType::Uuid => {
                 let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
                 builder.append_value(uuid_text::canonical(text).ok_or_else(refuse)?);
             }
-            Builder::Text(builder) if self.column.column_type == ColumnType::Json => {
+            ColumnValues::Text(builder) if self.column.column_type == ColumnType::Json => {
                 let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
                 json_text::check(text)
                     .map_err(|error| Error::invalid(format!("{} is no JSON: {error}", shown(literal))))?;
                 builder.append_value(text);
             }
-            Builder::Text(builder) => match literal {
+            ColumnValues::Text(builder) => match literal {
                 Literal::Text(text) | Literal::Parameter(text) => builder.append_value(text),
                 Literal::Number(text) => builder.append_value(as_text(text)?),
                 Literal::Bool(value) => builder.append_value(if *value { "true" } else { "false" }),
                 Literal::Bytes(_) | Literal::Null | Literal::Typed(_) => return Err(refuse()),
             },
-            Builder::Binary(builder) => match literal {
+            ColumnValues::Binary(builder) => match literal {
                 Literal::Bytes(bytes) => builder.append_value(bytes),
                 Literal::Text(text) => builder.append_value(bytes_of(text).map_err(Error::invalid)?),
                 _ => return Err(refuse()),
             },
-            Builder::Second(builder) => time!(builder, TimeUnit::Second),
-            Builder::Millisecond(builder) => time!(builder, TimeUnit::Millisecond),
-            Builder::Microsecond(builder) => time!(builder, TimeUnit::Microsecond),
-            Builder::Nanosecond(builder) => time!(builder, TimeUnit::Nanosecond),
-            Builder::Date(builder) => {
+            ColumnValues::Timestamp(builder, unit) => builder.append_value(time(literal, *unit).ok_or_else(refuse)?),
+            ColumnValues::Date(builder) => {
                 let days = match literal {
                     Literal::Text(text) => parse_date(text),
                     _ => integer(literal).and_then(|value| value.try_into().ok()),
                 };
                 builder.append_value(days.ok_or_else(refuse)?);
             }
-            Builder::Decimal(builder) => {
+            ColumnValues::Decimal(builder) => {
                 let ColumnType::Decimal { precision, scale } = self.column.column_type else { return Err(refuse()) };
                 let value = match literal {
                     Literal::Number(text) | Literal::Text(text) | Literal::Parameter(text) => {
@@ -279,11 +177,11 @@ impl LiteralColumn {
                 self.last_decimal = decimal::to_bytes(value);
                 builder.append_value(value);
             }
-            Builder::TimeOfDay(builder) => {
+            ColumnValues::Time(builder) => {
                 let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
                 builder.append_value(time_of_day::parse(text).ok_or_else(refuse)?);
             }
-            Builder::Interval(builder) => {
+            ColumnValues::Interval(builder) => {
                 let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
                 let Interval { months, days, nanoseconds } = parse_interval(text, None, None).ok_or_else(refuse)?;
                 builder.append_value(IntervalMonthDayNano::new(months, days, nanoseconds));
@@ -295,20 +193,22 @@ impl LiteralColumn {
     /// Adds a value of the column's type.
     fn push_value(&mut self, value: &ScalarValue) -> Result<()> {
         use ScalarValue as V;
-        match (&mut self.builder, value) {
-            (Builder::Float32(builder), V::Float32(Some(value))) => builder.append_value(*value),
-            (Builder::Second(builder), V::TimestampSecond(Some(time), _)) => builder.append_value(*time),
-            (Builder::Millisecond(builder), V::TimestampMillisecond(Some(time), _)) => builder.append_value(*time),
-            (Builder::Microsecond(builder), V::TimestampMicrosecond(Some(time), _)) => builder.append_value(*time),
-            (Builder::Nanosecond(builder), V::TimestampNanosecond(Some(time), _)) => builder.append_value(*time),
-            (Builder::Date(builder), V::Date32(Some(days))) => builder.append_value(*days),
-            (Builder::Interval(builder), V::IntervalMonthDayNano(Some(length))) => builder.append_value(*length),
-            (Builder::TimeOfDay(builder), V::Time64Microsecond(Some(time)))
+        match (&mut self.values, value) {
+            (ColumnValues::Float32(builder), V::Float32(Some(value))) => builder.append_value(*value),
+            (ColumnValues::Timestamp(builder, TimeUnit::Second), V::TimestampSecond(Some(time), _))
+            | (ColumnValues::Timestamp(builder, TimeUnit::Millisecond), V::TimestampMillisecond(Some(time), _))
+            | (ColumnValues::Timestamp(builder, TimeUnit::Microsecond), V::TimestampMicrosecond(Some(time), _))
+            | (ColumnValues::Timestamp(builder, TimeUnit::Nanosecond), V::TimestampNanosecond(Some(time), _)) => {
+                builder.append_value(*time);
+            }
+            (ColumnValues::Date(builder), V::Date32(Some(days))) => builder.append_value(*days),
+            (ColumnValues::Interval(builder), V::IntervalMonthDayNano(Some(length))) => builder.append_value(*length),
+            (ColumnValues::Time(builder), V::Time64Microsecond(Some(time)))
                 if (0..time_of_day::DAY_MICROSECONDS).contains(time) =>
             {
                 builder.append_value(*time);
             }
-            (Builder::Decimal(builder), V::Decimal128(Some(value), precision, _))
+            (ColumnValues::Decimal(builder), V::Decimal128(Some(value), precision, _))
                 if decimal::fits(*value, *precision) =>
             {
                 self.last_decimal = decimal::to_bytes(*value);

@@ -83,7 +83,8 @@ enum Form {
     Name,
 }
 
-fn is_word(letter: char) -> bool {
+/// Whether a letter can be one of a name.
+pub(super) fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 

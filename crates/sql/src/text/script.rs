@@ -173,8 +173,7 @@ fn comment_end(bytes: &[u8], at: usize) -> Result<Option<usize>, Unclosed> {
 
 fn string_end(bytes: &[u8], at: usize) -> Result<usize, Unclosed> {
     let what = "a string that is not closed";
-    let is_name = |position: usize| bytes[position].is_ascii_alphanumeric() || bytes[position] == b'_';
-    let escapes = at > 0 && matches!(bytes[at - 1], b'e' | b'E') && (at == 1 || !is_name(at - 2));
+    let escapes = at > 0 && matches!(bytes[at - 1], b'e' | b'E') && (at == 1 || !is_of_name(&bytes[at - 2]));
     if !escapes {
         return quote_end(bytes, at, what);
     }
@@ -200,11 +199,10 @@ fn quote_end(bytes: &[u8], at: usize, what: &'static str) -> Result<usize, Unclo
 }
 
 fn dollar_end(bytes: &[u8], at: usize) -> Result<usize, Unclosed> {
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
-    if at > 0 && is_name(&bytes[at - 1]) {
+    if at > 0 && is_of_name(&bytes[at - 1]) {
         return Ok(at + 1);
     }
-    let tag_length = bytes[at + 1..].iter().take_while(|byte| is_name(byte)).count();
+    let tag_length = bytes[at + 1..].iter().take_while(|byte| is_of_name(byte)).count();
     let opened = at + tag_length + 2;
     if bytes.get(opened - 1) != Some(&b'$') {
         return Ok(at + 1);
@@ -214,6 +212,10 @@ fn dollar_end(bytes: &[u8], at: usize) -> Result<usize, Unclosed> {
         Some(length) => Ok(opened + length + tag.len()),
         None => Err(Unclosed { at, what: "a dollar quote that is not closed" }),
     }
+}
+
+fn is_of_name(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80
 }
 
 #[cfg(test)]
@@ -232,6 +234,7 @@ mod tests {
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[1], "SELECT $name");
         assert!(texts(" -- nothing\n/* at all */ ; ").is_empty());
+        assert_eq!(texts("SELECT éE'\\'; SELECT 2").len(), 2, "a name that ends with E is no prefix");
     }
 
     #[test]

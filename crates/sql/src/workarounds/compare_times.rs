@@ -4,10 +4,11 @@
 //! No upstream issue known.
 
 use super::expressions::rewrite_expressions;
-use crate::functions::time_types::is_utc;
+use crate::functions::time_types::{is_utc, timestamp};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use crate::text::time_text::{Rest, WrittenTime, read_time};
+use atsdb_codec::time_unit_of;
 use atsdb_core::TimeUnit;
 use atsdb_core::time::DAY_SECONDS;
 use datafusion::arrow::datatypes::{DataType, TimeUnit as ArrowUnit};
@@ -52,13 +53,7 @@ struct TimeType {
 impl TimeType {
     fn of(expr: &Expr, schema: &DFSchema) -> Option<Self> {
         let DataType::Timestamp(unit, zone) = expr.get_type(schema).ok()? else { return None };
-        let unit = match unit {
-            ArrowUnit::Second => TimeUnit::Second,
-            ArrowUnit::Millisecond => TimeUnit::Millisecond,
-            ArrowUnit::Microsecond => TimeUnit::Microsecond,
-            ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
-        };
-        Some(Self { unit, zone })
+        Some(Self { unit: time_unit_of(unit), zone })
     }
 
     /// A literal time of this type: an instant if it has an offset or the type is in UTC, else a local time.
@@ -73,13 +68,7 @@ impl TimeType {
     }
 
     fn literal(&self, count: i64, zone: Option<Arc<str>>) -> Expr {
-        let value = match self.unit {
-            TimeUnit::Second => ScalarValue::TimestampSecond(Some(count), zone),
-            TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(Some(count), zone),
-            TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(Some(count), zone),
-            TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(Some(count), zone),
-        };
-        Expr::Literal(value, None)
+        Expr::Literal(timestamp(self.unit, count, zone), None)
     }
 }
 

@@ -10,11 +10,12 @@ use super::date_part::normalized;
 use crate::functions::arguments::text_of;
 use crate::functions::cut::{Arguments, Cut};
 use crate::functions::interval::intervals;
+use crate::functions::of_inner::of_inner;
 use crate::functions::time_bucket::preimage_of;
 use crate::functions::time_types::is_utc;
 use crate::text::datafusion_errors::external;
 use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::datatypes::{DataType, FieldRef, IntervalMonthDayNano as Interval, IntervalMonthDayNanoType};
+use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano as Interval, IntervalMonthDayNanoType};
 use datafusion::common::types::logical_string;
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::execution::context::SessionContext;
@@ -23,8 +24,8 @@ use datafusion::logical_expr::preimage::PreimageResult;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    Coercion, ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    TypeSignature, TypeSignatureClass, Volatility,
+    Coercion, ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
+    TypeSignatureClass, Volatility,
 };
 use std::sync::Arc;
 
@@ -77,24 +78,10 @@ impl DateTrunc {
 }
 
 impl ScalarUDFImpl for DateTrunc {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
-    }
+    of_inner!(name, aliases, return_type, return_field_from_args);
 
     fn signature(&self) -> &Signature {
         &self.signature
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        self.inner.return_field_from_args(args)
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

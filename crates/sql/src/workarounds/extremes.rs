@@ -7,6 +7,7 @@
 use super::filters::unwanted;
 use super::intervals::average::INTERVAL;
 use super::intervals::extremes::{ExtremeLength, ExtremeLengthOfWindow};
+use crate::functions::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::nullif;
@@ -16,8 +17,8 @@ use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, EmitTo, GroupsAccumulator, ReversedUDAF,
-    SetMonotonicity, Signature, StatisticsArgs,
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, SetMonotonicity,
+    StatisticsArgs,
 };
 use std::sync::Arc;
 
@@ -46,25 +47,7 @@ impl Extreme {
 }
 
 impl AggregateUDFImpl for Extreme {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        self.inner.coerce_types(types)
-    }
+    of_inner!(name, aliases, signature, coerce_types, return_type, documentation);
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         if *args.return_field.data_type() == INTERVAL {
@@ -114,10 +97,6 @@ impl AggregateUDFImpl for Extreme {
 
     fn set_monotonicity(&self, _: &DataType) -> SetMonotonicity {
         if self.is_max { SetMonotonicity::Increasing } else { SetMonotonicity::Decreasing }
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.inner.documentation()
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use decimals::literals::write_numbers;
 pub(crate) use long_literals::batch_rows;
 pub(crate) use overflow::{AVERAGE, WIDE_SUM, average, checked, fitting_sum, sums_as};
+pub(crate) use syntax::dialect::StatementDialect;
 pub(crate) use syntax::output_names;
 pub(crate) use syntax::stars::Stars;
 
@@ -63,6 +64,7 @@ pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Res
     syntax::statement_words::write_statements(tokens);
     syntax::binding::sharps_to_words(tokens);
     syntax::column_names::quote_column_names(tokens);
+    syntax::words::weaken_locks(tokens);
     syntax::words::settle_words(tokens)
 }
 
@@ -107,7 +109,7 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 
 /// The rule of the analyzer that checks arithmetic. Types must have been made equal.
 pub(crate) fn rule_of_arithmetic() -> Arc<dyn AnalyzerRule + Send + Sync> {
-    Arc::new(overflow::CheckIntegers)
+    Arc::new(overflow::CheckNumbers)
 }
 
 /// Rules of the analyzer that replace casts. They run after all rules that look for casts.
@@ -136,5 +138,5 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     shifted_rows::register(context);
     bounded_functions::bound_functions(context, memory_bytes);
     plain_results::plain_results(context);
-    overflow::check_sums(context);
+    overflow::check_functions(context);
 }

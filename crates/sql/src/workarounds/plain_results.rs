@@ -7,13 +7,12 @@
 //! [#23743](https://github.com/apache/datafusion/pull/23743) and
 //! [#23930](https://github.com/apache/datafusion/pull/23930).
 
+use crate::functions::of_inner::of_inner;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::Result;
 use datafusion::execution::context::SessionContext;
-use datafusion::logical_expr::{
-    ColumnarValue, Documentation, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-};
+use datafusion::logical_expr::{ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
 use std::sync::Arc;
 
 /// Replaces functions that would return dictionaries of anything but text.
@@ -32,17 +31,7 @@ struct Plain {
 }
 
 impl ScalarUDFImpl for Plain {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
+    of_inner!(name, aliases, signature, coerce_types, documentation);
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         Ok(plain(self.inner.return_type(types)?))
@@ -52,14 +41,6 @@ impl ScalarUDFImpl for Plain {
         let field = self.inner.return_field_from_args(args)?;
         let data_type = plain(field.data_type().clone());
         Ok(Arc::new(field.as_ref().clone().with_data_type(data_type)))
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        self.inner.coerce_types(types)
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.inner.documentation()
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

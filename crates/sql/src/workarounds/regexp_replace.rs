@@ -1,14 +1,19 @@
 //! `regexp_replace` with PostgreSQL's replacements: `\&` is the whole match, `\\` a backslash, and `$` a plain
-//! character. DataFusion takes `$1` for a group, and every backslash for the start of one.
+//! character. DataFusion takes `$1` for a group, and every backslash for the start of one. With the flag `g`, an empty
+//! match directly behind another one is replaced, too, which it is not in DataFusion.
 //!
 //! No upstream issue known.
 
+use crate::functions::of_inner::of_inner;
 use datafusion::arrow::array::{AsArray, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::execution::context::SessionContext;
-use datafusion::logical_expr::{ColumnarValue, Documentation, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
+use regex::Regex;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// Stands for a plain backslash until texts have been replaced: a character for private use.
@@ -27,23 +32,16 @@ struct RegexpReplace {
 }
 
 impl ScalarUDFImpl for RegexpReplace {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.inner.documentation()
-    }
+    of_inner!(name, signature, return_type, documentation);
 
     fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(ColumnarValue::Scalar(flags)) = args.args.get(3)
+            && let Some(Some(flags)) = flags.try_as_str()
+            && flags.contains('g')
+        {
+            let flags = flags.replace('g', "");
+            return replaced_everywhere(&args, &flags);
+        }
         if let Some(replacement) = args.args.get_mut(2) {
             *replacement = match replacement {
                 ColumnarValue::Scalar(text) => ColumnarValue::Scalar(with_text(text.clone(), translated)),
@@ -67,6 +65,56 @@ impl ScalarUDFImpl for RegexpReplace {
             }
         })
     }
+}
+
+/// Replaces all matches.
+fn replaced_everywhere(args: &ScalarFunctionArgs, flags: &str) -> Result<ColumnarValue> {
+    let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+    let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+    let texts = arrays.iter().take(3).map(|array| cast(array, &DataType::Utf8)).collect::<Result<Vec<_>, _>>()?;
+    let rows = texts[0].as_string::<i32>().iter().zip(texts[1].as_string::<i32>()).zip(texts[2].as_string::<i32>());
+    let mut expressions: HashMap<&str, Regex> = HashMap::new();
+    let mut replaced = Vec::with_capacity(texts[0].len());
+    for ((text, pattern), replacement) in rows {
+        let (Some(text), Some(pattern), Some(replacement)) = (text, pattern, replacement) else {
+            replaced.push(None);
+            continue;
+        };
+        let expression = match expressions.entry(pattern) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(expression_of(pattern, flags)?),
+        };
+        replaced.push(Some(restored(&replace_all(expression, text, &translated(replacement)))));
+    }
+    let replaced = cast(&StringArray::from(replaced), args.return_type())?;
+    match is_constant {
+        true => ScalarValue::try_from_array(&replaced, 0).map(ColumnarValue::Scalar),
+        false => Ok(ColumnarValue::Array(replaced)),
+    }
+}
+
+fn expression_of(pattern: &str, flags: &str) -> Result<Regex> {
+    let pattern = if flags.is_empty() { pattern.to_owned() } else { format!("(?{flags}){pattern}") };
+    Regex::new(&pattern).or_else(|error| exec_err!("Regular expression did not compile: {error}"))
+}
+
+/// Replaces each match by a replacement in DataFusion's notation. The search continues behind a match, or one character
+/// behind an empty one.
+fn replace_all(expression: &Regex, text: &str, replacement: &str) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let (mut copied, mut from) = (0, 0);
+    while from <= text.len()
+        && let Some(found) = expression.captures_at(text, from)
+    {
+        let Some(whole) = found.get(0) else { break };
+        replaced.push_str(&text[copied..whole.start()]);
+        found.expand(replacement, &mut replaced);
+        copied = whole.end();
+        let next = text[copied..].chars().next().map_or(1, char::len_utf8);
+        from = if whole.is_empty() { copied + next } else { copied };
+    }
+    replaced.push_str(&text[copied..]);
+    replaced
 }
 
 /// The same value with another text.
@@ -111,6 +159,23 @@ fn restored(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn empty_matches_are_replaced_where_postgresql_replaces_them() {
+        for (text, pattern, wanted) in [
+            ("abc", ".*", "xx"),
+            ("abc", "b*", "xaxxcx"),
+            ("", ".*", "x"),
+            ("abcabc", "b*", "xaxxcxaxxcx"),
+            ("abc", "$", "abcx"),
+            ("abc", "^", "xabc"),
+            ("\u{e9}a", "b*", "x\u{e9}xax"),
+            ("abab", "a", "xbxb"),
+        ] {
+            let expression = expression_of(pattern, "").unwrap();
+            assert_eq!(replace_all(&expression, text, "x"), wanted, "{text} {pattern}");
+        }
+    }
 
     #[test]
     fn backslashes_are_read_as_postgresql_reads_them() {

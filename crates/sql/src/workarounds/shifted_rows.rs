@@ -1,17 +1,16 @@
-//! `lag(x, n, other)` and `lead(x, n, other)` with a distance or a default that differs by row. DataFusion takes only
-//! constants for both.
+//! `lag(x, n, other)` and `lead(x, n, other)` with a distance or a default that differs by row, also with
+//! `IGNORE NULLS`. DataFusion takes only constants for both.
 //!
 //! No upstream issue known.
 
+use crate::functions::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, new_null_array};
 use datafusion::arrow::compute::{cast, interleave};
 use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type};
 use datafusion::common::Result;
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::function::{ExpressionArgs, PartitionEvaluatorArgs, WindowUDFFieldArgs};
-use datafusion::logical_expr::{
-    Documentation, LimitEffect, PartitionEvaluator, ReversedUDWF, Signature, WindowUDF, WindowUDFImpl,
-};
+use datafusion::logical_expr::{LimitEffect, PartitionEvaluator, ReversedUDWF, WindowUDF, WindowUDFImpl};
 use datafusion::physical_plan::PhysicalExpr;
 use datafusion::physical_plan::expressions::Literal;
 use std::sync::Arc;
@@ -41,13 +40,7 @@ fn are_constant(args: &[Arc<dyn PhysicalExpr>]) -> bool {
 }
 
 impl WindowUDFImpl for Shift {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
+    of_inner!(name, signature, documentation);
 
     fn expressions(&self, args: ExpressionArgs<'_>) -> Vec<Arc<dyn PhysicalExpr>> {
         match are_constant(args.input_exprs()) {
@@ -57,12 +50,11 @@ impl WindowUDFImpl for Shift {
     }
 
     fn partition_evaluator(&self, args: PartitionEvaluatorArgs<'_>) -> Result<Box<dyn PartitionEvaluator>> {
-        // DataFusion supports IGNORE NULLS only with constants, and refuses the rest.
-        if are_constant(args.input_exprs()) || args.ignore_nulls() {
+        if are_constant(args.input_exprs()) {
             return self.inner.partition_evaluator_factory(args);
         }
         let direction = if args.is_reversed() { -self.direction } else { self.direction };
-        Ok(Box::new(Shifted { direction }))
+        Ok(Box::new(Shifted { direction, ignores_nulls: args.ignore_nulls() }))
     }
 
     fn field(&self, args: WindowUDFFieldArgs<'_>) -> Result<FieldRef> {
@@ -71,10 +63,6 @@ impl WindowUDFImpl for Shift {
 
     fn reverse_expr(&self) -> ReversedUDWF {
         ReversedUDWF::Reversed(Arc::new(WindowUDF::new_from_impl(self.clone())))
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.inner.documentation()
     }
 
     fn limit_effect(&self, args: &[Arc<dyn PhysicalExpr>]) -> LimitEffect {
@@ -89,6 +77,49 @@ impl WindowUDFImpl for Shift {
 #[derive(Debug)]
 struct Shifted {
     direction: i64,
+    ignores_nulls: bool,
+}
+
+/// The rows of a partition that count for distances.
+enum CountedRows {
+    All(usize),
+    /// Those without NULL, and for each row the number of them before it.
+    Some {
+        rows: Vec<usize>,
+        before: Vec<usize>,
+    },
+}
+
+impl CountedRows {
+    fn of(value: &ArrayRef, ignores_nulls: bool) -> Self {
+        if !ignores_nulls {
+            return Self::All(value.len());
+        }
+        let nulls = value.logical_nulls();
+        let (mut rows, mut before) = (Vec::new(), Vec::with_capacity(value.len()));
+        for row in 0..value.len() {
+            before.push(rows.len());
+            if nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)) {
+                rows.push(row);
+            }
+        }
+        Self::Some { rows, before }
+    }
+
+    /// The row at a distance from another one, forward or backward.
+    fn at(&self, row: usize, distance: i128) -> Option<usize> {
+        match self {
+            Self::All(count) => usize::try_from(row as i128 + distance).ok().filter(|found| found < count),
+            Self::Some { .. } if distance == 0 => Some(row),
+            Self::Some { rows, before } => {
+                // A row without NULL is not at a distance from itself.
+                let own = rows.get(before[row]) == Some(&row);
+                let first = before[row] as i128 + i128::from(distance > 0 && own);
+                let place = if distance > 0 { first + distance - 1 } else { first + distance };
+                usize::try_from(place).ok().and_then(|place| rows.get(place).copied())
+            }
+        }
+    }
 }
 
 impl PartitionEvaluator for Shifted {
@@ -105,16 +136,14 @@ impl PartitionEvaluator for Shifted {
         let nothing = new_null_array(result, 1);
         let distances = cast(&values[1], &DataType::Int64)?;
         let distances = distances.as_primitive::<Int64Type>();
+        let counted = CountedRows::of(&value, self.ignores_nulls);
         let places: Vec<(usize, usize)> = (0..row_count)
             .map(|row| {
                 if distances.is_null(row) {
                     return (2, 0);
                 }
-                let from_row = i128::from(distances.value(row)) * i128::from(self.direction);
-                match usize::try_from(row as i128 + from_row) {
-                    Ok(found) if found < row_count => (0, found),
-                    _ => (1, row),
-                }
+                let distance = i128::from(distances.value(row)) * i128::from(self.direction);
+                counted.at(row, distance).map_or((1, row), |found| (0, found))
             })
             .collect();
         Ok(interleave(&[&value, &other, &nothing], &places)?)

@@ -2,6 +2,7 @@
 //! times are rounded to the column's unit, text is parsed, floats are narrowed. Exact conversions are left to the
 //! engine.
 
+use crate::functions::arguments::is_text;
 use crate::text::decimals::nearest_floats;
 use crate::text::errors::unfit;
 use crate::text::literal::Literal;
@@ -154,14 +155,6 @@ impl Assignment<'_> {
 fn is_integer(column_type: ColumnType) -> bool {
     use ColumnType as C;
     matches!(column_type, C::Int8 | C::Int16 | C::Int32 | C::Int64 | C::UInt8 | C::UInt16 | C::UInt32 | C::UInt64)
-}
-
-fn is_text(ty: &DataType) -> bool {
-    match ty {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Dictionary(_, value) => is_text(value),
-        _ => false,
-    }
 }
 
 fn internal(error: arrow::error::ArrowError) -> Error {

@@ -67,6 +67,11 @@ pub(crate) fn append_named(
     rows: RecordBatch,
     policy: ConflictPolicy,
 ) -> Result<()> {
+    batch.append_with(table, &named_rows(table, positions, &rows)?, policy)
+}
+
+/// Rows that have the columns at some positions, in this order, with names and with the defaults of other columns.
+pub(crate) fn named_rows(table: &Table, positions: &[usize], rows: &RecordBatch) -> Result<RecordBatch> {
     let unnamed = UnnamedColumns::of(table, positions);
     let names = positions.iter().map(|position| &table.definition.columns[*position].name);
     let mut fields: Vec<Field> = rows
@@ -78,8 +83,7 @@ pub(crate) fn append_named(
     fields.extend(unnamed.fields());
     let mut arrays = rows.columns().to_vec();
     arrays.extend(unnamed.arrays(rows.num_rows())?);
-    let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?;
-    batch.append_with(table, &rows, policy)
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(Error::from)
 }
 
 /// The columns that an `INSERT` does not name and that must be supplied all the same: those with a default, and mapped

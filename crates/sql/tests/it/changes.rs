@@ -6,7 +6,7 @@ use crate::stores::{STORES, session};
 use atsdb_core::ErrorKind;
 use atsdb_engine::{Engine, EngineOptions};
 use atsdb_memory::MemoryStore;
-use atsdb_sql::{Answer, Session, SessionOptions};
+use atsdb_sql::{Answer, Permission, Session, SessionOptions};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -219,4 +219,56 @@ fn a_value_that_does_not_fit_is_named_with_its_column() {
         assert!(error.contains("table t") && parts.iter().all(|part| error.contains(part)), "{error}");
         assert!(!error.contains("row "), "rows have no numbers that anybody knows: {error}");
     }
+}
+
+#[test]
+fn rows_that_a_transaction_has_added_change_once_however_many_they_are() {
+    let (session, _directory) = session("memory");
+    answer(&session, "CREATE TABLE r (time TIMESTAMP, a DOUBLE, b DOUBLE) WITH (slice = 'day')").unwrap();
+    // Fewer bytes than are written ahead, but more than half of them.
+    let rows = "SELECT to_timestamp(value), random(), random() FROM generate_series(1, 800000)";
+    answer(&session, "BEGIN").unwrap();
+    answer(&session, &format!("INSERT INTO r {rows}")).unwrap();
+    assert_eq!(done(&session, "UPDATE r SET a = random() + 1, b = random() + 1"), 800_000);
+    let counted = "SELECT count(*), count(*) FILTER (WHERE a < 1 OR b < 1) FROM r";
+    assert_eq!(answer(&session, counted).unwrap()[1], "800000 | 0");
+    let moved = format!("WITH i AS (INSERT INTO r {rows}) DELETE FROM r WHERE a >= 1");
+    assert_eq!(done(&session, &moved), 800_000);
+    assert_eq!(answer(&session, counted).unwrap()[1], "800000 | 800000");
+    answer(&session, "COMMIT").unwrap();
+    assert_eq!(answer(&session, counted).unwrap()[1], "800000 | 800000");
+}
+
+#[test]
+fn rows_of_a_with_that_do_not_fit_into_memory_are_refused_and_nothing_changes() {
+    let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), EngineOptions::default()).unwrap();
+    let options = SessionOptions { memory_bytes: 8 << 20, ..SessionOptions::default() };
+    let session = Session::new(engine, options).unwrap();
+    answer(&session, "CREATE TABLE t (time TIMESTAMP, x DOUBLE)").unwrap();
+    answer(&session, "CREATE TABLE old (time TIMESTAMP, x DOUBLE)").unwrap();
+    answer(&session, "INSERT INTO t SELECT to_timestamp(value), random() FROM generate_series(1, 1500000)").unwrap();
+    for sql in [
+        "WITH gone AS (DELETE FROM t RETURNING *) INSERT INTO old SELECT * FROM gone",
+        "WITH gone AS (DELETE FROM t WHERE x < 0) SELECT * FROM t",
+    ] {
+        assert_eq!(kind(&session, sql), ErrorKind::Resources, "{sql}");
+        assert_eq!(answer(&session, "SELECT count(*) FROM t").unwrap()[1], "1500000", "{sql}");
+    }
+    assert_eq!(answer(&session, "SELECT count(*) FROM old").unwrap()[1], "0");
+}
+
+#[test]
+fn a_with_that_changes_rows_needs_the_right_to_change() {
+    let (session, _directory) = session("memory");
+    answer(&session, "CREATE TABLE t (a INT)").unwrap();
+    answer(&session, "INSERT INTO t VALUES (1)").unwrap();
+    session.restrict(Permission::Read, "only for reading");
+    for sql in [
+        "WITH d AS (DELETE FROM t) SELECT 1",
+        "WITH i AS (INSERT INTO t VALUES (2) RETURNING a) SELECT * FROM i",
+        "WITH d AS (DELETE FROM t RETURNING a) INSERT INTO t SELECT a FROM d",
+    ] {
+        assert_eq!(kind(&session, sql), ErrorKind::ReadOnly, "{sql}");
+    }
+    assert_eq!(answer(&session, "SELECT count(*) FROM t").unwrap()[1], "1");
 }

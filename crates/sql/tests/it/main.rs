@@ -13,6 +13,7 @@ mod examples;
 mod faults;
 mod indexes;
 mod inserting;
+mod join_order;
 mod kept_plans;
 mod keys;
 mod limits;

@@ -218,3 +218,18 @@ fn a_statement_sees_the_definitions_of_when_it_is_executed() {
     ask(&other, "INSERT INTO t VALUES (2)");
     assert_eq!(run(&session, &all, &three).unwrap(), ["2"]);
 }
+
+#[test]
+fn parts_of_a_with_that_changes_rows_determine_types_together() {
+    let (session, _directory) = filled();
+    ask(&session, "INSERT INTO k VALUES (1, 'one', 0), (2, 'two', 0)");
+    let sql = "WITH gone AS (DELETE FROM k WHERE id = $1 RETURNING id, s), more AS (SELECT id + $2 AS id FROM gone) \
+               INSERT INTO k SELECT more.id, $3, gone.id FROM gone, more RETURNING *";
+    let (types, columns) = described(&session, sql, &[]);
+    assert_eq!(types, ["int64", "int64", "text"]);
+    assert_eq!(columns.unwrap().join(", "), "id int64, s text, hits int32");
+    let values = [ParameterValue::from(1_i64), ParameterValue::from(10_i64), ParameterValue::from("new")];
+    assert_eq!(once(&session, sql, &values), ["11 | new | 1"]);
+    assert_eq!(described(&session, "WITH gone AS (DELETE FROM k WHERE s = $1) SELECT 1 AS x", &[]).0, ["text"]);
+    assert_eq!(ask(&session, "SELECT id FROM k ORDER BY id"), ["2", "11"]);
+}

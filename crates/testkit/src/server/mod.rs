@@ -7,6 +7,7 @@ mod certificates;
 mod data;
 mod galera;
 mod mariadb;
+mod moto;
 mod mysql;
 mod pooler;
 mod postgres;
@@ -16,6 +17,7 @@ mod test_server;
 
 pub use data::ServerKind;
 pub use galera::Cluster;
+pub use moto::{Moto, moto_request};
 pub use pooler::Pooler;
 pub use postgres::installed as postgres_program;
 pub use setup::{PASSWORD, USER, free_port};

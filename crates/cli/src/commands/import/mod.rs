@@ -13,7 +13,7 @@ mod sink;
 mod sqlite_table;
 
 use super::schema::statement;
-use crate::args::ImportArgs;
+use crate::args::{ImportArgs, ImportFormat};
 use crate::console::clock;
 use crate::console::interrupt::{self, Watch};
 use crate::console::progress::Progress;
@@ -21,13 +21,13 @@ use crate::console::quantity::{show_bytes, show_count, show_duration, show_many,
 use crate::output::destination::Destination;
 use crate::session::paths;
 use crate::session::settings::{self, Access};
+use crate::session::source_file::SourceFile;
 use atsdb::{CommitOutcome, Database, Engine, Error, ErrorKind, NewStore, Result, Table};
 use atsdb_import::Report;
 use declared::DeclaredTable;
 use remarks::show_remarks;
 use sink::{BatchName, BatchSink, DiscardRows, KeyConflicts};
 use std::mem::ManuallyDrop;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// How many names of files a note lists.
@@ -47,7 +47,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
 
 fn try_out(database: Option<&Database>, args: &ImportArgs) -> Result<()> {
     let (options, declared) = (options::options(args)?, DeclaredTable::of(args)?);
-    let inputs = options::inputs(&paths::files(&args.files)?)?;
+    let inputs = options::inputs(&source_files(args)?, &options)?;
     let existing = database.map(|database| existing_table(database.engine(), &args.table)).transpose()?;
     dry_run::run(&args.table, existing.flatten().as_ref(), inputs, &options, &declared)
 }
@@ -68,10 +68,10 @@ fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
     }
     let options = options::options(args)?;
     let declared = DeclaredTable::of(args)?;
-    let files = paths::files(&args.files)?;
     let given_name = options::batch_id(args)?;
     let engine = database.engine();
     let existing = existing_table(engine, &args.table)?;
+    let files = source_files(args)?;
     if let Some(table) = &existing {
         let mut unused = options::unused(&options, &table.definition)?;
         unused.extend(declared.unused(&table.definition)?);
@@ -80,7 +80,7 @@ fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
         }
     }
     if args.create_only {
-        let inputs = options::inputs(&files)?;
+        let inputs = options::inputs(&files, &options)?;
         let report = atsdb_import::import(&args.table, inputs, &options, None, &mut DiscardRows, &|_| ())?;
         return create(engine, existing, &declared, report);
     }
@@ -94,12 +94,16 @@ fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
         out.put(b"these files were imported into this table before; nothing is stored twice (--again imports them)\n")?;
         return out.complete();
     }
-    let inputs = options::inputs(&files)?;
+    let inputs = options::inputs(&files, &options)?;
     let started = clock::now();
     let definition = existing.as_ref().map(|table| table.definition.clone());
     let mut sink = BatchSink::new(engine, existing.clone(), &declared, batch_name);
     let progress = Progress::new();
-    let show = |now: atsdb_import::Progress| progress.update(now.bytes_read, now.bytes_total, now.row_count);
+    let show = |now: atsdb_import::Progress| match (now.bytes_total, now.row_count) {
+        (0, 0) => progress.update_bytes(now.bytes_read, None),
+        (0, rows) => progress.update_rows(rows, None),
+        (total, rows) => progress.update(now.bytes_read, total, rows),
+    };
     let report = atsdb_import::import(&args.table, inputs, &options, definition.as_ref(), &mut sink, &show)?;
     let (outcome, conflicts) = sink.commit()?;
     let elapsed = started.elapsed();
@@ -129,14 +133,19 @@ fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
     out.complete()
 }
 
+/// The files, those from elsewhere fetched.
+fn source_files(args: &ImportArgs) -> Result<Vec<SourceFile>> {
+    paths::files(&args.files, args.format.is_none_or(|format| format == ImportFormat::Parquet))
+}
+
 /// The files whose content the table has not got, and the name of their batch; what is left out is noted. A table whose
 /// rows were all deleted gets every file.
 fn unseen(
-    files: Vec<PathBuf>,
+    files: Vec<SourceFile>,
     args: &ImportArgs,
     engine: &Engine,
     table: Option<&Table>,
-) -> Result<(Vec<PathBuf>, BatchName)> {
+) -> Result<(Vec<SourceFile>, BatchName)> {
     let with_names = args.file_column.is_some();
     let Some(mut found) = repeated::compare(&files, with_names, engine, table)? else {
         return Ok((files, BatchName::None));
@@ -147,10 +156,10 @@ fn unseen(
         batch_name = BatchName::None;
     }
     for (copy, first) in &found.repeated {
-        eprintln!("note: {} has the content of {}, and is stored once", copy.display(), first.display());
+        eprintln!("note: {} has the content of {}, and is stored once", copy.shown(), first.shown());
     }
     if !found.known.is_empty() && !found.new.is_empty() {
-        let names: Vec<String> = found.known.iter().take(NAMES_SHOWN).map(|path| path.display().to_string()).collect();
+        let names: Vec<String> = found.known.iter().take(NAMES_SHOWN).map(SourceFile::shown).collect();
         let more = if found.known.len() > NAMES_SHOWN { ", ..." } else { "" };
         let (count, names) = (show_many(found.known.len() as u64, "file"), names.join(", "));
         eprintln!("note: left out {count} that this table got before (--again imports them): {names}{more}");

@@ -5,9 +5,10 @@ use super::sqlite_table::{self, is_sqlite};
 use crate::args::{DateOrderArg, ImportArgs, ImportFormat};
 use crate::console::clock::unix_seconds;
 use crate::console::stdin::Stdin;
+use crate::session::source_file::SourceFile;
 use atsdb::{BatchId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit, Unique};
 use atsdb_import::{ColumnChoice, DateOrder, Format, Input, Options, UnpivotChoice, Zone, declare_key};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The importer's options.
 pub(super) fn options(args: &ImportArgs) -> Result<Options> {
@@ -70,16 +71,16 @@ pub(super) fn unused(options: &Options, definition: &TableDefinition) -> Result<
 }
 
 /// The inputs. Stdin may occur only once.
-pub(super) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>> {
-    let is_stdin = |path: &&Path| *path == Path::new("-");
-    if files.iter().map(|path| path.as_path()).filter(is_stdin).count() > 1 {
+pub(super) fn inputs(files: &[SourceFile], options: &Options) -> Result<Vec<Input>> {
+    let is_stdin = |file: &&SourceFile| matches!(file, SourceFile::Local(path) if path.as_path() == Path::new("-"));
+    if files.iter().filter(is_stdin).count() > 1 {
         return Err(Error::usage("stdin (-) can be read once"));
     }
-    let input = |path: &PathBuf| match path {
-        path if is_stdin(&path.as_path()) => Ok(Input::Reader("stdin".to_owned(), Box::new(Stdin::default()))),
-        path if is_sqlite(path) => sqlite_table::input(path),
-        path if is_on_server(path) => server_table::input(path),
-        path => Ok(Input::Path(path.clone())),
+    let input = |file: &SourceFile| match file {
+        file if is_stdin(&file) => Ok(Input::Reader("stdin".to_owned(), Box::new(Stdin::default()))),
+        SourceFile::Local(path) if is_sqlite(path) => sqlite_table::input(path),
+        SourceFile::Local(path) if is_on_server(path) => server_table::input(path, options, files.len() == 1),
+        file => file.input(),
     };
     files.iter().map(input).collect()
 }

@@ -2,51 +2,48 @@
 //! it, or of its part in a batch of several files, and counts once.
 
 use crate::console::interrupt;
+use crate::session::source_file::SourceFile;
 use atsdb::{BatchId, Engine, Result, Table, TableId};
 use atsdb_import::open_content;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hasher;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 
 /// The files of an import by their contents.
 #[derive(Debug, Default)]
 pub(super) struct KnownFiles {
     /// The files whose content the table has not got.
-    pub(super) new: Vec<PathBuf>,
+    pub(super) new: Vec<SourceFile>,
     /// The hashes of their contents.
     pub(super) hashes: Vec<u128>,
     /// Files with the content of another file of the import, and that file.
-    pub(super) repeated: Vec<(PathBuf, PathBuf)>,
+    pub(super) repeated: Vec<(SourceFile, SourceFile)>,
     /// Files whose content the table got before.
-    pub(super) known: Vec<PathBuf>,
+    pub(super) known: Vec<SourceFile>,
 }
 
 /// Compares the files with each other and with what the table got. `None` if one is no plain file, as stdin is, or
 /// cannot be read: the importer reports that. `with_names` is whether the rows hold the names of their files.
 pub(super) fn compare(
-    files: &[PathBuf],
+    files: &[SourceFile],
     with_names: bool,
     engine: &Engine,
     table: Option<&Table>,
 ) -> Result<Option<KnownFiles>> {
     let mut found = KnownFiles::default();
-    let mut first_of: HashMap<u128, &PathBuf> = HashMap::new();
+    let mut first_of: HashMap<u128, &SourceFile> = HashMap::new();
     let mut different = Vec::new();
-    for path in files {
-        if !path.is_file() {
-            return Ok(None);
-        }
-        let hash = hash_of(path, with_names);
+    for file in files {
+        let hash = hash_of(file, with_names);
         interrupt::check()?;
-        let Ok(hash) = hash else { return Ok(None) };
+        let Ok(Some(hash)) = hash else { return Ok(None) };
         match first_of.entry(hash) {
-            Entry::Occupied(first) => found.repeated.push((path.clone(), (*first.get()).clone())),
+            Entry::Occupied(first) => found.repeated.push((file.clone(), (*first.get()).clone())),
             Entry::Vacant(vacant) => {
-                vacant.insert(path);
-                different.push((path, hash));
+                vacant.insert(file);
+                different.push((file, hash));
             }
         }
     }
@@ -57,11 +54,11 @@ pub(super) fn compare(
         }
         None => vec![false; different.len()],
     };
-    for ((path, hash), is_known) in different.into_iter().zip(are_known) {
+    for ((file, hash), is_known) in different.into_iter().zip(are_known) {
         if is_known {
-            found.known.push(path.clone());
+            found.known.push(file.clone());
         } else {
-            found.new.push(path.clone());
+            found.new.push(file.clone());
             found.hashes.push(hash);
         }
     }
@@ -108,11 +105,23 @@ impl ContentHasher {
     }
 }
 
-fn hash_of(path: &Path, with_name: bool) -> std::io::Result<u128> {
-    let mut content = open_content(path)?;
+/// The hash of a file's content, or of its version if it is read piece by piece. `None` if it is no plain file, as
+/// stdin is.
+fn hash_of(file: &SourceFile, with_name: bool) -> std::io::Result<Option<u128>> {
     let mut hasher = ContentHasher::new();
-    if let Some(name) = path.file_name().filter(|_| with_name) {
-        hasher.write(name.as_encoded_bytes());
+    let path = match file.path() {
+        Some(path) if path.is_file() => path,
+        Some(_) => return Ok(None),
+        None => {
+            return Ok(file.version().map(|version| {
+                hasher.write(version.as_bytes());
+                hasher.finish()
+            }));
+        }
+    };
+    let mut content = open_content(path)?;
+    if let Some(name) = file.name().filter(|_| with_name) {
+        hasher.write(name);
         // No name contains it.
         hasher.write(b"/");
     }
@@ -120,7 +129,7 @@ fn hash_of(path: &Path, with_name: bool) -> std::io::Result<u128> {
     loop {
         let count = content.read(&mut buffer)?;
         if count == 0 || interrupt::check().is_err() {
-            return Ok(hasher.finish());
+            return Ok(Some(hasher.finish()));
         }
         hasher.write(&buffer[..count]);
     }

@@ -3,7 +3,7 @@
 use crate::console::ahead::Ahead;
 use crate::console::failure;
 use atsdb::{Error, ForeignTable, Result, foreign_table, is_foreign_table};
-use atsdb_import::Input;
+use atsdb_import::{Input, Options, chosen_columns};
 use std::iter;
 use std::path::Path;
 
@@ -12,10 +12,12 @@ pub(super) fn is_on_server(path: &Path) -> bool {
     path.to_str().is_some_and(is_foreign_table)
 }
 
-/// The table. Ctrl-C ends the wait for its server, at any time.
-pub(super) fn input(path: &Path) -> Result<Input> {
-    let url = path.to_string_lossy().into_owned();
-    let opening = Ahead::start(iter::once_with(move || foreign_table(&url)))?;
+/// The table, of which only the columns are read that the options choose. `is_only` says that there are no other
+/// inputs. Ctrl-C ends the wait for its server, at any time.
+pub(super) fn input(path: &Path, options: &Options, is_only: bool) -> Result<Input> {
+    let (url, options) = (path.to_string_lossy().into_owned(), options.clone());
+    let open = move || foreign_table(&url, &|names| chosen_columns(&options, names, is_only));
+    let opening = Ahead::start(iter::once_with(open))?;
     let table = opening.next()?.ok_or_else(|| Error::internal("the table was not opened"))??;
     table.warning.iter().for_each(|warning| failure::warn(warning));
     let batches = Ahead::start(table.batches)?;

@@ -46,31 +46,17 @@ impl<'a> BatchSink<'a> {
         Self { engine, existing, declared, name, open: None }
     }
 
-    /// Makes everything visible at once. Rows of a table in memory would be lost when this program ends, so the same
-    /// commit saves them, unless the store is in memory too.
+    /// Makes everything visible at once. Rows of a table in memory are saved by the same commit.
     pub(super) fn commit(&mut self) -> Result<(CommitOutcome, KeyConflicts)> {
         interrupt::check()?;
         let counts = self.open.as_ref().map(|(batch, _)| (batch.skipped_rows(), batch.replaced_rows()));
-        let outcome = self.commit_open()?;
+        let (batch, table) = self.open.take().ok_or_else(|| Error::internal("the importer began no table"))?;
+        let outcome = self.engine.commit_saved(batch, &table)?;
         let conflicts = counts.map_or(KeyConflicts::default(), |(skipped, replaced)| KeyConflicts {
             skipped_rows: skipped.load(Ordering::Relaxed),
             replaced_rows: replaced.load(Ordering::Relaxed),
         });
         Ok((outcome, conflicts))
-    }
-
-    fn commit_open(&mut self) -> Result<CommitOutcome> {
-        match self.open.take() {
-            Some((mut batch, table)) if table.definition.is_in_memory() && self.engine.store().url() != "memory:" => {
-                let hold = self.engine.hold();
-                hold.lease()?;
-                let state = batch.snapshot()?.resident(&table)?;
-                batch.save_resident(&table, &state)?;
-                batch.commit()
-            }
-            Some((batch, _)) => batch.commit(),
-            None => Err(Error::internal("the importer began no table")),
-        }
     }
 }
 

@@ -81,7 +81,7 @@ fn failed(error: ScramError, user: &str) -> PgError {
         ScramError::Binding(message) => PgError::fatal("28000", message),
         ScramError::NotSupported(message) => PgError::fatal("0A000", message),
         ScramError::Malformed(message) => {
-            PgError { detail: Some(message.to_owned()), ..PgError::protocol("malformed SCRAM message") }
+            PgError { detail: Some(message.into()), ..PgError::protocol("malformed SCRAM message") }
         }
     }
 }

@@ -5,12 +5,11 @@ use crate::pg::copy::reader::CopyReader;
 use crate::pg::copy::writer;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::rows::RowSource;
-use crate::pg::statement::copy::{Copy, CopyFormat, CopyWhat};
+use crate::pg::statement::copy::quoted_name;
 use crate::pg::wire::incoming::Incoming;
 use arrow::array::RecordBatch;
-use atsdb::name::same_name;
-use atsdb::sql::Permission;
-use atsdb::{Column, Error, ErrorKind};
+use atsdb::sql::{CopyFormat, CopyHeader, CopySource, CopyStatement, Permission};
+use atsdb::{Column, Error, ErrorKind, Table};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 /// The maximum number of batches that are read but not stored yet.
@@ -20,24 +19,25 @@ type CopyBatch = Result<RecordBatch, Error>;
 
 impl Connection {
     /// Reads rows until the client signals the end, and returns the command's tag.
-    pub(super) fn copy_in(&mut self, copy: &Copy) -> Result<String, Failure> {
-        let CopyWhat::Table { name, columns } = &copy.what else {
+    pub(super) fn copy_in(&mut self, copy: &CopyStatement) -> Result<String, Failure> {
+        let CopySource::Table { name, .. } = &copy.source else {
             return Err(PgError::syntax("COPY FROM takes a table").into());
         };
         // Before the client sends rows.
         self.session.require(Permission::Change)?;
         self.take_place()?;
-        let found = self.columns_to_copy(name, columns)?;
+        let (relation, found) = self.columns_to_copy(copy)?;
         let is_binary = copy.options.format == CopyFormat::Binary;
         self.io.out.copy_response(b'G', is_binary, found.len());
         self.io.flush()?;
-        let mut reader = CopyReader::new(&found, &copy.options);
+        let mut reader = CopyReader::new(&relation, &found, &copy.options);
         let mut room = self.io.further_room();
         let (sender, pieces) = sync_channel::<CopyBatch>(WAITING_BATCHES_MAX);
+        let table = quoted_name(name);
         let names: Vec<String> = found.into_iter().map(|column| column.name).collect();
         let (session, io, copied_rows) = (&self.session, &mut self.io, &self.copied_rows);
         std::thread::scope(|scope| {
-            let store = scope.spawn(|| session.load(name, &names, pieces));
+            let store = scope.spawn(|| session.load(&table, &names, copy.condition.as_deref(), pieces));
             let mut next = || -> Result<Option<RecordBatch>, Failure> {
                 loop {
                     match io.wait()? {
@@ -99,34 +99,45 @@ impl Connection {
         })
     }
 
-    /// The columns of the rows, in order.
-    fn columns_to_copy(&self, table: &str, names: &[String]) -> Result<Vec<Column>, Failure> {
-        let table = self.session.table(table)?;
+    /// The name of the table that rows are copied to, and the columns of the rows, in order.
+    fn columns_to_copy(&self, copy: &CopyStatement) -> Result<(String, Vec<Column>), Failure> {
+        let table = self.table_of(copy)?.ok_or_else(|| PgError::syntax("COPY FROM takes a table"))?;
         let definition = &table.definition;
         if definition.view.is_some() {
             return Err(PgError::error("42809", format!("cannot copy to view \"{}\"", definition.name)).into());
         }
-        if names.is_empty() {
-            return Ok(definition.columns.clone());
+        let all: Vec<&str> = definition.columns.iter().map(|column| column.name.as_str()).collect();
+        let columns = copy.positions(&all)?.into_iter().map(|position| definition.columns[position].clone());
+        Ok((definition.name.clone(), columns.collect()))
+    }
+
+    fn table_of(&self, copy: &CopyStatement) -> Result<Option<Table>, Failure> {
+        match &copy.source {
+            CopySource::Table { name, .. } => match name.last() {
+                Some(name) => Ok(Some(self.session.table(name)?)),
+                None => Ok(None),
+            },
+            CopySource::Query(_) => Ok(None),
         }
-        let find = |name: &String| match definition.columns.iter().find(|column| same_name(&column.name, name)) {
-            Some(column) => Ok(column.clone()),
-            None => {
-                let message = format!("column \"{name}\" of relation \"{}\" does not exist", definition.name);
-                Err(PgError::error("42703", message).into())
-            }
-        };
-        names.iter().map(find).collect()
     }
 
     /// Sends rows, and returns the command's tag.
-    pub(super) fn copy_out(&mut self, copy: &Copy, mut rows: RowSource) -> Result<String, Failure> {
+    pub(super) fn copy_out(&mut self, copy: &CopyStatement, mut rows: RowSource) -> Result<String, Failure> {
         let options = &copy.options;
         let columns = rows.columns().to_vec();
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        match self.table_of(copy) {
+            // A view has no columns in its definition.
+            Ok(Some(table)) if table.definition.view.is_none() => {
+                let all: Vec<&str> = table.definition.columns.iter().map(|column| column.name.as_str()).collect();
+                copy.positions(&all)?;
+            }
+            _ => options.check_columns(&names, &names, None)?,
+        }
         let io = &mut self.io;
         io.out.copy_response(b'H', options.format == CopyFormat::Binary, columns.len());
         let mut data = writer::begin(options).to_vec();
-        if options.has_header {
+        if options.header != CopyHeader::None {
             writer::header(&mut data, options, &columns);
         }
         let (count, _) = rows.visit(usize::MAX, &io.holds.clone(), |row| {

@@ -9,12 +9,12 @@ use crate::pg::catalogue::value::Value;
 use crate::pg::catalogue::{CatalogueQuery, Surroundings};
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::rows::RowSource;
-use crate::pg::statement::copy::{Copy, CopyWhat};
+use crate::pg::statement::copy::query_of;
 use crate::pg::statement::kind::StatementKind;
 use crate::pg::statement::storage::ignored_parameters;
 use crate::pg::types::known;
 use crate::pg::wire::outgoing::ResultColumn;
-use atsdb::sql::Answer;
+use atsdb::sql::{Answer, CopyStatement};
 use datafusion::common::ScalarValue;
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ pub(super) enum Outcome {
         count: Option<usize>,
         is_move: bool,
     },
-    CopyIn(Box<Copy>),
-    CopyOut(Box<Copy>, RowSource),
+    CopyIn(Box<CopyStatement>),
+    CopyOut(Box<CopyStatement>, RowSource),
 }
 
 impl Connection {
@@ -182,14 +182,7 @@ impl Connection {
             }
             StatementKind::Copy(copy) if copy.is_in => return Ok(Outcome::CopyIn(copy.clone())),
             StatementKind::Copy(copy) => {
-                let query = match &copy.what {
-                    CopyWhat::Query(query) => query.clone(),
-                    CopyWhat::Table { name, columns } => {
-                        let columns: Vec<String> = columns.iter().map(|column| atsdb::sql::quoted(column)).collect();
-                        let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
-                        format!("SELECT {columns} FROM {}", atsdb::sql::quoted(name))
-                    }
-                };
+                let query = query_of(copy);
                 let kind = StatementKind::of(&query)?;
                 return match self.execute_text(&query, &kind)? {
                     Outcome::Rows { rows, .. } => Ok(Outcome::CopyOut(copy.clone(), rows)),

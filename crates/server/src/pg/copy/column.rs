@@ -1,23 +1,16 @@
 //! One column of incoming rows.
 
+use super::wrong_values::{float, invalid, out_of_range, overflow};
 use crate::pg::error::PgError;
 use crate::pg::types::calendar::{EPOCH_DAYS, EPOCH_US};
 use crate::pg::types::{input, known, numeric};
-use arrow::array::types::{
-    Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
-};
-use arrow::array::{
-    Array, ArrayRef, BinaryBuilder, BooleanBuilder, Int64Builder, PrimitiveArray, PrimitiveBuilder, StringBuilder,
-};
-use arrow::datatypes::DataType;
+use arrow::array::ArrayRef;
+use arrow::datatypes::IntervalMonthDayNano;
 use atsdb::interval::{Interval, parse_interval};
 use atsdb::interval_text::interval_text;
 use atsdb::sql::parse_time;
-use atsdb::{Column, ColumnType, TimeUnit, decimal, json_text, time_of_day, uuid_text};
+use atsdb::{Column, ColumnType, ColumnValues, TimeUnit, decimal, json_text, time_of_day, uuid_text};
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// The maximum length of a row in bytes.
 pub(super) const ROW_BYTES_MAX: usize = 256 << 20;
@@ -26,79 +19,17 @@ pub(super) const ROW_BYTES_MAX: usize = 256 << 20;
 pub(in crate::pg) struct ColumnBuilder {
     pub(in crate::pg) name: String,
     column_type: ColumnType,
-    values: Values,
-}
-
-enum Values {
-    Bool(BooleanBuilder),
-    Int8(PrimitiveBuilder<Int8Type>),
-    Int16(PrimitiveBuilder<Int16Type>),
-    Int32(PrimitiveBuilder<Int32Type>),
-    Int64(PrimitiveBuilder<Int64Type>),
-    UInt8(PrimitiveBuilder<UInt8Type>),
-    UInt16(PrimitiveBuilder<UInt16Type>),
-    UInt32(PrimitiveBuilder<UInt32Type>),
-    UInt64(PrimitiveBuilder<UInt64Type>),
-    Float32(PrimitiveBuilder<Float32Type>),
-    Float64(PrimitiveBuilder<Float64Type>),
-    Text(StringBuilder),
-    Binary(BinaryBuilder),
-    Time(Int64Builder, TimeUnit),
-    Date(PrimitiveBuilder<Date32Type>),
-}
-
-/// Runs code with the builder, whatever its type.
-macro_rules! each {
-    ($values:expr, $builder:ident => $do:expr) => {
-        match $values {
-            Values::Bool($builder) => $do,
-            Values::Int8($builder) => $do,
-            Values::Int16($builder) => $do,
-            Values::Int32($builder) => $do,
-            Values::Int64($builder) => $do,
-            Values::UInt8($builder) => $do,
-            Values::UInt16($builder) => $do,
-            Values::UInt32($builder) => $do,
-            Values::UInt64($builder) => $do,
-            Values::Float32($builder) => $do,
-            Values::Float64($builder) => $do,
-            Values::Text($builder) => $do,
-            Values::Binary($builder) => $do,
-            Values::Time($builder, _) => $do,
-            Values::Date($builder) => $do,
-        }
-    };
+    values: ColumnValues,
 }
 
 impl ColumnBuilder {
     pub(in crate::pg) fn new(column: &Column) -> Self {
-        let values = match column.column_type {
-            ColumnType::Bool => Values::Bool(BooleanBuilder::new()),
-            ColumnType::Int8 => Values::Int8(PrimitiveBuilder::new()),
-            ColumnType::Int16 => Values::Int16(PrimitiveBuilder::new()),
-            ColumnType::Int32 => Values::Int32(PrimitiveBuilder::new()),
-            ColumnType::Int64 => Values::Int64(PrimitiveBuilder::new()),
-            ColumnType::UInt8 => Values::UInt8(PrimitiveBuilder::new()),
-            ColumnType::UInt16 => Values::UInt16(PrimitiveBuilder::new()),
-            ColumnType::UInt32 => Values::UInt32(PrimitiveBuilder::new()),
-            ColumnType::UInt64 => Values::UInt64(PrimitiveBuilder::new()),
-            ColumnType::Float32 => Values::Float32(PrimitiveBuilder::new()),
-            ColumnType::Float64 => Values::Float64(PrimitiveBuilder::new()),
-            ColumnType::Text
-            | ColumnType::Decimal { .. }
-            | ColumnType::Time
-            | ColumnType::Interval
-            | ColumnType::Uuid
-            | ColumnType::Json => Values::Text(StringBuilder::new()),
-            ColumnType::Binary => Values::Binary(BinaryBuilder::new()),
-            ColumnType::Timestamp(unit) => Values::Time(Int64Builder::new(), unit),
-            ColumnType::Date => Values::Date(PrimitiveBuilder::new()),
-        };
+        let values = ColumnValues::new(column.column_type);
         Self { name: column.name.clone(), column_type: column.column_type, values }
     }
 
     pub(in crate::pg) fn push_null(&mut self) {
-        each!(&mut self.values, builder => builder.append_null());
+        self.values.append_null();
     }
 
     /// The PostgreSQL type of the column.
@@ -123,30 +54,20 @@ impl ColumnBuilder {
         }
     }
 
-    /// A text as the column's type writes it. The array that the text becomes is read by the engine.
+    /// A text as the column's type writes it.
     fn checked<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, PgError> {
-        let invalid = || input::invalid(self.type_id(), text);
+        let invalid = || invalid(self.type_id(), text);
         Ok(match self.column_type {
-            ColumnType::Decimal { precision, scale } => match decimal::parse(text, precision, scale) {
-                Some(value) => Cow::Owned(decimal::format(value, scale)),
-                None if decimal::parse(text, 38, 0).is_some() => return Err(out_of_range(self.type_id(), text)),
-                None => return Err(invalid()),
-            },
-            ColumnType::Time => Cow::Owned(time_of_day::format(time_of_day::parse(text).ok_or_else(invalid)?)),
-            ColumnType::Interval => {
-                let Interval { months, days, nanoseconds } = parse_interval(text, None, None).ok_or_else(invalid)?;
-                Cow::Owned(interval_text(months, days, nanoseconds))
-            }
             ColumnType::Uuid => Cow::Owned(uuid_text::canonical(text).ok_or_else(invalid)?),
             ColumnType::Json => {
-                json_text::check(text).map_err(|error| PgError { detail: Some(error), ..invalid() })?;
+                json_text::check(text).map_err(|error| PgError { detail: Some(error.into()), ..invalid() })?;
                 Cow::Borrowed(text)
             }
             _ => Cow::Borrowed(text),
         })
     }
 
-    /// A value of one of these types that is in binary, as text.
+    /// A value in binary of one of the types that are read as text.
     fn text_of_binary(&self, bytes: &[u8]) -> Result<String, PgError> {
         let wrong = || PgError::error("22P03", "incorrect binary data format");
         match self.column_type {
@@ -169,9 +90,9 @@ impl ColumnBuilder {
 
     /// Adds a value that is written as text.
     pub(in crate::pg) fn push_text(&mut self, bytes: &[u8]) -> Result<(), PgError> {
-        let text = str::from_utf8(bytes).map_err(|_| PgError::not_utf8())?;
+        let text = str::from_utf8(bytes).map_err(|error| PgError::invalid_utf8(bytes, error))?;
         let type_id = self.type_id();
-        let invalid = || input::invalid(type_id, text);
+        let invalid = || invalid(type_id, text);
         // This is only evaluated if the text is not a valid value.
         let of_number = || match text.trim().parse::<i128>() {
             Ok(_) => out_of_range(type_id, text),
@@ -184,24 +105,39 @@ impl ColumnBuilder {
         }
         let checked = self.checked(text)?;
         match &mut self.values {
-            Values::Bool(builder) => builder.append_value(input::parse_boolean(text).ok_or_else(invalid)?),
-            Values::Int8(builder) => number!(builder),
-            Values::Int16(builder) => number!(builder),
-            Values::Int32(builder) => number!(builder),
-            Values::Int64(builder) => number!(builder),
-            Values::UInt8(builder) => number!(builder),
-            Values::UInt16(builder) => number!(builder),
-            Values::UInt32(builder) => number!(builder),
-            Values::UInt64(builder) => number!(builder),
-            Values::Float32(builder) => number!(builder),
-            Values::Float64(builder) => number!(builder),
-            Values::Text(builder) => builder.append_value(checked),
-            Values::Binary(builder) => builder.append_value(input::bytea(text).ok_or_else(invalid)?),
-            Values::Time(builder, unit) => builder.append_value(parse_time(text, *unit).ok_or_else(invalid)?),
-            Values::Date(builder) => {
+            ColumnValues::Bool(builder) => builder.append_value(input::parse_boolean(text).ok_or_else(invalid)?),
+            ColumnValues::Int8(builder) => number!(builder),
+            ColumnValues::Int16(builder) => number!(builder),
+            ColumnValues::Int32(builder) => number!(builder),
+            ColumnValues::Int64(builder) => number!(builder),
+            ColumnValues::UInt8(builder) => number!(builder),
+            ColumnValues::UInt16(builder) => number!(builder),
+            ColumnValues::UInt32(builder) => number!(builder),
+            ColumnValues::UInt64(builder) => number!(builder),
+            ColumnValues::Float32(builder) => builder.append_value(float(type_id, text)?),
+            ColumnValues::Float64(builder) => builder.append_value(float(type_id, text)?),
+            ColumnValues::Text(builder) => builder.append_value(checked),
+            ColumnValues::Binary(builder) => builder.append_value(input::bytea(text).ok_or_else(invalid)?),
+            ColumnValues::Timestamp(builder, unit) => {
+                builder.append_value(parse_time(text, *unit).ok_or_else(invalid)?)
+            }
+            ColumnValues::Date(builder) => {
                 let seconds = parse_time(text, TimeUnit::Second).ok_or_else(invalid)?;
                 let days = i32::try_from(seconds.div_euclid(86_400)).map_err(|_| out_of_range(type_id, text))?;
                 builder.append_value(days);
+            }
+            ColumnValues::Decimal(builder) => {
+                let ColumnType::Decimal { precision, scale } = self.column_type else { return Err(invalid()) };
+                let value = decimal::parse(text.trim(), precision, scale);
+                builder.append_value(value.ok_or_else(|| match decimal::parse(text.trim(), 38, 0) {
+                    Some(_) => overflow(precision, scale),
+                    None => invalid(),
+                })?);
+            }
+            ColumnValues::Time(builder) => builder.append_value(time_of_day::parse(text).ok_or_else(invalid)?),
+            ColumnValues::Interval(builder) => {
+                let Interval { months, days, nanoseconds } = parse_interval(text, None, None).ok_or_else(invalid)?;
+                builder.append_value(IntervalMonthDayNano::new(months, days, nanoseconds));
             }
         }
         Ok(())
@@ -209,7 +145,8 @@ impl ColumnBuilder {
 
     /// Adds a value in binary.
     pub(in crate::pg) fn push_binary(&mut self, bytes: &[u8]) -> Result<(), PgError> {
-        if let Values::Text(_) = self.values {
+        use ColumnValues as V;
+        if matches!(self.values, V::Text(_) | V::Decimal(_) | V::Time(_) | V::Interval(_)) {
             let text = self.text_of_binary(bytes)?;
             return self.push_text(text.as_bytes());
         }
@@ -223,37 +160,37 @@ impl ColumnBuilder {
             }};
         }
         match &mut self.values {
-            Values::Bool(builder) => match bytes {
+            V::Bool(builder) => match bytes {
                 [value] => builder.append_value(*value != 0),
                 _ => return Err(wrong()),
             },
-            Values::Int8(builder) => integer!(builder),
-            Values::Int16(builder) => integer!(builder),
-            Values::Int32(builder) => integer!(builder),
-            Values::Int64(builder) => integer!(builder),
-            Values::UInt8(builder) => integer!(builder),
-            Values::UInt16(builder) => integer!(builder),
-            Values::UInt32(builder) => integer!(builder),
-            Values::UInt64(builder) => {
+            V::Int8(builder) => integer!(builder),
+            V::Int16(builder) => integer!(builder),
+            V::Int32(builder) => integer!(builder),
+            V::Int64(builder) => integer!(builder),
+            V::UInt8(builder) => integer!(builder),
+            V::UInt16(builder) => integer!(builder),
+            V::UInt32(builder) => integer!(builder),
+            V::UInt64(builder) => {
                 let digits = numeric::read(bytes)?;
                 builder.append_value(digits.parse().map_err(|_| does_not_fit(&digits))?);
             }
-            Values::Float32(builder) => match bytes.try_into() {
+            V::Float32(builder) => match bytes.try_into() {
                 Ok(bits) => builder.append_value(f32::from_be_bytes(bits)),
                 Err(_) => return Err(wrong()),
             },
-            Values::Float64(builder) => match bytes.try_into() {
+            V::Float64(builder) => match bytes.try_into() {
                 Ok(bits) => builder.append_value(f64::from_be_bytes(bits)),
                 Err(_) => return Err(wrong()),
             },
-            Values::Text(_) => return Err(wrong()),
-            Values::Binary(builder) => builder.append_value(bytes),
-            Values::Time(builder, unit) => {
+            V::Text(_) | V::Decimal(_) | V::Time(_) | V::Interval(_) => return Err(wrong()),
+            V::Binary(builder) => builder.append_value(bytes),
+            V::Timestamp(builder, unit) => {
                 let since = i64::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
                 let value = since.checked_add(EPOCH_US).and_then(|microseconds| in_unit(microseconds, *unit));
                 builder.append_value(value.ok_or_else(|| does_not_fit(&since))?);
             }
-            Values::Date(builder) => {
+            V::Date(builder) => {
                 let since = i32::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
                 builder.append_value(since.checked_add(EPOCH_DAYS).ok_or_else(|| does_not_fit(&since))?);
             }
@@ -263,24 +200,8 @@ impl ColumnBuilder {
 
     /// Returns the values so far, and empties the builder.
     pub(in crate::pg) fn finish(&mut self) -> ArrayRef {
-        let Values::Time(builder, unit) = &mut self.values else {
-            return each!(&mut self.values, builder => Arc::new(builder.finish()) as ArrayRef);
-        };
-        let counts = builder.finish();
-        match unit {
-            TimeUnit::Second => times::<TimestampSecondType>(&counts),
-            TimeUnit::Millisecond => times::<TimestampMillisecondType>(&counts),
-            TimeUnit::Microsecond => times::<TimestampMicrosecondType>(&counts),
-            TimeUnit::Nanosecond => times::<TimestampNanosecondType>(&counts),
-        }
+        self.values.finish()
     }
-}
-
-fn times<T: arrow::array::types::ArrowTimestampType>(counts: &PrimitiveArray<Int64Type>) -> ArrayRef {
-    let values = PrimitiveArray::<T>::new(counts.values().clone(), counts.nulls().cloned());
-    let values = values.with_timezone("UTC");
-    debug_assert!(matches!(values.data_type(), DataType::Timestamp(..)));
-    Arc::new(values)
 }
 
 /// The time rounded to a unit.
@@ -302,14 +223,4 @@ fn integer(bytes: &[u8]) -> Option<i64> {
         8 => Some(i64::from_be_bytes(bytes.try_into().ok()?)),
         _ => None,
     }
-}
-
-fn out_of_range(type_id: u32, text: &str) -> PgError {
-    let name = known::sql_name(type_id).unwrap_or_default();
-    PgError::error("22003", format!("value \"{text}\" is out of range for type {name}"))
-}
-
-/// Adds the row and the column of an invalid value to an error.
-pub(super) fn placed(error: PgError, line: u64, column: &str) -> PgError {
-    PgError { detail: Some(format!("line {line}, column {column}")), ..error }
 }

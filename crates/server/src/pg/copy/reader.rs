@@ -4,10 +4,10 @@ use super::binary_reader::BinaryReader;
 use super::column::ColumnBuilder;
 use super::text_reader::TextReader;
 use crate::pg::error::PgError;
-use crate::pg::statement::copy::{CopyFormat, CopyOptions};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema};
 use atsdb::Column;
+use atsdb::sql::{CopyFormat, CopyOptions};
 use std::sync::Arc;
 
 /// The number of rows that are stored at a time.
@@ -26,15 +26,19 @@ pub(in crate::pg) struct CopyReader {
 }
 
 enum FormatReader {
-    Text(TextReader),
+    Text(Box<TextReader>),
     Binary(BinaryReader),
 }
 
 impl CopyReader {
-    pub(in crate::pg) fn new(columns: &[Column], options: &CopyOptions) -> Self {
+    /// Reads rows with these columns. Errors name the relation that they are copied to.
+    pub(in crate::pg) fn new(relation: &str, columns: &[Column], options: &CopyOptions) -> Self {
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         let format = match options.format {
-            CopyFormat::Text | CopyFormat::Csv => FormatReader::Text(TextReader::new(options)),
-            CopyFormat::Binary => FormatReader::Binary(BinaryReader::default()),
+            CopyFormat::Text | CopyFormat::Csv => {
+                FormatReader::Text(Box::new(TextReader::new(relation, &names, options)))
+            }
+            CopyFormat::Binary => FormatReader::Binary(BinaryReader::new(relation)),
         };
         Self { columns: columns.iter().map(ColumnBuilder::new).collect(), format, row_count: 0, byte_count: 0 }
     }
@@ -56,7 +60,7 @@ impl CopyReader {
     pub(in crate::pg) fn finish(mut self) -> Result<Option<RecordBatch>, PgError> {
         self.row_count += match &mut self.format {
             FormatReader::Text(reader) => reader.finish(&mut self.columns)?,
-            FormatReader::Binary(reader) => reader.finish()?,
+            FormatReader::Binary(reader) => reader.finish(&self.columns)?,
         };
         self.batch()
     }
@@ -94,8 +98,8 @@ impl CopyReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pg::statement::copy::Copy;
     use arrow::util::pretty::pretty_format_batches;
+    use atsdb::sql::CopyStatement;
     use atsdb::{ColumnId, ColumnType, TimeUnit};
 
     fn columns() -> Vec<Column> {
@@ -108,8 +112,8 @@ mod tests {
 
     /// Reads a text in pieces of this many bytes.
     fn read(options: &str, bytes: &[u8], piece: usize) -> Result<Vec<RecordBatch>, PgError> {
-        let copy = Copy::read(&format!("COPY t FROM STDIN {options}")).unwrap();
-        let mut reader = CopyReader::new(&columns(), &copy.options);
+        let copy = CopyStatement::parse(&format!("COPY t FROM STDIN {options}")).unwrap();
+        let mut reader = CopyReader::new("t", &columns(), &copy.options);
         let mut batches = Vec::new();
         for piece in bytes.chunks(piece) {
             batches.extend(reader.push(piece)?);
@@ -120,7 +124,7 @@ mod tests {
 
     #[test]
     fn pieces_may_end_anywhere() {
-        let text = "2024-01-01 00:00:00.5+00\ta\\tb\\\\\\n\\x41\\101\t-7\r\n\\N\t\\N\t\\N\n1970-01-01\t\t0\n\\.\n";
+        let text = "2024-01-01 00:00:00.5+00\ta\\tb\\\\\\n\\x41\\101\t-7\r\n\\N\t\\N\t\\N\r\n1970-01-01\t\t0\r\n\\.\r\n";
         let csv = "time,name,value\n2024-01-01T00:00:00.5Z,\"a\tb\\\nAA\",-7\n,,\n1970-01-01,\"\",0\n";
         let whole = pretty_format_batches(&read("", text.as_bytes(), 1 << 20).unwrap()).unwrap().to_string();
         for piece in 1..20 {
@@ -135,10 +139,13 @@ mod tests {
     fn wrong_rows_say_where() {
         let detail = |options: &str, text: &str| {
             let error = read(options, text.as_bytes(), 5).unwrap_err();
-            (error.code, error.detail.unwrap_or_default())
+            (error.code, error.context.unwrap_or_default().into_string())
         };
         let day = "2024-01-01";
-        assert_eq!(detail("", &format!("{day}\ta\t1\n{day}\tb\tx\n")), ("22P02", "line 2, column value".to_owned()));
+        assert_eq!(
+            detail("", &format!("{day}\ta\t1\n{day}\tb\tx\n")),
+            ("22P02", "COPY t, line 2, column value: \"x\"".to_owned())
+        );
         assert_eq!(detail("", &format!("{day}\ta\t70000\n")).0, "22003");
         assert_eq!(detail("", &format!("{day}\ta\n")).0, "22P04");
         assert_eq!(detail("", &format!("{day}\ta\t1\t2\n")).0, "22P04");

@@ -1,56 +1,63 @@
 //! Reading rows as text and as CSV.
 
-use super::column::{ColumnBuilder, ROW_BYTES_MAX, placed};
-use crate::pg::error::PgError;
-use crate::pg::statement::copy::{CopyFormat, CopyOptions};
-use atsdb::escapes::unescape;
+use super::column::{ColumnBuilder, ROW_BYTES_MAX};
+use super::fields::Fields;
+use super::lines::{FoundLine, Lines};
+use super::shown::CopyPosition;
+use crate::pg::error::{INVALID_BYTES, PgError};
+use atsdb::name::same_name;
+use atsdb::sql::{CopyHeader, CopyOptions};
+
+/// The NULL rules of one column.
+struct ColumnRules {
+    /// A field is never NULL.
+    is_not_null: bool,
+    /// A field in quotes may be NULL, too.
+    is_null_in_quotes: bool,
+}
 
 /// Reads rows of text, each terminated by a line end.
 pub(super) struct TextReader {
-    is_csv: bool,
-    delimiter: u8,
-    null: Vec<u8>,
-    quote: u8,
-    escape: u8,
-    skips_header: bool,
+    relation: String,
+    lines: Lines,
+    fields: Fields,
+    rules: Vec<ColumnRules>,
+    /// The header that has not come yet.
+    header: CopyHeader,
     /// Received bytes that do not form a complete row yet.
     rest: Vec<u8>,
-    line: u64,
     /// After `\.` nothing is read.
     is_ended: bool,
-    field: Vec<u8>,
 }
 
 impl TextReader {
-    pub(super) fn new(options: &CopyOptions) -> Self {
+    pub(super) fn new(relation: &str, names: &[&str], options: &CopyOptions) -> Self {
+        let has = |names: &[String], column: &str| names.iter().any(|name| same_name(name, column));
+        let rules = |column: &&str| ColumnRules {
+            is_not_null: has(&options.force_not_null, column),
+            is_null_in_quotes: has(&options.force_null, column),
+        };
         Self {
-            is_csv: options.format == CopyFormat::Csv,
-            delimiter: options.delimiter,
-            null: options.null.clone().into_bytes(),
-            quote: options.quote,
-            escape: options.escape,
-            skips_header: options.has_header,
+            relation: relation.to_owned(),
+            lines: Lines::new(options),
+            fields: Fields::new(options),
+            rules: names.iter().map(rules).collect(),
+            header: options.header,
             rest: Vec::new(),
-            line: 0,
             is_ended: false,
-            field: Vec::new(),
         }
     }
 
     /// Reads all complete rows, and returns their number.
     pub(super) fn push(&mut self, piece: &[u8], columns: &mut [ColumnBuilder]) -> Result<usize, PgError> {
-        let mut bytes = std::mem::take(&mut self.rest);
-        bytes.extend(piece);
-        let (mut start, mut row_count) = (0, 0);
-        while let Some(length) = self.row_length(&bytes[start..]) {
-            row_count += usize::from(self.row(&bytes[start..start + length], columns)?);
-            start += length + 1;
+        if self.is_ended {
+            return Ok(0);
         }
-        bytes.drain(..start);
-        if bytes.len() > ROW_BYTES_MAX {
+        self.rest.extend(piece);
+        let row_count = self.read(columns, false)?;
+        if self.rest.len() > ROW_BYTES_MAX {
             return Err(PgError::error("54000", "a row is too long").with_hint("is the format right?"));
         }
-        self.rest = bytes;
         Ok(row_count)
     }
 
@@ -60,120 +67,119 @@ impl TextReader {
     }
 
     pub(super) fn finish(&mut self, columns: &mut [ColumnBuilder]) -> Result<usize, PgError> {
-        let rest = std::mem::take(&mut self.rest);
-        Ok(if rest.is_empty() { 0 } else { usize::from(self.row(&rest, columns)?) })
+        let row_count = self.read(columns, true)?;
+        // Data without any row have no header.
+        if matches!(self.header, CopyHeader::Match) {
+            self.row(&[], columns)?;
+        }
+        Ok(row_count)
     }
 
-    /// The length of the first row in bytes, without its line end.
-    fn row_length(&self, bytes: &[u8]) -> Option<usize> {
-        if !self.is_csv {
-            let mut from = 0;
-            loop {
-                let end = from + bytes[from..].iter().position(|byte| *byte == b'\n')?;
-                // A line end after a backslash belongs to the value.
-                if bytes[..end].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0 {
-                    return Some(end);
+    fn read(&mut self, columns: &mut [ColumnBuilder], is_last: bool) -> Result<usize, PgError> {
+        let bytes = std::mem::take(&mut self.rest);
+        let (mut start, mut row_count) = (0, 0);
+        while !self.is_ended {
+            let (length, taken) = match self.lines.next(&bytes[start..], is_last, &self.relation)? {
+                FoundLine::Partial => break,
+                FoundLine::Row { length, taken } => (length, taken),
+                FoundLine::LastRow { length } => {
+                    self.is_ended = true;
+                    (length, bytes.len() - start)
                 }
-                from = end + 1;
+            };
+            // A row before the end marker in the same line counts.
+            if !self.is_ended || length > 0 {
+                row_count += usize::from(self.row(&bytes[start..start + length], columns)?);
             }
+            self.lines.line += 1;
+            start += taken;
         }
-        let mut is_quoted = false;
-        let mut at = 0;
-        while let Some(&byte) = bytes.get(at) {
-            if is_quoted && byte == self.escape && self.escape != self.quote {
-                at += 1;
-            } else if byte == self.quote {
-                is_quoted = !is_quoted;
-            } else if byte == b'\n' && !is_quoted {
-                return Some(at);
-            }
-            at += 1;
-        }
-        None
+        self.rest = bytes;
+        self.rest.drain(..if self.is_ended { self.rest.len() } else { start });
+        Ok(row_count)
     }
 
-    /// Reads one row. Returns `false` for the header and the end marker, which are not rows.
+    /// Reads one row. Returns `false` for the header.
     fn row(&mut self, row: &[u8], columns: &mut [ColumnBuilder]) -> Result<bool, PgError> {
-        self.line += 1;
-        let row = row.strip_suffix(b"\r").unwrap_or(row);
-        self.is_ended |= row == b"\\.";
-        if self.is_ended || std::mem::take(&mut self.skips_header) {
-            return Ok(false);
-        }
-        let mut rest = Some(row);
-        for column in columns.iter_mut() {
-            let Some(bytes) = rest else {
-                return Err(self.wrong(format!("missing data for column \"{}\"", column.name)));
-            };
-            rest = match self.is_csv {
-                true => self.csv_field(bytes, column)?,
-                false => self.text_field(bytes, column)?,
-            };
-        }
-        match rest {
-            None => Ok(true),
-            Some(rest) if rest.is_empty() && columns.is_empty() => Ok(true),
-            Some(_) => Err(self.wrong("extra data after last expected column".to_owned())),
-        }
-    }
-
-    fn wrong(&self, message: String) -> PgError {
-        PgError { detail: Some(format!("line {}", self.line)), ..PgError::error("22P04", message) }
-    }
-
-    /// Reads a field, and returns the rest after its delimiter, or nothing if it was the last field.
-    fn text_field<'a>(&mut self, bytes: &'a [u8], column: &mut ColumnBuilder) -> Result<Option<&'a [u8]>, PgError> {
-        let (mut end, mut has_escape) = (0, false);
-        while let Some(&byte) = bytes.get(end) {
-            if byte == self.delimiter {
-                break;
+        let position = |line| CopyPosition { relation: &self.relation, line, column: None, bytes: Some(row) };
+        let position = position(self.lines.line);
+        match std::mem::replace(&mut self.header, CopyHeader::None) {
+            CopyHeader::Names => return Ok(false),
+            CopyHeader::Match => {
+                self.fields.read(row).and_then(|()| check_header(&self.fields, columns)).map_err(|e| position.of(e))?;
+                return Ok(false);
             }
-            has_escape |= byte == b'\\';
-            end += if byte == b'\\' { 2 } else { 1 };
+            CopyHeader::None => {}
         }
-        let end = end.min(bytes.len());
-        let field = &bytes[..end];
-        let line = self.line;
-        let at = |error: PgError, column: &ColumnBuilder| placed(error, line, &column.name);
-        if field == self.null {
-            column.push_null();
-        } else if has_escape {
-            self.field.clear();
-            unescape(field, &mut self.field);
-            column.push_text(&self.field).map_err(|error| at(error, column))?;
-        } else {
-            column.push_text(field).map_err(|error| at(error, column))?;
+        if columns.is_empty() {
+            return match row.is_empty() {
+                true => Ok(true),
+                false => Err(position.of(extra_data())),
+            };
         }
-        Ok(bytes.get(end + 1..).filter(|_| end < bytes.len()))
-    }
-
-    fn csv_field<'a>(&mut self, bytes: &'a [u8], column: &mut ColumnBuilder) -> Result<Option<&'a [u8]>, PgError> {
-        self.field.clear();
-        let (mut at, mut is_quoted, mut was_quoted) = (0, false, false);
-        while let Some(&byte) = bytes.get(at) {
-            let next = bytes.get(at + 1).copied();
-            if is_quoted && byte == self.escape && next.is_some_and(|next| next == self.quote || next == self.escape) {
-                self.field.extend(next);
-                at += 1;
-            } else if byte == self.quote {
-                is_quoted = !is_quoted;
-                was_quoted = true;
-            } else if byte == self.delimiter && !is_quoted {
-                break;
-            } else {
-                self.field.push(byte);
+        self.fields.read(row).map_err(|error| position.of(error))?;
+        if self.fields.count() > columns.len() {
+            return Err(position.of(extra_data()));
+        }
+        for (at, (column, rules)) in columns.iter_mut().zip(&self.rules).enumerate() {
+            let Some(mut field) = self.fields.get(at) else {
+                let message = format!("missing data for column \"{}\"", column.name);
+                return Err(position.of(PgError::error("22P04", message)));
+            };
+            match field {
+                None if rules.is_not_null => field = Some(self.fields.null()),
+                Some(text) if rules.is_null_in_quotes && text == self.fields.null() => field = None,
+                _ => {}
             }
-            at += 1;
+            let Some(text) = field else {
+                column.push_null();
+                continue;
+            };
+            if let Err(error) = column.push_text(text) {
+                let place = match error.code {
+                    // PostgreSQL checks the encoding before a row has columns.
+                    INVALID_BYTES => {
+                        CopyPosition { bytes: Some(row).filter(|row| str::from_utf8(row).is_ok()), ..position }
+                    }
+                    _ => CopyPosition { column: Some(&column.name), bytes: Some(text), ..position },
+                };
+                return Err(place.of(error));
+            }
         }
-        if is_quoted {
-            return Err(self.wrong("unterminated CSV quoted field".to_owned()));
-        }
-        if !was_quoted && self.field == self.null {
-            column.push_null();
-        } else {
-            let line = self.line;
-            column.push_text(&self.field).map_err(|error| placed(error, line, &column.name))?;
-        }
-        Ok(bytes.get(at + 1..).filter(|_| at < bytes.len()))
+        Ok(true)
     }
+}
+
+fn extra_data() -> PgError {
+    PgError::error("22P04", "extra data after last expected column")
+}
+
+/// Compares the names in the header with those of the columns.
+fn check_header(fields: &Fields, columns: &[ColumnBuilder]) -> Result<(), PgError> {
+    let wrong = |message: String| Err(PgError::error("22P04", message));
+    if fields.count() != columns.len() {
+        let (found, expected) = (fields.count(), columns.len());
+        return wrong(format!("wrong number of fields in header line: got {found}, expected {expected}"));
+    }
+    for (at, column) in columns.iter().enumerate() {
+        let (number, name) = (at + 1, &column.name);
+        match fields.get(at).flatten() {
+            None => {
+                let null = String::from_utf8_lossy(fields.null());
+                return wrong(format!(
+                    "column name mismatch in header line field {number}: got null value (\"{null}\"), expected \
+                     \"{name}\""
+                ));
+            }
+            Some(found) => {
+                let found = String::from_utf8_lossy(found);
+                if !same_name(&found, name) {
+                    return wrong(format!(
+                        "column name mismatch in header line field {number}: got \"{found}\", expected \"{name}\""
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
 }

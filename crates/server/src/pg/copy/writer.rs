@@ -2,9 +2,9 @@
 
 use crate::pg::error::PgError;
 use crate::pg::rows::RowView;
-use crate::pg::statement::copy::{CopyFormat, CopyOptions};
 use crate::pg::types::{binary, text};
 use crate::pg::wire::outgoing::ResultColumn;
+use atsdb::sql::{CopyFormat, CopyOptions};
 
 /// The bytes before the first row, without a header of names.
 pub(in crate::pg) fn begin(options: &CopyOptions) -> &'static [u8] {
@@ -28,7 +28,7 @@ pub(in crate::pg) fn header(out: &mut Vec<u8>, options: &CopyOptions, columns: &
         if position > 0 {
             out.push(options.delimiter);
         }
-        push_field(out, options, column.name.as_bytes());
+        push_field(out, options, column.name.as_bytes(), Quoting { is_forced: false, is_alone: columns.len() == 1 });
     }
     out.push(b'\n');
 }
@@ -53,7 +53,10 @@ pub(in crate::pg) fn row(
         }
         field.clear();
         match text::push(&mut field, column.type_id, &row.cell(position))? {
-            true => push_field(out, options, &field),
+            true => {
+                let quoting = Quoting { is_forced: options.quotes(&column.name), is_alone: columns.len() == 1 };
+                push_field(out, options, &field, quoting);
+            }
             false => out.extend(options.null.as_bytes()),
         }
     }
@@ -61,11 +64,20 @@ pub(in crate::pg) fn row(
     Ok(())
 }
 
-fn push_field(out: &mut Vec<u8>, options: &CopyOptions, field: &[u8]) {
+/// What decides beside the value whether a field of CSV is quoted.
+struct Quoting {
+    is_forced: bool,
+    /// Whether it is the only field of its row. A field `\.` must then be quoted, because it would end the data.
+    is_alone: bool,
+}
+
+fn push_field(out: &mut Vec<u8>, options: &CopyOptions, field: &[u8], quoting: Quoting) {
     if options.format == CopyFormat::Csv {
         let is_special =
             |byte: &u8| *byte == options.delimiter || *byte == options.quote || matches!(byte, b'\n' | b'\r');
-        if field != options.null.as_bytes() && field != b"\\." && !field.iter().any(is_special) {
+        let is_end = quoting.is_alone && field == b"\\.";
+        let is_plain = !quoting.is_forced && field != options.null.as_bytes() && !is_end;
+        if is_plain && !field.iter().any(is_special) {
             out.extend(field);
             return;
         }

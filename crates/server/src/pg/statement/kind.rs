@@ -1,8 +1,8 @@
 //! Which part of the server a statement concerns.
 
-use super::copy::Copy;
-use super::words::{Word, Words};
+use super::copy::copy_of_client;
 use crate::pg::error::PgError;
+use atsdb::sql::{CopyStatement, Word, Words};
 
 /// The kind of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(in crate::pg) enum StatementKind {
     CloseCursor(Option<String>),
     /// `LISTEN` and `UNLISTEN`. There are never any notifications.
     Listening(&'static str),
-    Copy(Box<Copy>),
+    Copy(Box<CopyStatement>),
     /// Maintenance that the store does automatically.
     Maintenance(&'static str),
     /// A statement that returns rows: `SELECT` and its equivalents.
@@ -86,7 +86,7 @@ impl StatementKind {
             "close" => Self::CloseCursor(Some(words.name()?)),
             "listen" => Self::Listening("LISTEN"),
             "unlisten" => Self::Listening("UNLISTEN"),
-            "copy" => Self::Copy(Box::new(Copy::read(text)?)),
+            "copy" => Self::Copy(Box::new(copy_of_client(text)?)),
             "load" => return Err(PgError::no_files()),
             "vacuum" => Self::Maintenance("VACUUM"),
             "analyze" => Self::Maintenance("ANALYZE"),
@@ -129,7 +129,7 @@ fn read_only(words: Words<'_>) -> Option<bool> {
 
 fn setting_name(words: &mut Words<'_>) -> Result<String, PgError> {
     if words.accept("time") {
-        return if words.accept("zone") { Ok("timezone".to_owned()) } else { Err(words.unexpected(None)) };
+        return if words.accept("zone") { Ok("timezone".to_owned()) } else { Err(words.unexpected(None).into()) };
     }
     if words.accept("transaction") && words.accept("isolation") && words.accept("level") {
         return Ok("transaction_isolation".to_owned());
@@ -156,7 +156,7 @@ fn set(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     let name = setting_name(&mut words)?;
     if !is_time_zone && !words.accept("to") && !words.accept_symbol('=') {
         let next = words.next();
-        return Err(words.unexpected(next));
+        return Err(words.unexpected(next).into());
     }
     Ok(StatementKind::Set { name, value: value(&mut words)? })
 }
@@ -177,10 +177,10 @@ fn value(words: &mut Words<'_>) -> Result<Option<String>, PgError> {
             Some(Word::Name(part) | Word::Quoted(part) | Word::Text(part) | Word::Number(part)) => {
                 parts.push(format!("{}{part}", std::mem::take(&mut sign)));
             }
-            other => return Err(words.unexpected(other)),
+            other => return Err(words.unexpected(other).into()),
         }
     }
-    if parts.is_empty() { Err(words.unexpected(None)) } else { Ok(Some(parts.join(", "))) }
+    if parts.is_empty() { Err(words.unexpected(None).into()) } else { Ok(Some(parts.join(", "))) }
 }
 
 /// Parses `SHOW`. Lists in MySQL's style, such as `SHOW TABLES`, are not settings.
@@ -207,10 +207,10 @@ fn declare(mut words: Words<'_>) -> Result<StatementKind, PgError> {
             Some(Word::Name(name)) if ["no", "insensitive", "asensitive"].contains(&name.as_str()) => {
                 if name == "no" && !words.accept("scroll") {
                     let next = words.next();
-                    return Err(words.unexpected(next));
+                    return Err(words.unexpected(next).into());
                 }
             }
-            other => return Err(words.unexpected(other)),
+            other => return Err(words.unexpected(other).into()),
         }
     }
     if words.accept("with") {
@@ -219,7 +219,7 @@ fn declare(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     let _ = words.accept("without") && words.accept("hold");
     if !words.accept("for") {
         let next = words.next();
-        return Err(words.unexpected(next));
+        return Err(words.unexpected(next).into());
     }
     Ok(StatementKind::Declare { cursor, query: words.rest().to_owned() })
 }
@@ -253,7 +253,7 @@ fn fetch(mut words: Words<'_>, is_move: bool) -> Result<StatementKind, PgError> 
                 count = Some(number.parse().map_err(|_| words.unexpected(Some(Word::Number(number))))?);
             }
             Some(Word::Symbol('-')) => return Err(PgError::error("55000", "cursor can only scan forward")),
-            other => return Err(words.unexpected(other)),
+            other => return Err(words.unexpected(other).into()),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! PostgreSQL's storage parameters in definitions of tables, which are accepted and ignored.
 
-use super::words::{Word, Words};
-use atsdb::sql::is_storage_parameter;
+use atsdb::sql::{Word, Words, is_storage_parameter};
 
 /// The storage parameters in a `CREATE TABLE` or `ALTER TABLE`.
 pub(in crate::pg) fn ignored_parameters(text: &str) -> Vec<String> {

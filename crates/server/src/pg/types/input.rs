@@ -228,9 +228,14 @@ fn decimal(text: &str) -> Result<ScalarValue, PgError> {
 }
 
 fn boolean(text: &str) -> Option<bool> {
-    match text.to_ascii_lowercase().as_str() {
-        "t" | "true" | "y" | "yes" | "on" | "1" => Some(true),
-        "f" | "false" | "n" | "no" | "off" | "0" => Some(false),
+    let text = text.to_ascii_lowercase();
+    match text.as_str() {
+        "on" | "1" => Some(true),
+        "of" | "off" | "0" => Some(false),
+        "" => None,
+        // The beginnings of these words.
+        beginning if "true".starts_with(beginning) || "yes".starts_with(beginning) => Some(true),
+        beginning if "false".starts_with(beginning) || "no".starts_with(beginning) => Some(false),
         _ => None,
     }
 }

@@ -122,6 +122,9 @@ impl Outgoing {
             if let Some(position) = error.position {
                 field(b'P', &position.to_string());
             }
+            if let Some(context) = &error.context {
+                field(b'W', context);
+            }
             out.push(0);
         });
     }

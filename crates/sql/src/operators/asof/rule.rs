@@ -1,11 +1,12 @@
 //! Turns each join whose condition has the mark into an [`AsofJoin`], and moves conditions on its left side below it.
 
 use super::node::{AsofJoin, Task, Tolerance};
+use crate::functions::arguments::per_second;
 use crate::functions::difference::operands_of_difference;
 use crate::functions::interval::interval_of;
 use crate::text::errors::sql_error;
 use atsdb_core::time::DAY_SECONDS;
-use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, DataFusionError, JoinType, Result, ScalarValue};
@@ -234,10 +235,7 @@ fn bare(expr: &Expr) -> &Expr {
 /// A side's time as a number, and the length of its unit in nanoseconds; 0 for an integer.
 fn time_of(expr: &Expr, schema: &DFSchema) -> Result<(Expr, i64)> {
     let nanos = match expr.get_type(schema)? {
-        DataType::Timestamp(TimeUnit::Second, _) => 1_000_000_000,
-        DataType::Timestamp(TimeUnit::Millisecond, _) => 1_000_000,
-        DataType::Timestamp(TimeUnit::Microsecond, _) => 1_000,
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => 1,
+        DataType::Timestamp(unit, _) => 1_000_000_000 / per_second(unit),
         DataType::Date32 => return Ok((cast(expr.clone(), DataType::Int32), DAY_SECONDS * 1_000_000_000)),
         ty if ty.is_integer() && ty != DataType::UInt64 => 0,
         other => return Err(wrong(format!("ASOF JOIN: {expr} is not a time, but {other}"))),

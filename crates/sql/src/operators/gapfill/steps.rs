@@ -5,9 +5,10 @@ use crate::functions::grid::Grid;
 use crate::functions::interval::interval_of;
 use crate::functions::zone::Zone;
 use crate::text::errors::sql_error;
+use atsdb_codec::time_unit_of;
 use atsdb_core::{Result, TimeUnit};
 use datafusion::arrow::array::{Array, Int64Array};
-use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano, TimeUnit as ArrowUnit};
+use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano};
 use datafusion::common::ScalarValue;
 
 /// The unit of the times.
@@ -23,10 +24,7 @@ impl Ticks {
     /// The unit of a column of this type; `None` if the type cannot be a time.
     pub(crate) fn of(ty: &DataType) -> Option<Self> {
         Some(match ty {
-            DataType::Timestamp(ArrowUnit::Second, _) => Self::Of(TimeUnit::Second),
-            DataType::Timestamp(ArrowUnit::Millisecond, _) => Self::Of(TimeUnit::Millisecond),
-            DataType::Timestamp(ArrowUnit::Microsecond, _) => Self::Of(TimeUnit::Microsecond),
-            DataType::Timestamp(ArrowUnit::Nanosecond, _) => Self::Of(TimeUnit::Nanosecond),
+            DataType::Timestamp(unit, _) => Self::Of(time_unit_of(*unit)),
             DataType::Int64 => Self::Plain,
             _ => return None,
         })

@@ -1,6 +1,8 @@
 //! Casts that DataFusion makes differently from PostgreSQL, or moves where it must not.
 
 pub(super) mod exact;
+mod float_range;
 mod float_text;
 mod half_even;
 pub(super) mod postgres;
+mod time_of_day;

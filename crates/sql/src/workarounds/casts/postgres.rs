@@ -1,19 +1,24 @@
 //! Casts as PostgreSQL makes them: floats and decimals are rounded to integers, decimals to floats once; floats, times
-//! and intervals are written in its form (times in UTC, without a zone); text becomes bytes, times and intervals by its
-//! rules. `round` of a float goes to the even neighbour.
+//! and intervals are written in its form (times in UTC, without a zone); text becomes floats, bytes, times and
+//! intervals by its rules, and what is out of range of a float is an error. `round` of a float goes to the even
+//! neighbour.
 //!
 //! DataFusion 55 truncates floats to integers, writes floats, times and intervals in forms of its own, copies text to
-//! bytes unchanged, requires seconds in times, and reads a bare number in an interval as months. Waits for
+//! bytes unchanged, requires seconds in times, reads a bare number in an interval as months, and makes infinite what is
+//! too large for a float. Waits for
 //! [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream issue is known.
 
+use super::float_range::{floats_of, narrowed};
 use super::float_text::float_text;
 use super::half_even::{RoundHalfEven, to_integers};
+use super::time_of_day::times_of_day;
 use crate::functions::arguments::per_second;
 use crate::functions::time_types::is_utc;
 use crate::text::bytes_text::bytes_of;
 use crate::text::decimals::nearest_floats;
 use crate::text::time_text::parse_time;
 use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
+use atsdb_codec::time_unit_of;
 use atsdb_core::interval::{Interval, parse_interval};
 use atsdb_core::interval_text::{duration_text, interval_text};
 use chrono::NaiveDateTime;
@@ -84,8 +89,12 @@ enum Conversion {
     FloatToInteger,
     DecimalToInteger,
     DecimalToFloat,
+    DoubleToReal,
     FloatToText,
     TimeToText,
+    TimeOfDayToText,
+    TextToFloat,
+    TextToTimeOfDay,
     TextToBytes,
     TextToTime,
     TextToInterval,
@@ -95,23 +104,28 @@ enum Conversion {
 
 impl Conversion {
     fn of(from: &DataType, to: &DataType) -> Option<Self> {
-        let is_text = |ty: &DataType| matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
         Some(match (from, to) {
             (DataType::Float32 | DataType::Float64, to) if to.is_integer() => Self::FloatToInteger,
             (DataType::Decimal128(_, scale), to) if to.is_integer() && *scale > 0 => Self::DecimalToInteger,
             (DataType::Decimal128(..), DataType::Float32 | DataType::Float64) => Self::DecimalToFloat,
-            (DataType::Float32 | DataType::Float64, to) if is_text(to) => Self::FloatToText,
-            (DataType::Timestamp(_, zone), to) if is_text(to) && zone.as_deref().is_none_or(is_utc) => Self::TimeToText,
-            (from, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) if is_text(from) => {
+            (DataType::Float64, DataType::Float32) => Self::DoubleToReal,
+            (DataType::Float32 | DataType::Float64, to) if to.is_string() => Self::FloatToText,
+            (from, DataType::Float32 | DataType::Float64) if from.is_string() => Self::TextToFloat,
+            (DataType::Time32(_) | DataType::Time64(_), to) if to.is_string() => Self::TimeOfDayToText,
+            (from, DataType::Time32(_) | DataType::Time64(_)) if from.is_string() => Self::TextToTimeOfDay,
+            (DataType::Timestamp(_, zone), to) if to.is_string() && zone.as_deref().is_none_or(is_utc) => {
+                Self::TimeToText
+            }
+            (from, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) if from.is_string() => {
                 Self::TextToBytes
             }
-            (DataType::Dictionary(_, from), DataType::Binary) if is_text(from) => Self::TextToBytes,
-            (from, DataType::Timestamp(_, zone)) if is_text(from) && zone.as_deref().is_none_or(is_utc) => {
+            (DataType::Dictionary(_, from), DataType::Binary) if from.is_string() => Self::TextToBytes,
+            (from, DataType::Timestamp(_, zone)) if from.is_string() && zone.as_deref().is_none_or(is_utc) => {
                 Self::TextToTime
             }
-            (from, DataType::Interval(_)) if is_text(from) => Self::TextToInterval,
-            (DataType::Interval(_), to) if is_text(to) => Self::IntervalToText,
-            (DataType::Duration(_), to) if is_text(to) => Self::DurationToText,
+            (from, DataType::Interval(_)) if from.is_string() => Self::TextToInterval,
+            (DataType::Interval(_), to) if to.is_string() => Self::IntervalToText,
+            (DataType::Duration(_), to) if to.is_string() => Self::DurationToText,
             _ => return None,
         })
     }
@@ -141,6 +155,17 @@ impl Conversion {
                         times_of_rows(times).map(|time| time.map(text)).collect()
                     }
                 })
+            }
+            Self::DoubleToReal => return narrowed(array, options),
+            Self::TextToFloat => {
+                return floats_of(cast(array, &DataType::Utf8)?.as_string::<i32>(), target, options);
+            }
+            Self::TextToTimeOfDay => return times_of_day(&cast(array, &DataType::Utf8)?, target, options),
+            Self::TimeOfDayToText => {
+                let texts = cast(array, &DataType::Utf8)?;
+                let texts = texts.as_string::<i32>().iter();
+                let texts = texts.map(|text| text.map(|text| without_zeros(text.to_owned())));
+                Arc::new(texts.collect::<StringArray>())
             }
             Self::TextToBytes => {
                 let texts = cast(array, &DataType::Utf8)?;
@@ -188,12 +213,7 @@ impl Conversion {
 /// Parses times as people and databases write them. If a text has another form, arrow parses all of them.
 fn times_of(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
     let DataType::Timestamp(unit, _) = target else { return Ok(cast_with_options(texts, target, options)?) };
-    let unit = match unit {
-        TimeUnit::Second => atsdb_core::TimeUnit::Second,
-        TimeUnit::Millisecond => atsdb_core::TimeUnit::Millisecond,
-        TimeUnit::Microsecond => atsdb_core::TimeUnit::Microsecond,
-        TimeUnit::Nanosecond => atsdb_core::TimeUnit::Nanosecond,
-    };
+    let unit = time_unit_of(*unit);
     let read: Int64Array =
         texts.as_string::<i32>().iter().map(|text| text.and_then(|text| parse_time(text, unit))).collect();
     if read.null_count() > texts.null_count() {

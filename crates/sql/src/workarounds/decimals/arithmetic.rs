@@ -1,6 +1,6 @@
 //! Plans arithmetic of decimals, on which the types of a statement's columns depend.
 
-use super::floats::{double_beside_float, is_decimal};
+use super::floats::{double_beside_float, double_beside_integer, is_decimal};
 use super::operation::{Operation, Sign, decimal_of};
 use crate::text::decimals;
 use datafusion::common::{DFSchema, Result, ScalarValue};
@@ -22,6 +22,9 @@ impl ExprPlanner for DecimalArithmetic {
             _ => return Ok(PlannerResult::Original(expr)),
         };
         double_beside_float(&mut expr.left, &mut expr.right, schema);
+        if matches!(expr.op, B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo) {
+            double_beside_integer(vec![&mut expr.left, &mut expr.right], schema);
+        }
         match sign.and_then(|sign| operation(sign, &expr.left, &expr.right, schema)) {
             Some(planned) => Ok(PlannerResult::Planned(planned)),
             None => Ok(PlannerResult::Original(expr)),

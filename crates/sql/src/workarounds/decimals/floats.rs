@@ -5,6 +5,7 @@ use crate::text::decimals;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast, lit};
 
 /// How an expression is rewritten.
@@ -80,6 +81,9 @@ pub(super) fn unite(
 /// decimals. Returns whether something changed.
 pub(super) fn unite_all(mut exprs: Vec<&mut Expr>, schema: &DFSchema, rewriting: Rewriting) -> bool {
     let types = types_of(exprs.iter().map(|expr| &**expr), schema);
+    if types.contains(&DataType::Float32) && !types.contains(&DataType::Float64) {
+        return to_reals(exprs, &types);
+    }
     if types.iter().any(is_float) {
         return unite(exprs, schema, is_float, rewriting);
     }
@@ -90,6 +94,74 @@ pub(super) fn unite_all(mut exprs: Vec<&mut Expr>, schema: &DFSchema, rewriting:
             **expr = cast(std::mem::take(&mut **expr), common.clone());
             is_changed = true;
         }
+    }
+    is_changed
+}
+
+/// Converts `REAL`s and integers to `DOUBLE`s if there are both, as PostgreSQL does. Returns whether something changed.
+pub(super) fn double_beside_integer(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+    let types = types_of(exprs.iter().map(|expr| &**expr), schema);
+    let is_real = |data_type: &DataType| *data_type == DataType::Float32;
+    if !types.iter().any(is_real) || !types.iter().any(DataType::is_integer) {
+        return false;
+    }
+    for (expr, _) in exprs.iter_mut().zip(&types).filter(|(_, of)| is_real(of) || of.is_integer()) {
+        **expr = cast(std::mem::take(&mut **expr), DataType::Float64);
+    }
+    true
+}
+
+/// Converts numbers to one type. Returns whether something changed.
+pub(super) fn unite_numbers(mut exprs: Vec<&mut Expr>, schema: &DFSchema, rewriting: Rewriting) -> bool {
+    let mut is_changed = unite_all(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema, rewriting);
+    let types = types_of(exprs.iter().map(|expr| &**expr), schema);
+    if !types.iter().all(DataType::is_numeric) {
+        return is_changed;
+    }
+    let Some(common) = type_union_resolution(&types) else { return is_changed };
+    for (expr, _) in exprs.into_iter().zip(&types).filter(|(_, data_type)| **data_type != common) {
+        *expr = cast(std::mem::take(expr), common.clone());
+        is_changed = true;
+    }
+    is_changed
+}
+
+/// Converts the decimals among expressions to `REAL`s. Returns whether something changed.
+fn to_reals(exprs: Vec<&mut Expr>, types: &[DataType]) -> bool {
+    let mut is_changed = false;
+    for (expr, _) in exprs.into_iter().zip(types).filter(|(_, data_type)| is_decimal(data_type)) {
+        *expr = cast(std::mem::take(expr), DataType::Float32);
+        is_changed = true;
+    }
+    is_changed
+}
+
+/// Converts numbers, and the items of lists of numbers, to one type if there are decimals among them. Returns whether
+/// something changed.
+pub(super) fn unite_items(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+    let item_of = |data_type: &DataType| match data_type {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => item.data_type().clone(),
+        other => other.clone(),
+    };
+    let types = types_of(exprs.iter().map(|expr| &**expr), schema);
+    let items: Vec<DataType> = types.iter().map(item_of).collect();
+    let common = match items.iter().any(DataType::is_floating) && items.iter().any(is_decimal) {
+        true => Some(DataType::Float64),
+        false => common_decimal(&items),
+    };
+    let Some(common) = common else { return false };
+    let mut is_changed = false;
+    for (expr, (data_type, item)) in exprs.into_iter().zip(types.iter().zip(&items)) {
+        if *item == common || item.is_null() {
+            continue;
+        }
+        let wanted = match data_type {
+            DataType::List(_) | DataType::FixedSizeList(..) => DataType::new_list(common.clone(), true),
+            DataType::LargeList(_) => DataType::new_large_list(common.clone(), true),
+            _ => common.clone(),
+        };
+        *expr = cast(std::mem::take(expr), wanted);
+        is_changed = true;
     }
     is_changed
 }

@@ -1,6 +1,6 @@
 //! Decimals, where DataFusion computes differently from PostgreSQL. Numbers with a point are decimals; a decimal that
 //! is compared or combined with a float becomes a float; quotients have at least 16 digits after the point; products
-//! with too many digits are rounded instead of refused.
+//! with too many digits are rounded instead of refused. A `REAL` beside an integer becomes a `DOUBLE`.
 //!
 //! DataFusion 55 reads numbers as decimals only if it is told to, converts floats beside decimals to
 //! `DECIMAL(30, 15)`, and gives a quotient four digits more than its dividend has. No upstream issue known.
@@ -11,6 +11,7 @@ mod floats;
 pub(super) mod literals;
 mod operation;
 mod quotient_scale;
+mod reals;
 mod rows;
 pub(super) mod rule;
 mod whole;

@@ -1,7 +1,7 @@
 //! Rows that come from several places, where a column is a float in one and a decimal in another: `VALUES`, `UNION`,
 //! the keys of a join, and the members of a subquery.
 
-use super::floats::{Rewriting, is_decimal, to_double, unite};
+use super::floats::{Rewriting, double_beside_integer, is_decimal, to_double, unite};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::Transformed;
@@ -123,12 +123,13 @@ fn with_doubles(schema: &DFSchema, doubles: &[bool]) -> Result<DFSchema> {
     DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone())
 }
 
-/// Converts the decimals among the keys of a join to floats beside floats.
+/// Converts the decimals among the keys of a join to floats beside floats, and `REAL`s and integers to `DOUBLE`s.
 pub(super) fn joined(mut join: Join) -> Result<Transformed<LogicalPlan>> {
     let mut is_changed = false;
     let schema = merge_schema(&[&join.left, &join.right]);
     for (left, right) in &mut join.on {
         is_changed |= unite(vec![left, right], &schema, DataType::is_floating, Rewriting { keeps_names: false });
+        is_changed |= double_beside_integer(vec![left, right], &schema);
     }
     let plan = LogicalPlan::Join(join);
     Ok(if is_changed { Transformed::yes(plan) } else { Transformed::no(plan) })

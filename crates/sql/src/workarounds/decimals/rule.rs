@@ -2,8 +2,12 @@
 
 use super::arithmetic::operation;
 use super::comparison::compared;
-use super::floats::{Rewriting, is_compared_as_float, is_decimal, is_float, unite, unite_all};
+use super::floats::{
+    Rewriting, double_beside_integer, is_compared_as_float, is_decimal, is_float, unite, unite_all, unite_items,
+    unite_numbers,
+};
 use super::operation::{Operation, Sign};
+use super::reals;
 use super::rows::{joined, members, united, values};
 use super::whole::whole;
 use datafusion::common::config::ConfigOptions;
@@ -20,6 +24,24 @@ const UNITING: [&str; 6] = ["coalesce", "nullif", "greatest", "least", "nvl", "i
 
 /// Functions whose arguments have nothing to do with each other.
 const SEPARATING: [&str; 5] = ["concat", "concat_ws", "format", "named_struct", "struct"];
+
+/// Functions whose first arguments are lists and items of them, and the number of these arguments.
+const OF_LISTS: [(&str, usize); 14] = [
+    ("array_has", 2),
+    ("array_has_all", 2),
+    ("array_has_any", 2),
+    ("array_position", 2),
+    ("array_positions", 2),
+    ("array_append", 2),
+    ("array_prepend", 2),
+    ("array_remove", 2),
+    ("array_remove_all", 2),
+    ("array_replace", 3),
+    ("array_replace_all", 3),
+    ("array_concat", 2),
+    ("array_except", 2),
+    ("array_intersect", 2),
+];
 
 /// Runs before types are made equal.
 #[derive(Debug)]
@@ -61,10 +83,19 @@ fn of_rows(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
 }
 
 fn rewrite(mut expr: Expr, schema: &DFSchema, rewriting: Rewriting) -> Result<Transformed<Expr>> {
-    let compare = |exprs: Vec<&mut Expr>| unite(exprs, schema, is_compared_as_float, rewriting);
+    if !rewriting.keeps_names
+        && let Some(compared) = reals::compared(&expr, schema)
+    {
+        return Ok(Transformed::yes(compared));
+    }
+    let compare = |mut exprs: Vec<&mut Expr>| {
+        let united = unite(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema, is_compared_as_float, rewriting);
+        double_beside_integer(exprs, schema) || united
+    };
     let mut is_changed = match &mut expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.is_numerical_operators() => {
-            unite(vec![left, right], schema, is_float, rewriting)
+            let united = unite(vec![left, right], schema, is_float, rewriting);
+            double_beside_integer(vec![left, right], schema) || united
         }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => compare(vec![left, right]),
         Expr::Between(Between { expr, low, high, .. }) => compare(vec![expr, low, high]),
@@ -80,6 +111,9 @@ fn rewrite(mut expr: Expr, schema: &DFSchema, rewriting: Rewriting) -> Result<Tr
         Expr::ScalarFunction(call) if UNITING.contains(&call.func.name()) => {
             unite_all(call.args.iter_mut().collect(), schema, rewriting)
         }
+        Expr::ScalarFunction(call) if let Some(count) = items_of(call.func.name()) => {
+            unite_items(call.args.iter_mut().take(count).collect(), schema)
+        }
         Expr::ScalarFunction(call) if !SEPARATING.contains(&call.func.name()) => {
             unite(call.args.iter_mut().collect(), schema, is_float, rewriting)
         }
@@ -89,8 +123,12 @@ fn rewrite(mut expr: Expr, schema: &DFSchema, rewriting: Rewriting) -> Result<Tr
         }
         Expr::AggregateFunction(call) => unite(call.params.args.iter_mut().collect(), schema, is_float, rewriting),
         Expr::WindowFunction(call) => {
-            let WindowFunction { params, .. } = call.as_mut();
-            unite(params.args.iter_mut().collect(), schema, is_float, rewriting)
+            let WindowFunction { fun, params, .. } = call.as_mut();
+            match (fun.name(), params.args.as_mut_slice()) {
+                // The value and its default have one type.
+                ("lag" | "lead", [value, _, default]) => unite_numbers(vec![value, default], schema, rewriting),
+                (_, args) => unite(args.iter_mut().collect(), schema, is_float, rewriting),
+            }
         }
         Expr::InSubquery(member) => members(&mut member.expr, &mut member.subquery, schema, rewriting)?,
         Expr::SetComparison(member) => members(&mut member.expr, &mut member.subquery, schema, rewriting)?,
@@ -100,6 +138,11 @@ fn rewrite(mut expr: Expr, schema: &DFSchema, rewriting: Rewriting) -> Result<Tr
         (expr, is_changed) = (other, true);
     }
     Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
+}
+
+/// The number of a function's arguments that are lists and items of them.
+fn items_of(function: &str) -> Option<usize> {
+    OF_LISTS.iter().find(|(name, _)| *name == function).map(|(_, count)| *count)
 }
 
 /// Another expression in the place of one whose operands have their types; `None` if it stays.

@@ -7,6 +7,7 @@
 use super::average_groups::AverageGroups;
 use super::sum_distinct::DistinctSum;
 use super::wide_sum::{Scales, WideSum, coerced_by, each_of};
+use crate::functions::of_inner::of_inner;
 use crate::workarounds::intervals::average::{AverageLength, INTERVAL};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, UInt64Type};
@@ -14,7 +15,7 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, Signature, Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, Signature, Volatility,
 };
 use std::sync::Arc;
 
@@ -55,13 +56,7 @@ fn is_length(fields: &[FieldRef]) -> bool {
 }
 
 impl AggregateUDFImpl for ExactAverage {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
-    }
+    of_inner!(name, aliases, documentation);
 
     fn signature(&self) -> &Signature {
         &self.signature
@@ -133,10 +128,6 @@ impl AggregateUDFImpl for ExactAverage {
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
         AggregateOrderSensitivity::Insensitive
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.inner.documentation()
     }
 }
 

@@ -1,21 +1,22 @@
 //! Replaces the operators of a plan.
 
+use super::float_operation;
+use super::float_operation::FloatSign;
 use super::operation::{Operation, Sign, of_binary};
-use super::quotient::quotient;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
 /// Runs after types have been made equal, and before constants are computed.
 #[derive(Debug)]
-pub(crate) struct CheckIntegers;
+pub(crate) struct CheckNumbers;
 
-impl AnalyzerRule for CheckIntegers {
+impl AnalyzerRule for CheckNumbers {
     fn name(&self) -> &str {
-        "check_integers"
+        "check_numbers"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
@@ -35,22 +36,17 @@ impl AnalyzerRule for CheckIntegers {
     }
 }
 
-/// Replaces the operations on integers in an expression by checked ones. Types must have been made equal.
+/// Replaces the operations on integers and floats in an expression by checked ones. Types must have been made equal.
 pub(crate) fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|expr| match expr {
-        Expr::BinaryExpr(binary) if Sign::of(binary.op).is_some() => {
+        Expr::BinaryExpr(binary) if FloatSign::of(binary.op).is_some() => {
             let types = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
-            match types.0.is_integer() && types.0 == types.1 {
-                true => Ok(Transformed::yes(of_binary(binary))),
-                false => Ok(Transformed::no(Expr::BinaryExpr(binary))),
-            }
-        }
-        Expr::BinaryExpr(binary) if binary.op == Operator::Divide => {
-            let types = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
-            match types.0.is_floating() && types.0 == types.1 {
-                true => Ok(Transformed::yes(quotient(binary))),
-                false => Ok(Transformed::no(Expr::BinaryExpr(binary))),
-            }
+            let is_one = types.0 == types.1;
+            Ok(match &types.0 {
+                of if of.is_integer() && is_one && Sign::of(binary.op).is_some() => Transformed::yes(of_binary(binary)),
+                of if of.is_floating() && is_one => Transformed::yes(float_operation::of_binary(binary)),
+                _ => Transformed::no(Expr::BinaryExpr(binary)),
+            })
         }
         Expr::Negative(operand) if operand.get_type(schema)?.is_integer() => {
             Ok(Transformed::yes(Operation::call(Sign::Negative, vec![*operand])))
@@ -65,7 +61,7 @@ fn calculates(plan: &LogicalPlan) -> Result<bool> {
     plan.apply_expressions(|expr| {
         expr.apply(|expr| {
             found |= match expr {
-                Expr::BinaryExpr(binary) => binary.op == Operator::Divide || Sign::of(binary.op).is_some(),
+                Expr::BinaryExpr(binary) => FloatSign::of(binary.op).is_some(),
                 Expr::Negative(_) => true,
                 _ => false,
             };

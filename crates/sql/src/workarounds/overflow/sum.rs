@@ -5,13 +5,14 @@
 use super::sum_distinct::DistinctSum;
 use super::sum_groups::SumGroups;
 use super::wide_sum::{WideSum, coerced_by, each_of, state_type, value};
+use crate::functions::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, Signature, Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, Signature, Volatility,
 };
 use std::sync::Arc;
 
@@ -38,13 +39,7 @@ impl ExactSum {
 }
 
 impl AggregateUDFImpl for ExactSum {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
-    }
+    of_inner!(name, aliases, documentation);
 
     fn signature(&self) -> &Signature {
         &self.signature
@@ -107,10 +102,6 @@ impl AggregateUDFImpl for ExactSum {
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
         AggregateOrderSensitivity::Insensitive
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.inner.documentation()
     }
 }
 

@@ -254,7 +254,10 @@ impl<'a> Domain<'a> {
         }
         let name = self.names.next("row");
         let partition: Vec<Expr> = input.values.iter().cloned().map(Expr::Column).collect();
-        let number = row_number().partition_by(partition).order_by(by).build()?.alias(name.clone());
+        let number = row_number().partition_by(partition);
+        // Without an order, any rows are the first.
+        let number = if by.is_empty() { number } else { number.order_by(by) };
+        let number = number.build()?.alias(name.clone());
         let columns: Vec<Expr> = input.plan.schema().columns().into_iter().map(Expr::Column).collect();
         let row = || col(Column::new_unqualified(name.clone()));
         let mut condition = row().gt(lit(skip as u64));

@@ -1,16 +1,15 @@
-//! Finds subqueries, and decides which are left to DataFusion.
+//! Finds subqueries.
 
-use super::answers::{SubqueryContext, answer};
 use super::domain::Names;
-use super::lateral::{lateral, pulls_up};
+use super::join_conditions::of_condition;
+use super::lateral::lateral;
+use super::steps::{has_subquery, is_subquery, of_step};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::logical_plan::check_subquery_expr;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::common::tree_node::{TransformedResult, TreeNode};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::logical_plan::Join;
 use datafusion::optimizer::AnalyzerRule;
-use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
 
 /// Runs before all rules that rewrite conditions.
 #[derive(Debug)]
@@ -27,6 +26,7 @@ impl AnalyzerRule for AnySubquery {
         }
         let names = Names::default();
         plan.transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::Join(join) if asks(&join)? => of_condition(join, &names),
             LogicalPlan::Join(join) => lateral(join, &names),
             plan => of_step(plan, &names),
         })
@@ -39,86 +39,7 @@ fn has_subqueries(plan: &LogicalPlan) -> Result<bool> {
     plan.exists(|plan| Ok(matches!(plan, LogicalPlan::Subquery(_)) || has_subquery(plan)?))
 }
 
-/// Whether an expression of a step has a subquery.
-fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
-    let mut found = false;
-    plan.apply_expressions(|expr| {
-        found = found || expr.exists(|expr| Ok(is_subquery(expr)))?;
-        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    })?;
-    Ok(found)
-}
-
-fn is_subquery(expr: &Expr) -> bool {
-    matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
-}
-
-fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>> {
-    let keeps_columns = match &plan {
-        LogicalPlan::Filter(_) | LogicalPlan::Sort(_) | LogicalPlan::Window(_) => true,
-        LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) => false,
-        _ => return Ok(Transformed::no(plan)),
-    };
-    if !has_subquery(&plan)? {
-        return Ok(Transformed::no(plan));
-    }
-    let before = plan.inputs()[0].clone();
-    let mut input = before.clone();
-    let preserver = NamePreserver::new(&plan);
-    let mut exprs = Vec::new();
-    let mut is_changed = false;
-    for expr in plan.expressions() {
-        let name = preserver.save(&expr);
-        let rewritten = expr.transform_up(|expr| {
-            if !is_subquery(&expr) || is_left(&plan, &expr)? {
-                return Ok(Transformed::no(expr));
-            }
-            let context =
-                SubqueryContext { input: &input, names, is_condition: matches!(plan, LogicalPlan::Filter(_)) };
-            match answer(&expr, &context)? {
-                Some(found) => {
-                    input = found.input.unwrap_or_else(|| input.clone());
-                    Ok(Transformed::yes(found.expr))
-                }
-                None => Ok(Transformed::no(expr)),
-            }
-        })?;
-        is_changed |= rewritten.transformed;
-        exprs.push(name.restore(rewritten.data));
-    }
-    if !is_changed {
-        return Ok(Transformed::no(plan));
-    }
-    let columns = plan.schema().columns();
-    let widens = input != before;
-    let rewritten = plan.with_new_exprs(exprs, vec![input])?;
-    if !keeps_columns || !widens {
-        return Ok(Transformed::yes(rewritten));
-    }
-    let columns: Vec<Expr> = columns.into_iter().map(Expr::Column).collect();
-    Ok(Transformed::yes(LogicalPlanBuilder::from(rewritten).project(columns)?.build()?))
-}
-
-/// Whether DataFusion rewrites a step's subquery itself.
-fn is_left(plan: &LogicalPlan, expr: &Expr) -> Result<bool> {
-    let is_condition = matches!(plan, LogicalPlan::Filter(_));
-    let pull_up = PullUpCorrelatedExpr::new();
-    Ok(match expr {
-        Expr::ScalarSubquery(subquery) => {
-            !subquery.outer_ref_columns.is_empty()
-                && matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Projection(_))
-                && check_subquery_expr(plan, &subquery.subquery, expr).is_ok()
-                && pulls_up(&subquery.subquery, pull_up.with_need_handle_count_bug(true))?
-        }
-        Expr::Exists(exists) => {
-            is_condition
-                && (exists.subquery.outer_ref_columns.is_empty()
-                    || pulls_up(&exists.subquery.subquery, pull_up.with_exists_sub_query(true))?)
-        }
-        Expr::InSubquery(member) => {
-            is_condition
-                && (member.subquery.outer_ref_columns.is_empty() || pulls_up(&member.subquery.subquery, pull_up)?)
-        }
-        _ => false,
-    })
+/// Whether the condition of a join has a subquery.
+fn asks(join: &Join) -> Result<bool> {
+    join.filter.as_ref().map_or(Ok(false), |filter| filter.exists(|expr| Ok(is_subquery(expr))))
 }

@@ -1,5 +1,6 @@
 //! Groups: `GROUP BY (a, b)`, `GROUP BY ()`, `ROLLUP` and `CUBE` inside `GROUPING SETS`, `HAVING` without groups and
-//! aggregates, and numbers of columns in `DISTINCT ON`, none of which DataFusion understands.
+//! aggregates, and numbers of columns in `DISTINCT ON`, `ROLLUP`, `CUBE` and `GROUPING SETS`, none of which DataFusion
+//! understands.
 //!
 //! No upstream issue known.
 
@@ -21,7 +22,10 @@ pub(super) fn regroup(select: &mut Select) -> Result<()> {
     let GroupByExpr::Expressions(exprs, _) = &mut select.group_by else { return Ok(()) };
     let had_groups = !exprs.is_empty();
     let mut regrouped = Vec::with_capacity(exprs.len());
-    for expr in std::mem::take(exprs) {
+    for mut expr in std::mem::take(exprs) {
+        if let Expr::GroupingSets(sets) | Expr::Rollup(sets) | Expr::Cube(sets) = &mut expr {
+            sets.iter_mut().flatten().for_each(|column| name_columns(column, &select.projection));
+        }
         match expr {
             Expr::Tuple(columns) => regrouped.extend(columns),
             Expr::GroupingSets(sets) => {
@@ -89,11 +93,32 @@ fn expanded(set: Vec<Expr>) -> Result<Vec<Vec<Expr>>> {
 /// Replaces numbers in `DISTINCT ON (1)` by the columns that they count.
 fn name_distinct_columns(select: &mut Select) {
     let Select { distinct: Some(Distinct::On(exprs)), projection, .. } = select else { return };
-    for expr in exprs {
-        let Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) = expr else { continue };
-        let item = digits.parse::<usize>().ok().and_then(|number| projection.get(number.checked_sub(1)?));
-        if let Some(SelectItem::UnnamedExpr(found) | SelectItem::ExprWithAlias { expr: found, .. }) = item {
-            *expr = found.clone();
+    exprs.iter_mut().for_each(|expr| name_column(expr, projection));
+}
+
+/// Replaces numbers in a grouping set, which may be a ROLLUP or CUBE of its own.
+fn name_columns(column: &mut Expr, projection: &[SelectItem]) {
+    match column {
+        Expr::Tuple(columns) => columns.iter_mut().for_each(|column| name_columns(column, projection)),
+        Expr::Nested(inner) => name_columns(inner, projection),
+        Expr::Function(Function { name, args: FunctionArguments::List(list), .. })
+            if ["rollup", "cube"].iter().any(|known| name.to_string().eq_ignore_ascii_case(known)) =>
+        {
+            for arg in &mut list.args {
+                if let FunctionArg::Unnamed(FunctionArgExpr::Expr(column)) = arg {
+                    name_columns(column, projection);
+                }
+            }
         }
+        column => name_column(column, projection),
+    }
+}
+
+/// Replaces a number by the column of the answer that it counts.
+fn name_column(expr: &mut Expr, projection: &[SelectItem]) {
+    let Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) = expr else { return };
+    let item = digits.parse::<usize>().ok().and_then(|number| projection.get(number.checked_sub(1)?));
+    if let Some(SelectItem::UnnamedExpr(found) | SelectItem::ExprWithAlias { expr: found, .. }) = item {
+        *expr = found.clone();
     }
 }

@@ -12,7 +12,8 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 
 /// Functions whose result type is that of their arguments, or depends on it.
-const TYPED_BY_ARGUMENTS: [&str; 9] = ["abs", "coalesce", "nullif", "greatest", "least", "sum", "avg", "min", "max"];
+const TYPED_BY_ARGUMENTS: [&str; 10] =
+    ["abs", "coalesce", "nullif", "greatest", "least", "sum", "avg", "min", "max", "pg_typeof"];
 
 /// Functions whose result is an INT in PostgreSQL, and a wider integer in DataFusion.
 const INT_FUNCTIONS: [&str; 6] =

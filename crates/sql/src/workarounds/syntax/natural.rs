@@ -4,33 +4,31 @@
 //!
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881), as `USING` does.
 
+use super::named_tables::NamedTables;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    Cte, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, Statement,
-    TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
+    Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, Statement, TableFactor,
+    TableWithJoins, Value, VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 
 /// Names the columns of natural joins of tables. Joins with a subquery or a view stay as they are.
 pub(super) fn name_natural_columns(statement: &mut Statement, tables: &[Table]) {
     if !tables.is_empty() {
-        let _ = statement.visit(&mut Naming { tables, hidden: Vec::new() });
+        let _ = statement.visit(&mut NaturalJoins { tables: NamedTables::new(tables) });
     }
 }
 
-struct Naming<'a> {
-    tables: &'a [Table],
-    /// Names of common table expressions, which hide tables of the same name.
-    hidden: Vec<String>,
+struct NaturalJoins<'a> {
+    tables: NamedTables<'a>,
 }
 
-impl VisitorMut for Naming<'_> {
+impl VisitorMut for NaturalJoins<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
-        self.hidden.extend(ctes.map(|Cte { alias, .. }| alias.name.value.clone()));
+        self.tables.hide(query);
         ControlFlow::Continue(())
     }
 
@@ -46,13 +44,14 @@ impl VisitorMut for Naming<'_> {
     }
 }
 
-impl Naming<'_> {
+impl NaturalJoins<'_> {
     /// Returns the columns that `*` shows: merged ones first, those of the last join before the others. `None` if a
     /// relation is no table.
     fn name(&self, from: &mut TableWithJoins) -> Option<Vec<Ident>> {
-        let mut left = self.columns_of(&from.relation);
+        let columns_of = |relation: &TableFactor| self.tables.relation(relation).map(|(_, columns)| columns);
+        let mut left = columns_of(&from.relation);
         for join in &mut from.joins {
-            let right = self.columns_of(&join.relation);
+            let right = columns_of(&join.relation);
             let constraint = match &mut join.join_operator {
                 JoinOperator::Join(constraint)
                 | JoinOperator::Inner(constraint)
@@ -89,21 +88,6 @@ impl Naming<'_> {
             left = Some(shared.iter().cloned().chain(others).collect());
         }
         left
-    }
-
-    fn columns_of(&self, relation: &TableFactor) -> Option<Vec<Ident>> {
-        let TableFactor::Table { name, alias, args: None, .. } = relation else { return None };
-        let [part] = name.0.as_slice() else { return None };
-        let name = &part.as_ident()?.value;
-        if self.hidden.iter().any(|hidden| same_name(hidden, name))
-            || alias.as_ref().is_some_and(|alias| !alias.columns.is_empty())
-        {
-            return None;
-        }
-        let table = self.tables.iter().find(|table| same_name(&table.definition.name, name))?;
-        let columns = &table.definition.columns;
-        let quoted = |name: &str| Ident::with_quote('"', name);
-        table.definition.view.is_none().then(|| columns.iter().map(|column| quoted(&column.name)).collect())
     }
 }
 

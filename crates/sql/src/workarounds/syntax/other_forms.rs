@@ -1,15 +1,16 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
-//! `varchar(n)`, which cut; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL` of a list; the operators `^@`, `&&`
-//! and `~`; `substring(text FROM pattern)`; `COLLATE` of the order that texts have anyway.
+//! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL`
+//! of a list; the operators `^@`, `&&` and `~`; `substring(text FROM pattern)`; `COLLATE` of the order that texts have
+//! anyway.
 //!
 //! No upstream issue known.
 
 use super::{expression, set_arguments, set_first_argument};
-use crate::text::errors::not_supported;
+use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    Array, BinaryOperator, CharacterLength, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    ObjectName, UnaryOperator, Value, ValueWithSpan,
+    Array, ArrayElemTypeDef, BinaryOperator, CharacterLength, DataType, ExactNumberInfo, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArguments, ObjectName, UnaryOperator, Value, ValueWithSpan,
 };
 
 /// Collations that compare texts by their code points, as everything here does.
@@ -18,7 +19,11 @@ const PLAIN_COLLATIONS: [&str; 6] = ["c", "posix", "default", "c.utf8", "c.utf-8
 /// Rewrites an expression whose parts have been rewritten already.
 pub(super) fn other_forms(expr: &mut Expr) -> Result<()> {
     match expr {
-        Expr::Cast { .. } => cut_to_length(expr),
+        Expr::Cast { data_type, .. } => {
+            write_float(data_type)?;
+            cut_to_length(expr)
+        }
+        Expr::TypedString(literal) => write_float(&mut literal.data_type),
         Expr::BinaryOp { op: BinaryOperator::PGStartsWith, .. } => as_call(expr, "starts_with(NULL, NULL)"),
         Expr::BinaryOp { op: BinaryOperator::PGOverlap, .. } => as_call(expr, "array_has_any(NULL, NULL)"),
         Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => {
@@ -94,6 +99,24 @@ fn as_call(expr: &mut Expr, template: &str) -> Result<()> {
     let mut call = expression(template)?;
     set_arguments(&mut call, vec![left.as_ref().clone(), right.as_ref().clone()]);
     *expr = call;
+    Ok(())
+}
+
+/// Writes `float` as a `DOUBLE`, and `float(n)` as a `REAL` if it has up to 24 bits.
+fn write_float(data_type: &mut DataType) -> Result<()> {
+    match data_type {
+        DataType::Float(ExactNumberInfo::None) => *data_type = DataType::DoublePrecision,
+        DataType::Float(ExactNumberInfo::Precision(bits)) => {
+            *data_type = match bits {
+                0 => return Err(sql_error("FLOAT(0): a float has at least 1 bit")),
+                1..=24 => DataType::Real,
+                25..=53 => DataType::DoublePrecision,
+                _ => return Err(sql_error(format!("FLOAT({bits}): a float has at most 53 bits"))),
+            }
+        }
+        DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) => write_float(item)?,
+        _ => {}
+    }
     Ok(())
 }
 

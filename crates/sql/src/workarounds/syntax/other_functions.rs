@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 /// Names in other databases, and DataFusion's name of the same function.
-const OTHER_NAMES: [(&str, &str); 9] = [
+const OTHER_NAMES: [(&str, &str); 8] = [
     ("every", "bool_and"),
     ("variance", "var_samp"),
     ("group_concat", "string_agg"),
@@ -19,7 +19,6 @@ const OTHER_NAMES: [(&str, &str); 9] = [
     ("array_remove", "array_remove_all"),
     ("array_replace", "array_replace_all"),
     ("transaction_timestamp", "now"),
-    ("statement_timestamp", "now"),
     ("gen_random_uuid", "uuid"),
 ];
 
@@ -53,6 +52,16 @@ pub(super) fn other_functions(expr: &mut Expr) -> Result<()> {
         "arg_max" | "max_by" => value_of_extreme(call, false),
         "arg_min" | "min_by" => value_of_extreme(call, true),
         "regr_r2" => fit_of_equals(expr),
+        "pg_typeof" => {
+            // A text in the statement has no type yet.
+            if let FunctionArguments::List(list) = &call.args
+                && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] = list.args.as_slice()
+                && matches!(value.value, Value::SingleQuotedString(_))
+            {
+                *expr = Expr::value(Value::SingleQuotedString("unknown".to_owned()));
+            }
+            Ok(())
+        }
         name if OF_SQUARES.contains(&name) && call.over.is_none() => {
             let mut checked = expression("in_range(NULL)")?;
             set_first_argument(&mut checked, expr.clone());

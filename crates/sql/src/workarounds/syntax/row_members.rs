@@ -1,6 +1,7 @@
 //! `(a, b) IN (SELECT x, y ...)`. DataFusion compares one column only. So the condition becomes two EXISTS: whether a
-//! row is equal, and whether a row may be equal. `= ANY` and `<> ALL` mean the same as `IN` and `NOT IN`. A comparison
-//! with a subquery of one row, `(a, b) = (SELECT x, y ...)`, becomes a subquery that selects the comparison.
+//! row is equal, and whether a row may be equal. Other comparisons with `ANY` are the same with another operator, and
+//! those with `ALL` ask for rows that do not compare. A comparison with a subquery of one row,
+//! `(a, b) = (SELECT x, y ...)`, becomes a subquery that selects the comparison.
 //!
 //! No upstream issue known.
 
@@ -14,14 +15,15 @@ use std::ops::ControlFlow;
 
 /// Rewrites a condition about rows.
 pub(super) fn compare_rows(expr: &mut Expr) -> Result<()> {
-    let (row, subquery, negated) = match expr {
-        Expr::InSubquery { expr: row, subquery, negated } => (row, subquery, *negated),
-        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => match right.as_mut() {
-            Expr::Subquery(subquery) => (left, subquery, false),
+    // Whether a row is like that in the subquery, and whether the condition is the opposite.
+    let (row, operator, subquery, is_negated) = match &*expr {
+        Expr::InSubquery { expr: row, subquery, negated } => (row, BinaryOperator::Eq, subquery.as_ref(), *negated),
+        Expr::AnyOp { left, compare_op, right, .. } => match right.as_ref() {
+            Expr::Subquery(subquery) => (left, compare_op.clone(), subquery.as_ref(), false),
             _ => return Ok(()),
         },
-        Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } => match right.as_mut() {
-            Expr::Subquery(subquery) => (left, subquery, true),
+        Expr::AllOp { left, compare_op, right } => match (right.as_ref(), opposite(compare_op)) {
+            (Expr::Subquery(subquery), Some(opposite)) => (left, opposite, subquery.as_ref(), true),
             _ => return Ok(()),
         },
         Expr::BinaryOp { left, op, right } => {
@@ -35,14 +37,15 @@ pub(super) fn compare_rows(expr: &mut Expr) -> Result<()> {
         _ => return Ok(()),
     };
     let Some(values) = values_of(row) else { return Ok(()) };
+    let Some(condition) = comparison(&operator, &values) else { return Ok(()) };
     let columns = names(values.len());
     let rows = format!("SELECT 1 FROM (SELECT 1) AS \"\u{1}row\"({columns}) WHERE");
     let text = format!(
         "(CASE WHEN EXISTS ({rows} TRUE) THEN TRUE WHEN EXISTS ({rows} (TRUE) IS NULL) THEN NULL ELSE FALSE END)"
     );
     let mut found = expression(&text)?;
-    let _ = VisitMut::visit(&mut found, &mut TemplateFiller { query: subquery, condition: equal(&values) });
-    *expr = match negated {
+    let _ = VisitMut::visit(&mut found, &mut TemplateFiller { query: subquery, condition });
+    *expr = match is_negated {
         true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(found) },
         false => found,
     };
@@ -83,6 +86,20 @@ fn selected(condition: Expr, subquery: &Query, count: usize) -> Result<Expr> {
         select.projection = vec![SelectItem::UnnamedExpr(condition)];
     }
     Ok(found)
+}
+
+/// The operator that holds where the given one does not; `None` for an operator that does not compare.
+fn opposite(op: &BinaryOperator) -> Option<BinaryOperator> {
+    use BinaryOperator as B;
+    Some(match op {
+        B::Eq => B::NotEq,
+        B::NotEq => B::Eq,
+        B::Lt => B::GtEq,
+        B::LtEq => B::Gt,
+        B::Gt => B::LtEq,
+        B::GtEq => B::Lt,
+        _ => return None,
+    })
 }
 
 /// Compares a row with the subquery's columns; `None` for an operator that does not compare.

@@ -5,10 +5,11 @@
 //! Waits for [#4478](https://github.com/apache/datafusion/issues/4478), as `output_names` does.
 
 use super::distinct_name::distinct;
+use super::named_tables::NamedTables;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    Cte, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier,
+    Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier,
     Statement, TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
@@ -67,22 +68,19 @@ impl Stars {
 /// Names the columns of each `*` that repeats another one. A `*` of a subquery or a view stays as it is.
 pub(super) fn name_repeated_columns(statement: &mut Statement, tables: &[Table]) {
     if !tables.is_empty() {
-        let _ = statement.visit(&mut Naming { tables, hidden: Vec::new() });
+        let _ = statement.visit(&mut RepeatedStars { tables: NamedTables::new(tables) });
     }
 }
 
-struct Naming<'a> {
-    tables: &'a [Table],
-    /// Names of common table expressions, which hide tables of the same name.
-    hidden: Vec<String>,
+struct RepeatedStars<'a> {
+    tables: NamedTables<'a>,
 }
 
-impl VisitorMut for Naming<'_> {
+impl VisitorMut for RepeatedStars<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
-        self.hidden.extend(ctes.map(|Cte { alias, .. }| alias.name.value.clone()));
+        self.tables.hide(query);
         self.name_counted(&mut query.body);
         ControlFlow::Continue(())
     }
@@ -128,7 +126,7 @@ impl VisitorMut for Naming<'_> {
     }
 }
 
-impl Naming<'_> {
+impl RepeatedStars<'_> {
     /// Names the columns of sets whose rows are counted.
     fn name_counted(&self, body: &mut SetExpr) {
         let SetExpr::SetOperation { op, set_quantifier, left, right } = body else { return };
@@ -166,20 +164,9 @@ impl Naming<'_> {
 
     /// The columns of a table, if it has this name in the statement.
     fn columns_of(&self, relation: &TableFactor, wanted: Option<&str>) -> Option<Vec<Vec<Ident>>> {
-        let TableFactor::Table { name, alias, args: None, .. } = relation else { return None };
-        let [part] = name.0.as_slice() else { return None };
-        let name = part.as_ident()?;
-        let shown = alias.as_ref().map_or(name, |alias| &alias.name);
-        if self.hidden.iter().any(|hidden| same_name(hidden, &name.value))
-            || alias.as_ref().is_some_and(|alias| !alias.columns.is_empty())
-            || wanted.is_some_and(|wanted| !same_name(wanted, &shown.value))
-        {
-            return None;
-        }
-        let table = self.tables.iter().find(|table| same_name(&table.definition.name, &name.value))?;
-        let columns = table.definition.columns.iter();
-        let column = |column: &str| vec![shown.clone(), Ident::with_quote('"', column)];
-        table.definition.view.is_none().then(|| columns.map(|of| column(&of.name)).collect())
+        let (shown, columns) = self.tables.relation(relation)?;
+        let is_wanted = wanted.is_none_or(|wanted| same_name(wanted, &shown.value));
+        is_wanted.then(|| columns.into_iter().map(|column| vec![shown.clone(), column]).collect())
     }
 }
 

@@ -1,9 +1,10 @@
 //! Statements and clauses that the parser does not know, written with others before it sees them: `TABLE t` is
-//! `SELECT * FROM t`, `ORDER BY x USING >` is `ORDER BY x DESC`, and `INSERT INTO t AS x` inserts into `t`, whose name
-//! replaces `x` after `ON CONFLICT` and `RETURNING`.
+//! `SELECT * FROM t`, `ANY (VALUES ...)` selects from the values, `ORDER BY x USING >` is `ORDER BY x DESC`, and
+//! `INSERT INTO t AS x` inserts into `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`.
 //!
 //! No upstream issue known.
 
+use super::words::{after, is_significant, is_word};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
 /// Rewrites the tokens of a statement.
@@ -13,6 +14,7 @@ pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
         name_target(tokens);
     }
     select_tables(tokens);
+    select_values(tokens);
 }
 
 /// `USING >` and `USING <` in ORDER BY.
@@ -65,6 +67,40 @@ fn select_tables(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
+/// `VALUES` behind `ANY` and `ALL`.
+fn select_values(tokens: &mut Vec<TokenWithSpan>) {
+    for at in (0..tokens.len()).rev() {
+        if !["ANY", "SOME", "ALL"].iter().any(|word| is_word(&tokens[at], word)) {
+            continue;
+        }
+        let Some(open) = after(tokens, at).filter(|next| tokens[*next].token == Token::LParen) else { continue };
+        let Some(values) = after(tokens, open).filter(|next| is_word(&tokens[*next], "VALUES")) else { continue };
+        let mut depth = 0_usize;
+        let close = (open..tokens.len()).find(|at| {
+            match tokens[*at].token {
+                Token::LParen => depth += 1,
+                Token::RParen => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        let Some(close) = close else { continue };
+        let span = tokens[values].span;
+        tokens.insert(close, TokenWithSpan::new(Token::RParen, span));
+        let space = Token::Whitespace(Whitespace::Space);
+        let written = [
+            Token::make_keyword("SELECT"),
+            space.clone(),
+            Token::Mul,
+            space.clone(),
+            Token::make_keyword("FROM"),
+            space,
+            Token::LParen,
+        ];
+        tokens.splice(values..values, written.map(|token| TokenWithSpan::new(token, span)));
+    }
+}
+
 /// `INSERT INTO t AS x`.
 fn name_target(tokens: &mut [TokenWithSpan]) {
     let Some(into) = tokens.iter().position(is_significant).and_then(|first| after(tokens, first)) else { return };
@@ -97,16 +133,4 @@ fn name_target(tokens: &mut [TokenWithSpan]) {
 
 fn first_is(tokens: &[TokenWithSpan], wanted: &str) -> bool {
     tokens.iter().find(|token| is_significant(token)).is_some_and(|first| is_word(first, wanted))
-}
-
-fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
-    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
-}
-
-fn is_significant(token: &TokenWithSpan) -> bool {
-    !matches!(token.token, Token::Whitespace(_))
-}
-
-fn after(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
-    tokens[at + 1..].iter().position(is_significant).map(|skipped| at + 1 + skipped)
 }

@@ -10,7 +10,15 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 /// Functions whose result is an instant.
-const INSTANTS: [&str; 5] = ["now", "current_timestamp", "to_timestamp", "to_timestamp_seconds", "to_timestamp_millis"];
+const INSTANTS: [&str; 7] = [
+    "now",
+    "current_timestamp",
+    "statement_timestamp",
+    "clock_timestamp",
+    "to_timestamp",
+    "to_timestamp_seconds",
+    "to_timestamp_millis",
+];
 
 /// Rewrites an expression whose parts have been rewritten already.
 pub(super) fn settle_times(expr: &mut Expr) -> Result<()> {
@@ -46,7 +54,7 @@ fn current_time(call: &Function) -> Result<Option<Expr>> {
     let [part] = call.name.0.as_slice() else { return Ok(None) };
     let Some(name) = part.as_ident().filter(|name| name.quote_style.is_none()) else { return Ok(None) };
     let text = match name.value.to_ascii_lowercase().as_str() {
-        "clock_timestamp" | "statement_timestamp" | "transaction_timestamp" | "localtimestamp" => "now()",
+        "transaction_timestamp" | "localtimestamp" => "now()",
         "localtime" => "current_time()",
         "age" => {
             let FunctionArguments::List(list) = &call.args else { return Ok(None) };

@@ -92,6 +92,8 @@ struct MergedColumn {
     value: Expr,
     /// Whether the value differs from the left side's column.
     is_changed: bool,
+    /// The number of joins that have merged it.
+    join_count: usize,
 }
 
 impl MergedColumn {
@@ -147,11 +149,11 @@ impl Merged {
         ControlFlow::Continue(())
     }
 
-    /// The condition that replaces USING if the left side's value is not the column that DataFusion would take. It
-    /// compares the values merged so far.
+    /// The condition that replaces USING if the left side's value is not the column that DataFusion would take, or if
+    /// it finds none because two joins have merged the column before. It compares the values merged so far.
     fn condition(&self, names: &[Ident], right: Option<&Ident>) -> ControlFlow<Error, Option<Expr>> {
-        let is_changed = |name: &Ident| self.find(name).is_some_and(|column| column.is_changed);
-        if !names.iter().any(is_changed) {
+        let is_unknown = |column: &MergedColumn| column.is_changed || column.join_count > 1;
+        if !names.iter().any(|name| self.find(name).is_some_and(is_unknown)) {
             return ControlFlow::Continue(None);
         }
         let equal = |name: &Ident| {
@@ -192,7 +194,8 @@ impl Merged {
                 return ControlFlow::Break(not_supported("this RIGHT or FULL JOIN ... USING").with_hint(hint));
             }
         };
-        let column = MergedColumn { name: name.clone(), value, is_changed };
+        let join_count = known.map_or(0, |known| self.columns[known].join_count) + 1;
+        let column = MergedColumn { name: name.clone(), value, is_changed, join_count };
         match known {
             Some(known) => self.columns[known] = column,
             None => self.columns.push(column),

@@ -1,5 +1,6 @@
 //! Words that the parser does not know: `AS [NOT] MATERIALIZED (...)` of a common table expression, which changes no
-//! answer and is removed, and `EXCLUDE ...` of a window's frame, which is only supported as `NO OTHERS`.
+//! answer and is removed, `FOR NO KEY UPDATE` and `FOR KEY SHARE`, which are accepted without a lock as `FOR UPDATE`
+//! and `FOR SHARE` are, and `EXCLUDE ...` of a window's frame, which is only supported as `NO OTHERS`.
 //!
 //! No upstream issue known.
 
@@ -17,6 +18,30 @@ pub(crate) fn settle_words(tokens: &mut [TokenWithSpan]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// `FOR NO KEY UPDATE` as `FOR UPDATE`, and `FOR KEY SHARE` as `FOR SHARE`.
+pub(crate) fn weaken_locks(tokens: &mut [TokenWithSpan]) {
+    for at in 0..tokens.len() {
+        if !is_word(&tokens[at], "FOR") {
+            continue;
+        }
+        let mut words = Vec::with_capacity(3);
+        while let Some(next) = after(tokens, words.last().copied().unwrap_or(at)).filter(|_| words.len() < 3) {
+            words.push(next);
+        }
+        let are = |wanted: &[&str]| {
+            wanted.len() <= words.len() && wanted.iter().zip(&words).all(|(word, at)| is_word(&tokens[*at], word))
+        };
+        let blanked = if are(&["NO", "KEY", "UPDATE"]) {
+            2
+        } else if are(&["KEY", "SHARE"]) {
+            1
+        } else {
+            0
+        };
+        words.into_iter().take(blanked).for_each(|at| blank(&mut tokens[at]));
+    }
 }
 
 fn drop_materialized(tokens: &mut [TokenWithSpan], at: usize) {

@@ -19,7 +19,7 @@
 //! precedence). PostgreSQL: integers stay small if their width matters.
 
 mod changes;
-mod choice;
+pub(crate) mod choice;
 mod conditions;
 mod exclusions;
 mod expressions;

@@ -12,7 +12,7 @@ fn imported(name: &str, content: &str) -> Result<Vec<String>> {
 }
 
 #[test]
-fn foreign_formats_are_refused_with_what_to_do() {
+fn unreadable_formats_are_refused_with_what_to_do() {
     let error = imported("a.json", "[1,2,3]").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     assert!(error.to_string().contains("a.json") && error.to_string().contains("a list of values"), "{error}");

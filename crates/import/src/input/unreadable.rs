@@ -8,7 +8,7 @@ use crate::values::numbers::is_number;
 use atsdb_core::{Error, Result};
 
 /// Refuses a file of such a format by its beginning. Texts are refused only if the caller names no format.
-pub(crate) fn refuse_foreign(name: &str, head: &[u8], is_format_open: bool) -> Result<()> {
+pub(crate) fn refuse_unreadable(name: &str, head: &[u8], is_format_open: bool) -> Result<()> {
     let (what, hint) = match head {
         [b'P', b'K', 3, 4, ..] if has_ending(name, &["xlsx", "ods"]) => {
             ("is a spreadsheet".to_owned(), "save it as CSV".to_owned())
@@ -37,7 +37,7 @@ pub(crate) fn refuse_foreign(name: &str, head: &[u8], is_format_open: bool) -> R
         ),
         head => {
             let is_open = is_format_open && !head.starts_with(b"PAR1") && !is_arrow(head);
-            match foreign_text(head, has_ending(name, &["json", "jsonl", "ndjson"])).filter(|_| is_open) {
+            match unreadable_text(head, has_ending(name, &["json", "jsonl", "ndjson"])).filter(|_| is_open) {
                 Some((what, hint)) => (what.to_owned(), hint.to_owned()),
                 None => return Ok(()),
             }
@@ -47,7 +47,7 @@ pub(crate) fn refuse_foreign(name: &str, head: &[u8], is_format_open: bool) -> R
 }
 
 /// What a text that cannot be imported is, and a hint. `is_json` says that its extension is one of JSON.
-fn foreign_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static str)> {
+fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static str)> {
     const EXPORT: &str = "export its rows as CSV";
     let bare = without_mark(head);
     let head = bare.trim_ascii_start();
@@ -146,11 +146,11 @@ mod tests {
     use super::*;
 
     fn what(text: &str) -> Option<&'static str> {
-        foreign_text(text.as_bytes(), false).map(|(what, _)| what)
+        unreadable_text(text.as_bytes(), false).map(|(what, _)| what)
     }
 
     #[test]
-    fn foreign_formats_are_known_by_their_beginning() {
+    fn unreadable_formats_are_known_by_their_beginning() {
         for (text, wanted) in [
             ("%PDF-1.7\n%...", "is a PDF document"),
             ("\n<!DOCTYPE HTML><title>404</title>", "is an HTML page"),
@@ -168,7 +168,10 @@ mod tests {
             assert_eq!(what(text), Some(wanted), "{text}");
         }
         for text in ["\"just text\"\n", "12", "null"] {
-            assert_eq!(foreign_text(text.as_bytes(), true).map(|(what, _)| what.starts_with("is a JSON")), Some(true));
+            assert_eq!(
+                unreadable_text(text.as_bytes(), true).map(|(what, _)| what.starts_with("is a JSON")),
+                Some(true)
+            );
             assert_eq!(what(text), None, "{text}");
         }
         for text in [

@@ -1,10 +1,11 @@
-//! The words of a statement, one after the other.
+//! The words of a statement, one after the other, for statements that are read without the parser. Errors have
+//! PostgreSQL's messages.
 
-use crate::pg::error::PgError;
+use super::statement_error::StatementError;
 
 /// One word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::pg) enum Word {
+pub enum Word {
     /// A name or a key word, in lower case.
     Name(String),
     /// A name in double quotes, unchanged.
@@ -13,28 +14,32 @@ pub(in crate::pg) enum Word {
     Text(String),
     /// A number, or a parameter with its `$`.
     Number(String),
+    /// Any other character.
     Symbol(char),
 }
 
 /// The words of a text, without its comments.
 #[derive(Debug, Clone)]
-pub(in crate::pg) struct Words<'a> {
+pub struct Words<'a> {
     text: &'a str,
+    /// Where the last word begins.
+    start: usize,
     at: usize,
 }
 
 impl<'a> Words<'a> {
-    pub(in crate::pg) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+    /// The words of a text, from its start.
+    pub fn new(text: &'a str) -> Self {
+        Self { text, start: 0, at: 0 }
     }
 
     /// The text that is not read yet.
-    pub(in crate::pg) fn rest(&self) -> &'a str {
+    pub fn rest(&self) -> &'a str {
         self.text[self.at..].trim_start()
     }
 
     /// The next word if it is this key word.
-    pub(in crate::pg) fn accept(&mut self, key: &str) -> bool {
+    pub fn accept(&mut self, key: &str) -> bool {
         let mut ahead = self.clone();
         let found = matches!(ahead.next(), Some(Word::Name(name)) if name == key);
         if found {
@@ -43,7 +48,8 @@ impl<'a> Words<'a> {
         found
     }
 
-    pub(in crate::pg) fn accept_symbol(&mut self, symbol: char) -> bool {
+    /// The next word if it is this symbol.
+    pub fn accept_symbol(&mut self, symbol: char) -> bool {
         let mut ahead = self.clone();
         let found = ahead.next() == Some(Word::Symbol(symbol));
         if found {
@@ -52,12 +58,13 @@ impl<'a> Words<'a> {
         found
     }
 
-    pub(in crate::pg) fn peek(&self) -> Option<Word> {
+    /// The next word, which stays the next one.
+    pub fn peek(&self) -> Option<Word> {
         self.clone().next()
     }
 
     /// A name, quoted or not.
-    pub(in crate::pg) fn name(&mut self) -> Result<String, PgError> {
+    pub fn name(&mut self) -> Result<String, StatementError> {
         match self.next() {
             Some(Word::Name(name) | Word::Quoted(name)) => Ok(name),
             other => Err(self.unexpected(other)),
@@ -65,7 +72,7 @@ impl<'a> Words<'a> {
     }
 
     /// Checks that nothing but a semicolon is left.
-    pub(in crate::pg) fn end(mut self) -> Result<(), PgError> {
+    pub fn end(mut self) -> Result<(), StatementError> {
         self.accept_symbol(';');
         match self.next() {
             None => Ok(()),
@@ -73,13 +80,16 @@ impl<'a> Words<'a> {
         }
     }
 
-    pub(in crate::pg) fn unexpected(&self, word: Option<Word>) -> PgError {
+    /// The error for a word that may not follow here; `None` is the end of the text.
+    pub fn unexpected(&self, word: Option<Word>) -> StatementError {
         let shown = match word {
-            None => return PgError::syntax("syntax error at end of input"),
+            None => return StatementError::syntax("syntax error at end of input"),
             Some(Word::Name(text) | Word::Quoted(text) | Word::Text(text) | Word::Number(text)) => text,
             Some(Word::Symbol(symbol)) => symbol.to_string(),
         };
-        PgError::syntax(format!("syntax error at or near \"{shown}\""))
+        // The word as it is written.
+        let written = self.text.get(self.start..self.at).filter(|written| written.eq_ignore_ascii_case(&shown));
+        StatementError::syntax(format!("syntax error at or near \"{}\"", written.unwrap_or(&shown)))
     }
 
     /// Skips spaces and comments.
@@ -152,6 +162,14 @@ impl<'a> Words<'a> {
     }
 }
 
+/// The length of the tag with which a text in dollar quotes begins: `$$` or `$name$`.
+fn dollar_quote(text: &str) -> Option<usize> {
+    let tag = text.strip_prefix('$')?;
+    let length = tag.find('$')?;
+    let is_name = tag[..length].chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    (is_name && !tag.starts_with(|first: char| first.is_ascii_digit())).then_some(length + 2)
+}
+
 fn comment_length(text: &str) -> usize {
     let (bytes, mut at, mut depth) = (text.as_bytes(), 2, 1_usize);
     while at < bytes.len() && depth > 0 {
@@ -170,6 +188,7 @@ impl Iterator for Words<'_> {
 
     fn next(&mut self) -> Option<Word> {
         self.skip();
+        self.start = self.at;
         let rest = &self.text[self.at..];
         let first = rest.chars().next()?;
         let length_of = |is_part: fn(char) -> bool| rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
@@ -179,6 +198,12 @@ impl Iterator for Words<'_> {
             'e' | 'E' if rest[1..].starts_with('\'') => {
                 self.at += 1;
                 Word::Text(self.escaped())
+            }
+            '$' if let Some(length) = dollar_quote(rest) => {
+                let (tag, body) = rest.split_at(length);
+                let end = body.find(tag).unwrap_or(body.len());
+                self.at += (2 * length + end).min(rest.len());
+                Word::Text(body[..end].to_owned())
             }
             '$' | '0'..='9' => {
                 let length = 1 + rest[1..]

@@ -1,0 +1,153 @@
+//! The values of a column while they arrive one by one, until they become an array.
+
+use crate::types::plain_type;
+use arrow::array::{
+    Array, ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder, Float64Builder,
+    Int8Builder, Int16Builder, Int32Builder, Int64Array, Int64Builder, IntervalMonthDayNanoBuilder, PrimitiveArray,
+    StringBuilder, Time64MicrosecondBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
+};
+use arrow::datatypes::{
+    ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType,
+};
+use atsdb_core::{ColumnType, TimeUnit};
+use std::sync::Arc;
+
+/// Collects the values of a column in arrays of its [plain type](plain_type).
+#[derive(Debug)]
+pub enum ColumnValues {
+    /// Booleans.
+    Bool(BooleanBuilder),
+    /// 8-bit signed integers.
+    Int8(Int8Builder),
+    /// 16-bit signed integers.
+    Int16(Int16Builder),
+    /// 32-bit signed integers.
+    Int32(Int32Builder),
+    /// 64-bit signed integers.
+    Int64(Int64Builder),
+    /// 8-bit unsigned integers.
+    UInt8(UInt8Builder),
+    /// 16-bit unsigned integers.
+    UInt16(UInt16Builder),
+    /// 32-bit unsigned integers.
+    UInt32(UInt32Builder),
+    /// 64-bit unsigned integers.
+    UInt64(UInt64Builder),
+    /// 32-bit floating point numbers.
+    Float32(Float32Builder),
+    /// 64-bit floating point numbers.
+    Float64(Float64Builder),
+    /// Texts, UUIDs and JSON.
+    Text(StringBuilder),
+    /// Bytes.
+    Binary(BinaryBuilder),
+    /// Counts of the unit since the Unix epoch, UTC.
+    Timestamp(Int64Builder, TimeUnit),
+    /// Days since the Unix epoch.
+    Date(Date32Builder),
+    /// The digits of decimals.
+    Decimal(Decimal128Builder),
+    /// Times of day, in microseconds since midnight.
+    Time(Time64MicrosecondBuilder),
+    /// Lengths of time.
+    Interval(IntervalMonthDayNanoBuilder),
+}
+
+/// Runs the same code for a builder of any type.
+macro_rules! with_builder {
+    ($values:expr, $builder:ident => $action:expr) => {
+        match $values {
+            Self::Bool($builder) => $action,
+            Self::Int8($builder) => $action,
+            Self::Int16($builder) => $action,
+            Self::Int32($builder) => $action,
+            Self::Int64($builder) => $action,
+            Self::UInt8($builder) => $action,
+            Self::UInt16($builder) => $action,
+            Self::UInt32($builder) => $action,
+            Self::UInt64($builder) => $action,
+            Self::Float32($builder) => $action,
+            Self::Float64($builder) => $action,
+            Self::Text($builder) => $action,
+            Self::Binary($builder) => $action,
+            Self::Timestamp($builder, _) => $action,
+            Self::Date($builder) => $action,
+            Self::Decimal($builder) => $action,
+            Self::Time($builder) => $action,
+            Self::Interval($builder) => $action,
+        }
+    };
+}
+
+impl ColumnValues {
+    /// No values yet, for columns of a type.
+    pub fn new(column_type: ColumnType) -> Self {
+        match column_type {
+            ColumnType::Bool => Self::Bool(BooleanBuilder::new()),
+            ColumnType::Int8 => Self::Int8(Int8Builder::new()),
+            ColumnType::Int16 => Self::Int16(Int16Builder::new()),
+            ColumnType::Int32 => Self::Int32(Int32Builder::new()),
+            ColumnType::Int64 => Self::Int64(Int64Builder::new()),
+            ColumnType::UInt8 => Self::UInt8(UInt8Builder::new()),
+            ColumnType::UInt16 => Self::UInt16(UInt16Builder::new()),
+            ColumnType::UInt32 => Self::UInt32(UInt32Builder::new()),
+            ColumnType::UInt64 => Self::UInt64(UInt64Builder::new()),
+            ColumnType::Float32 => Self::Float32(Float32Builder::new()),
+            ColumnType::Float64 => Self::Float64(Float64Builder::new()),
+            ColumnType::Text | ColumnType::Uuid | ColumnType::Json => Self::Text(StringBuilder::new()),
+            ColumnType::Binary => Self::Binary(BinaryBuilder::new()),
+            ColumnType::Timestamp(unit) => Self::Timestamp(Int64Builder::new(), unit),
+            ColumnType::Date => Self::Date(Date32Builder::new()),
+            ColumnType::Decimal { .. } => {
+                Self::Decimal(Decimal128Builder::new().with_data_type(plain_type(column_type)))
+            }
+            ColumnType::Time => Self::Time(Time64MicrosecondBuilder::new()),
+            ColumnType::Interval => Self::Interval(IntervalMonthDayNanoBuilder::new()),
+        }
+    }
+
+    /// Adds a NULL.
+    pub fn append_null(&mut self) {
+        with_builder!(self, builder => builder.append_null());
+    }
+
+    /// Returns the values so far as an array. There are none afterwards.
+    pub fn finish(&mut self) -> ArrayRef {
+        match self {
+            Self::Timestamp(builder, unit) => timestamps(&builder.finish(), *unit),
+            other => with_builder!(other, builder => Arc::new(builder.finish()) as ArrayRef),
+        }
+    }
+}
+
+/// Returns counts of a unit since the Unix epoch as times in UTC.
+pub fn timestamps(counts: &Int64Array, unit: TimeUnit) -> ArrayRef {
+    match unit {
+        TimeUnit::Second => times::<TimestampSecondType>(counts),
+        TimeUnit::Millisecond => times::<TimestampMillisecondType>(counts),
+        TimeUnit::Microsecond => times::<TimestampMicrosecondType>(counts),
+        TimeUnit::Nanosecond => times::<TimestampNanosecondType>(counts),
+    }
+}
+
+fn times<T: ArrowTimestampType>(counts: &Int64Array) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::new(counts.values().clone(), counts.nulls().cloned()).with_timezone("UTC"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_have_the_type_of_their_column() {
+        let others = [ColumnType::Time, ColumnType::Uuid, ColumnType::Json, ColumnType::Interval];
+        for column_type in ColumnType::PLAIN.into_iter().chain(ColumnType::decimal(38, 4)).chain(others) {
+            let mut values = ColumnValues::new(column_type);
+            values.append_null();
+            let array = values.finish();
+            assert_eq!(*array.data_type(), plain_type(column_type));
+            assert_eq!((array.len(), array.null_count(), values.finish().len()), (1, 1, 0), "{column_type}");
+        }
+    }
+}

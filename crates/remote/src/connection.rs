@@ -1,0 +1,146 @@
+//! Requests for files, and waiting for their answers. Requests run on threads of their own, so that any thread may
+//! wait, and so that the wait can be ended.
+
+use crate::answer::{Answer, Piece};
+use crate::failure::{Failure, explain};
+use crate::http::HttpPlace;
+use atsdb_core::{Error, ErrorKind, Result};
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, ObjectStore};
+use std::future::Future;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+
+/// How often a waiting thread asks whether the wait is over.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// A server that sends nothing for so long is given up. Retries are part of it.
+const SILENCE_MAX: Duration = Duration::from_secs(120);
+/// Arrived pieces that are taken at once.
+const PIECES_AT_ONCE: usize = 64;
+
+/// The threads on which requests run.
+pub(crate) struct Threads {
+    runtime: Option<Runtime>,
+    check: fn() -> Result<()>,
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // A request that nobody waits for is dropped, not awaited.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Threads {
+    pub(crate) fn start(check: fn() -> Result<()>) -> Result<Self> {
+        let built = Builder::new_multi_thread().worker_threads(2).thread_name("atsdb-remote").enable_all().build();
+        let failed = |error| Error::new(ErrorKind::Resources, "cannot start a thread").with_source(error);
+        Ok(Self { runtime: Some(built.map_err(failed)?), check })
+    }
+
+    /// Waits for what shall be read. `shown` names it in errors.
+    pub(crate) fn wait<T: Send + 'static>(
+        &self,
+        shown: &str,
+        future: impl Future<Output = std::result::Result<T, Failure>> + Send + 'static,
+    ) -> Result<T> {
+        let Some(runtime) = &self.runtime else { return Err(Error::internal("the threads for requests have ended")) };
+        let (sender, receiver) = channel();
+        runtime.spawn(async move {
+            // If the wait was ended, the result is not needed.
+            let _ = sender.send(tokio::time::timeout(SILENCE_MAX, future).await);
+        });
+        loop {
+            (self.check)()?;
+            match receiver.recv_timeout(LOOK_INTERVAL) {
+                Ok(Ok(done)) => return done.map_err(|failure| explain(shown, &failure)),
+                Ok(Err(_)) => {
+                    let cause = format!("nothing arrived for {} s", SILENCE_MAX.as_secs());
+                    return Err(explain(shown, &Failure::of_cause(cause)));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::internal("a thread for requests has failed")),
+            }
+        }
+    }
+}
+
+/// Where a file is.
+#[derive(Clone)]
+pub(crate) enum FileLocation {
+    Http(Arc<HttpPlace>),
+    Object(Arc<dyn ObjectStore>, Path),
+}
+
+impl FileLocation {
+    /// Requests the file, or a range of it; only this version, if there is one.
+    pub(crate) async fn get(
+        self,
+        range: Option<Range<u64>>,
+        version: Option<String>,
+    ) -> std::result::Result<Answer, Failure> {
+        let (store, path) = match self {
+            Self::Http(place) => return place.get(range, version).await,
+            Self::Object(store, path) => (store, path),
+        };
+        let range = range.map(GetRange::Bounded);
+        let options = GetOptions { range, if_match: version, ..GetOptions::default() };
+        let found = store.get_opts(&path, options).await.map_err(|error| Failure::of_store(&error))?;
+        let (byte_count, e_tag) = (Some(found.meta.size), found.meta.e_tag.clone());
+        let content = found.into_stream().map_ok(Vec::from).map_err(|error| Failure::of_store(&error));
+        Ok(Answer { byte_count, e_tag, has_end: true, content: content.boxed() })
+    }
+}
+
+/// A file, and the threads that request it.
+#[derive(Clone)]
+pub(crate) struct FileConnection {
+    /// Its URL without secrets.
+    pub(crate) shown: String,
+    /// Its URL with the query, which may name another file.
+    pub(crate) identity: String,
+    pub(crate) location: FileLocation,
+    pub(crate) threads: Arc<Threads>,
+}
+
+impl FileConnection {
+    /// Requests the file, or a range of it; only this version, if there is one.
+    pub(crate) fn get(&self, range: Option<Range<u64>>, version: Option<String>) -> Result<Answer> {
+        self.threads.wait(&self.shown, self.location.clone().get(range, version))
+    }
+}
+
+/// The content of an answer, as it arrives.
+pub(crate) struct Arriving<'a> {
+    file: &'a FileConnection,
+    content: Option<BoxStream<'static, Vec<Piece>>>,
+}
+
+impl<'a> Arriving<'a> {
+    pub(crate) fn new(file: &'a FileConnection, answer: Answer) -> Self {
+        Self { file, content: Some(answer.content.ready_chunks(PIECES_AT_ONCE).boxed()) }
+    }
+
+    /// The next bytes, or `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        let Some(mut content) = self.content.take() else { return Ok(None) };
+        let next = async move {
+            let mut bytes = Vec::new();
+            let Some(pieces) = content.next().await else { return Ok(None) };
+            for piece in pieces {
+                bytes.extend_from_slice(&piece?);
+            }
+            Ok(Some((bytes, content)))
+        };
+        let Some((bytes, content)) = self.file.threads.wait(&self.file.shown, next)? else { return Ok(None) };
+        self.content = Some(content);
+        Ok(Some(bytes))
+    }
+}

@@ -1,0 +1,160 @@
+//! A file, fetched: as a temporary file with its content, or as Parquet that is read piece by piece.
+
+use crate::address::{HttpAddress, after_scheme};
+use crate::bucket::Bucket;
+use crate::connection::{Arriving, FileConnection, FileLocation, Threads};
+use crate::failure::cut;
+use crate::http::HttpPlace;
+use crate::pieces::PiecewiseFile;
+use atsdb_core::{Error, ErrorKind, Result};
+use object_store::path::Path;
+use std::fmt;
+use std::io::Write;
+use std::sync::Arc;
+use tempfile::NamedTempFile;
+
+/// The beginning of Parquet files.
+const PARQUET: &[u8] = b"PAR1";
+
+/// Whether a text is the URL of a file that this crate can fetch.
+pub fn is_remote(text: &str) -> bool {
+    ["http", "https", "s3"].iter().any(|scheme| after_scheme(text, scheme).is_some())
+}
+
+/// Reads files elsewhere.
+pub struct RemoteClient {
+    threads: Arc<Threads>,
+}
+
+impl fmt::Debug for RemoteClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteClient").finish_non_exhaustive()
+    }
+}
+
+impl RemoteClient {
+    /// Starts its threads. Whoever waits calls `check` often; its error ends the wait.
+    ///
+    /// # Errors
+    ///
+    /// `Resources` if there are no threads.
+    pub fn new(check: fn() -> Result<()>) -> Result<Self> {
+        Ok(Self { threads: Arc::new(Threads::start(check)?) })
+    }
+
+    /// The files that a URL means, in the order of their names. Only patterns and folders of buckets are looked up.
+    ///
+    /// # Errors
+    ///
+    /// `Usage` for a wrong URL or wrong settings of S3, `NotFound` if nothing matches a pattern, `Unavailable` if the
+    /// bucket cannot be listed.
+    pub fn files(&self, url: &str) -> Result<Vec<RemoteFile>> {
+        let Some(rest) = after_scheme(url, "s3") else { return Ok(vec![self.http_file(url)?]) };
+        let (bucket, name) = rest.split_once('/').unwrap_or((rest, ""));
+        let bucket = Bucket::open(bucket, &self.threads)?;
+        let file = |path: Path| RemoteFile {
+            name: path.filename().unwrap_or_default().to_owned(),
+            connection: FileConnection {
+                shown: bucket.shown(&path),
+                identity: bucket.shown(&path),
+                location: bucket.location(&path),
+                threads: Arc::clone(&self.threads),
+            },
+        };
+        Ok(bucket.objects(name)?.into_iter().map(file).collect())
+    }
+
+    fn http_file(&self, url: &str) -> Result<RemoteFile> {
+        let address = HttpAddress::parse(url)?;
+        let location = FileLocation::Http(Arc::new(HttpPlace::new(&address)?));
+        let HttpAddress { url: identity, shown, name, .. } = address;
+        let threads = Arc::clone(&self.threads);
+        Ok(RemoteFile { name, connection: FileConnection { shown, identity, location, threads } })
+    }
+}
+
+/// A file elsewhere.
+#[derive(Clone)]
+pub struct RemoteFile {
+    name: String,
+    connection: FileConnection,
+}
+
+impl fmt::Debug for RemoteFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RemoteFile").field(&self.connection.shown).finish()
+    }
+}
+
+/// The fetched content of a file.
+#[derive(Debug)]
+pub enum Content {
+    /// All of it, in a temporary file that vanishes with this.
+    Whole(NamedTempFile),
+    /// Nothing yet: Parquet whose server sends ranges.
+    Pieces(Arc<PiecewiseFile>),
+}
+
+impl RemoteFile {
+    /// Its URL without user, password and query.
+    pub fn shown(&self) -> &str {
+        &self.connection.shown
+    }
+
+    /// Its name without folders.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Fetches it. Parquet may be left where it is, with `in_pieces`. `progress` gets the bytes that arrived, and how
+    /// many there are if the server said so. The text that is returned beside the content is a warning.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if it does not exist, `Unavailable` if it does not arrive as a whole, and the error that ends a wait.
+    pub fn fetch(
+        &self,
+        in_pieces: bool,
+        progress: &mut dyn FnMut(u64, Option<u64>),
+    ) -> Result<(Content, Option<String>)> {
+        let answer = self.connection.get(None, None)?;
+        let (size, e_tag, has_end) = (answer.byte_count, answer.e_tag.clone(), answer.has_end);
+        let mut arriving = Arriving::new(&self.connection, answer);
+        let mut head = Vec::new();
+        while head.len() < PARQUET.len()
+            && let Some(piece) = arriving.next()?
+        {
+            head.extend_from_slice(&piece);
+        }
+        if let Some(size) = size.filter(|_| in_pieces && head.starts_with(PARQUET))
+            && let Some(pieces) = PiecewiseFile::open(&self.connection, size, e_tag)?
+        {
+            return Ok((Content::Pieces(Arc::new(pieces)), None));
+        }
+        let failed = |error: std::io::Error| {
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("cannot copy {} to a temporary file: {error}", self.connection.shown),
+            )
+            .with_hint("TMPDIR names the folder of temporary files")
+            .with_source(error)
+        };
+        let mut file = NamedTempFile::new().map_err(failed)?;
+        let mut done = 0;
+        let mut piece = Some(head);
+        while let Some(bytes) = piece {
+            file.write_all(&bytes).map_err(failed)?;
+            done += bytes.len() as u64;
+            progress(done, size);
+            piece = arriving.next()?;
+        }
+        if let Some(size) = size.filter(|size| *size != done) {
+            return Err(cut(&self.connection.shown, done, size));
+        }
+        let warning = format!(
+            "the server did not say where {} ends: a cut connection would not be noticed",
+            self.connection.shown
+        );
+        Ok((Content::Whole(file), (!has_end).then_some(warning)))
+    }
+}

@@ -1,0 +1,98 @@
+//! Bulk ingestion: the rows of a request into a table, all or nothing.
+
+use super::error::{Answered, IntoStatus};
+use super::metadata::{CATALOG, SCHEMA};
+use super::put::Arrivals;
+use super::session::StatementSession;
+use arrow_flight::sql::{CommandStatementIngest, TableExistsOption, TableNotExistOption};
+use atsdb::arrow::datatypes::Schema;
+use atsdb::sql::{Permission, is_storage_parameter, quoted};
+use atsdb::{Error, ErrorKind, MapWidth, column_type_of};
+use tonic::Status;
+
+/// Options of a new table begin with this, and then with their names in `CREATE TABLE ... WITH`.
+const OPTION_PREFIX: &str = "atsdb.";
+
+/// Stores the rows of a request. Returns their number.
+pub(super) fn ingest(
+    session: &mut StatementSession,
+    command: &CommandStatementIngest,
+    rows: Arrivals,
+) -> Answered<u64> {
+    check_target(command)?;
+    session.require(Permission::Change).or_status()?;
+    session.all_or_nothing(|session| store(session, command, rows))
+}
+
+fn store(session: &StatementSession, command: &CommandStatementIngest, mut rows: Arrivals) -> Answered<u64> {
+    let options = command.table_definition_options.unwrap_or_default();
+    let is_there = match session.table_named(&command.table) {
+        Ok(_) => true,
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Err(error) => return Err(error).or_status(),
+    };
+    let none = || Status::invalid_argument("the request has no columns: send a schema");
+    let schema = rows.schema()?.ok_or_else(none)?;
+    match (is_there, options.if_exists(), options.if_not_exist()) {
+        (true, TableExistsOption::Append, _) => {}
+        (true, TableExistsOption::Replace, _) => {
+            session.execute(&format!("DROP TABLE {}", quoted(&command.table))).or_status()?;
+            session.execute(&create_table(command, &schema).or_status()?).or_status()?;
+        }
+        (true, ..) => return Err(Status::already_exists(format!("table {} already exists", command.table))),
+        (false, _, TableNotExistOption::Create) => {
+            session.execute(&create_table(command, &schema).or_status()?).or_status()?;
+        }
+        (false, ..) => return Err(Status::not_found(format!("there is no table {}", command.table))),
+    }
+    let mut row_count = 0;
+    while let Some(batch) = rows.next()? {
+        row_count += session.append(&command.table, &batch).or_status()?;
+    }
+    Ok(row_count)
+}
+
+/// The statement that creates a table for rows with these columns.
+fn create_table(command: &CommandStatementIngest, schema: &Schema) -> atsdb::Result<String> {
+    let (mut columns, mut maps) = (Vec::new(), Vec::new());
+    for field in schema.fields() {
+        let name = quoted(field.name());
+        let Some((column_type, map)) = column_type_of(field) else {
+            let message = format!("column {}: no table holds the type {}", field.name(), field.data_type());
+            return Err(Error::invalid(message).with_hint("cast it first, for example to DOUBLE or text"));
+        };
+        let not_null = if field.is_nullable() { "" } else { " NOT NULL" };
+        columns.push(format!("{name} {}{not_null}", column_type.sql_name()));
+        maps.extend(map.map(|width: MapWidth| format!("{}:{width}", field.name())));
+    }
+    let mut options = Vec::new();
+    if !maps.is_empty() && !command.options.contains_key("atsdb.map") {
+        options.push(("map", maps.join(",")));
+    }
+    for (name, value) in &command.options {
+        let Some(name) = name.strip_prefix(OPTION_PREFIX) else { continue };
+        if !is_storage_parameter(name) {
+            return Err(Error::usage(format!("there is no option {OPTION_PREFIX}{name} of a new table")));
+        }
+        options.push((name, value.clone()));
+    }
+    options.sort();
+    let options = options.iter().map(|(name, value)| format!("{name} = '{}'", value.replace('\'', "''")));
+    let with = match options.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => none,
+        options => format!(" WITH ({options})"),
+    };
+    Ok(format!("CREATE TABLE {} ({}){with}", quoted(&command.table), columns.join(", ")))
+}
+
+fn check_target(command: &CommandStatementIngest) -> Answered<()> {
+    if command.temporary {
+        return Err(Status::unimplemented("temporary tables are not supported"));
+    }
+    for (what, named, only) in [("catalog", &command.catalog, CATALOG), ("schema", &command.schema, SCHEMA)] {
+        if let Some(named) = named.as_deref().filter(|named| !named.is_empty() && !named.eq_ignore_ascii_case(only)) {
+            return Err(Status::not_found(format!("there is no {what} {named}: it is always {only}")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! Metadata: tables, keys, types, and what the server supports. A store has one catalog with one schema.
+
+mod keys;
+mod names;
+mod server;
+mod tables;
+mod types;
+
+pub(super) use names::{CATALOG, SCHEMA};
+
+use arrow_flight::sql::Command;
+use atsdb::Result;
+use atsdb::arrow::array::RecordBatch;
+use atsdb::sql::Session;
+
+/// The answer to a command; `None` if it does not ask for metadata.
+pub(super) fn answer(session: &Session, command: &Command) -> Option<Result<RecordBatch>> {
+    Some(match command {
+        Command::CommandGetCatalogs(command) => tables::catalogs(*command),
+        Command::CommandGetDbSchemas(command) => tables::schemas(command.clone()),
+        Command::CommandGetTables(command) => tables::tables(session, command.clone()),
+        Command::CommandGetTableTypes(command) => tables::types(*command),
+        Command::CommandGetPrimaryKeys(command) => keys::primary(session, command),
+        Command::CommandGetExportedKeys(_)
+        | Command::CommandGetImportedKeys(_)
+        | Command::CommandGetCrossReference(_) => keys::foreign(),
+        Command::CommandGetSqlInfo(command) => server::info(command.clone()),
+        Command::CommandGetXdbcTypeInfo(command) => types::types(*command),
+        _ => return None,
+    })
+}

@@ -1,0 +1,75 @@
+//! Catalogs, schemas, tables and their columns.
+
+use super::names::{CATALOG, SCHEMA};
+use crate::flight::rows::sent_schema;
+use arrow_flight::error::FlightError;
+use arrow_flight::sql::{CommandGetCatalogs, CommandGetDbSchemas, CommandGetTableTypes, CommandGetTables};
+use atsdb::arrow::array::RecordBatch;
+use atsdb::arrow::datatypes::{Schema, SchemaRef};
+use atsdb::sql::{Session, quoted};
+use atsdb::{Error, Result, TableDefinition};
+use std::sync::Arc;
+
+/// The types of tables.
+const TABLE_TYPES: [&str; 3] = ["TABLE", "VIEW", "ROLLUP"];
+
+pub(super) fn catalogs(command: CommandGetCatalogs) -> Result<RecordBatch> {
+    let mut builder = command.into_builder();
+    builder.append(CATALOG);
+    builder.build().map_err(failed)
+}
+
+pub(super) fn schemas(command: CommandGetDbSchemas) -> Result<RecordBatch> {
+    let mut builder = command.into_builder();
+    builder.append(CATALOG, SCHEMA);
+    builder.build().map_err(failed)
+}
+
+pub(super) fn types(command: CommandGetTableTypes) -> Result<RecordBatch> {
+    let mut builder = command.into_builder();
+    TABLE_TYPES.iter().for_each(|name| builder.append(name));
+    builder.build().map_err(failed)
+}
+
+/// The tables that fit a command's patterns.
+pub(super) fn tables(session: &Session, mut command: CommandGetTables) -> Result<RecordBatch> {
+    command.table_types.iter_mut().for_each(|name| *name = name.to_ascii_uppercase());
+    let wants_columns = command.include_schema;
+    let mut builder = command.into_builder();
+    let mut tables = session.tables()?;
+    // Change logs belong to tables and are not listed.
+    tables.retain(|table| table.definition.logs.is_none());
+    tables.sort_by(|one, other| one.definition.name.cmp(&other.definition.name));
+    for table in &tables {
+        let definition = &table.definition;
+        let columns = if wants_columns { columns(session, definition)? } else { Arc::new(Schema::empty()) };
+        builder.append(CATALOG, SCHEMA, &definition.name, table_type(definition), &columns).map_err(failed)?;
+    }
+    builder.build().map_err(failed)
+}
+
+fn table_type(definition: &TableDefinition) -> &'static str {
+    match (&definition.view, &definition.rollup) {
+        (Some(_), _) => TABLE_TYPES[1],
+        (None, Some(_)) => TABLE_TYPES[2],
+        (None, None) => TABLE_TYPES[0],
+    }
+}
+
+/// The columns as a query of the table sends them. A view that cannot be planned any more has none.
+fn columns(session: &Session, definition: &TableDefinition) -> Result<SchemaRef> {
+    if definition.view.is_none() {
+        return Ok(sent_schema(&atsdb::arrow_schema(definition)));
+    }
+    let prepared = session.prepare(&format!("SELECT * FROM {}", quoted(&definition.name)), &[]);
+    let columns = prepared.ok().and_then(|prepared| prepared.schema().cloned());
+    Ok(columns.map_or_else(|| Arc::new(Schema::empty()), |columns| sent_schema(&columns)))
+}
+
+/// An error while metadata is put together.
+pub(super) fn failed(error: FlightError) -> Error {
+    match error {
+        FlightError::Arrow(error) => error.into(),
+        other => Error::internal(other.to_string()),
+    }
+}

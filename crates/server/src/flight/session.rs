@@ -1,0 +1,142 @@
+//! The session in which a statement runs: that of its transaction, or one of its own.
+
+use super::context::Flight;
+use super::error::{Answered, IntoStatus};
+use super::handle::TransactionPlace;
+use super::transactions::Transaction;
+use crate::access::caller::Caller;
+use crate::shared::clock;
+use crate::shared::phase::Phase;
+use atsdb::sql::{Answer, Prepared, Session, Statement};
+use atsdb::{Error, ErrorKind, Result};
+use std::ops::Deref;
+use std::time::Duration;
+use tokio::sync::OwnedMutexGuard;
+use tonic::Status;
+
+/// The maximum duration of a statement until its last row is sent, unless the server has a time limit.
+const TIME_MAX: Duration = Duration::from_secs(600);
+
+/// The session of one statement.
+#[derive(Debug)]
+pub(super) enum StatementSession {
+    Own(Box<Session>),
+    OfTransaction(OwnedMutexGuard<Transaction>),
+}
+
+impl Deref for StatementSession {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        match self {
+            Self::Own(session) => session,
+            Self::OfTransaction(transaction) => &transaction.session,
+        }
+    }
+}
+
+impl StatementSession {
+    /// The transaction in which the statement runs.
+    pub(super) fn transaction(&mut self) -> Option<&mut Transaction> {
+        match self {
+            Self::Own(_) => None,
+            Self::OfTransaction(transaction) => Some(transaction),
+        }
+    }
+
+    /// Executes the only statement of a text, which has no parameters.
+    pub(super) fn execute(&self, text: &str) -> Result<Answer> {
+        Session::execute(self, &self.only_statement(text)?, &[])
+    }
+
+    /// Executes the only statement of a client's text.
+    pub(super) fn execute_for_client(&self, text: &str) -> Result<Answer> {
+        let statement = self.only_statement(text)?;
+        refuse_bracket(&statement)?;
+        Session::execute(self, &statement, &[])
+    }
+
+    /// Prepares the only statement of a client's text.
+    pub(super) fn prepare_for_client(&self, text: &str) -> Result<Prepared> {
+        let statement = self.only_statement(text)?;
+        refuse_bracket(&statement)?;
+        self.prepare_statement(&statement, &[])
+    }
+
+    fn only_statement(&self, text: &str) -> Result<Statement> {
+        let mut statements = self.statements(text);
+        let none = || Error::new(ErrorKind::Sql, "there is no statement in the text");
+        let statement = statements.next().ok_or_else(none)??;
+        match statements.next() {
+            None => Ok(statement),
+            Some(_) => Err(Error::new(ErrorKind::Sql, "several statements cannot be executed as one")),
+        }
+    }
+
+    /// Does work that consists of several statements: all of it is stored, or nothing. If it fails within a transaction
+    /// of the client, that can only be rolled back.
+    pub(super) fn all_or_nothing<T>(&mut self, work: impl FnOnce(&mut Self) -> Answered<T>) -> Answered<T> {
+        match self.transaction() {
+            // This also holds if the work panics.
+            Some(transaction) => transaction.has_failed = true,
+            None => drop(self.execute("BEGIN").or_status()?),
+        }
+        let done = work(self);
+        match (self.transaction(), &done) {
+            (Some(transaction), Ok(_)) => transaction.has_failed = false,
+            (Some(_), Err(_)) => {}
+            (None, Ok(_)) => drop(self.execute("COMMIT").or_status()?),
+            // If the transaction is rolled back already, there is nothing to do.
+            (None, Err(_)) => drop(self.execute("ROLLBACK")),
+        }
+        done
+    }
+}
+
+/// The first word of a statement, in capitals.
+pub(super) fn first_word(statement: &Statement) -> String {
+    let letters = statement.text().chars().take_while(char::is_ascii_alphabetic);
+    letters.collect::<String>().to_ascii_uppercase()
+}
+
+/// Refuses a statement that begins or ends a transaction. Sessions without one are gone after a statement.
+fn refuse_bracket(statement: &Statement) -> Result<()> {
+    match first_word(statement).as_str() {
+        "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
+            let message = "transactions are begun and ended by actions of Flight SQL, not by statements";
+            Err(Error::new(ErrorKind::Sql, message).with_hint("switch the driver's autocommit mode off"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Drop for StatementSession {
+    fn drop(&mut self) {
+        if let Some(transaction) = self.transaction() {
+            transaction.used = clock::now();
+        }
+    }
+}
+
+impl Flight {
+    /// The session for a statement of a caller, with the caller's rights.
+    pub(super) async fn session(&self, caller: &Caller, place: TransactionPlace<'_>) -> Answered<StatementSession> {
+        let session = if place.id.is_empty() {
+            self.refuse_late()?;
+            StatementSession::Own(Box::new(self.state().session()))
+        } else {
+            StatementSession::OfTransaction(self.transactions().enter(place, caller.user.as_ref()).await?)
+        };
+        session.set_time_limit(self.state().statements().time_limit.or(Some(TIME_MAX)));
+        session.restrict(caller.role.permission(), caller.role.refusal());
+        Ok(session)
+    }
+
+    /// Refuses new work while the server drains.
+    pub(super) fn refuse_late(&self) -> Answered<()> {
+        match self.state().phase().now() {
+            Phase::Draining | Phase::Stopping => Err(Status::unavailable("the server is shutting down")),
+            Phase::Starting | Phase::Ready => Ok(()),
+        }
+    }
+}

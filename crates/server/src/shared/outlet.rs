@@ -1,0 +1,97 @@
+//! The parts of an answer on their way from the thread that computes them to the connection that sends them. Few wait
+//! at a time, and the statement gives its place away while the client does not read.
+
+use super::holds::Holds;
+use super::places::StatementPermit;
+use atsdb::sql::InterruptHandle;
+use parking_lot::Mutex;
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+/// This many parts wait to be sent.
+pub(crate) const PARTS_MAX: usize = 4;
+
+/// The end that hands parts over, used by a thread that may block.
+#[derive(Debug)]
+pub(crate) struct Outlet<T> {
+    parts: mpsc::Sender<T>,
+    runtime: Handle,
+    read_time_max: Duration,
+    /// The statement's place, which others use while the client does not read.
+    place: StatementPermit,
+    holds: Holds,
+}
+
+/// The end that the connection reads.
+#[derive(Debug)]
+pub(crate) struct Inlet<T>(mpsc::Receiver<T>);
+
+/// Creates both ends. The inlet is read in `runtime`, and the client may take `read_time_max` for each part.
+pub(crate) fn outlet<T>(runtime: Handle, read_time_max: Duration, place: StatementPermit) -> (Outlet<T>, Inlet<T>) {
+    let (parts, received) = mpsc::channel(PARTS_MAX);
+    (Outlet { parts, runtime, read_time_max, place, holds: Holds::default() }, Inlet(received))
+}
+
+impl<T> Outlet<T> {
+    /// Where the batches are noted that the statement holds while the client does not read.
+    pub(crate) fn holds(&self) -> Holds {
+        self.holds.clone()
+    }
+
+    /// Hands over a part. `waiting_bytes` is the size of the parts that wait, besides what [`holds`](Self::holds) says.
+    pub(crate) fn send(&mut self, part: T, waiting_bytes: usize) -> io::Result<()> {
+        let sent = tokio::time::timeout(self.read_time_max, self.parts.send(part));
+        let byte_count = self.holds.byte_count().saturating_add(waiting_bytes);
+        match self.runtime.block_on(self.place.wait_for(byte_count, sent)) {
+            Ok(Ok(Ok(()))) => Ok(()),
+            Ok(Ok(Err(_))) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone")),
+            Ok(Err(_)) => Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")),
+            Err(_) => {
+                Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read, and others do not either"))
+            }
+        }
+    }
+}
+
+impl<T> Inlet<T> {
+    /// The next part; `None` after the last one.
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        self.0.poll_recv(context)
+    }
+}
+
+/// Stops a statement whose client no longer waits for the answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Stop(Arc<Mutex<Option<InterruptHandle>>>);
+
+impl Stop {
+    pub(crate) fn new(handle: InterruptHandle) -> Self {
+        Self(Arc::new(Mutex::new(Some(handle))))
+    }
+
+    /// Called when the statement has ended. Its session may then run another one, which must not be stopped.
+    pub(crate) fn disarm(&self) {
+        self.0.lock().take();
+    }
+
+    /// Ends the statement, unless it has ended.
+    pub(crate) fn stop(&self) {
+        if let Some(handle) = self.0.lock().as_ref() {
+            handle.interrupt();
+        }
+    }
+}
+
+/// Stops the statement when this is dropped, as a connection does with answers that it can no longer send.
+#[derive(Debug)]
+pub(crate) struct StopOnDrop(pub(crate) Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}

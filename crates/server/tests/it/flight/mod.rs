@@ -1,0 +1,8 @@
+//! Flight SQL over gRPC: by the client of arrow-flight, and by drivers in Python.
+
+mod access;
+mod client;
+mod hostile;
+mod lifecycle;
+mod programs;
+mod statements;

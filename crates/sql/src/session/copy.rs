@@ -1,0 +1,178 @@
+//! `COPY` from and to files, which is refused unless the session has a file reader or writer. A reader also supplies
+//! the rows that a client sends.
+
+use super::files::FileWriter;
+use super::state::Session;
+use crate::ddl::print::quoted;
+use crate::dml::conflict::OnDuplicate;
+use crate::dml::copy::statement::{CopySource, CopyStatement, CopyTarget};
+use crate::dml::files::{FileLayout, FileRequest, no_files};
+use crate::dml::target::Target;
+use crate::run::answer::Answer;
+use crate::text::errors::{not_supported, sql_error};
+use crate::text::params::{Parameters, bound};
+use crate::text::source_position::SourcePosition;
+use crate::text::table_names::table_name;
+use crate::write::copy_condition::CopyCondition;
+use crate::write::insert::{append_named, named_rows};
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
+use std::sync::Arc;
+
+impl Session {
+    /// Lets statements write files through a writer, for a session that runs with the rights of the program's user.
+    pub fn with_file_writer(mut self, writer: Arc<dyn FileWriter>) -> Self {
+        self.file_writer = Some(writer);
+        self
+    }
+
+    pub(super) fn copy(&self, text: &str, place: SourcePosition, parameters: &Parameters) -> Result<Answer> {
+        let copy = CopyStatement::parse(text)?;
+        let path = match &copy.target {
+            CopyTarget::File(path) => path.clone(),
+            CopyTarget::Parameter(name) => match parameters {
+                Parameters::Texts(texts) => bound(name, texts)?.to_owned(),
+                _ => return Err(sql_error("the path of a COPY is a text").with_hint("write the path in quotes")),
+            },
+            CopyTarget::Client => return Err(not_supported("COPY with STDIN or STDOUT here").with_hint("name a file")),
+            CopyTarget::Program(_) => return Err(not_supported("COPY with a program").with_hint("name a file")),
+        };
+        match &copy.source {
+            CopySource::Table { name, .. } if copy.is_in => {
+                self.copy_from(&copy, &name_of_table(name)?, &path, place, parameters)
+            }
+            _ => self.copy_to(&copy, &path, parameters),
+        }
+    }
+
+    fn copy_to(&self, copy: &CopyStatement, path: &str, parameters: &Parameters) -> Result<Answer> {
+        let query = match &copy.source {
+            CopySource::Query(query) => query.clone(),
+            CopySource::Table { name, columns } => {
+                let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
+                let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
+                let name: Vec<String> = name.iter().map(|part| quoted(part)).collect();
+                format!("SELECT {columns} FROM {}", name.join("."))
+            }
+        };
+        let Some(writer) = self.file_writer.as_ref().filter(|_| self.options.file_access) else {
+            return Err(sql_error("SQL may not write files here").with_hint("use `atsdb export`"));
+        };
+        // Without options, the extension says the format.
+        let options = (copy.has_options || !names_a_format(path)).then_some(&copy.options);
+        let rows = self.rows_of(&query, SourcePosition::START, parameters)?;
+        if let Some(options) = options {
+            let schema = rows.schema();
+            let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            let relation = match &copy.source {
+                CopySource::Table { name, .. } => name.last().map(String::as_str),
+                CopySource::Query(_) => None,
+            };
+            options.check_columns(&columns, &columns, relation)?;
+        }
+        let row_count = writer.write(path, copy.may_replace, options, rows)?;
+        Ok(Answer::Done { verb: "COPY", row_count: Some(row_count) })
+    }
+
+    /// Adds all rows of a file that satisfy the condition, or none.
+    fn copy_from(
+        &self,
+        copy: &CopyStatement,
+        table: &str,
+        path: &str,
+        place: SourcePosition,
+        parameters: &Parameters,
+    ) -> Result<Answer> {
+        let Some(files) = self.files.as_ref().filter(|_| self.options.file_access) else {
+            return Err(no_files());
+        };
+        let CopySource::Table { columns, .. } = &copy.source else {
+            return Err(sql_error("COPY ... FROM takes a table"));
+        };
+        let columns = (!columns.is_empty()).then(|| columns.clone());
+        let tables = self.tables()?;
+        let (table, positions) =
+            Target::new(table.to_owned(), columns, OnDuplicate::default()).resolve_among(&tables)?;
+        let all: Vec<&str> = table.definition.columns.iter().map(|column| column.name.as_str()).collect();
+        copy.positions(&all)?;
+        let layout = match copy.has_options || !names_a_format(path) {
+            true => FileLayout::Copy(copy.options.clone()),
+            false => FileLayout::Detected,
+        };
+        let definition = super::load::fields_of(&table, &positions);
+        let request = FileRequest { path, definition: &definition, layout };
+        let policy = table.definition.on_conflict;
+        let mut row_count = 0_u64;
+        self.with_batch(|batch| {
+            let mut condition = match &copy.condition {
+                Some(text) => Some(CopyCondition::new(text, place, &table, &tables, parameters)?),
+                None => None,
+            };
+            let snapshot = match condition {
+                Some(_) => Some(batch.snapshot()?),
+                None => None,
+            };
+            files.read(&request, &mut |rows| {
+                self.interrupt.check()?;
+                match (&mut condition, &snapshot) {
+                    (Some(condition), Some(snapshot)) => {
+                        let rows = batch.complete(&table, &named_rows(&table, &positions, &rows)?)?;
+                        let rows = condition.keep(&rows, &self.worker, snapshot, &self.interrupt)?;
+                        row_count += rows.num_rows() as u64;
+                        batch.append_with(&table, &rows, policy)
+                    }
+                    _ => {
+                        row_count += rows.num_rows() as u64;
+                        append_named(batch, &table, &positions, rows, policy)
+                    }
+                }
+            })
+        })?;
+        Ok(Answer::Done { verb: "COPY", row_count: Some(row_count) })
+    }
+}
+
+fn name_of_table(parts: &[String]) -> Result<String> {
+    table_name(&ObjectName::from(parts.iter().map(|part| Ident::with_quote('"', part)).collect::<Vec<_>>()))
+}
+
+/// Whether a file's extension names a format of its own.
+fn names_a_format(path: &str) -> bool {
+    let name = path.to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+    let endings = [
+        ".csv",
+        ".tsv",
+        ".tab",
+        ".json",
+        ".jsonl",
+        ".ndjson",
+        ".md",
+        ".markdown",
+        ".parquet",
+        ".arrow",
+        ".feather",
+        ".ipc",
+        ".svg",
+        ".html",
+        ".htm",
+        ".xlsx",
+        ".ods",
+    ];
+    endings.iter().any(|ending| name.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extension_may_name_a_format() {
+        for path in ["a.csv", "b/A.CSV.gz", "c.parquet", "d.jsonl.zst"] {
+            assert!(names_a_format(path), "{path}");
+        }
+        for path in ["a.txt", "csv", "a.csv.old", "a.gz"] {
+            assert!(!names_a_format(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Statements whose `WITH` has items that change rows. All parts see the state before the statement; each item is
+//! executed once and completely, in the order of the clause, and then the main statement; they are one batch, all or
+//! nothing. The rows of `RETURNING`, and those of the answer, are held in memory until the batch is committed.
+
+use super::insert_on_conflict::InsertOutcome;
+use super::state::Session;
+use crate::dml::change::{Change, ChangeKind};
+use crate::dml::conflict::ConflictAction;
+use crate::dml::target::Target;
+use crate::parse::statement::items_of_with;
+use crate::parse::with_clause::may_change_in_with;
+use crate::parse::with_steps::{WithItem, WithStep};
+use crate::run::answer::{Answer, Rows};
+use crate::run::permission::Permission;
+use crate::run::query::Query;
+use crate::run::with_rows::{CollectedBytes, ItemRows, StepRequest};
+use crate::run::worker::Started;
+use crate::text::errors::sql_error;
+use crate::text::params::Parameters;
+use crate::text::script::Statement;
+use crate::write::returning::StatementContext;
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use atsdb_core::{ConflictPolicy, Result, Table, TableId};
+use atsdb_engine::{Batch, ReadSnapshot};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The result of one step.
+enum StepOutcome {
+    Inserted(InsertOutcome),
+    Answered(Answer),
+}
+
+impl Session {
+    /// Executes a statement whose `WITH` changes rows; `None` if it is another statement.
+    pub(super) fn with_changes(&self, statement: &Statement, parameters: &Parameters) -> Result<Option<Answer>> {
+        if !may_change_in_with(statement.text()) {
+            return Ok(None);
+        }
+        let tables = self.tables()?;
+        let Some(items) = self.items_of_with(statement, parameters, tables)? else { return Ok(None) };
+        self.require(Permission::Change)?;
+        let outcome = self.with_batch_retried(|batch| {
+            let snapshot = batch.snapshot()?;
+            let bytes = CollectedBytes::new(self.options.memory_bytes);
+            let touched = TouchedTables::default();
+            Steps { session: self, statement, parameters, snapshot, bytes, touched }.run(batch, &items)
+        })?;
+        Ok(Some(match outcome {
+            StepOutcome::Inserted(inserted) => inserted.answer(),
+            StepOutcome::Answered(answer) => answer,
+        }))
+    }
+
+    /// The items of a statement's `WITH` that are executed one by one; `None` if none of them changes rows.
+    pub(super) fn items_of_with(
+        &self,
+        statement: &Statement,
+        parameters: &Parameters,
+        tables: Vec<Table>,
+    ) -> Result<Option<Vec<WithItem>>> {
+        let (text, place, parameters) = (statement.text().to_owned(), statement.place(), parameters.clone());
+        self.worker.plan(move |_| items_of_with(&text, place, &parameters, &tables))
+    }
+}
+
+/// The parts of one statement.
+struct Steps<'a> {
+    session: &'a Session,
+    statement: &'a Statement,
+    parameters: &'a Parameters,
+    /// The state before the statement.
+    snapshot: ReadSnapshot,
+    bytes: CollectedBytes,
+    touched: TouchedTables,
+}
+
+impl Steps<'_> {
+    fn run(mut self, batch: &mut Batch, items: &[WithItem]) -> Result<StepOutcome> {
+        let (mut known, mut rows) = (Vec::new(), Vec::new());
+        for item in items {
+            let step = WithStep { item: Some(item.position), known: known.clone() };
+            let outcome = self.step(batch, StepRequest { step, rows: rows.clone() });
+            let outcome = outcome.map_err(|error| error.context(format_args!("{} of WITH", item.name)))?;
+            if let (Some((schema, batches)), true) = (outcome.into_rows()?, item.has_rows) {
+                known.push(item.position);
+                rows.push(Arc::new(ItemRows::new(item, &schema, batches)?));
+            }
+        }
+        self.step(batch, StepRequest { step: WithStep { item: None, known }, rows })
+    }
+
+    fn step(&mut self, batch: &mut Batch, step: StepRequest) -> Result<StepOutcome> {
+        let session = self.session;
+        let query = Query {
+            text: self.statement.text().to_owned(),
+            place: self.statement.place(),
+            parameters: self.parameters.clone(),
+            snapshot: self.snapshot.clone(),
+            files: session.query_files(),
+            scope: None,
+        };
+        let worker = Arc::clone(&session.worker);
+        let Started { insert, change, rows, spellings } = worker.start_step(query, step, &session.interrupt)?;
+        let (snapshot, parameters) = (self.snapshot.clone(), self.parameters);
+        let context = StatementContext { worker, interrupt: &session.interrupt, snapshot, spellings, parameters };
+        let rows = Rows::query(rows);
+        match (insert, change) {
+            (Some(target), _) => {
+                let (table, _) = target.resolve_among(self.snapshot.tables())?;
+                self.touched.note_insert(&table, &target)?;
+                let outcome = session.insert_into(batch, &table, &target, rows, &context)?;
+                if let InsertOutcome::Answered(rows) = &outcome {
+                    self.bytes.add(rows)?;
+                }
+                Ok(StepOutcome::Inserted(outcome))
+            }
+            (None, Some(change)) => {
+                self.touched.note_change(&change.table)?;
+                // Rows that another part has added must stay, so the table is not simply emptied.
+                let kind = if change.kind == ChangeKind::Empty { ChangeKind::Delete } else { change.kind };
+                let answer = session.apply_change(batch, &Change { kind, ..change }, rows, &context)?;
+                self.held(answer)
+            }
+            (None, None) => self.held(Answer::Rows(rows)),
+        }
+    }
+
+    /// Reads all rows of an answer: a query that fails must undo the changes.
+    fn held(&mut self, answer: Answer) -> Result<StepOutcome> {
+        Ok(StepOutcome::Answered(match answer {
+            Answer::Rows(rows) => {
+                let schema = rows.schema();
+                Answer::Rows(Rows::read(schema, self.bytes.collect(rows)?))
+            }
+            done @ Answer::Done { .. } => done,
+        }))
+    }
+}
+
+impl StepOutcome {
+    /// The rows of an item.
+    fn into_rows(self) -> Result<Option<(SchemaRef, Vec<RecordBatch>)>> {
+        match self {
+            Self::Inserted(InsertOutcome::Answered(rows)) => Ok(Some((rows.schema(), vec![rows]))),
+            Self::Answered(Answer::Rows(rows)) => Ok(Some((rows.schema(), rows.collect::<Result<_>>()?))),
+            Self::Inserted(InsertOutcome::Counted(..)) | Self::Answered(Answer::Done { .. }) => Ok(None),
+        }
+    }
+}
+
+/// The tables that the parts so far have changed. A part finds its rows in the state before the statement, so existing
+/// rows of a table can be changed only once.
+#[derive(Default)]
+struct TouchedTables {
+    changed: BTreeSet<TableId>,
+    added_to: BTreeSet<TableId>,
+}
+
+impl TouchedTables {
+    fn note_insert(&mut self, table: &Table, target: &Target) -> Result<()> {
+        let only_adds = match target.on_duplicate.meaning(table)? {
+            ConflictAction::Policy(ConflictPolicy::Error | ConflictPolicy::Keep) => true,
+            ConflictAction::Policy(_) => !table.definition.has_unique(),
+            ConflictAction::Decide(_, update) => update.is_none(),
+        };
+        match only_adds {
+            true => {
+                self.added_to.insert(table.id);
+                Ok(())
+            }
+            false => self.note(table, self.added_to.contains(&table.id)),
+        }
+    }
+
+    fn note_change(&mut self, table: &Table) -> Result<()> {
+        // A table in memory has no chunks: its rows are found in its latest state.
+        self.note(table, table.definition.is_in_memory() && self.added_to.contains(&table.id))
+    }
+
+    fn note(&mut self, table: &Table, is_late: bool) -> Result<()> {
+        if self.changed.insert(table.id) && !is_late {
+            return Ok(());
+        }
+        let name = &table.definition.name;
+        Err(sql_error(format!("two parts of the statement change rows of table {name}"))
+            .with_hint("a row can change only once in a statement: write BEGIN, a statement for each change, COMMIT"))
+    }
+}

@@ -1,0 +1,53 @@
+//! Times of day as text, without zeros at the end, and text as times of day, rounded to microseconds.
+//!
+//! Part of [`postgres`](super::postgres). DataFusion 55 writes fractions of a second with 3, 6 or 9 digits, and cuts
+//! what the type does not have. No upstream issue known.
+
+use atsdb_core::Error;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Time64MicrosecondArray};
+use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
+use datafusion::arrow::datatypes::{DataType, Time64NanosecondType, TimeUnit};
+use datafusion::common::{DataFusionError, Result};
+use std::sync::Arc;
+
+const NANOS: DataType = DataType::Time64(TimeUnit::Nanosecond);
+const NANOS_PER_MICRO: i64 = 1_000;
+const DAY_MICROS: i64 = 86_400_000_000;
+
+/// Texts as times of day.
+pub(super) fn times_of_day(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
+    let read = cast_with_options(texts, &NANOS, options)?;
+    let mut times = Vec::with_capacity(read.len());
+    for time in read.as_primitive::<Time64NanosecondType>() {
+        times.push(match time.map(rounded) {
+            Some(DAY_MICROS) if options.safe => None,
+            Some(DAY_MICROS) => {
+                let error = Error::invalid("the time of day is rounded to 24:00:00, which TIME does not have");
+                let error = error.with_hint("the last time of a day is 23:59:59.999999");
+                return Err(DataFusionError::External(Box::new(error)));
+            }
+            time => time,
+        });
+    }
+    let times: ArrayRef = Arc::new(Time64MicrosecondArray::from(times));
+    Ok(cast(&times, target)?)
+}
+
+/// Nanoseconds as microseconds. Halves go to the even neighbour.
+fn rounded(nanos: i64) -> i64 {
+    let (micros, rest) = (nanos / NANOS_PER_MICRO, nanos % NANOS_PER_MICRO);
+    let half = NANOS_PER_MICRO / 2;
+    micros + i64::from(rest > half || rest == half && micros % 2 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rounded_to_the_even_neighbour() {
+        for (nanos, micros) in [(1_499, 1), (1_500, 2), (2_500, 2), (2_501, 3), (0, 0)] {
+            assert_eq!(rounded(nanos), micros);
+        }
+    }
+}

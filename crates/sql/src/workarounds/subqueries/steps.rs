@@ -1,0 +1,111 @@
+//! Replaces the subqueries of one step of a plan, except those that are left to DataFusion.
+
+use super::answers::{SubqueryContext, answer};
+use super::domain::Names;
+use super::lateral::pulls_up;
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::logical_plan::check_subquery_expr;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
+
+/// The name that comparisons of rows give the rows of their subquery.
+const COMPARED_ROWS: &str = "\u{1}row";
+
+/// Whether an expression of a step has a subquery.
+pub(super) fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_expressions(|expr| {
+        found = found || expr.exists(|expr| Ok(is_subquery(expr)))?;
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
+}
+
+pub(super) fn is_subquery(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
+}
+
+/// Replaces the subqueries of a step.
+pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>> {
+    let keeps_columns = match &plan {
+        LogicalPlan::Filter(_) | LogicalPlan::Sort(_) | LogicalPlan::Window(_) => true,
+        LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) => false,
+        _ => return Ok(Transformed::no(plan)),
+    };
+    if !has_subquery(&plan)? {
+        return Ok(Transformed::no(plan));
+    }
+    let before = plan.inputs()[0].clone();
+    let mut input = before.clone();
+    let preserver = NamePreserver::new(&plan);
+    let mut exprs = Vec::new();
+    let mut is_changed = false;
+    for expr in plan.expressions() {
+        let name = preserver.save(&expr);
+        let rewritten = expr.transform_up(|expr| {
+            if !is_subquery(&expr) || is_left(&plan, &expr)? {
+                return Ok(Transformed::no(expr));
+            }
+            let context =
+                SubqueryContext { input: &input, names, is_condition: matches!(plan, LogicalPlan::Filter(_)) };
+            match answer(&expr, &context)? {
+                Some(found) => {
+                    input = found.input.unwrap_or_else(|| input.clone());
+                    Ok(Transformed::yes(found.expr))
+                }
+                None => Ok(Transformed::no(expr)),
+            }
+        })?;
+        is_changed |= rewritten.transformed;
+        exprs.push(name.restore(rewritten.data));
+    }
+    if !is_changed {
+        return Ok(Transformed::no(plan));
+    }
+    let columns = plan.schema().columns();
+    let widens = input != before;
+    let rewritten = plan.with_new_exprs(exprs, vec![input])?;
+    if !keeps_columns || !widens {
+        return Ok(Transformed::yes(rewritten));
+    }
+    let columns: Vec<Expr> = columns.into_iter().map(Expr::Column).collect();
+    Ok(Transformed::yes(LogicalPlanBuilder::from(rewritten).project(columns)?.build()?))
+}
+
+/// Whether DataFusion rewrites a step's subquery itself.
+fn is_left(plan: &LogicalPlan, expr: &Expr) -> Result<bool> {
+    let is_condition = matches!(plan, LogicalPlan::Filter(_));
+    let pull_up = PullUpCorrelatedExpr::new();
+    Ok(match expr {
+        Expr::ScalarSubquery(subquery) => {
+            !subquery.outer_ref_columns.is_empty()
+                && matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Projection(_))
+                && check_subquery_expr(plan, &subquery.subquery, expr).is_ok()
+                && pulls_up(&subquery.subquery, pull_up.with_need_handle_count_bug(true))?
+        }
+        Expr::Exists(exists) => {
+            is_condition
+                && !hides_outer_columns(&exists.subquery.subquery)?
+                && (exists.subquery.outer_ref_columns.is_empty()
+                    || pulls_up(&exists.subquery.subquery, pull_up.with_exists_sub_query(true))?)
+        }
+        Expr::InSubquery(member) => {
+            is_condition
+                && (member.subquery.outer_ref_columns.is_empty() || pulls_up(&member.subquery.subquery, pull_up)?)
+        }
+        _ => false,
+    })
+}
+
+/// Whether a comparison of rows with a subquery that mentions outer columns is in a plan. DataFusion moves the
+/// conditions on these columns out of the subquery, although its name for the rows hides the columns that they need.
+fn hides_outer_columns(plan: &LogicalPlan) -> Result<bool> {
+    plan.exists(|plan| match plan {
+        LogicalPlan::SubqueryAlias(alias) => {
+            Ok(alias.alias.table() == COMPARED_ROWS && !alias.input.all_out_ref_exprs().is_empty())
+        }
+        _ => Ok(false),
+    })
+}

@@ -1,0 +1,166 @@
+//! Words that may name a column of the answer without `AS`: as in PostgreSQL, `top` and other words may, and `ON` and
+//! `FOR` may not. The parser takes `SELECT 1 ON` for a column named `ON`.
+//!
+//! No upstream issue known. All else is the parser's generic dialect.
+
+use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Token;
+use std::any::TypeId;
+
+/// The dialect in which statements are parsed.
+#[derive(Debug)]
+pub(crate) struct StatementDialect;
+
+/// Words that begin a clause. The parser also asks for them behind a comma, so no word is here that begins an
+/// expression or may be the name of a column.
+const NEVER_NAMES: [Keyword; 3] = [Keyword::ON, Keyword::FOR, Keyword::AS];
+
+/// Forwards the properties of the generic dialect, all of which are true.
+macro_rules! as_generic {
+    ($($property:ident,)*) => {
+        $(fn $property(&self) -> bool {
+            GenericDialect.$property()
+        })*
+    };
+}
+
+impl Dialect for StatementDialect {
+    /// The parser compares this with the dialects that it knows.
+    fn dialect(&self) -> TypeId {
+        GenericDialect.dialect()
+    }
+
+    fn is_delimited_identifier_start(&self, character: char) -> bool {
+        GenericDialect.is_delimited_identifier_start(character)
+    }
+
+    fn is_identifier_start(&self, character: char) -> bool {
+        GenericDialect.is_identifier_start(character)
+    }
+
+    fn is_identifier_part(&self, character: char) -> bool {
+        GenericDialect.is_identifier_part(character)
+    }
+
+    /// Whether a word behind an expression of SELECT names its column. The parser is behind the word.
+    fn is_column_alias(&self, word: &Keyword, parser: &mut Parser) -> bool {
+        let next = parser.peek_token_ref();
+        let next_word = match &next.token {
+            Token::Word(word) => word.keyword,
+            _ => Keyword::NoKeyword,
+        };
+        match word {
+            Keyword::TOP | Keyword::VIEW | Keyword::EXPLAIN | Keyword::ANALYZE => true,
+            Keyword::SORT | Keyword::CLUSTER | Keyword::DISTRIBUTE => next_word != Keyword::BY,
+            Keyword::LATERAL => next.token != Token::LParen && next_word != Keyword::VIEW,
+            Keyword::EXCLUDE => next.token == Token::Comma || next_word == Keyword::FROM || next.token == Token::EOF,
+            Keyword::MINUS => {
+                next.token != Token::LParen && !matches!(next_word, Keyword::SELECT | Keyword::ALL | Keyword::DISTINCT)
+            }
+            word if NEVER_NAMES.contains(word) => false,
+            word => GenericDialect.is_column_alias(word, parser),
+        }
+    }
+
+    as_generic! {
+        supports_unicode_string_literal,
+        supports_partition_by_after_order_by,
+        supports_array_join_syntax,
+        supports_group_by_expr,
+        supports_group_by_with_modifier,
+        supports_left_associative_joins_without_parens,
+        supports_connect_by,
+        supports_match_recognize,
+        supports_pipe_operator,
+        supports_start_transaction_modifier,
+        supports_window_function_null_treatment_arg,
+        supports_dictionary_syntax,
+        supports_window_clause_named_window_reference,
+        supports_parenthesized_set_variables,
+        supports_select_wildcard_except,
+        support_map_literal_syntax,
+        allow_extract_custom,
+        allow_extract_single_quotes,
+        supports_extract_comma_syntax,
+        supports_create_view_comment_syntax,
+        supports_parens_around_table_factor,
+        supports_values_as_table_factor,
+        supports_create_index_with_clause,
+        supports_explain_with_utility_options,
+        supports_limit_comma,
+        supports_update_order_by,
+        supports_from_first_select,
+        supports_projection_trailing_commas,
+        supports_asc_desc_in_column_definition,
+        supports_try_convert,
+        supports_bitwise_shift_operators,
+        supports_comment_on,
+        supports_load_extension,
+        supports_named_fn_args_with_assignment_operator,
+        supports_struct_literal,
+        supports_empty_projections,
+        supports_nested_comments,
+        supports_multiline_comment_hints,
+        supports_user_host_grantee,
+        supports_string_escape_constant,
+        supports_array_typedef_with_brackets,
+        supports_match_against,
+        supports_set_names,
+        supports_comma_separated_set_assignments,
+        supports_filter_during_aggregation,
+        supports_select_wildcard_exclude,
+        supports_data_type_signed_suffix,
+        supports_interval_options,
+        supports_quote_delimited_string,
+        supports_select_wildcard_replace,
+        supports_select_wildcard_ilike,
+        supports_select_wildcard_rename,
+        supports_optimize_table,
+        supports_install,
+        supports_detach,
+        supports_prewhere,
+        supports_with_fill,
+        supports_limit_by,
+        supports_interpolate,
+        supports_settings,
+        supports_select_format,
+        supports_comment_optimizer_hint,
+        supports_constraint_keyword_without_name,
+        supports_key_column_option,
+        supports_comma_separated_trim,
+        supports_cte_without_as,
+        supports_select_item_multi_column_alias,
+        supports_xml_expressions,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parses(text: &str) -> bool {
+        let parser = Parser::new(&StatementDialect).try_with_sql(text);
+        parser.and_then(|mut parser| parser.parse_statements()).is_ok()
+    }
+
+    #[test]
+    fn words_name_columns_where_postgresql_lets_them() {
+        for text in [
+            "SELECT 1 top, 2 sort, 3 minus, 4 view, 5 exclude FROM t",
+            "SELECT 1 lateral",
+            "SELECT 1, ARRAY[1], filter, window, top, sort FROM t",
+            "SELECT 1 FOR UPDATE",
+            "INSERT INTO t SELECT 1 ON CONFLICT DO NOTHING",
+            "SELECT 1 MINUS SELECT 2",
+            "SELECT * EXCLUDE (a) FROM t SORT BY b",
+            "SELECT a FROM t, LATERAL (SELECT 1) AS u",
+        ] {
+            assert!(parses(text), "{text}");
+        }
+        for text in ["SELECT 1 ON", "SELECT 1 ON FROM t"] {
+            assert!(!parses(text), "{text}");
+        }
+    }
+}
