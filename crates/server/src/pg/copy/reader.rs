@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn pieces_may_end_anywhere() {
-        let text = "2024-01-01 00:00:00.5+00\ta\\tb\\\\\\n\\x41\\101\t-7\r\n\\N\t\\N\t\\N\r\n1970-01-01\t\t0\r\n\\.\r\n";
+        let text =
+            "2024-01-01 00:00:00.5+00\ta\\tb\\\\\\n\\x41\\101\t-7\r\n\\N\t\\N\t\\N\r\n1970-01-01\t\t0\r\n\\.\r\n";
         let csv = "time,name,value\n2024-01-01T00:00:00.5Z,\"a\tb\\\nAA\",-7\n,,\n1970-01-01,\"\",0\n";
         let whole = pretty_format_batches(&read("", text.as_bytes(), 1 << 20).unwrap()).unwrap().to_string();
         for piece in 1..20 {
