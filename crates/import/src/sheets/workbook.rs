@@ -131,8 +131,9 @@ impl Workbook {
     fn unknown_sheet(&self, wanted: &str, sheets: &[Sheet]) -> Error {
         let names: Vec<&str> = sheets.iter().map(|sheet| sheet.name.as_str()).collect();
         let error = unknown_name("sheet", wanted, names.iter().copied()).context(&self.name);
-        let hint = error.hint().map_or(String::new(), |hint| format!("{hint}; "));
-        error.with_hint(format!("{hint}there are: {}", listed(&names)))
+        let near = error.hint().filter(|hint| hint.starts_with("did you mean")).map(str::to_owned);
+        let near = near.map_or(String::new(), |near| format!("{near} "));
+        error.with_hint(format!("{near}there are: {}", listed(&names)))
     }
 
     fn sheets(&self) -> &[Sheet] {

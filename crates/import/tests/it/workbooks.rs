@@ -114,7 +114,7 @@ fn the_first_sheet_with_rows_is_read_unless_one_is_named() {
     assert_eq!(imported.texts("v"), ["1", "2", "3"]);
     let noted = imported.report.notes.join("\n");
     assert!(
-        noted.contains("several.xlsx: read sheet Jan; --sheet NAME reads another: Lists, Empty, Feb #2"),
+        noted.contains("several.xlsx#Jan: read sheet Jan; --sheet NAME reads another: Lists, Empty, Feb #2"),
         "{noted}"
     );
     assert!(noted.contains("sheet Jan: formulas without a stored value are NULL, once"), "{noted}");

@@ -68,13 +68,14 @@ const INSTEAD: [(&str, &str); 10] = [
     ("json_query", JSON),
     ("json_unquote", JSON),
     ("get_json_object", JSON),
-    ("json_type", "json_typeof(document) is the type of a JSON document"),
-    ("isnull", "x IS NULL, or COALESCE(a, b)"),
-    ("if", "CASE WHEN condition THEN a ELSE b END"),
-    ("iif", "CASE WHEN condition THEN a ELSE b END"),
+    ("json_type", "json_typeof(document)"),
+    ("isnull", "x IS NULL, or COALESCE(x, y)"),
+    ("if", CASE),
+    ("iif", CASE),
 ];
-const JSON: &str = "document -> 'key' is a part of a JSON document and document ->> 'key' its text; a number names an \
+const JSON: &str = "document -> 'key' for a part of a JSON document, document ->> 'key' for its text; a number names an \
                     element of an array";
+const CASE: &str = "CASE WHEN condition THEN x ELSE y END";
 
 /// An error with the name that a function that does not exist may have been meant to have.
 pub(crate) fn with_nearest_function(error: Error) -> Error {
