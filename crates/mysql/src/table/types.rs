@@ -68,7 +68,7 @@ pub(super) enum Undecided {
     Bool,
     /// `TIME`: a time of day, or a length of time.
     Time,
-    /// A decimal with more digits than one here has, of which so many are behind the point.
+    /// A decimal with more digits than one here has, of which so many are after the point.
     Decimal { scale: u32 },
 }
 

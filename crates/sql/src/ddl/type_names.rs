@@ -68,7 +68,7 @@ fn decimal(digits: &ExactNumberInfo, declared: &DataType, place: &str) -> Result
     let numbers = u8::try_from(precision).ok().zip(u8::try_from(scale).ok());
     numbers.and_then(|(precision, scale)| ColumnType::decimal(precision, scale)).ok_or_else(|| {
         Error::new(ErrorKind::Sql, format!("{place}: {declared} has too many digits"))
-            .with_hint("a decimal has 1 to 38 digits, and no more of them behind the point: DECIMAL(18, 2)")
+            .with_hint("a decimal has 1 to 38 digits, and no more of them after the point: DECIMAL(18, 2)")
     })
 }
 
