@@ -2,7 +2,7 @@
 //! statement costs a session and nothing in the store: it begins with its first statement.
 
 use super::error::{Answered, IntoStatus};
-use super::handle::TransactionPlace;
+use super::handle::TransactionScope;
 use crate::shared::clock;
 use crate::shared::phase::Work;
 use crate::shared::state::State;
@@ -105,11 +105,11 @@ impl Transactions {
     /// waits for a while.
     pub(super) async fn enter(
         &self,
-        place: TransactionPlace<'_>,
+        scope: TransactionScope<'_>,
         user: Option<&Arc<str>>,
     ) -> Answered<OwnedMutexGuard<Transaction>> {
         self.expire();
-        let found = self.find(place.id, user).or_else(|| self.find_next(place.connection, user));
+        let found = self.find(scope.id, user).or_else(|| self.find_next(scope.connection, user));
         let session = found.ok_or_else(ended)?;
         let mut entered = self.wait(session).await?;
         if entered.is_over {
@@ -247,10 +247,10 @@ mod tests {
             runtime.block_on(async {
                 let transactions = Transactions::new(&state);
                 let id = transactions.open(None, 1).unwrap();
-                let place = TransactionPlace { id: &id, connection: 0 };
-                let running = transactions.enter(place, None).await.unwrap();
+                let scope = TransactionScope { id: &id, connection: 0 };
+                let running = transactions.enter(scope, None).await.unwrap();
                 // All of them wait for the statement that runs, in this order.
-                let ends = join3(transactions.end(&id, None, ending), transactions.enter(place, None), async {
+                let ends = join3(transactions.end(&id, None, ending), transactions.enter(scope, None), async {
                     let again = transactions.end(&id, None, ending);
                     let (again, ()) = futures::future::join(again, async { drop(running) }).await;
                     again
