@@ -38,8 +38,8 @@ impl RunningQueries {
         Cancellable { running: self.clone(), key }
     }
 
-    /// Interrupts the queries of a user that have this name. Returns `false` if none of them is running. A query that a
-    /// client reads without a ticket of its own has no name, and is not cancelled.
+    /// Interrupts the queries of a user that have this name. Returns `false` if none of them can be interrupted any more.
+    /// A query that a client reads without a ticket of its own has no name, and is not cancelled.
     pub(super) fn cancel(&self, name: &[u8], user: Option<&Arc<str>>) -> bool {
         if name.is_empty() {
             return false;
@@ -48,8 +48,7 @@ impl RunningQueries {
         let named = inner.queries.range((name.to_vec(), 0)..=(name.to_vec(), u64::MAX));
         let mut is_running = false;
         for (_, query) in named.filter(|(_, query)| query.user.as_ref() == user) {
-            query.stop.stop();
-            is_running = true;
+            is_running |= query.stop.stop();
         }
         is_running
     }
@@ -68,16 +67,19 @@ mod tests {
 
     #[test]
     fn queries_of_one_ticket_are_cancelled_until_the_last_of_them_has_ended() {
-        let database = atsdb::open("memory:").unwrap();
-        let stop = || Stop::new(database.session(SessionOptions::default()).unwrap().interrupt_handle());
+        let session = atsdb::open("memory:").unwrap().session(SessionOptions::default()).unwrap();
+        let stop = || Stop::new(session.interrupt_handle());
         let running = RunningQueries::default();
         let user: Arc<str> = "me".into();
         let first = running.begin(b"ticket", Some(Arc::clone(&user)), stop());
-        let second = running.begin(b"ticket", Some(Arc::clone(&user)), stop());
+        let last = stop();
+        let second = running.begin(b"ticket", Some(Arc::clone(&user)), last.clone());
         let _unnamed = running.begin(b"", Some(Arc::clone(&user)), stop());
         drop(first);
         assert!(running.cancel(b"ticket", Some(&user)));
         assert!(!running.cancel(b"ticket", None) && !running.cancel(b"", Some(&user)));
+        last.disarm();
+        assert!(!running.cancel(b"ticket", Some(&user)), "its last rows need no session");
         drop(second);
         assert!(!running.cancel(b"ticket", Some(&user)));
     }

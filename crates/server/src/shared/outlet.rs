@@ -78,11 +78,13 @@ impl Stop {
         self.0.lock().take();
     }
 
-    /// Ends the statement, unless it has ended.
-    pub(crate) fn stop(&self) {
-        if let Some(handle) = self.0.lock().as_ref() {
+    /// Ends the statement. Returns `false` if it has ended.
+    pub(crate) fn stop(&self) -> bool {
+        let armed = self.0.lock();
+        if let Some(handle) = armed.as_ref() {
             handle.interrupt();
         }
+        armed.is_some()
     }
 }
 
