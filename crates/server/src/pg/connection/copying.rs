@@ -25,7 +25,7 @@ impl Connection {
         };
         // Before the client sends rows.
         self.session.require(Permission::Change)?;
-        self.take_place()?;
+        self.take_permit()?;
         let (relation, found) = self.columns_to_copy(copy)?;
         let is_binary = copy.options.format == CopyFormat::Binary;
         self.io.out.copy_response(b'G', is_binary, found.len());

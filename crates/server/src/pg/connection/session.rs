@@ -168,7 +168,7 @@ impl Connection {
     }
 
     /// Waits for a permit for a statement that the store executes, unless it has one. Its time begins with that.
-    pub(super) fn take_place(&mut self) -> Result<(), Failure> {
+    pub(super) fn take_permit(&mut self) -> Result<(), Failure> {
         if self.io.permit.is_none() {
             let taken = self.io.runtime().block_on(self.state.permits().take());
             let permit = taken.map_err(|NoPermit| {
