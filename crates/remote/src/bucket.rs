@@ -126,7 +126,7 @@ impl Bucket {
 }
 
 fn path(name: &str, shown: &str) -> Result<Path> {
-    Path::parse(name).map_err(|error| Error::usage(format!("{shown} is no name of an object: {error}")))
+    Path::parse(name).map_err(|error| Error::usage(format!("{shown} is not the name of an object: {error}")))
 }
 
 #[cfg(test)]
