@@ -53,7 +53,7 @@ fn timestamp(digits: Option<u64>, place: &str) -> Result<ColumnType> {
         Some(7..=9) => TimeUnit::Nanosecond,
         Some(more) => {
             return Err(Error::new(ErrorKind::Sql, format!("{place}: a timestamp with {more} digits of a second"))
-                .with_hint("the most is 9: TIMESTAMP(9)"));
+                .with_hint("the maximum is 9: TIMESTAMP(9)"));
         }
     }))
 }

@@ -157,5 +157,5 @@ impl Connection {
 /// Tells the storing thread to discard everything.
 fn give_up(sender: &SyncSender<CopyBatch>) {
     // If the thread does not receive this error, it already has another one.
-    let _ = sender.send(Err(Error::new(ErrorKind::Interrupted, "the client gave the COPY up")));
+    let _ = sender.send(Err(Error::new(ErrorKind::Interrupted, "the client abandoned the COPY")));
 }
