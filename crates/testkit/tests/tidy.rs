@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -49,6 +50,21 @@ fn nothing_is_left_open_in_the_code() {
             assert!(!open, "{}:{}: {content}", path.display(), line + 1);
         }
     }
+}
+
+#[test]
+fn planted_bugs_fit_the_code() {
+    let mut patches = Vec::new();
+    files(&root().join("tests/planted"), ".patch", &mut patches);
+    assert!(patches.len() > 20, "{} bugs to plant", patches.len());
+    let check = |patch: &PathBuf| {
+        let patch = patch.canonicalize().unwrap();
+        Command::new("git").args(["apply", "--check"]).arg(patch).current_dir(root()).output()
+    };
+    // Without git nothing is checked: CI has it.
+    let outdated = patches.iter().filter(|patch| check(patch).is_ok_and(|run| !run.status.success()));
+    let outdated: Vec<&PathBuf> = outdated.collect();
+    assert!(outdated.is_empty(), "these patches do not apply, because the code was rewritten: {outdated:#?}");
 }
 
 #[test]
