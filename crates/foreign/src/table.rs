@@ -16,8 +16,8 @@ pub type ColumnChooser<'a> = dyn Fn(&[&str]) -> Result<Vec<bool>> + 'a;
 ///
 /// # Errors
 ///
-/// `Usage` if the URL names no table, `NotFound` if there is none with this name, both with a hint that lists the tables
-/// or names the nearest one; and the errors of `find` and `tables`.
+/// `Usage` if the URL names no table, `NotFound` if there is none with this name. Their hint lists the tables or names
+/// the nearest one. Errors of `find` and `tables` are returned as they are.
 pub fn find_table<D, T>(
     database: &mut D,
     location: &str,

@@ -38,8 +38,8 @@ impl RunningQueries {
         Cancellable { running: self.clone(), key }
     }
 
-    /// Interrupts the queries of a user that have this name. Returns `false` if none of them can be interrupted any more.
-    /// A query that a client reads without a ticket of its own has no name, and is not cancelled.
+    /// Interrupts the queries of a user that have this name. Returns `false` if none of them can be interrupted any
+    /// more. A query that a client reads without a ticket of its own has no name, and is not cancelled.
     pub(super) fn cancel(&self, name: &[u8], user: Option<&Arc<str>>) -> bool {
         if name.is_empty() {
             return false;
