@@ -52,7 +52,7 @@ fn take(rest: &mut &[u8], byte: u8) -> Option<()> {
     Some(())
 }
 
-/// The digits behind the point, rounded to microseconds.
+/// The digits after the point, rounded to microseconds.
 fn microseconds(rest: &mut &[u8]) -> Option<i64> {
     let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, behind) = rest.split_at(count);

@@ -106,8 +106,8 @@ impl ReadSnapshot {
 impl Inner {
     /// The descriptor of a chunk, checked against the store's list.
     pub(crate) fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<ChunkDescriptor> {
-        let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
-        let descriptor = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(place()))?;
+        let location = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
+        let descriptor = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(location()))?;
         let same = descriptor.row_count == entry.row_count
             && descriptor.slice.start == entry.slice_start
             && descriptor.sealed == entry.sealed
@@ -115,7 +115,7 @@ impl Inner {
             && (descriptor.time_min, descriptor.time_max) == (entry.time_min, entry.time_max);
         match same {
             true => Ok(descriptor),
-            false => Err(Error::corrupt("the store's list and the chunk's descriptor disagree").context(place())),
+            false => Err(Error::corrupt("the store's list and the chunk's descriptor disagree").context(location())),
         }
     }
 
@@ -146,12 +146,12 @@ impl Inner {
             return Ok(arrays);
         }
         let ids: Vec<_> = missing.iter().map(|position| columns[*position].id).collect();
-        let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
-        let pages = self.pages(table, entry, descriptor, &ids).map_err(|error| error.context(place()))?;
+        let location = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
+        let pages = self.pages(table, entry, descriptor, &ids).map_err(|error| error.context(location()))?;
         for (position, page) in missing.into_iter().zip(pages) {
             let column = columns[position];
             let array = decode_page(descriptor.uid, column, entry.row_count as usize, &page)
-                .map_err(|error| error.context(format_args!("{}, column {}", place(), column.name)))?;
+                .map_err(|error| error.context(format_args!("{}, column {}", location(), column.name)))?;
             if use_cache {
                 self.shared.cache.put(descriptor.uid, column.id, &array);
             }

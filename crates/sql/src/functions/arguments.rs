@@ -192,7 +192,7 @@ pub(crate) fn order_keys(array: &ArrayRef) -> Result<Int64Array, DataFusionError
             })
         }
         DataType::Date32 => cast(&cast(&array, &DataType::Int32)?, &DataType::Int64)?.as_primitive().clone(),
-        // The last digits behind the point are counted.
+        // The last digits after the point are counted.
         DataType::Decimal128(precision, _) => {
             let counts = array.as_primitive::<Decimal128Type>().clone();
             let counts: ArrayRef = Arc::new(counts.with_data_type(DataType::Decimal128(*precision, 0)));

@@ -95,7 +95,7 @@ fn tokens_of(
 ) -> Result<Vec<TokenWithSpan>> {
     if text.len() > PARSED_BYTES_MAX {
         return Err(Error::new(ErrorKind::Limit, format!("the statement has {} bytes", text.len()))
-            .with_hint(format!("split it: the most is {PARSED_BYTES_MAX} bytes, but for INSERT with literals")));
+            .with_hint(format!("split it: the maximum is {PARSED_BYTES_MAX} bytes, but for INSERT with literals")));
     }
     let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
         from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), place)
@@ -131,7 +131,7 @@ fn settled(mut statement: Ast, tables: &[Table], place: SourcePosition) -> Resul
     });
     if relation_count > RELATIONS_MAX {
         return Err(sql_error(format!("the statement reads {relation_count} tables"))
-            .with_hint(format!("the most is {RELATIONS_MAX}")));
+            .with_hint(format!("the maximum is {RELATIONS_MAX}")));
     }
     Ok(statement)
 }

@@ -1,5 +1,5 @@
 //! Numbers in a statement that DataFusion would not read as decimals of their digits. It keeps the exponent of `1e3` as
-//! a negative number of digits behind the point, which most of its functions do not know, and refuses long numbers.
+//! a negative number of digits after the point, which most of its functions do not know, and refuses long numbers.
 //! Numbers with more digits than a decimal has are `DOUBLE`s.
 
 use crate::text::decimals;

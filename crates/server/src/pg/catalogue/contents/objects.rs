@@ -43,7 +43,7 @@ pub(super) struct Attribute {
     pub(super) default: Option<String>,
     /// The number of fractional digits of a timestamp's seconds.
     pub(super) time_digits: Option<i64>,
-    /// The digits of a decimal, and how many of them are behind the point.
+    /// The digits of a decimal, and how many of them are after the point.
     pub(super) decimal_digits: Option<(u8, u8)>,
 }
 
