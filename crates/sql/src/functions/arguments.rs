@@ -1,6 +1,7 @@
 //! Arguments of functions: named arguments, constants, and numbers and times of any type.
 
 use crate::text::errors::sql_error;
+use crate::text::tree_walk::visit_expressions_mut;
 use atsdb_codec::time_unit_of;
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, Result};
@@ -12,7 +13,6 @@ use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_plan::PhysicalExpr;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Statement, Value,
-    visit_expressions_mut,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -9,9 +9,10 @@ use super::sets::{elements, is_set_function, set_of};
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::types::known;
+use atsdb::sql::tree_walk::visit_expressions;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, TableAlias,
-    TableFactor, TableWithJoins, visit_expressions,
+    TableFactor, TableWithJoins,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

@@ -11,9 +11,10 @@ use super::sets::{expand, window_values};
 use super::typing::type_of;
 use super::value::Value;
 use crate::pg::error::PgError;
+use atsdb::sql::tree_walk::visit_relations;
 use datafusion::sql::sqlparser::ast::{
     Cte, Distinct, Expr, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Value as Literal, visit_relations,
+    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Value as Literal,
 };
 use std::ops::ControlFlow;
 use std::rc::Rc;

@@ -3,17 +3,18 @@
 //! Numbers with more digits than a decimal has are `DOUBLE`s.
 
 use crate::text::decimals;
+use crate::text::tree_walk::{visit_expressions_mut, visit_mut, visit_relations};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::decimal;
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, ExactNumberInfo, Expr, ObjectName, Query, SetExpr, Statement, Value, ValueWithSpan, Visit,
-    VisitMut, VisitorMut, visit_expressions_mut, visit_relations,
+    VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 
 /// Rewrites the numbers of a statement. Called when the headings of its columns have been read from it.
 pub(crate) fn write_numbers(statement: &mut Statement) {
-    let _ = statement.visit(&mut Numbers);
+    let _ = visit_mut(statement, &mut Numbers);
 }
 
 struct Numbers;

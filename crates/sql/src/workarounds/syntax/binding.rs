@@ -6,8 +6,9 @@
 //! No upstream issue known: DataFusion takes `^` for the exclusive or in every dialect.
 
 use super::{expression, set_arguments};
+use crate::text::tree_walk::visit_expressions_mut;
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value, visit_expressions_mut};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use std::ops::ControlFlow;

@@ -28,10 +28,11 @@ use super::using::merge_columns;
 use super::values_of_subqueries::select_rows;
 use super::windows::complete_windows;
 use crate::text::errors::not_supported;
+use crate::text::tree_walk::visit_mut;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableFactor,
-    VisitMut, VisitorMut, WildcardAdditionalOptions,
+    VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
@@ -42,7 +43,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     let texts = texts_of_items(statement);
     name_natural_columns(statement, tables);
     let declares = matches!(statement, Statement::CreateTable(_) | Statement::AlterTable(_));
-    match statement.visit(&mut Clauses { depth: 0, declares }) {
+    match visit_mut(statement, &mut Clauses { depth: 0, declares }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {
             keep_texts(statement, texts);

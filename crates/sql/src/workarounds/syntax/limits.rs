@@ -6,10 +6,11 @@
 
 use super::{expression, set_first_argument};
 use crate::text::errors::{not_supported, sql_error};
+use crate::text::tree_walk::visit_expressions;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Fetch, Function, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr,
-    Value, ValueWithSpan, WindowType, visit_expressions,
+    Value, ValueWithSpan, WindowType,
 };
 use std::ops::ControlFlow;
 

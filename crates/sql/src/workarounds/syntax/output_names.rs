@@ -11,9 +11,10 @@
 pub(crate) use super::distinct_name::{distinct, shown, without_marks};
 use super::stars::Stars;
 use super::{expression, set_first_argument};
+use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
 use datafusion::sql::sqlparser::ast::{
     CopySource, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr,
-    Statement, Value, ValueWithSpan, visit_expressions, visit_expressions_mut,
+    Statement, Value, ValueWithSpan,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;

@@ -6,10 +6,11 @@
 //! No upstream issue known.
 
 use super::expression;
+use crate::text::tree_walk::visit_mut;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SelectItem, SetExpr,
-    TableFactor, UnaryOperator, Value, VisitMut, VisitorMut,
+    TableFactor, UnaryOperator, Value, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -44,7 +45,7 @@ pub(super) fn compare_rows(expr: &mut Expr) -> Result<()> {
         "(CASE WHEN EXISTS ({rows} TRUE) THEN TRUE WHEN EXISTS ({rows} (TRUE) IS NULL) THEN NULL ELSE FALSE END)"
     );
     let mut found = expression(&text)?;
-    let _ = VisitMut::visit(&mut found, &mut TemplateFiller { query: subquery, condition });
+    let _ = visit_mut(&mut found, &mut TemplateFiller { query: subquery, condition });
     *expr = match is_negated {
         true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(found) },
         false => found,
@@ -79,7 +80,7 @@ fn names(count: usize) -> String {
 /// `(SELECT condition FROM (subquery))`: NULL without a row, and an error with several.
 fn selected(condition: Expr, subquery: &Query, count: usize) -> Result<Expr> {
     let mut found = expression(&format!("(SELECT TRUE FROM (SELECT 1) AS \"\u{1}row\"({}))", names(count)))?;
-    let _ = VisitMut::visit(&mut found, &mut TemplateFiller { query: subquery, condition: condition.clone() });
+    let _ = visit_mut(&mut found, &mut TemplateFiller { query: subquery, condition: condition.clone() });
     if let Expr::Subquery(query) = &mut found
         && let SetExpr::Select(select) = query.body.as_mut()
     {

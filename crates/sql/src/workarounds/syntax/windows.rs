@@ -3,10 +3,10 @@
 //! No upstream issue known.
 
 use crate::text::errors::sql_error;
+use crate::text::tree_walk::visit_mut;
 use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, Ident, NamedWindowDefinition, NamedWindowExpr, OrderBy, Select, VisitMut, VisitorMut, WindowSpec,
-    WindowType,
+    Expr, Function, Ident, NamedWindowDefinition, NamedWindowExpr, OrderBy, Select, VisitorMut, WindowSpec, WindowType,
 };
 use std::ops::ControlFlow;
 
@@ -27,9 +27,9 @@ pub(crate) fn complete_windows(select: &mut Select, order: Option<&mut OrderBy>)
         return ControlFlow::Continue(());
     }
     let mut windows = Windows { known };
-    select.projection.visit(&mut windows)?;
+    visit_mut(&mut select.projection, &mut windows)?;
     match order {
-        Some(order) => order.visit(&mut windows),
+        Some(order) => visit_mut(order, &mut windows),
         None => ControlFlow::Continue(()),
     }
 }
