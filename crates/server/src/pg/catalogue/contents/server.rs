@@ -2,8 +2,10 @@
 
 use super::super::relation::Row;
 use super::super::value::Value;
+use super::classes::TEMPORARY_NAMESPACE;
 use super::indexes::OPCLASSES;
 use super::keywords::keywords;
+use super::objects::TEMPORARY;
 use super::procedures::functions;
 use super::roles::{DATABASE_OWNER, OWNER, Roles};
 use super::row::row;
@@ -19,7 +21,12 @@ pub(super) fn rows(
     let rows_of = |all: Vec<Vec<(&str, Value)>>| all.iter().map(|values| row("pg_catalog", name, values)).collect();
     match name {
         "pg_namespace" => {
-            let all = [(11, "pg_catalog"), (2_200, "public"), (13_000, "information_schema")];
+            let all = [
+                (11, "pg_catalog"),
+                (2_200, "public"),
+                (13_000, "information_schema"),
+                (TEMPORARY_NAMESPACE, TEMPORARY),
+            ];
             let schema = |(number, name): (i64, &str)| {
                 let owner = if name == "public" { DATABASE_OWNER } else { OWNER };
                 vec![("oid", Value::Int(number)), ("nspname", Value::text(name)), ("nspowner", Value::Int(owner))]
