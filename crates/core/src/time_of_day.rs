@@ -6,8 +6,8 @@ use crate::time_text::leading_number;
 /// Microseconds in a day. A time of day is less.
 pub const DAY_MICROSECONDS: i64 = DAY_SECONDS * 1_000_000;
 
-/// Parses `12:30`, `12:30:15`, `12:30:15.25`, and the same without colons (`1230`, `123015.25`), with `AM` or `PM` behind it. Digits beyond microseconds are rounded.
-/// `None` if the text is no time of day.
+/// Parses `12:30`, `12:30:15` and `12:30:15.25`, also without colons (`1230`, `123015.25`), with `AM` or `PM` behind
+/// it. Digits beyond microseconds are rounded. `None` if the text is no time of day.
 pub fn parse(text: &str) -> Option<i64> {
     let text = text.trim();
     let (digits, half) = match text.len().checked_sub(2).and_then(|at| text.split_at_checked(at)) {

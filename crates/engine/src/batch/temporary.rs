@@ -12,14 +12,19 @@ impl Batch {
         self
     }
 
-    /// Creates a temporary table, which is in memory, or a temporary view. It may have the name of a stored table, which
-    /// the session then does not see.
+    /// Creates a temporary table, which is in memory, or a temporary view. It may have the name of a stored table,
+    /// which the session then does not see.
     pub fn create_temporary(&mut self, definition: &TableDefinition, on_commit: OnCommit) -> Result<Table> {
         check_name(self.changes.temporary(), None, &definition.name)?;
         let temporary = TemporaryTable::new(definition, on_commit)?;
         let table = temporary.table.clone();
         self.changes.temporary_mut().push(temporary);
         Ok(table)
+    }
+
+    /// Whether the batch sees temporary tables.
+    pub fn has_temporary(&self) -> bool {
+        !self.changes.temporary().is_empty()
     }
 
     /// The temporary tables that the batch sees.

@@ -2,8 +2,8 @@
 //! process.
 //!
 //! Their numbers are below zero, which those of a store never are. Their rows are those of tables in memory, in the
-//! process's registry of them, where no other session asks for their numbers. A batch works on a copy of the list, which
-//! replaces it with the batch's commit. So a rollback, also to a savepoint, needs nothing of its own.
+//! process's registry of them, where no other session asks for their numbers. A batch works on a copy of the list,
+//! which replaces it with the batch's commit. So a rollback, also to a savepoint, needs nothing of its own.
 
 use crate::shared::handle::Handle;
 use atsdb_core::name::same_name;
@@ -48,7 +48,7 @@ struct SessionTables {
 impl Drop for SessionTables {
     fn drop(&mut self) {
         for temporary in self.committed.get_mut() {
-            self.handle.shared.residents.drop_table(temporary.table.id);
+            self.handle.shared.residents.forget(temporary.table.id);
         }
     }
 }

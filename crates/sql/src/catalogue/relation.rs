@@ -1,5 +1,6 @@
 //! The relations of the catalogue, and the rows that they produce.
 
+use crate::text::table_names::TEMPORARY_SCHEMA;
 use atsdb_core::{Column, Error, Result, Table, TableDefinition, TableId, TimeUnit};
 use atsdb_engine::{ReadSnapshot, TemporaryTables};
 use datafusion::arrow::array::{
@@ -16,7 +17,7 @@ pub(super) const PUBLIC: &str = "public";
 
 /// The schema of a table or view.
 pub(super) fn schema_of(table: &Table) -> &'static str {
-    if TemporaryTables::contain(table) { "pg_temp" } else { PUBLIC }
+    if TemporaryTables::contain(table) { TEMPORARY_SCHEMA } else { PUBLIC }
 }
 
 /// The schemas and their relations.

@@ -2,6 +2,7 @@
 
 use crate::text::errors::sql_error;
 use crate::text::source_position::SourcePosition;
+use crate::text::table_names::TEMPORARY_SCHEMA;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visit, Visitor};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -51,7 +52,7 @@ pub(crate) fn relations_of(query: &Query) -> Vec<String> {
                 name.0.iter().filter_map(|part| part.as_ident()).map(|ident| ident.value.as_str()).collect();
             match parts.as_slice() {
                 [table] => self.read.push((*table).to_owned()),
-                [schema, table] if schema.eq_ignore_ascii_case("pg_temp") => self.read.push((*table).to_owned()),
+                [schema, table] if schema.eq_ignore_ascii_case(TEMPORARY_SCHEMA) => self.read.push((*table).to_owned()),
                 _ => {}
             }
             ControlFlow::Continue(())

@@ -19,7 +19,7 @@ use crate::text::datafusion_errors::external;
 use crate::text::identifiers::{SharedSpellings, Spellings};
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
-use crate::text::table_names::unknown_table;
+use crate::text::table_names::{TEMPORARY_SCHEMA, unknown_table};
 use crate::workarounds::{checked, write_numbers};
 use atsdb_core::name::same_name;
 use atsdb_core::{Rollup, Table, View};
@@ -41,9 +41,6 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
-
-/// The schema of temporary tables.
-const TEMPORARY_SCHEMA: &str = "pg_temp";
 
 /// The schemas that have the tables of users.
 const TABLE_SCHEMAS: [&str; 3] = ["main", "public", TEMPORARY_SCHEMA];

@@ -190,7 +190,13 @@ fn result_for_arrays(result_of: &dyn Fn(&[DataType]) -> Option<String>) -> Optio
     };
     let all: Vec<Vec<(String, String)>> = (0..shapes[0].len()).map(results_of).collect();
     // A shape that is accepted for few types of elements may be another one: a number that is a position.
-    let results = (1..=elements.len()).rev().find_map(|count| all.iter().find(|results| results.len() == count))?;
+    let accepted = all.iter().map(Vec::len).max().filter(|count| *count > 0)?;
+    let rule = all.iter().filter(|results| results.len() == accepted).find_map(|results| rule_of(results));
+    Some(rule.unwrap_or_else(|| BY_THE_ARGUMENTS.to_owned()))
+}
+
+/// How the result follows from the type of elements, if it does. The types of elements come with their results.
+fn rule_of(results: &[(String, String)]) -> Option<String> {
     let (_, first) = results.first()?;
     if results.iter().all(|(_, result)| result == first) {
         return Some(first.clone());
@@ -198,8 +204,7 @@ fn result_for_arrays(result_of: &dyn Fn(&[DataType]) -> Option<String>) -> Optio
     if results.iter().all(|(element, result)| result == element) {
         return Some("an element's type".to_owned());
     }
-    let of_array = results.iter().all(|(element, result)| *result == format!("{element}[]"));
-    Some(if of_array { "the array's type" } else { BY_THE_ARGUMENTS }.to_owned())
+    results.iter().all(|(element, result)| *result == format!("{element}[]")).then(|| "the array's type".to_owned())
 }
 
 /// The arguments of a signature: names if it has them, otherwise types.

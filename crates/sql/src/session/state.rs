@@ -70,9 +70,9 @@ impl Session {
     }
 
     /// Creates another session over the same engine, with the same options, which shares this one's threads and memory.
-    /// It has its own transaction, temporary tables, interrupts and time limit, and no reader or writer of files. If sessions share
-    /// memory, a query may hold half of it while it runs alone, and a third while another large one runs, so that there
-    /// is always some left. A query that needs more fails with
+    /// It has its own transaction, temporary tables, interrupts and time limit, and no reader or writer of files. If
+    /// sessions share memory, a query may hold half of it while it runs alone, and a third while another large one
+    /// runs, so that there is always some left. A query that needs more fails with
     /// [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources); the others continue.
     pub fn sharing(&self) -> Self {
         self.worker.share();

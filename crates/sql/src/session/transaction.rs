@@ -123,6 +123,14 @@ impl Session {
         Ok((self.engine.snapshot()?.with_temporary(&self.temporary), scope))
     }
 
+    /// Whether the session has temporary tables now.
+    pub(super) fn has_temporary(&self) -> bool {
+        match self.transaction.lock().as_ref() {
+            Some(open) => open.batch.has_temporary(),
+            None => !self.temporary.is_empty(),
+        }
+    }
+
     /// A batch for one statement.
     pub(super) fn batch(&self) -> Batch {
         self.engine.batch(None).with_temporary(&self.temporary)

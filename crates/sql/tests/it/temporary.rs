@@ -47,7 +47,7 @@ fn the_memory_of_a_session_is_free_when_it_ends() {
     let engine = EngineOptions { maintenance: false, resident_bytes: 1 << 20, ..EngineOptions::default() };
     let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), engine).unwrap();
     let first = Session::new(engine, SessionOptions { threads: 1, ..SessionOptions::default() }).unwrap();
-    let fill = "CREATE TEMP TABLE big AS SELECT value FROM generate_series(1, 50000)";
+    let fill = "CREATE TEMP TABLE big AS SELECT value FROM generate_series(1, 200000)";
     for _ in 0..5 {
         let second = first.sharing();
         run(&second, fill).unwrap();

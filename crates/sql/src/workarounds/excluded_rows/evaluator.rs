@@ -4,7 +4,7 @@
 //! and merged.
 
 use super::Exclusion;
-use super::function::{Excluding, Inner};
+use super::call::{Excluding, Inner};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use datafusion::arrow::compute::{filter, partition, prep_null_mask_filter};
 use datafusion::arrow::datatypes::{FieldRef, Int64Type, Schema};
@@ -165,7 +165,7 @@ impl PartitionEvaluator for Evaluator {
         if self.peers.is_empty() {
             let row_count = values.first().map_or(0, |array| array.len());
             self.peers = match &values[self.fields.len()..] {
-                [] => vec![0..row_count],
+                [] => std::iter::once(0..row_count).collect(),
                 order => partition(order)?.ranges(),
             };
         }

@@ -4,6 +4,7 @@
 //! as [`syntax`](super::syntax) writes it. Then the function becomes one of its own, which computes the aggregate for
 //! each row anew. No upstream issue known.
 
+mod call;
 mod evaluator;
 mod function;
 mod rule;

@@ -1,7 +1,7 @@
 //! The rule that makes functions of marked ones, and the marks.
 
 use super::Exclusion;
-use super::function::{Excluding, Inner};
+use super::call::{Excluding, Inner};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::not_supported;
 use crate::workarounds::expressions::rewrite_expressions;

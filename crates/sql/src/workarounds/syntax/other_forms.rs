@@ -1,7 +1,7 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
 //! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL`
-//! of a list; the operators `^@`, `&&`, `@>`, `<@` and `~`; `substring(text FROM pattern)`; `COLLATE` of the order that texts have
-//! anyway.
+//! of a list; the operators `^@`, `&&`, `@>`, `<@` and `~`; `substring(text FROM pattern)`; `COLLATE` of the order that
+//! texts have anyway.
 //!
 //! No upstream issue known.
 

@@ -11,6 +11,9 @@ use atsdb_core::Result;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
+/// The words that a window begins with if it is not based on another.
+const CLAUSES: [&str; 5] = ["PARTITION", "ORDER", "ROWS", "RANGE", "GROUPS"];
+
 /// Removes words without effect, and marks the windows with an exclusion.
 pub(crate) fn settle_words(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
     let mut at = 0;
@@ -62,8 +65,8 @@ fn drop_materialized(tokens: &mut [TokenWithSpan], at: usize) {
     }
 }
 
-/// Removes `EXCLUDE ...` after a frame, and puts its mark among the expressions of `PARTITION BY`. Returns the number of
-/// tokens that were inserted before it. `* EXCLUDE (...)` is another clause, and stays.
+/// Removes `EXCLUDE ...` after a frame, and puts its mark among the expressions of `PARTITION BY`. Returns the number
+/// of tokens that were inserted before it. `* EXCLUDE (...)` is another clause, and stays.
 fn mark_exclusion(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Result<usize> {
     let is_in_frame = before(tokens, at).is_some_and(|word| {
         ["ROW", "PRECEDING", "FOLLOWING"].iter().any(|end_of_frame| is_word(&tokens[word], end_of_frame))
@@ -88,7 +91,6 @@ fn mark_exclusion(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Result<usize> {
     let open = opening(tokens, at).ok_or_else(unsuited)?;
     let mut place = after(tokens, open).ok_or_else(unsuited)?;
     // The name of the window that it is based on comes first.
-    const CLAUSES: [&str; 5] = ["PARTITION", "ORDER", "ROWS", "RANGE", "GROUPS"];
     if !CLAUSES.iter().any(|clause| is_word(&tokens[place], clause)) {
         place = after(tokens, place).ok_or_else(unsuited)?;
     }
