@@ -122,7 +122,7 @@ pub(crate) fn rules_of_casts() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 
 /// The rule of the analyzer for frames without some rows. The types of all expressions must have been settled.
 pub(crate) fn rule_of_frames() -> Arc<dyn AnalyzerRule + Send + Sync> {
-    Arc::new(excluded_rows::ExcludeRows)
+    Arc::new(excluded_rows::rule::ExcludeRows)
 }
 
 /// Rules of the optimizer that run after its own.
@@ -147,6 +147,6 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     shifted_rows::register(context);
     bounded_functions::bound_functions(context, memory_bytes);
     plain_results::plain_results(context);
-    excluded_rows::register(context);
+    excluded_rows::rule::register(context);
     overflow::check_functions(context);
 }

@@ -1,10 +1,20 @@
 //! What is computed over a frame without some rows.
 
-use super::Exclusion;
 use datafusion::arrow::datatypes::{Field, FieldRef};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{AggregateUDF, Signature, Volatility};
 use std::sync::Arc;
+
+/// The rows that a frame leaves out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Exclusion {
+    /// The row itself.
+    CurrentRow,
+    /// The row and its peers.
+    Group,
+    /// The row's peers without the row.
+    Ties,
+}
 
 /// The function without the exclusion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

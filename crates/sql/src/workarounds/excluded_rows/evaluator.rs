@@ -3,8 +3,7 @@
 //! The aggregate is computed anew for each row. For long frames the states of whole blocks of rows are computed once,
 //! and merged.
 
-use super::Exclusion;
-use super::call::{Excluding, Inner};
+use super::call::{Excluding, Exclusion, Inner};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use datafusion::arrow::compute::{filter, partition, prep_null_mask_filter};
 use datafusion::arrow::datatypes::{FieldRef, Int64Type, Schema};

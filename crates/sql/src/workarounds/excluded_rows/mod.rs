@@ -7,17 +7,4 @@
 mod call;
 mod evaluator;
 mod function;
-mod rule;
-
-pub(super) use rule::{ExcludeRows, register};
-
-/// The rows that a frame leaves out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Exclusion {
-    /// The row itself.
-    CurrentRow,
-    /// The row and its peers.
-    Group,
-    /// The row's peers without the row.
-    Ties,
-}
+pub(super) mod rule;

@@ -1,7 +1,6 @@
 //! The rule that makes functions of marked ones, and the marks.
 
-use super::Exclusion;
-use super::call::{Excluding, Inner};
+use super::call::{Excluding, Exclusion, Inner};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::not_supported;
 use crate::workarounds::expressions::rewrite_expressions;
@@ -27,7 +26,7 @@ struct ExclusionMark {
 }
 
 /// Registers the marks.
-pub(in crate::workarounds) fn register(context: &SessionContext) {
+pub(crate) fn register(context: &SessionContext) {
     for exclusion in [Exclusion::CurrentRow, Exclusion::Group, Exclusion::Ties] {
         // A volatile function is not computed in advance.
         let signature = Signature::one_of(vec![TypeSignature::Nullary, TypeSignature::Any(1)], Volatility::Volatile);
@@ -60,7 +59,7 @@ impl ScalarUDFImpl for ExclusionMark {
 
 /// Runs when the types of all expressions are settled.
 #[derive(Debug)]
-pub(in crate::workarounds) struct ExcludeRows;
+pub(crate) struct ExcludeRows;
 
 impl AnalyzerRule for ExcludeRows {
     fn name(&self) -> &str {
