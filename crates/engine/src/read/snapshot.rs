@@ -2,6 +2,7 @@
 
 use crate::shared::Shared;
 use crate::shared::definitions::changed_meanwhile;
+use crate::shared::temporary::TemporaryTables;
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
 use atsdb_core::name::{same_name, unknown_name};
@@ -18,6 +19,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct ReadSnapshot {
     pub(crate) inner: Arc<Inner>,
+    /// The temporary tables of a session, and after them those of the store. `None` without temporary tables.
+    shown: Option<Arc<[Table]>>,
 }
 
 pub(crate) struct Inner {
@@ -58,17 +61,40 @@ impl ReadSnapshot {
             store.tables()?.into_iter().partition(|table| table.definition.is_hidden());
         shared.note_tables(&tables);
         let staged = BTreeSet::new();
-        Ok(Self { inner: Arc::new(Inner { store, tables, hidden, staged, shared, residents, past_caches }) })
+        Ok(Self::of(Inner { store, tables, hidden, staged, shared, residents, past_caches }))
     }
 
-    /// The tables, ordered by number.
+    pub(crate) fn of(inner: Inner) -> Self {
+        Self { inner: Arc::new(inner), shown: None }
+    }
+
+    /// The same state as a session with these temporary tables sees it.
+    pub fn with_temporary(self, temporary: &TemporaryTables) -> Self {
+        match temporary.is_empty() {
+            true => self,
+            false => self.with_shown(&temporary.tables()),
+        }
+    }
+
+    pub(crate) fn with_shown(self, temporary: &[Table]) -> Self {
+        let shown = (!temporary.is_empty()).then(|| temporary.iter().chain(&self.inner.tables).cloned().collect());
+        Self { inner: self.inner, shown }
+    }
+
+    /// The same state without temporary tables, as stored views see it.
+    pub fn stored(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), shown: None }
+    }
+
+    /// The tables: temporary ones, then those of the store, ordered by number. Of two tables with the same name, the
+    /// first one is meant.
     pub fn tables(&self) -> &[Table] {
-        &self.inner.tables
+        self.shown.as_deref().unwrap_or(&self.inner.tables)
     }
 
     /// Looks a table up by name, ignoring case.
     pub fn table(&self, name: &str) -> Result<&Table> {
-        find_table(&self.inner.tables, name)
+        find_table(self.tables(), name)
     }
 
     /// The table of the program with this name, which users do not see.
@@ -83,7 +109,7 @@ impl ReadSnapshot {
 
     /// Looks a table, hidden or not, up by number.
     pub fn table_by_id(&self, id: TableId) -> Option<&Table> {
-        self.inner.tables.iter().chain(&self.inner.hidden).find(|table| table.id == id)
+        self.tables().iter().chain(&self.inner.hidden).find(|table| table.id == id)
     }
 
     /// The definitions that a change of a table's chunks relies on: the table's own, which also determines whether the

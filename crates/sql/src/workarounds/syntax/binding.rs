@@ -46,6 +46,23 @@ pub(crate) fn sharps_to_words(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
+/// Joins the operator `@>`, in which the tokenizer takes `@` for a letter.
+pub(crate) fn join_containment(tokens: &mut Vec<TokenWithSpan>) {
+    for at in (1..tokens.len()).rev() {
+        if tokens[at].token != Token::Gt {
+            continue;
+        }
+        let Token::Word(Word { value, quote_style: None, .. }) = &tokens[at - 1].token else { continue };
+        let Some(name) = value.strip_suffix('@') else { continue };
+        let name = (!name.is_empty()).then(|| Token::make_word(name, None));
+        tokens[at].token = Token::AtArrow;
+        match name {
+            Some(name) => tokens[at - 1].token = name,
+            None => drop(tokens.remove(at - 1)),
+        }
+    }
+}
+
 fn ends_operand(token: &Token) -> bool {
     match token {
         Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => true,

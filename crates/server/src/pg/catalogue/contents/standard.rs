@@ -19,7 +19,12 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
             .map(|object| {
                 let is_table = object.kind == 'r';
                 let mut values = table_columns(object, database);
-                values.push(("table_type", Value::text(if is_table { "BASE TABLE" } else { "VIEW" })));
+                let table_type = match (object.is_temporary(), is_table) {
+                    (true, _) => "LOCAL TEMPORARY",
+                    (false, true) => "BASE TABLE",
+                    (false, false) => "VIEW",
+                };
+                values.push(("table_type", Value::text(table_type)));
                 values.push(("is_insertable_into", Value::text(if is_table { "YES" } else { "NO" })));
                 values.push(("is_typed", Value::text("NO")));
                 of(values)
@@ -65,7 +70,7 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
 
 fn keys(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
     objects
-        .public()
+        .own()
         .flat_map(|object| object.indexes.iter().filter(|index| index.is_key).map(move |index| (object, index)))
 }
 
