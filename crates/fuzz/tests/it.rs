@@ -26,7 +26,7 @@ fn files_of_stores_and_archives_are_read_or_refused() {
 
 #[test]
 fn imported_files_are_read_or_refused() {
-    check(&["csv", "json", "parquet", "lines"]);
+    check(&["csv", "json", "parquet", "workbook", "lines"]);
 }
 
 #[test]

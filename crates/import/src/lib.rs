@@ -1,5 +1,5 @@
-//! Reads files into a table definition and Arrow batches: separated values, JSON, Parquet, Arrow IPC and line protocol,
-//! plain or compressed; and tables of other databases, whose readers are elsewhere.
+//! Reads files into a table definition and Arrow batches: separated values, JSON, sheets of workbooks, Parquet, Arrow IPC
+//! and line protocol, plain or compressed; and tables of other databases, whose readers are elsewhere.
 //!
 //! The result depends on the data alone. First the beginning of every file is sampled and a plan is made. If a later
 //! value does not fit the plan, all values are read, and the sink starts over.
@@ -15,6 +15,7 @@
 //! | `observe` | collecting facts from the beginning of files, or from all of them |
 //! | `infer` | what facts mean: types, the time, maps, words that are kept, slices |
 //! | `input` | files: their bytes, their format, and their blocks of text or batches |
+//! | `sheets` | files with parts: the sheets of workbooks as text, and zip archives |
 //! | `csv` | separated values: the dialect of a file, and its fields and records |
 //! | `json` | JSON documents: where their records are, and the fields of these |
 //! | `batches` | Arrow batches: the schema of a table, and formats that are read as batches |
@@ -38,6 +39,7 @@ mod options;
 mod plan;
 mod records;
 mod run;
+mod sheets;
 mod typed;
 mod values;
 

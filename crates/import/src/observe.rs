@@ -94,6 +94,13 @@ fn sample_file(
     nulls: &NullTexts,
     existing: Option<&TableDefinition>,
 ) -> Result<FileFacts> {
+    let of_sheet;
+    let options = if source.format == Format::Sheet {
+        of_sheet = Options { format: Some(Format::Sheet), delimiter: Some(b'\t'), ..options.clone() };
+        &of_sheet
+    } else {
+        options
+    };
     let mut parser = RecordParser {
         file: source.name.clone(),
         format: RecordFormat::Json,
@@ -104,8 +111,8 @@ fn sample_file(
         has_array_header: false,
         is_geojson: source.json.is_geojson,
     };
-    let mut notes: Vec<String> = source.json.note.iter().cloned().collect();
-    if matches!(source.format, Format::Csv | Format::Text) {
+    let mut notes: Vec<String> = source.json.note.iter().chain(&source.notes).cloned().collect();
+    if matches!(source.format, Format::Csv | Format::Text | Format::Sheet) {
         let mut dialect = look(source, options, nulls)?;
         notes.append(&mut dialect.notes);
         if !dialect.has_header && options.names.is_none() && !dialect.names.is_empty() {

@@ -18,6 +18,7 @@ Examples:
   atsdb import memory: codes codes.txt --engine memory --index column1 --no-header
   atsdb import air.db prices day.csv --columns time=Date,price=Close --dry-run
   atsdb import air.db quakes quakes.geojson
+  atsdb import air.db prices 'book.xlsx#Sheet 2'
   atsdb import air.db readings sqlite:old.db#readings
   atsdb import air.db readings 'postgresql://me@host/db#public.readings'
   atsdb import air.db readings wide.csv --unpivot 'sensor*' --into sensor,value
@@ -31,8 +32,8 @@ pub(crate) struct ImportArgs {
     /// The table; if it does not exist, it is created to fit the files
     pub(crate) table: String,
     /// The files, together one batch: names, patterns such as 'logs/*.csv', folders, URLs such as https://HOST/FILE or
-    /// 's3://BUCKET/*.csv', tables such as 'sqlite:x.db#TABLE', 'postgresql://USER@HOST/DB#TABLE' or
-    /// 'mariadb://USER@HOST/DB#TABLE'; - is stdin
+    /// 's3://BUCKET/*.csv', sheets such as 'x.xlsx#SHEET', files of an archive such as 'x.zip#FILE', tables such as
+    /// 'sqlite:x.db#TABLE', 'postgresql://USER@HOST/DB#TABLE' or 'mariadb://USER@HOST/DB#TABLE'; - is stdin
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The time: a column, or several, such as date,clock or year,month,day,hour; none: create a table without a time
@@ -88,6 +89,9 @@ pub(crate) struct ImportArgs {
     /// line protocol the one measurement to read
     #[arg(long, value_name = "NAME")]
     pub(crate) path: Option<String>,
+    /// The sheet of a workbook of Excel or OpenDocument, as BOOK.xlsx#NAME names it, too [default: the first with rows]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sheet: Option<String>,
     /// The columns to read, in any order; NEW=OLD renames; without a header, the names of all fields in order
     #[arg(long, value_name = "COL|NEW=OLD,...", value_delimiter = ',')]
     pub(crate) columns: Vec<String>,

@@ -79,10 +79,15 @@ impl FileReader for HostFiles {
 
 /// The files that a path or a URL in a statement means. A file that is here may have any name, also that of a pattern.
 fn sources(path: &str, in_pieces: bool) -> Result<Vec<SourceFile>> {
-    match is_remote(path) {
-        true => SourceFile::fetch(path, in_pieces),
-        false => Ok(vec![SourceFile::Local(PathBuf::from(path))]),
-    }
+    let (file, part) = paths::with_part(Path::new(path));
+    let files = match file.to_str().filter(|path| is_remote(path)) {
+        Some(url) => SourceFile::fetch(url, in_pieces)?,
+        None => vec![SourceFile::Local(file)],
+    };
+    Ok(match part {
+        Some(part) => files.into_iter().map(|file| SourceFile::Part(Box::new(file), part.clone())).collect(),
+        None => files,
+    })
 }
 
 fn inputs(files: &[SourceFile]) -> Result<Vec<Input>> {
@@ -94,6 +99,7 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
     let format = match request.format {
         Some("parquet") => Some(Format::Parquet),
         Some("json") => Some(Format::Json),
+        Some("xlsx") => Some(Format::Sheet),
         _ => None,
     };
     let times_until = Some(unix_seconds());
@@ -101,7 +107,7 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
     for (name, value) in &request.options {
         let refused = |what: &str| {
             Err(Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}"))
-                .with_hint("there are header, sep, skip, nullstr, quote, path, zone and decimal_separator"))
+                .with_hint("there are header, sep, skip, nullstr, quote, path, sheet, zone and decimal_separator"))
         };
         match (name.as_str(), value.as_str()) {
             ("header", "true" | "1") => options.header = Some(true),
@@ -118,6 +124,7 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
             ("decimal_separator" | "decimal", ",") => options.decimal_comma = true,
             ("decimal_separator" | "decimal", ".") => {}
             ("path", path) => options.path = Some(path.to_owned()),
+            ("sheet", sheet) => options.sheet = Some(sheet.to_owned()),
             ("zone", zone) => options.zone = Some(Zone::parse(zone)?),
             ("header" | "sep" | "delim" | "delimiter" | "quote" | "decimal_separator" | "decimal", _) => {
                 return refused("it cannot be that");

@@ -6,24 +6,49 @@ use atsdb_remote::is_remote;
 use std::path::{Path, PathBuf};
 
 /// Returns the files of all arguments. Those of one argument are sorted by name. The URL of a table on a server stays
-/// as it is. Files elsewhere are fetched; with `in_pieces`, Parquet may be left there to be read piece by piece.
+/// as it is. A sheet or a file of an archive may be named behind `#`. Files elsewhere are fetched; with `in_pieces`, Parquet may be left there to be read piece by piece.
 pub(crate) fn files(arguments: &[PathBuf], in_pieces: bool) -> Result<Vec<SourceFile>> {
     let mut files = Vec::new();
     let local = |paths: Vec<PathBuf>| paths.into_iter().map(SourceFile::Local);
     for argument in arguments {
+        let (argument, part) = with_part(argument);
+        let first = files.len();
         let text = argument.to_str().unwrap_or_default();
         let is_pattern = !is_remote(text) && text.contains(['*', '?', '[']) && !is_foreign_table(text);
         if argument.is_dir() {
-            files.extend(local(of_folder(argument)?));
+            files.extend(local(of_folder(&argument)?));
         } else if is_pattern && !argument.exists() {
-            files.extend(local(of_pattern(argument)?));
+            files.extend(local(of_pattern(&argument)?));
         } else if is_remote(text) && !argument.exists() {
             files.extend(SourceFile::fetch(text, in_pieces)?);
         } else {
-            files.push(SourceFile::Local(argument.clone()));
+            files.push(SourceFile::Local(argument));
+        }
+        if let Some(part) = part {
+            let parts = files.split_off(first).into_iter();
+            files.extend(parts.map(|file| SourceFile::Part(Box::new(file), part.clone())));
         }
     }
     Ok(files)
+}
+
+/// Splits `book.xlsx#Sheet 2` and `days.zip#a.csv`: the file, and the sheet or file in it. What exists as a file by its
+/// whole name has no part.
+pub(crate) fn with_part(argument: &Path) -> (PathBuf, Option<String>) {
+    let whole = || (argument.to_owned(), None);
+    let Some(text) = argument.to_str() else { return whole() };
+    if argument.exists() || text.starts_with("sqlite:") || is_foreign_table(text) {
+        return whole();
+    }
+    let split = text.match_indices('#').find(|(at, _)| has_parts(&text[..*at]) || Path::new(&text[..*at]).is_file());
+    split.map_or_else(whole, |(at, _)| (PathBuf::from(&text[..at]), Some(text[at + 1..].to_owned())))
+}
+
+/// Whether a name has the extension of files with parts, before that of a compression.
+fn has_parts(name: &str) -> bool {
+    let name = if is_remote(name) { name.split('?').next().unwrap_or(name) } else { name }.to_lowercase();
+    let name = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    [".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".zip"].iter().any(|ending| name.ends_with(ending))
 }
 
 /// The files of a folder, without hidden files and subfolders.
@@ -59,6 +84,28 @@ fn of_pattern(pattern: &Path) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_follows_the_name_of_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("a.zip#b");
+        std::fs::write(&odd, "x").unwrap();
+        std::fs::write(folder.path().join("plain"), "x").unwrap();
+        let plain = folder.path().join("plain#Sheet #1").display().to_string();
+        for (argument, file, part) in [
+            ("book.xlsx#Sheet #2", "book.xlsx", Some("Sheet #2")),
+            ("d#1/Book.XLS.gz#A", "d#1/Book.XLS.gz", Some("A")),
+            ("days/*.zip#x.csv", "days/*.zip", Some("x.csv")),
+            ("https://h/b.ods?sig=1#S", "https://h/b.ods?sig=1", Some("S")),
+            (plain.as_str(), plain.strip_suffix("#Sheet #1").unwrap(), Some("Sheet #1")),
+            (odd.to_str().unwrap(), odd.to_str().unwrap(), None),
+            ("day#1.csv", "day#1.csv", None),
+            ("sqlite:a.zip#t", "sqlite:a.zip#t", None),
+            ("https://h/day.csv#x", "https://h/day.csv#x", None),
+        ] {
+            assert_eq!(with_part(Path::new(argument)), (PathBuf::from(file), part.map(str::to_owned)), "{argument}");
+        }
+    }
 
     #[test]
     fn folders_and_patterns_are_files_in_order() {

@@ -18,6 +18,8 @@ pub(crate) enum SourceFile {
     Local(PathBuf),
     /// A file from elsewhere.
     Fetched(Arc<FetchedFile>),
+    /// A sheet of a workbook, or a file of a zip archive, by name.
+    Part(Box<Self>, String),
 }
 
 /// A file from elsewhere.
@@ -55,6 +57,7 @@ impl SourceFile {
         match self {
             Self::Local(path) => path.display().to_string(),
             Self::Fetched(fetched) => fetched.file.shown().to_owned(),
+            Self::Part(file, part) => format!("{}#{part}", file.shown()),
         }
     }
 
@@ -63,6 +66,7 @@ impl SourceFile {
         match self {
             Self::Local(path) => path.file_name().map(std::ffi::OsStr::as_encoded_bytes),
             Self::Fetched(fetched) => Some(fetched.file.name().as_bytes()),
+            Self::Part(file, _) => file.name(),
         }
     }
 
@@ -74,6 +78,15 @@ impl SourceFile {
                 Content::Whole(file) => Some(file.path()),
                 Content::Pieces(_) => None,
             },
+            Self::Part(file, _) => file.path(),
+        }
+    }
+
+    /// The part of the file that is meant.
+    pub(crate) fn part(&self) -> Option<&str> {
+        match self {
+            Self::Part(_, part) => Some(part),
+            _ => None,
         }
     }
 
@@ -85,6 +98,7 @@ impl SourceFile {
                 Content::Pieces(pieces) => pieces.version(),
             },
             Self::Local(_) => None,
+            Self::Part(file, _) => file.version(),
         }
     }
 
@@ -92,6 +106,7 @@ impl SourceFile {
     pub(crate) fn input(&self) -> Result<Input> {
         let fetched = match self {
             Self::Local(path) => return Ok(Input::Path(path.clone())),
+            Self::Part(file, part) => return Ok(Input::Part(Box::new(file.input()?), part.clone())),
             Self::Fetched(fetched) => fetched,
         };
         let name = fetched.file.name().to_owned();

@@ -30,3 +30,4 @@ mod typed;
 mod urls;
 mod user;
 mod web_server;
+mod workbooks;

@@ -13,6 +13,13 @@ pub(super) fn all() -> Vec<Target> {
         Target { name: "csv", test_count: 1_500, corpus: csv, reseal: without_checksum, read: read_csv },
         Target { name: "json", test_count: 1_500, corpus: json, reseal: without_checksum, read: read_json },
         Target { name: "parquet", test_count: 1_500, corpus: parquet, reseal: without_checksum, read: read_parquet },
+        Target {
+            name: "workbook",
+            test_count: 1_500,
+            corpus: workbooks,
+            reseal: without_checksum,
+            read: read_workbook,
+        },
         Target { name: "lines", test_count: 1_500, corpus: lines, reseal: without_checksum, read: read_lines },
     ]
 }
@@ -96,6 +103,17 @@ fn parquet() -> Vec<Vec<u8>> {
 
 fn read_parquet(bytes: &[u8]) {
     read("a.parquet", Some(Format::Parquet), bytes);
+}
+
+/// The workbooks of the importer's tests.
+fn workbooks() -> Vec<Vec<u8>> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/workbooks");
+    let names = ["types.xlsx", "several.xlsx", "small.xlsb", "types.xls", "types.ods"];
+    names.iter().map(|name| std::fs::read(folder.join(name)).expect("a workbook")).collect()
+}
+
+fn read_workbook(bytes: &[u8]) {
+    read("a.xlsx", None, bytes);
 }
 
 fn lines() -> Vec<Vec<u8>> {

@@ -9,6 +9,7 @@ use crate::options::Options;
 use crate::options::selection::proper_names;
 use crate::records::Field;
 use crate::records::error::shown;
+use atsdb_core::escapes::unescaped;
 
 /// How many bytes are inspected.
 pub(crate) const LOOK_BYTES: u64 = 256 << 10;
@@ -64,7 +65,7 @@ impl Dialect {
         let columns = column_facts(separator, data, width, offset..offset + first_width, options, nulls);
         let has_header = options.header.unwrap_or_else(|| has_one_more || is_header(text, &head, &columns, nulls));
         let raw: Vec<String> = if has_header {
-            head.iter().map(|field| name_of(*field, text, separator.quote)).collect()
+            head.iter().map(|field| name_of(*field, text, separator)).collect()
         } else {
             vec![String::new(); first_width]
         };
@@ -143,7 +144,11 @@ fn first_record(separator: Separator, text: &[u8]) -> (Vec<Field>, usize) {
     (records.fields, end)
 }
 
-fn name_of(field: Field, text: &[u8], quote: u8) -> String {
-    let (name, quote) = (String::from_utf8_lossy(field.bytes(text)), char::from(quote).to_string());
-    if field.is_escaped() { name.replace(&quote.repeat(2), &quote) } else { name.into_owned() }
+fn name_of(field: Field, text: &[u8], separator: Separator) -> String {
+    let (name, quote) = (String::from_utf8_lossy(field.bytes(text)), char::from(separator.quote).to_string());
+    match separator.quoting {
+        _ if !field.is_escaped() => name.into_owned(),
+        Quoting::Escapes | Quoting::Cells => unescaped(&name),
+        _ => name.replace(&quote.repeat(2), &quote),
+    }
 }

@@ -31,7 +31,7 @@ pub(crate) fn preamble(text: &[u8], options: &Options, nulls: &NullTexts) -> Pre
     if options.names.is_some() {
         return Preamble::default();
     }
-    let comments = comments_end(text, options);
+    let comments = comments_end(text, options, nulls);
     let titles = titles_end(&text[comments..], options, nulls);
     let (lines, end) = (line_ends(&text[comments..comments + titles]), comments + titles);
     let first =
@@ -47,7 +47,7 @@ pub(crate) fn preamble(text: &[u8], options: &Options, nulls: &NullTexts) -> Pre
 /// empty fields.
 fn titles_end(text: &[u8], options: &Options, nulls: &NullTexts) -> usize {
     let candidates = match options.delimiter {
-        Some(byte) => vec![Separator::new(byte)],
+        Some(_) => vec![separator_for(text, options)],
         None => [b',', b';', b'\t', b'|'].map(Separator::new).to_vec(),
     };
     let mut best = (0, 0);
@@ -102,8 +102,9 @@ fn is_mostly_empty(separator: Separator, text: &[u8]) -> bool {
 }
 
 /// The end of the comments at the start of a file: lines that begin with `#` and have a different number of fields than
-/// the first line without `#`. A line with the same number of fields is a header or a record.
-fn comments_end(text: &[u8], options: &Options) -> usize {
+/// the first line without `#`. A line with the same number of fields is a header or a record, unless the line behind
+/// them is a header.
+fn comments_end(text: &[u8], options: &Options, nulls: &NullTexts) -> usize {
     let is_comment = |line: &[u8]| line.trim_ascii_start().starts_with(b"#");
     let mut ends = Vec::new();
     let mut start = 0;
@@ -122,10 +123,19 @@ fn comments_end(text: &[u8], options: &Options) -> usize {
     }
     let separator = separator_for(records, options);
     let width = separator.widths(records, 1).first().copied().unwrap_or(0);
+    let is_header = options.header != Some(false) && stands_first(separator, records, width, options, nulls);
     let is_other = |(start, end): &(usize, usize)| {
         let line = &text[*start..*end];
         let own = separator.widths(line, 1).first().copied().unwrap_or(0);
-        own != width || (width == 1 && line.trim_ascii_start().starts_with(b"# "))
+        is_header || own != width || (width == 1 && line.trim_ascii_start().starts_with(b"# "))
     };
     ends.iter().take_while(|line| is_other(line)).last().map_or(0, |(_, end)| *end)
+}
+
+/// Whether the first record is a header with a text above numbers or times.
+fn stands_first(separator: Separator, records: &[u8], width: usize, options: &Options, nulls: &NullTexts) -> bool {
+    let end = separator.first_end(records);
+    let (head, _) = separator.records(&records[..end], None);
+    let columns = column_facts(separator, &records[end..], width, 0..width, options, nulls);
+    stands_above(records, &head.fields, &columns, nulls)
 }

@@ -13,6 +13,9 @@ pub(crate) enum Quoting {
     /// Quotes are ordinary characters, `\t` and similar are escapes, and `\N` is NULL, as in the text formats of
     /// PostgreSQL and ClickHouse.
     Escapes,
+    /// Quotes are ordinary characters, and `\t` and similar are escapes, in the text of a sheet. NULL and numbers are as
+    /// in fields without quotes, and a field with an escape is text.
+    Cells,
     /// Quotes and backslashes are text.
     Nothing,
 }
@@ -90,10 +93,17 @@ impl Separator {
         }
         let is_last = text.get(end) != Some(&self.byte);
         let bytes = &text[from..end];
-        let bytes = if is_last { bytes.strip_suffix(b"\r").unwrap_or(bytes) } else { bytes };
+        let bytes = if is_last && self.quoting == Quoting::Escapes {
+            bytes.strip_suffix(b"\r").unwrap_or(bytes)
+        } else {
+            bytes
+        };
         let field = match bytes {
             // The format's own NULL.
-            b"\\N" => Field::plain(from, from),
+            b"\\N" if self.quoting == Quoting::Escapes => Field::plain(from, from),
+            bytes if self.quoting == Quoting::Cells && memchr::memchr(b'\\', bytes).is_none() => {
+                Field::plain(from, from + bytes.len())
+            }
             bytes => Field::literal(from, from + bytes.len(), memchr::memchr(b'\\', bytes).is_some()),
         };
         (field, end, None)

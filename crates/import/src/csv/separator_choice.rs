@@ -12,6 +12,7 @@ const OPEN_BYTES_MAX: usize = 64 << 10;
 pub(crate) fn separator_for(text: &[u8], options: &Options) -> Separator {
     let asked = options.delimiter.map(Separator::new);
     match options.format {
+        Some(Format::Sheet) => Separator { quoting: Quoting::Cells, ..Separator::new(b'\t') },
         Some(Format::Text) => Separator { quoting: Quoting::Escapes, ..asked.unwrap_or(Separator::new(b'\t')) },
         _ if options.no_quotes => {
             let unquoted = |separator: Separator| Separator { quoting: Quoting::Nothing, ..separator };

@@ -8,6 +8,9 @@ use atsdb_lineproto::{first_lines, whole_lines};
 /// The number of bytes at the start of a file that determine its format.
 pub(crate) const HEAD_BYTES: u64 = 4_096;
 
+/// The extensions of workbooks.
+const WORKBOOKS: [&str; 5] = ["xlsx", "xlsm", "xlsb", "xls", "ods"];
+
 /// The format of a file with this name and beginning.
 pub(crate) fn format_of(name: &str, head: &[u8]) -> Format {
     match head {
@@ -27,12 +30,18 @@ pub(crate) fn has_ending(name: &str, endings: &[&str]) -> bool {
     name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
 }
 
-/// The name without the extensions for format and compression.
+/// The name without the extensions for format and compression. That of a sheet is the sheet's.
 pub(crate) fn stem(name: &str) -> &str {
+    if let Some((file, sheet)) = name.split_once('#')
+        && has_ending(file, &WORKBOOKS)
+    {
+        return sheet;
+    }
     let mut stem = name;
     for endings in [
         &["gz", "zst", "zstd"][..],
         &["csv", "tsv", "txt", "tab", "psv", "json", "jsonl", "ndjson", "parquet", "arrow", "feather", "ipc", "lp"],
+        &WORKBOOKS,
     ] {
         if let Some((start, ending)) = stem.rsplit_once('.')
             && !start.is_empty()

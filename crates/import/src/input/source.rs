@@ -1,6 +1,7 @@
 //! Sources: files that can be read repeatedly from the start, and are decompressed.
 
 use crate::batches::lines::LineTable;
+use crate::input::catch_panic::catch_panic;
 use crate::input::content::Compression;
 use crate::input::format::{HEAD_BYTES, format_of, stem};
 use crate::input::table_file::table_file;
@@ -9,6 +10,7 @@ use crate::json::document::{JsonRange, JsonRecords};
 use crate::json::outline::outline;
 use crate::options::report::Progress;
 use crate::options::{Format, Input, Options, Pieces};
+use crate::sheets::unpack::{self, Unpacked, has_parts, unpack};
 use atsdb_core::{Error, ErrorKind, Result};
 use atsdb_foreign::ForeignColumn;
 use std::fs::File;
@@ -34,26 +36,36 @@ enum InputSource {
 pub(crate) struct Source {
     /// Its name in messages, without folders.
     pub(crate) name: String,
-    /// The size on disk in bytes.
+    /// The size in bytes of what is read.
     pub(crate) byte_count: u64,
+    /// For a sheet or a file of a zip archive: the size of the file that it is in.
+    outer_bytes: Option<u64>,
     /// Its format.
     pub(crate) format: Format,
     /// The records of a JSON document.
     pub(crate) json: JsonRecords,
     /// The columns of line protocol.
     pub(crate) lines: Option<Arc<LineTable>>,
+    /// For a sheet: notes for the user.
+    pub(crate) notes: Vec<String>,
     /// For a table of another database: columns, and what to say about their types.
     pub(crate) remarks: Vec<(String, String)>,
     /// For a table of another database: the names of columns that were not read.
     pub(crate) left_out: Vec<String>,
     place: InputSource,
     compression: Compression,
+    /// The part of the file that the caller names.
+    part: Option<String>,
 }
 
 impl Source {
     /// Opens an input and inspects its beginning. A stream is copied to a temporary file.
     pub(crate) fn new(input: Input, options: &Options, progress: &dyn Fn(Progress)) -> Result<Self> {
         let (mut remarks, mut left_out, mut format) = (Vec::new(), Vec::new(), options.format);
+        let (input, part) = match input {
+            Input::Part(input, part) => (*input, Some(part)),
+            input => (input, options.sheet.clone()),
+        };
         let (name, place) = match input {
             Input::Path(path) => {
                 if path.is_dir() {
@@ -70,6 +82,7 @@ impl Source {
                 (name, InputSource::Spooled(file))
             }
             Input::File(name, file) => (name, InputSource::Spooled(file)),
+            Input::Part(input, _) => return Err(Error::usage(format!("{input:?} is a part of a part"))),
             Input::Pieces(name, pieces) => {
                 format = Some(Format::Parquet);
                 (name, InputSource::Pieces(pieces))
@@ -83,13 +96,28 @@ impl Source {
             }
         };
         let (compression, json) = (Compression::None, JsonRecords::default());
-        let mut source =
-            Self { name, byte_count: 0, format: Format::Csv, json, lines: None, remarks, left_out, place, compression };
+        let mut source = Self {
+            name,
+            byte_count: 0,
+            outer_bytes: None,
+            format: Format::Csv,
+            json,
+            lines: None,
+            notes: Vec::new(),
+            remarks,
+            left_out,
+            place,
+            compression,
+            part,
+        };
         if let InputSource::Pieces(pieces) = &source.place {
             (source.byte_count, source.format) = (pieces.byte_count(), Format::Parquet);
-            return Ok(source);
+        } else {
+            source.look(format, progress)?;
         }
-        source.look(format)?;
+        if let Some(part) = &source.part {
+            return Err(unpack::no_parts(&source.name, part));
+        }
         if source.format == Format::Json {
             let head =
                 read_head(source.open(&Arc::default())?, HEAD_BYTES).map_err(|error| source.read_error(error))?;
@@ -111,19 +139,75 @@ impl Source {
         }
     }
 
-    fn look(&mut self, format: Option<Format>) -> Result<()> {
+    fn look(&mut self, format: Option<Format>, progress: &dyn Fn(Progress)) -> Result<()> {
+        let mut head = self.head()?;
+        if has_parts(&head) {
+            self.take_part(&head, progress)?;
+            if self.format == Format::Sheet {
+                return Ok(());
+            }
+            head = self.head()?;
+            if has_parts(&head) {
+                // A workbook in a zip archive.
+                self.take_part(&head, progress)?;
+                if self.format != Format::Sheet {
+                    return Err(unpack::nested(&self.name));
+                }
+                return Ok(());
+            }
+        }
+        if format == Some(Format::Sheet) {
+            return Err(Error::usage(format!("{} is no workbook of Excel or OpenDocument", self.name)));
+        }
+        refuse_unreadable(&self.name, &head, format.is_none())?;
+        self.format = format.unwrap_or_else(|| format_of(&self.name, &head));
+        if self.format == Format::Parquet {
+            self.unpack_whole()?;
+        }
+        Ok(())
+    }
+
+    /// Finds the size and the compression. Returns the beginning, decompressed.
+    fn head(&mut self) -> Result<Vec<u8>> {
         let file = self.file()?;
         self.byte_count = file.metadata().map_err(|error| io_error("cannot read", &self.name, error))?.len();
         let head =
             read_head(file, Compression::HEAD_BYTES).map_err(|error| io_error("cannot read", &self.name, error))?;
         self.compression = Compression::of_head(&head);
-        let head = read_head(self.open(&Arc::default())?, HEAD_BYTES).map_err(|error| self.read_error(error))?;
-        refuse_unreadable(&self.name, &head, format.is_none())?;
-        self.format = format.unwrap_or_else(|| format_of(&self.name, &head));
-        if self.format == Format::Parquet && self.compression != Compression::None {
+        read_head(self.open(&Arc::default())?, HEAD_BYTES).map_err(|error| self.read_error(error))
+    }
+
+    /// Decompresses into a temporary file, for a format that is not read from its start to its end.
+    fn unpack_whole(&mut self) -> Result<()> {
+        if self.compression != Compression::None {
             let file = spooled(self.open(&Arc::default())?, &|_| ()).map_err(|error| self.read_error(error))?;
             (self.place, self.compression) = (InputSource::Spooled(file), Compression::None);
         }
+        Ok(())
+    }
+
+    /// Replaces a workbook by one of its sheets, and a zip archive by one of its files.
+    fn take_part(&mut self, head: &[u8], progress: &dyn Fn(Progress)) -> Result<()> {
+        self.outer_bytes.get_or_insert(self.byte_count);
+        self.unpack_whole()?;
+        let file = self.file()?;
+        let (name, part) = (self.name.clone(), &mut self.part);
+        let unpacked = catch_panic(|| unpack(&name, file, head, part, progress));
+        let file = match unpacked.map_err(|panic| unpack::gave_up(&name, &panic))?? {
+            Unpacked::File(name, file) => {
+                self.name = name;
+                file
+            }
+            Unpacked::Sheet(sheet) => {
+                if let Some(sheet) = sheet.name {
+                    self.name = format!("{name}#{sheet}");
+                }
+                (self.format, self.notes) = (Format::Sheet, sheet.notes);
+                sheet.file
+            }
+        };
+        self.byte_count = file.metadata().map_err(|error| io_error("cannot read", &self.name, error))?.len();
+        self.place = InputSource::Spooled(file);
         Ok(())
     }
 
@@ -142,7 +226,8 @@ impl Source {
 
     /// The bytes that were read, as stored.
     pub(crate) fn bytes_read(&self) -> u64 {
-        self.pieces().map_or(self.byte_count, |pieces| pieces.fetched_bytes())
+        let stored = self.outer_bytes.unwrap_or(self.byte_count);
+        self.pieces().map_or(stored, |pieces| pieces.fetched_bytes())
     }
 
     /// The file itself, from its start.

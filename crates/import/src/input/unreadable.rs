@@ -10,12 +10,6 @@ use atsdb_core::{Error, Result};
 /// Refuses a file of such a format by its beginning. Texts are refused only if the caller names no format.
 pub(crate) fn refuse_unreadable(name: &str, head: &[u8], is_format_open: bool) -> Result<()> {
     let (what, hint) = match head {
-        [b'P', b'K', 3, 4, ..] if has_ending(name, &["xlsx", "ods"]) => {
-            ("is a spreadsheet".to_owned(), "save it as CSV".to_owned())
-        }
-        [b'P', b'K', 3, 4, ..] => {
-            ("is a zip archive".to_owned(), format!("unpack it on the way: unzip -p {name} | atsdb import URL TABLE -"))
-        }
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => (
             "is UTF-16".to_owned(),
             "convert it on the way: iconv -f UTF-16 -t UTF-8 FILE | atsdb import URL TABLE -".to_owned(),

@@ -28,6 +28,8 @@ pub enum Format {
     Text,
     /// JSON objects or arrays: one a line, one after another, or in one array.
     Json,
+    /// A sheet of a workbook, of Excel or OpenDocument. No other file is read as one.
+    Sheet,
     /// Parquet.
     Parquet,
     /// Arrow IPC, the file format or the stream format, without compression.
@@ -85,6 +87,9 @@ pub struct Options {
     /// The list in a JSON document that holds the records: names with dots between them. In line protocol, the one
     /// measurement to read.
     pub path: Option<String>,
+    /// The sheet of a workbook, or the file of a zip archive. By default a workbook's first sheet with rows, and an
+    /// archive's only file.
+    pub sheet: Option<String>,
     /// The names of the fields, which override the first record. Every record must have as many fields.
     pub names: Option<Vec<String>>,
     /// Whether to read all values before the first row is delivered, so that a [`Sink`] never starts over.
@@ -128,6 +133,8 @@ pub enum Input {
     Reader(String, Box<dyn Read + Send>),
     /// An open file, with its name.
     File(String, File),
+    /// A sheet of a workbook or a file of a zip archive, by name, instead of that of [`Options::sheet`].
+    Part(Box<Input>, String),
     /// A Parquet file elsewhere, with its name. Only what is needed of it is read.
     Pieces(String, Arc<dyn Pieces>),
     /// A table of another database. Its rows are copied to a temporary file first, so that they are read once.
@@ -140,6 +147,7 @@ impl fmt::Debug for Input {
             Self::Path(path) => write!(f, "Path({})", path.display()),
             Self::Reader(name, _) => write!(f, "Reader({name})"),
             Self::File(name, _) => write!(f, "File({name})"),
+            Self::Part(input, part) => write!(f, "Part({input:?}, {part})"),
             Self::Pieces(name, _) => write!(f, "Pieces({name})"),
             Self::Table(table) => write!(f, "Table({})", table.name),
         }

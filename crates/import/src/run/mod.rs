@@ -19,7 +19,8 @@ use atsdb_core::{Error, Result, TableDefinition};
 /// Reads all inputs as one table and delivers its rows to the sink.
 ///
 /// `table_name` is the name of a new table; `existing` is the table to which rows are added. Memory stays below 256
-/// MiB, whatever the size of the inputs. After an error the sink may have received any number of rows, and must discard
+/// MiB, whatever the size of the inputs, except for workbooks: their texts are held, and of those in OpenDocument and
+/// of Excel up to 2003 all cells. After an error the sink may have received any number of rows, and must discard
 /// them.
 ///
 /// # Errors
@@ -40,7 +41,7 @@ pub fn import(
     }
     let sources: Vec<Source> =
         inputs.into_iter().map(|input| Source::new(input, options, progress)).collect::<Result<_>>()?;
-    let is_separated = |source: &Source| matches!(source.format, Format::Csv | Format::Text);
+    let is_separated = |source: &Source| matches!(source.format, Format::Csv | Format::Text | Format::Sheet);
     if let Some(source) = sources.iter().find(|source| options.unpivot.is_some() && !is_separated(source)) {
         return Err(Error::usage(format!("{}: columns become rows in separated values only", source.name))
             .with_hint("import the file as it is, then INSERT INTO ... SELECT from its columns, with UNION ALL"));

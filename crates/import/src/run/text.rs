@@ -147,7 +147,7 @@ impl TextImport<'_> {
         Report {
             definition: plan.definition,
             row_count: tally.row_count,
-            bytes_read: self.byte_total(),
+            bytes_read: self.sources.iter().map(Source::bytes_read).sum(),
             skipped: tally.skipped.first,
             skipped_count: tally.skipped.count,
             notes,

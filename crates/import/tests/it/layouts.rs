@@ -237,3 +237,11 @@ fn times_of_logs_are_times() {
     assert_eq!(with(syslog, &until).texts("ts"), ["2026-11-23T04:10:50Z", "2025-11-25T04:10:51Z"]);
     assert!(csv(syslog).columns()[0].starts_with("ts text"));
 }
+
+#[test]
+fn a_comment_with_as_many_fields_as_the_header_behind_it_is_one() {
+    let imported = csv("# a remark, and another\n#1,2\ntime,v\n2024-01-01,1\n2024-01-02,2\n");
+    assert_eq!(imported.columns(), ["*time date", "v int64"]);
+    // The sign before names, above data.
+    assert_eq!(csv("#time,v\n2024-01-01,1\n").columns(), ["*time date", "v int64"]);
+}

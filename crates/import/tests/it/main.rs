@@ -15,3 +15,4 @@ mod support;
 mod times;
 mod unpivot;
 mod unreadable;
+mod workbooks;

@@ -23,13 +23,14 @@ use std::sync::Arc;
 pub(crate) const FILE_SCHEMA: &str = "\u{1}file";
 
 /// The functions that read files, and the format of each.
-const FUNCTIONS: [(&str, &str); 6] = [
+const FUNCTIONS: [(&str, &str); 7] = [
     ("read_csv", "csv"),
     ("read_csv_auto", "csv"),
     ("read_parquet", "parquet"),
     ("read_json", "json"),
     ("read_json_auto", "json"),
     ("read_ndjson", "json"),
+    ("read_xlsx", "xlsx"),
 ];
 
 /// The reader of files for a query, and the maximum size of their rows.

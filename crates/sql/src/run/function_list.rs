@@ -1,10 +1,12 @@
 //! The functions that a query may call: their names, arguments, results and descriptions.
 
 use super::context::context;
-use super::function_notes::{INTERNAL, NOTES};
+use super::function_notes::{INTERNAL, NOTES, REWRITTEN_AGGREGATES, REWRITTEN_SCALARS};
 use super::options::SessionOptions;
 use crate::ddl::from_query::type_name_of;
-use atsdb_core::Result;
+use crate::text::errors::ALL_FUNCTIONS;
+use atsdb_core::name::nearest_name;
+use atsdb_core::{Error, Result};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::logical_expr::function::WindowUDFFieldArgs;
 use datafusion::logical_expr::type_coercion::functions::{UDFCoercionExt, fields_with_udf};
@@ -58,6 +60,38 @@ pub struct FunctionInfo {
     pub description: String,
 }
 
+/// Functions of other databases, and what to write instead.
+const INSTEAD: [(&str, &str); 10] = [
+    ("json_extract", JSON),
+    ("json_extract_string", JSON),
+    ("json_value", JSON),
+    ("json_query", JSON),
+    ("json_unquote", JSON),
+    ("get_json_object", JSON),
+    ("json_type", "json_typeof(document) is the type of a JSON document"),
+    ("isnull", "x IS NULL, or COALESCE(a, b)"),
+    ("if", "CASE WHEN condition THEN a ELSE b END"),
+    ("iif", "CASE WHEN condition THEN a ELSE b END"),
+];
+const JSON: &str = "document -> 'key' is a part of a JSON document and document ->> 'key' its text; a number names an \
+                    element of an array";
+
+/// An error with the name that a function that does not exist may have been meant to have.
+pub(crate) fn with_nearest_function(error: Error) -> Error {
+    let Some(name) = error.message().strip_prefix("no function named ").filter(|_| error.hint() == Some(ALL_FUNCTIONS))
+    else {
+        return error;
+    };
+    if let Some((_, hint)) = INSTEAD.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)) {
+        return error.with_hint(format!("write {hint}"));
+    }
+    let Ok(functions) = functions() else { return error };
+    match nearest_name(name, functions.iter().map(|function| function.name.as_str())).map(str::to_owned) {
+        Some(near) => error.with_hint(format!("did you mean {near}?")),
+        None => error,
+    }
+}
+
 /// The functions that a query may call, by name and kind.
 ///
 /// # Errors
@@ -109,6 +143,13 @@ pub fn functions() -> Result<Vec<FunctionInfo>> {
     }
     for name in state.table_functions().keys() {
         add(name, name, FunctionKind::Table, None, None, "rows".to_owned());
+    }
+    let scalars = REWRITTEN_SCALARS.iter().map(|note| (FunctionKind::Scalar, note));
+    for (kind, (name, arguments, returns, description)) in
+        scalars.chain(REWRITTEN_AGGREGATES.iter().map(|note| (FunctionKind::Aggregate, note)))
+    {
+        let [name, arguments, returns, description] = [*name, *arguments, *returns, *description].map(str::to_owned);
+        functions.insert((name.clone(), kind), FunctionInfo { name, kind, arguments, returns, description });
     }
     Ok(functions.into_values().collect())
 }
@@ -291,6 +332,7 @@ mod tests {
         assert_eq!(find("md5").arguments, "TEXT or BLOB");
         assert!(NOTES.iter().all(|(name, ..)| functions.iter().any(|function| function.name == *name)));
         assert!(NOTES.is_sorted_by_key(|(name, ..)| *name));
+        assert_eq!((find("year").returns.as_str(), find("arg_max").kind), ("BIGINT", FunctionKind::Aggregate));
         assert!(functions.iter().all(|function| function.arguments != "..." && !INTERNAL.contains(&&*function.name)));
         assert_eq!(find("stddev").returns, "DOUBLE");
         assert_eq!(

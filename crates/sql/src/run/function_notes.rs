@@ -21,6 +21,34 @@ pub(super) const INTERNAL: [&str; 13] = [
     "uuid_of",
 ];
 
+/// Functions of rows that statements are rewritten from, so that the engine does not know them.
+pub(super) const REWRITTEN_SCALARS: [FunctionNote; 13] = [
+    ("ceiling", "x", "by the arguments", "The same as ceil."),
+    ("day", "t", "BIGINT", "The day of the month."),
+    ("dayofyear", "t", "BIGINT", "The day of the year."),
+    ("gen_random_uuid", "", "UUID", "The same as uuid."),
+    ("hour", "t", "BIGINT", "The hour of the day."),
+    ("minute", "t", "BIGINT", "The minute of the hour."),
+    ("month", "t", "BIGINT", "The month of the year."),
+    ("quarter", "t", "BIGINT", "The quarter of the year."),
+    ("second", "t", "BIGINT", "The second of the minute, without its fraction."),
+    ("strftime", "t, pattern", "TEXT", "A time in a pattern of strftime; the two may be in either order."),
+    ("transaction_timestamp", "", "TIMESTAMP", "The same as now."),
+    ("week", "t", "BIGINT", "The week of the year, as ISO 8601 counts them."),
+    ("year", "t", "BIGINT", "The year."),
+];
+
+/// The same for aggregate functions.
+pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 7] = [
+    ("arg_max", "x, by", "by the arguments", "The x of the row with the greatest value to compare by."),
+    ("arg_min", "x, by", "by the arguments", "The x of the row with the least value to compare by."),
+    ("every", "condition", "BOOLEAN", "The same as bool_and."),
+    ("group_concat", "text [, separator]", "TEXT", "The texts with a separator between them, a comma by default."),
+    ("max_by", "x, by", "by the arguments", "The same as arg_max."),
+    ("min_by", "x, by", "by the arguments", "The same as arg_min."),
+    ("variance", "x", "DOUBLE", "The same as var_samp."),
+];
+
 pub(super) const NOTES: [FunctionNote; 57] = [
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("clock_timestamp", "", "TIMESTAMP", "The same as statement_timestamp."),

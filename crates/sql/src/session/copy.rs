@@ -139,7 +139,9 @@ fn name_of_table(parts: &[String]) -> Result<String> {
 /// Whether a file's extension names a format of its own.
 fn names_a_format(path: &str) -> bool {
     let name = path.to_ascii_lowercase();
-    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+    // A sheet of a workbook.
+    let name = name.split_once('#').map_or(name.as_str(), |(file, _)| file);
+    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
     let endings = [
         ".csv",
         ".tsv",
@@ -157,7 +159,11 @@ fn names_a_format(path: &str) -> bool {
         ".html",
         ".htm",
         ".xlsx",
+        ".xlsm",
+        ".xlsb",
+        ".xls",
         ".ods",
+        ".zip",
     ];
     endings.iter().any(|ending| name.ends_with(ending))
 }
@@ -168,7 +174,7 @@ mod tests {
 
     #[test]
     fn an_extension_may_name_a_format() {
-        for path in ["a.csv", "b/A.CSV.gz", "c.parquet", "d.jsonl.zst"] {
+        for path in ["a.csv", "b/A.CSV.gz", "c.parquet", "d.jsonl.zst", "e.xlsx#Sheet 1", "f.zip"] {
             assert!(names_a_format(path), "{path}");
         }
         for path in ["a.txt", "csv", "a.csv.old", "a.gz"] {

@@ -12,6 +12,7 @@ use crate::parse::with_clause::main_word;
 use crate::resident::plain_select::PlainSelect;
 use crate::rollup::syntax::RollupStatement;
 use crate::run::answer::{Answer, Rows};
+use crate::run::function_list::with_nearest_function;
 use crate::run::permission::Permission;
 use crate::run::query::Query;
 use crate::run::worker::Started;
@@ -40,7 +41,7 @@ impl Session {
     pub(super) fn execute_with(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         self.interrupt.reset();
         self.interrupt.set_began(self.transaction.lock().as_ref().and_then(|open| open.began));
-        let answer = self.execute_once(statement, parameters);
+        let answer = self.execute_once(statement, parameters).map_err(with_nearest_function);
         if answer.is_err() && may_change(statement.text()) {
             self.fail_transaction();
         }

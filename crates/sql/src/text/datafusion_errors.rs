@@ -1,6 +1,6 @@
 //! Converts the errors that DataFusion and Arrow report while planning and executing to those of this project.
 
-use super::errors::{from_parser, not_supported, sql_error};
+use super::errors::{from_parser, not_supported, sql_error, unknown_function};
 use super::source_position::SourcePosition;
 use super::wrong_calls::wrong_call;
 use atsdb_core::name::nearest_name;
@@ -165,6 +165,9 @@ fn without_tree(message: &str) -> &str {
 
 /// DataFusion appends its suggestion as a second sentence.
 fn with_split_hint(message: &str) -> Error {
+    if let Some(rest) = message.strip_prefix("Invalid function '") {
+        return unknown_function(rest.split('\'').next().unwrap_or_default());
+    }
     match message.split_once("\nDid you mean ").or_else(|| message.split_once(" Did you mean ")) {
         Some((message, near)) => {
             let near = near.trim_end_matches(['?', '.']).trim_matches('\'');
@@ -173,7 +176,6 @@ fn with_split_hint(message: &str) -> Error {
             let wrong = message.split('\'').nth(1).unwrap_or("");
             match nearest_name(wrong, [near]) {
                 Some(near) => error.with_hint(format!("did you mean {near}?")),
-                None if message.starts_with("Invalid function") => error.with_hint("SHOW FUNCTIONS lists all"),
                 None => error,
             }
         }

@@ -1,8 +1,34 @@
 //! Errors about SQL text: those of the parser, and refused statements.
 
 use super::source_position::SourcePosition;
+use atsdb_core::name::nearest_name;
 use atsdb_core::{ColumnType, Error, ErrorKind};
 use datafusion::sql::sqlparser::parser::ParserError;
+
+/// Words that statements begin with.
+const STATEMENTS: [&str; 21] = [
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "CREATE",
+    "DROP",
+    "ALTER",
+    "TRUNCATE",
+    "COPY",
+    "WITH",
+    "VALUES",
+    "FROM",
+    "SHOW",
+    "DESCRIBE",
+    "SUMMARIZE",
+    "EXPLAIN",
+    "BEGIN",
+    "COMMIT",
+    "ROLLBACK",
+    "SET",
+    "REPLACE",
+];
 
 /// [`ErrorKind::Sql`] with this message.
 pub(crate) fn sql_error(message: impl Into<String>) -> Error {
@@ -42,12 +68,29 @@ pub(crate) fn from_parser(error: ParserError, place: SourcePosition) -> Error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
             let (message, inner) = split_place(&message);
             match inner {
-                Some(inner) => syntax_error(message, place.of_inner(inner)),
-                None => syntax_error(message, place),
+                Some(inner) => with_statement(message, syntax_error(message, place.of_inner(inner))),
+                None => with_statement(message, syntax_error(message, place)),
             }
         }
         ParserError::RecursionLimitExceeded => too_deep(),
     }
+}
+
+/// Suggests the word that a statement may have been meant to begin with.
+fn with_statement(message: &str, error: Error) -> Error {
+    let word = message.strip_prefix("Expected: an SQL statement, found: ");
+    match word.and_then(|word| nearest_name(word, STATEMENTS)) {
+        Some(near) => error.with_hint(format!("did you mean {near}?")),
+        None => error,
+    }
+}
+
+/// The hint of [`unknown_function`], unless there is a name like it.
+pub(crate) const ALL_FUNCTIONS: &str = "SHOW FUNCTIONS lists all";
+
+/// The error for a function that does not exist.
+pub(crate) fn unknown_function(name: &str) -> Error {
+    sql_error(format!("no function named {name}")).with_hint(ALL_FUNCTIONS)
 }
 
 /// The error for SQL text that is nested too deeply.
@@ -72,6 +115,16 @@ fn split_place(message: &str) -> (&str, Option<SourcePosition>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_statement_of_a_mistyped_word_gets_the_nearest_one() {
+        let error = |word: &str| {
+            let message = format!("Expected: an SQL statement, found: {word} at Line: 1, Column: 1");
+            from_parser(ParserError::ParserError(message), SourcePosition { line: 1, column: 1 })
+        };
+        assert_eq!(error("selct").hint(), Some("did you mean SELECT?"));
+        assert_eq!(error("xyzzy").hint(), None);
+    }
 
     #[test]
     fn a_parser_error_is_placed_in_the_script() {

@@ -146,13 +146,13 @@ fn unseen(
     engine: &Engine,
     table: Option<&Table>,
 ) -> Result<(Vec<SourceFile>, BatchName)> {
-    let with_names = args.file_column.is_some();
-    let Some(mut found) = repeated::compare(&files, with_names, engine, table)? else {
+    let (with_names, sheet) = (args.file_column.is_some(), args.sheet.as_deref());
+    let Some(mut found) = repeated::compare(&files, with_names, sheet, engine, table)? else {
         return Ok((files, BatchName::None));
     };
     let mut batch_name = BatchName::OfFiles(std::mem::take(&mut found.hashes));
     if !found.known.is_empty() && is_empty(engine, &args.table)? {
-        found = repeated::compare(&files, with_names, engine, None)?.unwrap_or_default();
+        found = repeated::compare(&files, with_names, sheet, engine, None)?.unwrap_or_default();
         batch_name = BatchName::None;
     }
     for (copy, first) in &found.repeated {

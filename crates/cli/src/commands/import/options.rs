@@ -42,6 +42,7 @@ pub(super) fn options(args: &ImportArgs) -> Result<Options> {
         omit: args.omit.iter().map(|name| name.trim().to_owned()).collect(),
         unpivot: unpivot(args)?,
         path: args.path.clone(),
+        sheet: args.sheet.clone(),
         skip_bad: args.skip_bad,
         file_column: args.file_column.clone(),
         ..Options::default()

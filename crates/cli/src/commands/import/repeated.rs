@@ -25,10 +25,12 @@ pub(super) struct KnownFiles {
 }
 
 /// Compares the files with each other and with what the table got. `None` if one is no plain file, as stdin is, or
-/// cannot be read: the importer reports that. `with_names` is whether the rows hold the names of their files.
+/// cannot be read: the importer reports that. `with_names` is whether the rows hold the names of their files, and `sheet` the sheet that is read of
+/// each that has several.
 pub(super) fn compare(
     files: &[SourceFile],
     with_names: bool,
+    sheet: Option<&str>,
     engine: &Engine,
     table: Option<&Table>,
 ) -> Result<Option<KnownFiles>> {
@@ -36,7 +38,7 @@ pub(super) fn compare(
     let mut first_of: HashMap<u128, &SourceFile> = HashMap::new();
     let mut different = Vec::new();
     for file in files {
-        let hash = hash_of(file, with_names);
+        let hash = hash_of(file, with_names, sheet);
         interrupt::check()?;
         let Ok(Some(hash)) = hash else { return Ok(None) };
         match first_of.entry(hash) {
@@ -107,7 +109,7 @@ impl ContentHasher {
 
 /// The hash of a file's content, or of its version if it is read piece by piece. `None` if it is no plain file, as
 /// stdin is.
-fn hash_of(file: &SourceFile, with_name: bool) -> std::io::Result<Option<u128>> {
+fn hash_of(file: &SourceFile, with_name: bool, sheet: Option<&str>) -> std::io::Result<Option<u128>> {
     let mut hasher = ContentHasher::new();
     let path = match file.path() {
         Some(path) if path.is_file() => path,
@@ -124,6 +126,10 @@ fn hash_of(file: &SourceFile, with_name: bool) -> std::io::Result<Option<u128>> 
         hasher.write(name);
         // No name contains it.
         hasher.write(b"/");
+    }
+    if let Some(part) = file.part().or(sheet) {
+        hasher.write(part.as_bytes());
+        hasher.write(b"#/");
     }
     let mut buffer = vec![0; 1 << 20];
     loop {

@@ -1,0 +1,246 @@
+//! Workbooks and zip archives. `tests/workbooks/make.py` wrote the workbooks, with openpyxl and LibreOffice.
+
+use crate::support::{Imported, run, text};
+use atsdb_core::{Error, ErrorKind};
+use atsdb_import::{Format, Input, Options};
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/workbooks").join(name)
+}
+
+fn input(name: &str) -> Input {
+    Input::Path(path(name))
+}
+
+fn book(name: &str) -> Imported {
+    run(vec![input(name)], &Options::default(), None).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn part(input: Input, part: &str) -> Input {
+    Input::Part(Box::new(input), part.to_owned())
+}
+
+fn refused(inputs: Vec<Input>, options: &Options) -> Error {
+    run(inputs, options, None).map(|imported| imported.columns()).unwrap_err()
+}
+
+fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in files {
+        archive.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+/// All values of the table that three programs' files have in common.
+fn check_types(name: &str, has_merged: bool) {
+    let imported = book(name);
+    let wanted = [
+        "*time timestamp_us",
+        "day date",
+        "clock text",
+        "worked text",
+        "group text",
+        "n int64",
+        "x float64",
+        "share float64",
+        if name.ends_with("ods") { "ok int64" } else { "ok bool" },
+        "note of a day text",
+        "code text",
+        "result float64",
+    ];
+    assert_eq!(imported.columns(), wanted, "{name}");
+    let texts = |column: &str| imported.texts(column);
+    assert_eq!(texts("time")[..2], ["2024-02-28T22:30:15.250Z", "2024-02-28T23:30:15.250Z"], "{name}");
+    assert_eq!(texts("day")[..3], ["2024-02-28", "2024-02-28", "2024-02-29"], "{name}");
+    assert_eq!(texts("clock")[0], "06:45:10", "{name}");
+    assert_eq!(texts("worked"), ["20:15:00", "21:15:00", "22:15:00", "23:15:00", "24:15:00", "25:15:00"], "{name}");
+    let group = if has_merged { ["a", "a", "a", "a", "b", "b"] } else { ["a", "∅", "∅", "∅", "b", "∅"] };
+    assert_eq!(texts("group"), group, "{name}");
+    assert_eq!(texts("n"), ["-2", "-1", "0", "1", "2", "3"], "{name}");
+    assert_eq!(texts("x"), ["0.1", "1e-7", "-2.5", "1e300", "123456789.125", "0.3"], "{name}");
+    assert_eq!(texts("share")[1], "0.125", "{name}");
+    // LibreOffice writes them as numbers.
+    let ok = if name.ends_with("ods") { ["1", "0"] } else { ["true", "false"] };
+    assert_eq!(texts("ok")[..2], ok, "{name}");
+    let notes = ["plain", "two\nlines", "tab\tand \\ and \"quotes\"", "∅", " padded ", "=no formula"];
+    assert_eq!(texts("note of a day"), notes, "{name}");
+    assert_eq!(texts("code")[..2], ["000", "001"], "{name}");
+    assert_eq!(texts("result"), ["0.0", "∅", "3.0", "4.5", "∅", "7.5"], "{name}");
+    let noted = imported.report.notes.join("\n");
+    // The first one is in row 6, behind an empty column.
+    assert!(noted.contains("errors are NULL: #DIV/0! once, #N/A once; the first is in N6"), "{name}: {noted}");
+    assert!(noted.contains("left out 2 lines before the header, the first is \"Readings of a week"), "{name}: {noted}");
+    assert!(noted.contains("taken as NULL: \"NA\" once (note of a day)"), "{name}: {noted}");
+    assert_eq!(noted.contains("the value of merged cells is taken for each of their rows, 4 times"), has_merged);
+    assert_eq!(imported.report.bytes_read, std::fs::metadata(path(name)).unwrap().len());
+}
+
+#[test]
+fn values_of_excel_keep_their_types() {
+    check_types("types.xlsx", true);
+}
+
+#[test]
+fn values_of_excel_97_keep_their_types() {
+    check_types("types.xls", true);
+}
+
+#[test]
+fn values_of_opendocument_keep_their_types() {
+    check_types("types.ods", false);
+}
+
+#[test]
+fn values_of_excels_binary_form_keep_their_types() {
+    let imported = book("small.xlsb");
+    assert_eq!(imported.columns(), ["*time timestamp_us", "v float64", "name text"]);
+    assert_eq!(imported.texts("time")[..2], ["2024-02-29T06:00:00Z", "2024-03-01T06:00:00Z"]);
+    assert_eq!(imported.texts("v"), ["1.5", "∅", "-2.0"]);
+    assert_eq!(imported.texts("name"), ["one", "two", "one"]);
+}
+
+#[test]
+fn days_count_from_1904_where_the_workbook_says_so() {
+    assert_eq!(book("from1904.xlsx").texts("time"), ["2024-02-29T12:00:00Z", "1904-01-02T06:00:00Z"]);
+}
+
+#[test]
+fn the_first_sheet_with_rows_is_read_unless_one_is_named() {
+    let imported = book("several.xlsx");
+    assert_eq!(imported.texts("v"), ["1", "2", "3"]);
+    let noted = imported.report.notes.join("\n");
+    assert!(
+        noted.contains("several.xlsx: read sheet Jan; --sheet NAME reads another: Lists, Empty, Feb #2"),
+        "{noted}"
+    );
+    assert!(noted.contains("sheet Jan: formulas without a stored value are NULL, once"), "{noted}");
+    for inputs in [vec![part(input("several.xlsx"), "Feb #2")], vec![part(input("several.xlsx"), "feb #2")]] {
+        let named = run(inputs, &Options::default(), None).unwrap();
+        assert_eq!((named.texts("v"), named.report.notes.len()), (vec!["100".into(), "101".into(), "102".into()], 0));
+    }
+    let options = |sheet: &str| Options { sheet: Some(sheet.to_owned()), ..Options::default() };
+    assert_eq!(run(vec![input("several.xlsx")], &options("Feb #2"), None).unwrap().texts("v")[0], "100");
+    let error = refused(vec![input("several.xlsx")], &options("Fab #2"));
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.hint().unwrap().contains("there are: Lists, Empty, Jan, Feb #2"), "{error}");
+    let error = refused(vec![text("a.csv", "a\n1\n")], &options("Jan"));
+    assert!(error.message().contains("a.csv has no sheet or file \"Jan\""), "{error}");
+}
+
+#[test]
+fn sheets_of_one_workbook_are_one_table() {
+    let options = Options { file_column: Some("month".to_owned()), ..Options::default() };
+    let inputs = vec![part(input("several.xlsx"), "Jan"), part(input("several.xlsx"), "Feb #2")];
+    let imported = run(inputs, &options, None).unwrap();
+    assert_eq!(imported.texts("month"), ["Jan", "Jan", "Jan", "Feb #2", "Feb #2", "Feb #2"]);
+    assert_eq!(imported.texts("sum"), ["∅"; 6]);
+}
+
+#[test]
+fn a_bad_cell_is_named_by_its_row() {
+    let imported = run(vec![input("types.xlsx")], &Options { time: vec!["clock".into()], ..Options::default() }, None);
+    let error = imported.map(|imported| imported.columns()).unwrap_err();
+    // The header is in row 4.
+    assert!(error.message().contains("as \"06:45:10\" in line 5"), "{error}");
+}
+
+#[test]
+fn a_zip_archive_of_one_file_is_that_file() {
+    let csv: &[u8] = b"time,v\n2024-01-01,1\n";
+    for files in [vec![("day.csv", csv)], vec![("__MACOSX/._day.csv", b"x"), ("d/.hidden", b"x"), ("d/day.csv", csv)]] {
+        let imported = run(vec![text("a.zip", zip(&files))], &Options::default(), None).unwrap();
+        assert_eq!(imported.columns(), ["*time date", "v int64"]);
+    }
+    let inner = std::fs::read(path("several.xlsx")).unwrap();
+    let outer = || text("a.zip", zip(&[("several.xlsx", &inner)]));
+    assert_eq!(run(vec![part(outer(), "Feb #2")], &Options::default(), None).unwrap().texts("v")[0], "100");
+    assert_eq!(run(vec![outer()], &Options::default(), None).unwrap().texts("v")[0], "1");
+}
+
+#[test]
+fn a_zip_archive_of_several_files_needs_the_name_of_one() {
+    let two = || text("a.zip", zip(&[("x/jan.csv", b"v\n1\n"), ("x/feb.csv", b"v\n2\n")]));
+    for name in ["x/feb.csv", "feb.csv", "FEB.csv"] {
+        assert_eq!(run(vec![part(two(), name)], &Options::default(), None).unwrap().texts("v"), ["2"]);
+    }
+    let error = refused(vec![two()], &Options::default());
+    assert!(error.hint().unwrap().contains("a.zip#x/jan.csv; there are: x/jan.csv, x/feb.csv"), "{error}");
+    let error = refused(vec![part(two(), "mar.csv")], &Options::default());
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    let nested = zip(&[("b.zip", &zip(&[("a.csv", b"v\n1\n")]))]);
+    let error = refused(vec![text("a.zip", nested)], &Options::default());
+    assert!(error.message().contains("zip archive in a zip archive"), "{error}");
+}
+
+#[test]
+fn what_is_no_workbook_is_refused_with_its_kind() {
+    let compound = [&b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"[..], &[0; 600]].concat();
+    let odt = zip(&[("mimetype", b"application/vnd.oasis.opendocument.text"), ("content.xml", b"<a/>")]);
+    let docx = zip(&[("[Content_Types].xml", b"<a/>"), ("word/document.xml", b"<a/>")]);
+    for (bytes, wanted) in [
+        (zip(&[]), "is a zip archive without files"),
+        (b"PK\x03\x04xxxx".to_vec(), "cannot read it as a zip archive"),
+        (compound, "cannot read it as a workbook of Excel"),
+        (odt, "is a document, but no spreadsheet"),
+        (docx, "is a document, but no spreadsheet"),
+        (zip(&[("Index/Document.iwa", b"x")]), "is a document of Numbers"),
+        (zip(&[("[Content_Types].xml", b"<a/>"), ("xl/workbook.xml", b"<a/>")]), "cannot read it as a workbook"),
+    ] {
+        let error = refused(vec![text("a.bin", bytes)], &Options::default());
+        assert!(error.message().contains("a.bin") && error.message().contains(wanted), "{error}");
+    }
+    let options = Options { format: Some(Format::Sheet), ..Options::default() };
+    assert!(refused(vec![text("a.csv", "a\n1\n")], &options).message().contains("is no workbook"));
+}
+
+#[test]
+fn a_workbook_that_is_made_to_fill_the_memory_is_refused() {
+    let sheet = |content: &str| {
+        let relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+        let package = "http://schemas.openxmlformats.org/package/2006/relationships";
+        let related = |kind: &str, target: &str| {
+            format!(
+                "<Relationships xmlns=\"{package}\"><Relationship Id=\"r1\" Type=\"{relation}/{kind}\" \
+                 Target=\"{target}\"/></Relationships>"
+            )
+        };
+        zip(&[
+            ("[Content_Types].xml", b"<Types/>"),
+            ("_rels/.rels", related("officeDocument", "xl/workbook.xml").as_bytes()),
+            (
+                "xl/workbook.xml",
+                format!(
+                    "<workbook xmlns:r=\"{relation}\"><sheets><sheet name=\"S\" sheetId=\"1\" r:id=\"r1\"/></sheets>\
+                     </workbook>"
+                )
+                .as_bytes(),
+            ),
+            ("xl/_rels/workbook.xml.rels", related("worksheet", "worksheets/sheet1.xml").as_bytes()),
+            ("xl/sharedStrings.xml", b"<sst uniqueCount=\"1\"><si><t>a</t></si></sst>"),
+            ("xl/worksheets/sheet1.xml", format!("<worksheet>{content}</worksheet>").as_bytes()),
+        ])
+    };
+    let rows = |cells: &str| format!("<sheetData><row r=\"1\"><c r=\"A1\"><v>1</v></c></row>{cells}</sheetData>");
+    let good = sheet(&rows("<row r=\"3\"><c r=\"B3\" t=\"e\"><v>#SPILL!</v></c><c r=\"C3\"><v>2</v></c></row>"));
+    let imported = run(vec![text("a.xlsx", good)], &Options::default(), None).unwrap();
+    assert_eq!(imported.columns(), ["column1 int64", "column2 int64"]);
+    assert!(imported.report.notes.join("\n").contains("#SPILL! once"), "{:?}", imported.report.notes);
+    // Far corners take no room, and what is beyond them is refused.
+    let far = sheet(&rows("<row r=\"1048576\"><c r=\"XFD1048576\"><v>2</v></c></row>"));
+    assert_eq!(run(vec![text("a.xlsx", far)], &Options::default(), None).unwrap().report.row_count, 2);
+    for bad in [
+        rows("<row r=\"1048577\"><c r=\"A1048577\"><v>2</v></c></row>"),
+        rows("<row r=\"2\"><c r=\"XFE2\"><v>2</v></c></row>"),
+        format!(
+            "<sheetData><row r=\"1\"><c t=\"inlineStr\"><is><t>{}</t></is></c></row></sheetData>",
+            "x".repeat(80 << 20)
+        ),
+    ] {
+        let error = refused(vec![text("a.xlsx", sheet(&bad))], &Options::default());
+        assert!(error.message().contains("a.xlsx"), "{error}");
+    }
+}
