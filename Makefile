@@ -13,7 +13,7 @@ MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
 .PHONY: help setup servers clickhouse clients browser build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
-	extension-tests python-test go-test wheel deb deb-test adbc adbc-test clean
+	extension-tests python-test go-test wheel install-test deb deb-test adbc adbc-test clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -51,7 +51,7 @@ docs: ## this documentation as a site with search, by mdBook
 	$(MDBOOK) build docs --dest-dir $(abspath $(BUILT))/book
 	@echo "the site: $(BUILT)/book/index.html"
 
-test: setup servers clients browser format lint unit doc extension-tests python-test go-test adbc-test deb-test ## everything that CI checks
+test: setup servers clients browser format lint unit doc extension-tests python-test go-test adbc-test install-test deb-test ## everything that CI checks
 
 python-test: setup ## the package for Python: built, installed into an environment of its own, tested
 	@.ci/python test $(abspath $(BUILT))
@@ -61,6 +61,9 @@ go-test: build ## the package for Go: format, vet and tests with the race detect
 
 wheel: setup ## the package for Python, with the program inside, for pip install
 	@.ci/python wheel $(abspath $(BUILT))
+
+install-test: build
+	@CARGO="$(CARGO)" .ci/install $(abspath $(BUILT))
 
 deb: build ## a Debian package: the program, man pages, completions, a service for systemd
 	@.ci/deb build $(abspath $(BUILT))
@@ -73,7 +76,7 @@ adbc: setup ## libadbc_driver_atsdb.so, which the ADBC driver managers of C, Go,
 	$(CARGO) build --release --locked -p atsdb-cli -p atsdb-adbc
 	@echo "the driver: $(BUILT)/release/libadbc_driver_atsdb.so"
 
-adbc-test: adbc ## the ADBC driver in the driver managers of Python and Go, each in an environment of its own
+adbc-test: adbc ## the ADBC driver in the driver managers of Python, Go and R
 	@.ci/adbc $(abspath $(BUILT))
 
 fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them

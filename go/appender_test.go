@@ -17,7 +17,12 @@ import (
 
 func newSmallLayout(t *testing.T) *layout {
 	t.Helper()
-	found, err := layoutOf(reflect.TypeFor[small](), false)
+	return newLayout[small](t)
+}
+
+func newLayout[T any](t *testing.T) *layout {
+	t.Helper()
+	found, err := layoutOf(reflect.TypeFor[T](), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func (c *collector[T]) hold(at time.Time, row T) (int, error) {
 func (c *collector[T]) value(i int) (reflect.Value, bool) {
 	column := c.layout.columns[i]
 	value, isSet := column.wrapping.unwrap(c.values[i])
-	return value, isSet && !(column.leaf.nilIsNull && value.IsNil())
+	return value, isSet && (column.leaf.isNull == nil || !column.leaf.isNull(value))
 }
 
 // add adds the current row, which takes that many bytes.

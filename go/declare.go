@@ -2,6 +2,7 @@ package atsdb
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -107,16 +108,46 @@ func (c *column) fitTo(field arrow.Field) error {
 		c.leaf = timestampLeaf(stamp.Unit)
 		return nil
 	}
-	if !holds(field.Type, c.leaf.arrow) {
-		return fmt.Errorf("is %s, which does not hold every %s", nameOf(field.Type), c.leaf.sql)
+	digits, isDecimal := field.Type.(*arrow.Decimal128Type)
+	adoptsDigits := isDecimal && c.tag.decimal != nil && !c.tag.hasDigits
+	if !adoptsDigits && !holds(field.Type, c.leaf.arrow) {
+		return fmt.Errorf("is %s, which does not hold every %s%s", nameOf(field.Type), c.leaf.sql, c.hint(field.Type))
+	}
+	if isDecimal {
+		var err error
+		c.leaf, err = decimalLeaf(c.value, digits)
+		return err
 	}
 	return nil
+}
+
+// hint names the tag with which a field without one would fit a column of an existing table.
+func (c *column) hint(found arrow.DataType) string {
+	option := ""
+	switch {
+	case found.ID() == arrow.DECIMAL128 && c.value.Kind() == reflect.String:
+		option = "decimal"
+	case found.ID() == arrow.DATE32 && c.value == timeType:
+		option = "date"
+	case found.ID() == arrow.TIME64 && c.value == timeType:
+		option = "timeofday"
+	case found.ID() == arrow.INTERVAL_MONTH_DAY_NANO && c.value == durationType:
+		option = "interval"
+	default:
+		return ""
+	}
+	return fmt.Sprintf(": tag the field atsdb:%q", option)
 }
 
 // holds returns whether a column can store every value of another type unchanged.
 func holds(column, value arrow.DataType) bool {
 	if arrow.TypeEqual(column, value) || isText(column) && isText(value) || isBytes(column) && isBytes(value) {
 		return true
+	}
+	if columnDigits, isDecimal := column.(*arrow.Decimal128Type); isDecimal {
+		digits, isDecimal := value.(*arrow.Decimal128Type)
+		return isDecimal && columnDigits.Scale >= digits.Scale &&
+			columnDigits.Precision-columnDigits.Scale >= digits.Precision-digits.Scale
 	}
 	columnKind, columnBits := numberKind(column)
 	valueKind, valueBits := numberKind(value)
@@ -189,10 +220,14 @@ func nameOf(kind arrow.DataType) string {
 	if stamp, isStamp := kind.(*arrow.TimestampType); isStamp {
 		return timestampSQL[stamp.Unit]
 	}
+	if digits, isDecimal := kind.(*arrow.Decimal128Type); isDecimal {
+		return decimalSQL(digits)
+	}
 	names := map[arrow.Type]string{
 		arrow.BOOL: "BOOLEAN", arrow.INT8: "TINYINT", arrow.INT16: "SMALLINT", arrow.INT32: "INT", arrow.INT64: "BIGINT",
 		arrow.UINT8: "TINYINT UNSIGNED", arrow.UINT16: "SMALLINT UNSIGNED", arrow.UINT32: "INT UNSIGNED",
 		arrow.UINT64: "BIGINT UNSIGNED", arrow.FLOAT32: "REAL", arrow.FLOAT64: "DOUBLE", arrow.DATE32: "DATE",
+		arrow.TIME64: "TIME", arrow.INTERVAL_MONTH_DAY_NANO: "INTERVAL",
 	}
 	if name, known := names[kind.ID()]; known {
 		return name

@@ -29,6 +29,9 @@
 //	time                                this column is the table's time
 //	unit:s, unit:ms, unit:us, unit:ns   the unit of a time.Time; nanoseconds by default
 //	date                                a time.Time without its time of day
+//	timeofday                           a time.Time without its date
+//	decimal:12.2                        a decimal, here of 12 digits, 2 of them behind the point
+//	interval                            a time.Duration as an interval
 //	key                                 the column belongs to the series key
 //	inline                              the fields of this struct are columns
 //	-                                   the field is not a column
@@ -36,6 +39,8 @@
 // The time is the field with the tag time, otherwise the time.Time named Time, Timestamp or TS, otherwise the only
 // time.Time. If there is none, the table gets a column named time, and [Appender.AppendAt] takes it with each row.
 //
-// Pointers, sql.Null, sql.NullString and structs like these (a value and Valid) are columns that take NULL, and so are
-// byte slices, where nil is NULL. All other columns are NOT NULL.
+// A decimal is a string, or a type whose driver.Valuer gives text. pgtype.Time and pgtype.Interval need no tag.
+//
+// Pointers, sql.Null, sql.NullString and structs like these (a value and Valid) are columns that take NULL. So are
+// pgtype.Numeric, pgtype.Time and pgtype.Interval, and byte slices, where nil is NULL. All other columns are NOT NULL.
 package atsdb

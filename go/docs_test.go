@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // flat removes indentation.
@@ -62,10 +63,18 @@ func TestThePageOfTypesNamesThoseOfGo(t *testing.T) {
 		declare(timeType, tag{unit: unit, hasUnit: true})
 	}
 	declare(timeType, tag{isDate: true})
-	// No field declares these types; those with text take strings if the table exists.
-	for _, sql := range []string{"DECIMAL(12, 2)", "TIME", "INTERVAL"} {
-		expected[sql] = []string{""}
+	twelve, err := parseDigits("12.2")
+	if err != nil {
+		t.Fatal(err)
 	}
+	for _, value := range []any{"", pgtype.Numeric{}} {
+		declare(reflect.TypeOf(value), tag{decimal: twelve})
+	}
+	declare(timeType, tag{isTimeOfDay: true})
+	declare(reflect.TypeFor[pgtype.Time](), tag{})
+	declare(durationType, tag{isInterval: true})
+	declare(reflect.TypeFor[pgtype.Interval](), tag{})
+	// No field declares these types; a string fits an existing column.
 	expected["UUID"], expected["JSON"] = []string{"string"}, []string{"string"}
 
 	text, err := os.ReadFile("../docs/reference/types.md")

@@ -16,13 +16,14 @@ type column struct {
 	place    string // for errors: "field Reading.Sensor (string)"
 	index    []int  // the index path of the field; nil for the time that is passed with the row
 	tag      tag
+	value    reflect.Type // of the field, without its pointer or Valid
 	leaf     leaf
 	wrapping wrapping
 	// refusesNull is true if the column of an existing table is NOT NULL although the field could be NULL.
 	refusesNull bool
 }
 
-func (c *column) nullable() bool { return c.wrapping != plainValue || c.leaf.nilIsNull }
+func (c *column) nullable() bool { return c.wrapping != plainValue || c.leaf.isNull != nil }
 
 // layout is the columns of a struct.
 type layout struct {
@@ -73,7 +74,7 @@ func (l *layout) addFields(row reflect.Type, path string, index []int) error {
 		if tag.skip {
 			continue
 		}
-		isStruct := field.Type.Kind() == reflect.Struct && field.Type != timeType && wrappingOf(field.Type) == plainValue
+		isStruct := field.Type.Kind() == reflect.Struct && !isValue(field.Type, tag)
 		if tag.inline && !(isStruct && field.IsExported()) {
 			return fail(errors.New("only structs in exported fields can be inline"))
 		}
@@ -94,6 +95,10 @@ func (l *layout) addFields(row reflect.Type, path string, index []int) error {
 			continue
 		}
 		if isStruct {
+			if isValuer(field.Type) {
+				return fail(errors.New(`a struct is not a column: if it is a decimal, tag it atsdb:"decimal:12.2"; ` +
+					`otherwise leave it out by atsdb:"-"`))
+			}
 			return fail(errors.New(`a struct is not a column: embed it or tag it atsdb:"inline", or leave it out by atsdb:"-"`))
 		}
 		column, err := columnOf(field.Type, tag)
@@ -110,10 +115,16 @@ func (l *layout) addFields(row reflect.Type, path string, index []int) error {
 	return nil
 }
 
+// isValue returns whether a struct is the value of one column.
+func isValue(field reflect.Type, tag tag) bool {
+	return field == timeType || wrappingOf(field) != plainValue || isPgTime(field) || isPgInterval(field) || tag.decimal != nil
+}
+
 // columnOf returns the column of a field, without its name and offset.
 func columnOf(field reflect.Type, tag tag) (*column, error) {
 	wrapping := wrappingOf(field)
-	leaf, err := leafOf(wrapping.inner(field), tag)
+	value := wrapping.inner(field)
+	leaf, err := leafOf(value, tag)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +135,7 @@ func columnOf(field reflect.Type, tag tag) (*column, error) {
 	if tag.isDate && !leaf.isTime || tag.hasUnit && !leaf.isTime && !isCount {
 		return nil, errors.New("only a time.Time has a unit or is a date")
 	}
-	return &column{tag: tag, leaf: leaf, wrapping: wrapping}, nil
+	return &column{tag: tag, value: value, leaf: leaf, wrapping: wrapping}, nil
 }
 
 // findTime decides which column is the time, as the package's documentation says.
@@ -167,7 +178,7 @@ func (l *layout) findTime(row reflect.Type, plain bool) error {
 			return err
 		}
 		l.timeBeside = true
-		l.time = &column{name: "time", place: fmt.Sprintf("the time of a %s", row), leaf: leaf}
+		l.time = &column{name: "time", place: fmt.Sprintf("the time of a %s", row), value: timeType, leaf: leaf}
 		l.columns = append([]*column{l.time}, l.columns...)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 type status string
@@ -42,11 +43,19 @@ type everything struct {
 	Pointer   *int32
 	Null      sql.Null[float64]
 	NullText  sql.NullString
-	NullTime  sql.NullTime `atsdb:"unit:us"`
-	Dust      float32      `atsdb:"name:pm2.5"`
-	Named     int8         `db:"other_name"`
-	Ignored   chan int     `atsdb:"-"`
-	IgnoredDB func()       `db:"-"`
+	NullTime  sql.NullTime   `atsdb:"unit:us"`
+	Price     string         `atsdb:"decimal:12.2"`
+	Whole     price          `atsdb:"decimal:7"`
+	Any       *string        `atsdb:"decimal"`
+	Numeric   pgtype.Numeric `atsdb:"decimal:38.37"`
+	Opens     time.Time      `atsdb:"timeofday"`
+	Closes    pgtype.Time
+	Every     time.Duration `atsdb:"interval"`
+	Paused    pgtype.Interval
+	Dust      float32  `atsdb:"name:pm2.5"`
+	Named     int8     `db:"other_name"`
+	Ignored   chan int `atsdb:"-"`
+	IgnoredDB func()   `db:"-"`
 	private   int
 }
 
@@ -63,6 +72,8 @@ func TestEveryTypeIsDeclared(t *testing.T) {
 		`"mapped16" TEXT NOT NULL, "mapped32" TEXT, "bytes" BLOB, "id" BLOB NOT NULL, "seconds" TIMESTAMP(0) NOT NULL, ` +
 		`"millis" TIMESTAMP(3) NOT NULL, "micros" TIMESTAMP(6) NOT NULL, "nanos" TIMESTAMP(9), "day" DATE NOT NULL, ` +
 		`"took" BIGINT NOT NULL, "pointer" INT, "null" DOUBLE, "null_text" TEXT, "null_time" TIMESTAMP(6), ` +
+		`"price" DECIMAL(12, 2) NOT NULL, "whole" DECIMAL(7, 0) NOT NULL, "any" DECIMAL(38, 9), "numeric" DECIMAL(38, 37), ` +
+		`"opens" TIME NOT NULL, "closes" TIME, "every" INTERVAL NOT NULL, "paused" INTERVAL, ` +
 		`"pm2.5" REAL NOT NULL, "other_name" TINYINT NOT NULL) ` +
 		`WITH (time = 'time', map = 'mapped8:u8, mapped16:u16, mapped32:u32')`
 	if got := found.declaration(`all "of" it`, TableOptions{}); got != want {
@@ -197,6 +208,40 @@ func TestWrongStructsAreRefusedByFieldAndType(t *testing.T) {
 			A int64 `atsdb:"date"`
 		}{}, "is a date"},
 		{struct {
+			A int64 `atsdb:"decimal:12.2"`
+		}{}, "field .A (int64): int64 is not a decimal: use a string"},
+		{struct{ A price }{}, `if it is a decimal, tag it atsdb:"decimal:12.2"`},
+		{struct {
+			A nested `atsdb:"decimal"`
+		}{}, "atsdb.nested is not a decimal"},
+		{struct {
+			A string `atsdb:"decimal:12,2"`
+		}{}, `"2" is not an option`},
+		{struct {
+			A string `atsdb:"decimal:39"`
+		}{}, "decimal:39: use decimal:12.2 for 12 digits, of which 2 are behind the point"},
+		{struct {
+			A string `atsdb:"decimal:4.5"`
+		}{}, "decimal:4.5: use"},
+		{struct {
+			A string `atsdb:"decimal:4.-1"`
+		}{}, "decimal:4.-1: use"},
+		{struct {
+			A string `atsdb:"decimal,map:uint8"`
+		}{}, "a column has one type"},
+		{struct {
+			A time.Duration `atsdb:"timeofday"`
+		}{}, "field .A (time.Duration): time.Duration is not a time of day: use a time.Time or pgtype.Time"},
+		{struct {
+			A time.Time `atsdb:"time,timeofday"`
+		}{}, "a column has one type"},
+		{struct {
+			A int64 `atsdb:"interval"`
+		}{}, "int64 is not an interval: use a time.Duration or pgtype.Interval"},
+		{struct {
+			A pgtype.Time `atsdb:"time"`
+		}{}, "the time cannot be NULL"},
+		{struct {
 			A string `db:"a:b"`
 		}{}, "colon"},
 		{struct {
@@ -244,6 +289,9 @@ func TestNamesInSnakeCase(t *testing.T) {
 func TestWhichColumnsHoldWhichValues(t *testing.T) {
 	types := arrow.PrimitiveTypes
 	text, mapped := arrow.BinaryTypes.String, arrow.DataType(mappedType)
+	decimal := func(precision, scale int32) arrow.DataType {
+		return &arrow.Decimal128Type{Precision: precision, Scale: scale}
+	}
 	micro, nano := &arrow.TimestampType{Unit: arrow.Microsecond}, &arrow.TimestampType{Unit: arrow.Nanosecond}
 	cases := []struct {
 		column, value arrow.DataType
@@ -257,6 +305,9 @@ func TestWhichColumnsHoldWhichValues(t *testing.T) {
 		{types.Int8, text, false}, {arrow.BinaryTypes.Binary, text, false}, {text, arrow.BinaryTypes.Binary, false},
 		{arrow.FixedWidthTypes.Boolean, types.Int8, false}, {types.Int8, arrow.FixedWidthTypes.Boolean, false},
 		{types.Int64, nano, false}, {micro, types.Int64, false},
+		{decimal(12, 2), decimal(12, 2), true}, {decimal(14, 4), decimal(12, 2), true}, {decimal(13, 4), decimal(12, 2), false},
+		{decimal(38, 1), decimal(12, 2), false}, {decimal(38, 0), types.Int64, false}, {types.Float64, decimal(2, 0), false},
+		{text, decimal(2, 0), false}, {decimal(2, 0), text, false},
 	}
 	for _, c := range cases {
 		if got := holds(c.column, c.value); got != c.want {

@@ -25,11 +25,49 @@ func wrappingOf(field reflect.Type) wrapping {
 		return pointer
 	case reflect.Struct:
 		isPair := field.NumField() == 2 && field.Field(0).IsExported()
-		if isPair && field.Field(1).Name == "Valid" && field.Field(1).Type.Kind() == reflect.Bool {
+		if isPair && hasValid(field) && !isPgTime(field) {
 			return validStruct
 		}
 	}
 	return plainValue
+}
+
+// hasValid returns whether the last field of a struct is its Valid.
+func hasValid(value reflect.Type) bool {
+	if value.Kind() != reflect.Struct || value.NumField() == 0 {
+		return false
+	}
+	last := value.Field(value.NumField() - 1)
+	return last.Name == "Valid" && last.Type.Kind() == reflect.Bool
+}
+
+// ownNull returns the test for NULL of a struct that has its own Valid, as pgtype.Numeric has; nil for other types.
+func ownNull(value reflect.Type) func(reflect.Value) bool {
+	if !hasValid(value) {
+		return nil
+	}
+	last := value.NumField() - 1
+	return func(value reflect.Value) bool { return !value.Field(last).Bool() }
+}
+
+// isPgTime returns whether a type is pgtype.Time, a time of day, or has its fields.
+func isPgTime(value reflect.Type) bool { return hasFields(value, "Microseconds int64", "Valid bool") }
+
+// isPgInterval returns whether a type is pgtype.Interval or has its fields.
+func isPgInterval(value reflect.Type) bool {
+	return hasFields(value, "Microseconds int64", "Days int32", "Months int32", "Valid bool")
+}
+
+func hasFields(value reflect.Type, fields ...string) bool {
+	if value.Kind() != reflect.Struct || value.NumField() != len(fields) {
+		return false
+	}
+	for i, field := range fields {
+		if found := value.Field(i); found.Name+" "+found.Type.String() != field {
+			return false
+		}
+	}
+	return true
 }
 
 // inner is the type of the value itself.
@@ -58,12 +96,13 @@ func (w wrapping) unwrap(value reflect.Value) (reflect.Value, bool) {
 
 // leaf describes how values of a Go type are declared and sent.
 type leaf struct {
-	sql       string
-	arrow     arrow.DataType
-	bytes     int // of a value; 0 if it depends on the value
-	isTime    bool
-	nilIsNull bool
-	// sink creates the sink that collects the values of a column; text, bytes and times have theirs in sink.go.
+	sql    string
+	arrow  arrow.DataType
+	bytes  int // of a value; 0 if it depends on the value
+	isTime bool
+	// isNull returns whether a value is itself NULL; nil if none of the type is.
+	isNull func(reflect.Value) bool
+	// sink creates the sink that collects the values of a column; those that are not numbers have theirs in sink.go.
 	sink func() sink
 }
 
@@ -79,7 +118,14 @@ var mappedType = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint32, V
 
 // leafOf returns the leaf of a type, which is neither a pointer nor a pair of a value and Valid.
 func leafOf(value reflect.Type, tag tag) (leaf, error) {
-	if value == timeType {
+	switch {
+	case tag.decimal != nil:
+		return decimalLeaf(value, tag.decimal)
+	case tag.isTimeOfDay || isPgTime(value):
+		return timeOfDayLeaf(value)
+	case tag.isInterval || isPgInterval(value):
+		return intervalLeaf(value)
+	case value == timeType:
 		return timeLeaf(tag), nil
 	}
 	switch value.Kind() {
@@ -135,12 +181,16 @@ func leafOf(value reflect.Type, tag tag) (leaf, error) {
 		return leaf{sql: "TEXT", arrow: arrow.BinaryTypes.String, sink: newTextSink}, nil
 	case reflect.Slice, reflect.Array:
 		if value.Elem().Kind() == reflect.Uint8 {
-			return leaf{sql: "BLOB", arrow: arrow.BinaryTypes.Binary, nilIsNull: value.Kind() == reflect.Slice,
-				sink: newBytesSink}, nil
+			found := leaf{sql: "BLOB", arrow: arrow.BinaryTypes.Binary, sink: newBytesSink}
+			if value.Kind() == reflect.Slice {
+				found.isNull = reflect.Value.IsNil
+			}
+			return found, nil
 		}
 	}
 	return leaf{}, fmt.Errorf("%s cannot be a column: use bool, integers, floats, string, []byte, time.Time, "+
-		"time.Duration, a pointer to one of these or sql.Null of it, or leave the field out by atsdb:\"-\"", value)
+		"time.Duration, pgtype.Time, pgtype.Interval, a pointer to one of these or sql.Null of it, or leave the field out by "+
+		"atsdb:\"-\"", value)
 }
 
 var float32Pointer = reflect.TypeFor[*float32]()
@@ -174,6 +224,36 @@ var timestampSQL = map[arrow.TimeUnit]string{
 	arrow.Second: "TIMESTAMP(0)", arrow.Millisecond: "TIMESTAMP(3)",
 	arrow.Microsecond: "TIMESTAMP(6)", arrow.Nanosecond: "TIMESTAMP(9)",
 }
+
+// timeOfDayLeaf is the leaf of a time.Time without its date, and of pgtype.Time.
+func timeOfDayLeaf(value reflect.Type) (leaf, error) {
+	found := leaf{sql: "TIME", arrow: arrow.FixedWidthTypes.Time64us, bytes: 8, isNull: ownNull(value)}
+	switch {
+	case value == timeType:
+		found.sink = func() sink { return newTimeOfDaySink(clockOf) }
+	case isPgTime(value):
+		found.sink = func() sink { return newTimeOfDaySink(microsecondsOf) }
+	default:
+		return leaf{}, fmt.Errorf("%s is not a time of day: use a time.Time or pgtype.Time", value)
+	}
+	return found, nil
+}
+
+// intervalLeaf is the leaf of a time.Duration that is an interval, and of pgtype.Interval.
+func intervalLeaf(value reflect.Type) (leaf, error) {
+	found := leaf{sql: "INTERVAL", arrow: arrow.FixedWidthTypes.MonthDayNanoInterval, bytes: 16, isNull: ownNull(value)}
+	switch {
+	case value == durationType:
+		found.sink = func() sink { return newIntervalSink(durationInterval) }
+	case isPgInterval(value):
+		found.sink = func() sink { return newIntervalSink(pgInterval) }
+	default:
+		return leaf{}, fmt.Errorf("%s is not an interval: use a time.Duration or pgtype.Interval", value)
+	}
+	return found, nil
+}
+
+var durationType = reflect.TypeFor[time.Duration]()
 
 // count returns a time as a count of a unit since 1970, truncated to the unit, and false if the count is out of range.
 func count(at time.Time, unit arrow.TimeUnit) (int64, bool) {

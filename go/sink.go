@@ -3,6 +3,7 @@ package atsdb
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"time"
 	"unicode/utf8"
@@ -17,8 +18,9 @@ var allocator = memory.NewGoAllocator()
 
 // sink collects the values of a column.
 type sink interface {
-	// measure returns how many bytes a value takes, or an error if it cannot be stored. It changes nothing.
+	// measure returns how many bytes a value takes, or an error if it cannot be stored. It adds nothing.
 	measure(value reflect.Value) (int, error)
+	// put adds the value that was measured last.
 	put(value reflect.Value)
 	putNull()
 	// take returns the values since the last call.
@@ -173,3 +175,77 @@ func (s *dateSink) measure(value reflect.Value) (int, error) {
 func (s *dateSink) put(value reflect.Value) { s.builder.Append(arrow.Date32(days(timeOf(value)))) }
 func (s *dateSink) putNull()                { s.builder.AppendNull() }
 func (s *dateSink) take() arrow.Array       { return s.builder.NewArray() }
+
+type timeOfDaySink struct {
+	builder      *array.Time64Builder
+	microseconds func(reflect.Value) int64
+}
+
+func newTimeOfDaySink(microseconds func(reflect.Value) int64) sink {
+	kind := arrow.FixedWidthTypes.Time64us.(*arrow.Time64Type)
+	return &timeOfDaySink{array.NewTime64Builder(allocator, kind), microseconds}
+}
+
+// clockOf is the time of day that a time shows in its own zone.
+func clockOf(value reflect.Value) int64 {
+	at := timeOf(value)
+	hour, minute, second := at.Clock()
+	return int64(hour*3600+minute*60+second)*1_000_000 + int64(at.Nanosecond()/1000)
+}
+
+// microsecondsOf is the first field of pgtype.Time, and of pgtype.Interval.
+func microsecondsOf(value reflect.Value) int64 { return value.Field(0).Int() }
+
+func (s *timeOfDaySink) measure(value reflect.Value) (int, error) {
+	const dayMicroseconds = 24 * 60 * 60 * 1_000_000
+	if found := s.microseconds(value); found < 0 || found >= dayMicroseconds {
+		return 0, fmt.Errorf("a time of day has 0 to %d microseconds, not %d", dayMicroseconds-1, found)
+	}
+	return 8, nil
+}
+
+func (s *timeOfDaySink) put(value reflect.Value) {
+	s.builder.Append(arrow.Time64(s.microseconds(value)))
+}
+func (s *timeOfDaySink) putNull()          { s.builder.AppendNull() }
+func (s *timeOfDaySink) take() arrow.Array { return s.builder.NewArray() }
+
+type intervalSink struct {
+	builder  *array.MonthDayNanoIntervalBuilder
+	interval func(reflect.Value) (arrow.MonthDayNanoInterval, error)
+}
+
+func newIntervalSink(interval func(reflect.Value) (arrow.MonthDayNanoInterval, error)) sink {
+	return &intervalSink{array.NewMonthDayNanoIntervalBuilder(allocator), interval}
+}
+
+func durationInterval(value reflect.Value) (arrow.MonthDayNanoInterval, error) {
+	return arrow.MonthDayNanoInterval{Nanoseconds: value.Int()}, nil
+}
+
+func pgInterval(value reflect.Value) (arrow.MonthDayNanoInterval, error) {
+	const daysField, monthsField = 1, 2
+	microseconds := microsecondsOf(value)
+	if microseconds > math.MaxInt64/1000 || microseconds < math.MinInt64/1000 {
+		return arrow.MonthDayNanoInterval{}, fmt.Errorf("the interval has %d microseconds, which is more than 292 years: use its days",
+			microseconds)
+	}
+	return arrow.MonthDayNanoInterval{
+		Months: int32(value.Field(monthsField).Int()), Days: int32(value.Field(daysField).Int()),
+		Nanoseconds: microseconds * 1000,
+	}, nil
+}
+
+func (s *intervalSink) measure(value reflect.Value) (int, error) {
+	_, err := s.interval(value)
+	return 16, err
+}
+
+func (s *intervalSink) put(value reflect.Value) {
+	// It was measured before.
+	found, _ := s.interval(value)
+	s.builder.Append(found)
+}
+
+func (s *intervalSink) putNull()          { s.builder.AppendNull() }
+func (s *intervalSink) take() arrow.Array { return s.builder.NewArray() }

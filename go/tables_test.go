@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // allTypes has a field of each type. Its times are whole microseconds, the precision of PostgreSQL's protocol.
@@ -362,4 +364,142 @@ func TestStringsFitColumnsOfUUIDsAndJSON(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no UUID") {
 		t.Error(err)
 	}
+}
+
+func TestPgxReadsDecimalsTimesOfDayAndIntervals(t *testing.T) {
+	server := serve(t)
+	ctx := soon(t)
+	a, err := NewAppender[typed](ctx, server.client(ClientOptions{}), "rows", Options{Table: TableOptions{Key: "price"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := strings.Repeat("9", 29) + ".999999999"
+	rows := []typed{
+		{
+			Time: utc(1, 0), Price: "-9999999999.99", Struct: price{cents: 1999}, Bytes: amount{'7'},
+			Numeric: pgtype.Numeric{Int: big.NewInt(-15), Exp: -1, Valid: true}, Null: sql.NullString{String: most, Valid: true},
+			Pointer: &price{cents: 5}, Opens: time.Date(2000, 1, 1, 23, 59, 59, 999_999_000, time.UTC),
+			Closes: pgtype.Time{Microseconds: 1, Valid: true}, Often: &pgtype.Time{Microseconds: 2, Valid: true},
+			Every: -90 * time.Second, Paused: pgtype.Interval{Months: -13, Days: 2, Microseconds: -3, Valid: true},
+		},
+		{Time: utc(2, 0), Price: "1.5", Bytes: amount{'0'}, Opens: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)},
+	}
+	for _, row := range rows {
+		if err := a.Append(ctx, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	// The types that pgx itself reads, in the fields from which they came.
+	type readable struct {
+		Price   string
+		Numeric pgtype.Numeric
+		Null    sql.NullString
+		Opens   time.Time
+		Closes  pgtype.Time
+		Often   *pgtype.Time
+		Every   time.Duration
+		Paused  pgtype.Interval
+	}
+	columns := "price, numeric, null, opens, closes, often, every, paused"
+	found, err := server.connect().Query(ctx, "SELECT "+strings.Replace(columns, "null", `"null"`, 1)+" FROM rows ORDER BY time")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := pgx.CollectRows(found, pgx.RowToStructByName[readable])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(read) != len(rows) {
+		t.Fatal(len(read), "rows")
+	}
+	// A number may come back with zeros behind the point.
+	if got, err := read[0].Numeric.Value(); err != nil || got != "-1.500000000" {
+		t.Error(got, err)
+	}
+	for i, price := range []string{"-9999999999.99", "1.50"} {
+		if read[i].Price != price {
+			t.Error(read[i].Price, price)
+		}
+		want := readable{
+			read[i].Price, read[i].Numeric, rows[i].Null, rows[i].Opens, rows[i].Closes, rows[i].Often, rows[i].Every, rows[i].Paused,
+		}
+		compareFields(t, i, want, read[i])
+	}
+	if read[1].Numeric.Valid {
+		t.Error(read[1].Numeric)
+	}
+	// What the store has, in its own words.
+	got := ask[string](server, `SELECT "struct"::text || ' ' || bytes::text || ' ' || pointer::text || ' ' || paused::text FROM rows WHERE price < 0`)
+	if got != "19.99 7 0.050000000 -1 years -1 mons +2 days -00:00:00.000003" {
+		t.Error(got)
+	}
+	// Nanoseconds of a duration are stored, too.
+	b, err := NewAppender[typed](ctx, server.client(ClientOptions{}), "rows", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := rows[1]
+	last.Time, last.Every = utc(3, 0), time.Nanosecond
+	if err := errors.Join(b.Append(ctx, last), b.Close(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask[int64](server, "SELECT count(*) FROM rows WHERE every > INTERVAL '0 seconds' AND every < INTERVAL '1 microsecond'"); got != 1 {
+		t.Error(got, "intervals of a nanosecond")
+	}
+}
+
+func TestFieldsFitColumnsOfDecimalsTimesOfDayAndIntervals(t *testing.T) {
+	type row struct {
+		Time  time.Time
+		Any   string         `atsdb:"decimal"`
+		Price string         `atsdb:"decimal:12.2"`
+		Wide  pgtype.Numeric `atsdb:"decimal:5.1"`
+	}
+	server := serve(t)
+	ctx := soon(t)
+	server.exec("CREATE TABLE rows (time TIMESTAMP(9), any DECIMAL(6, 4), price DECIMAL(12, 2), wide DECIMAL(30, 20), of TIME, every INTERVAL)")
+	a, err := NewAppender[row](ctx, server.client(ClientOptions{}), "rows", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide := pgtype.Numeric{Int: big.NewInt(12345), Exp: -1, Valid: true}
+	if err := a.Append(ctx, row{utc(1, 0), "12.3456", "1", wide}); err != nil {
+		t.Fatal(err)
+	}
+	// Without digits in the tag those of the column count.
+	if err := a.Append(ctx, row{utc(1, 0), "123.4", "1", wide}); err == nil || !strings.Contains(err.Error(), "DECIMAL(6, 4)") {
+		t.Error(err)
+	}
+	if err := a.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask[string](server, `SELECT any::text || ' ' || price::text || ' ' || wide::text FROM rows`); got != "12.3456 1.00 1234.50000000000000000000" {
+		t.Error(got)
+	}
+	refused := func(want string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, wanted: %s", err, want)
+		}
+	}
+	_, err = NewAppender[struct {
+		Time  time.Time
+		Price string `atsdb:"decimal:13.2"`
+	}](ctx, server.client(ClientOptions{}), "rows", Options{})
+	refused("is DECIMAL(12, 2), which does not hold every DECIMAL(13, 2)", err)
+	_, err = NewAppender[struct {
+		Time  time.Time
+		Price *string
+	}](ctx, server.client(ClientOptions{}), "rows", Options{})
+	refused(`is DECIMAL(12, 2), which does not hold every TEXT: tag the field atsdb:"decimal"`, err)
+	_, err = NewAppender[struct{ Time, Of time.Time }](ctx, server.client(ClientOptions{}), "rows", Options{})
+	refused(`is TIME, which does not hold every TIMESTAMP(9): tag the field atsdb:"timeofday"`, err)
+	_, err = NewAppender[struct {
+		Time  time.Time
+		Every time.Duration
+	}](ctx, server.client(ClientOptions{}), "rows", Options{})
+	refused(`is INTERVAL, which does not hold every BIGINT: tag the field atsdb:"interval"`, err)
 }

@@ -1,6 +1,7 @@
 package atsdb
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -17,9 +18,14 @@ type tag struct {
 	hasUnit  bool
 	isTime   bool
 	isDate   bool
-	isKey    bool
-	inline   bool
-	skip     bool
+	// decimal has the digits of a decimal; hasDigits is true if the tag names them.
+	decimal     *arrow.Decimal128Type
+	hasDigits   bool
+	isTimeOfDay bool
+	isInterval  bool
+	isKey       bool
+	inline      bool
+	skip        bool
 }
 
 var indexWidths = map[string]string{
@@ -48,8 +54,8 @@ func parseTag(field reflect.StructField) (tag, error) {
 			return tag{}, fmt.Errorf("tag atsdb:%q: %w", text, err)
 		}
 	}
-	if found.isDate && found.hasUnit {
-		return tag{}, fmt.Errorf("tag atsdb:%q: a date has no unit", text)
+	if err := found.checkKinds(); err != nil {
+		return tag{}, fmt.Errorf("tag atsdb:%q: %w", text, err)
 	}
 	return found, found.checkName()
 }
@@ -75,6 +81,18 @@ func (t *tag) set(option string) error {
 		t.isTime = true
 	case option == "date":
 		t.isDate = true
+	case option == "timeofday":
+		t.isTimeOfDay = true
+	case option == "interval":
+		t.isInterval = true
+	case option == "decimal":
+		t.decimal = decimalDefault
+	case key == "decimal":
+		digits, err := parseDigits(value)
+		if err != nil {
+			return err
+		}
+		t.decimal, t.hasDigits = digits, true
 	case option == "key":
 		t.isKey = true
 	case option == "inline":
@@ -83,7 +101,26 @@ func (t *tag) set(option string) error {
 		t.skip = true
 	default:
 		return fmt.Errorf("%q is not an option: use map:uint8, map:uint16, map:uint32, name:COLUMN, time, unit:UNIT, date, "+
-			"key, inline or -", option)
+			"timeofday, interval, decimal:12.2, key, inline or -", option)
+	}
+	return nil
+}
+
+// checkKinds refuses options that give a column several types.
+func (t *tag) checkKinds() error {
+	if t.isDate && t.hasUnit {
+		return errors.New("a date has no unit")
+	}
+	kinds := 0
+	for _, isKind := range []bool{
+		t.indexSQL != "", t.isTime || t.hasUnit, t.isDate, t.decimal != nil, t.isTimeOfDay, t.isInterval,
+	} {
+		if isKind {
+			kinds++
+		}
+	}
+	if kinds > 1 {
+		return errors.New("a column has one type: choose one of map, time or unit, date, decimal, timeofday and interval")
 	}
 	return nil
 }

@@ -3,10 +3,11 @@
 #
 #     docs/lab/run.sh [PROGRAM [FOLDER]]
 #
-# PROGRAM is atsdb, FOLDER is where scratch data goes. Four workloads in their own sizes on everybody who is present;
-# `series`, which takes longest, on all but who differs from another in little; `series` again, which the README shows,
-# with ten million rows on six contestants; `memory` again with more rows on those whose rows are in memory. MySQL takes part where
-# ATSDB_LAB_MYSQL_URL names one. Nothing else should run on the machine, for some two hours.
+# PROGRAM is atsdb, FOLDER is where scratch data goes. The script runs four workloads in their own sizes on all
+# contestants that are installed; `series`, which takes longest, on all except those that hardly differ from another;
+# `series` again with ten million rows on six contestants, which the README shows; and `memory` again with more rows on
+# the contestants that keep rows in memory. MySQL takes part if ATSDB_LAB_MYSQL_URL names a server. It takes about two
+# hours, during which nothing else should run on the machine.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 atsdb=${1:-target/release/atsdb}

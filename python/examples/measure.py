@@ -3,8 +3,8 @@
     python python/examples/measure.py 10_000_000
 
 Each contestant runs in a process of its own, on files in a new folder, with commits that survive a loss of power. Reads open
-the store anew each time; the median of three is shown. The answers are compared. The seconds are those of the processor, of all
-threads together, so that other work on the machine disturbs them little; elapsed times are shorter where several threads worked.
+the store anew each time; the median of three is shown. The answers are compared. The first seconds are those of the processor, of
+all threads together, so that other work on the machine disturbs them little; those in parentheses are elapsed.
 """
 
 from __future__ import annotations
@@ -116,26 +116,28 @@ class Sqlite:
 CONTESTANTS: dict[str, type[Any]] = {"atsdb": Atsdb, "DuckDB": Duckdb, "sqlite3": Sqlite}
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    started = time.process_time()
+def timed(work: Callable[[], Any]) -> tuple[list[float], Any]:
+    """The seconds of the processor and those that elapsed."""
+    clocks = (time.process_time, time.perf_counter)
+    started = [clock() for clock in clocks]
     done = work()
-    return time.process_time() - started, done
+    return [clock() - begin for clock, begin in zip(clocks, started)], done
 
 
-def measure(name: str, rows: int) -> dict[str, float]:
+def measure(name: str, rows: int) -> dict[str, Any]:
     """Measures one contestant, in this process."""
     with tempfile.TemporaryDirectory() as folder:
         contestant = CONTESTANTS[name](pathlib.Path(folder))
         db = contestant.open()
         contestant.create(db)
-        appending = 0.0
+        appending = [0.0, 0.0]
         for first in range(0, rows, BATCH_ROWS):
             batch = frame(first, min(BATCH_ROWS, rows - first))
-            appending += timed(lambda: contestant.append(db, batch))[0]
+            appending = [sum(each) for each in zip(appending, timed(lambda: contestant.append(db, batch))[0])]
         settling, _ = timed(lambda: contestant.settle(db))
         db.close()
         size = sum(file.stat().st_size for file in pathlib.Path(folder).iterdir())
-        found = {"append": appending, "settle": settling, "bytes": size / rows}
+        found: dict[str, Any] = {"append": appending, "settle": settling, "bytes": size / rows}
         for task, query in [("column", "SELECT value FROM readings"), ("aggregate", AGGREGATE)]:
             times = []
             for _ in range(3):
@@ -143,7 +145,7 @@ def measure(name: str, rows: int) -> dict[str, float]:
                 seconds, answer = timed(lambda: contestant.read(db, query))
                 db.close()
                 times.append(seconds)
-            found[task] = statistics.median(times)
+            found[task] = [statistics.median(each) for each in zip(*times)]
             found[f"{task} answer"] = float(answer.sum().select(polars.sum_horizontal(polars.all().exclude("sensor"))).item())
         return found
 
@@ -171,7 +173,7 @@ def main() -> None:
         ("column", "read one column to Polars"),
         ("aggregate", "mean, highest and number by sensor, to Polars"),
     ]:
-        print(f"| {what} | " + " | ".join(f"{each[task]:.3f} CPU s" for each in found.values()) + " |")
+        print(f"| {what} | " + " | ".join("{:.3f} CPU s ({:.3f})".format(*each[task]) for each in found.values()) + " |")
     print("| size of a row | " + " | ".join(f"{each['bytes']:.2f} B" for each in found.values()) + " |")
 
 

@@ -27,27 +27,27 @@ const SPLIT_STORE: &str = "atsdb.db";
 
 /// Whether a location can only be an archive: `s3://...`, `dir:...`, or an existing directory that is not a split
 /// store.
-pub fn is_archive(place: &str) -> bool {
-    let path = Path::new(place);
+pub fn is_archive(location: &str) -> bool {
+    let path = Path::new(location);
     let is_folder = path.is_dir() && !path.join(SPLIT_STORE).exists();
-    place.starts_with("s3://") || place.starts_with("dir:") || is_folder
+    location.starts_with("s3://") || location.starts_with("dir:") || is_folder
 }
 
 impl Archive {
     /// Opens the archive at a location: `s3://BUCKET/PREFIX`, with credentials from the usual environment
     /// (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT_URL`, ...), or a directory. Nothing
     /// is created yet.
-    pub fn open(place: &str) -> Result<Self> {
-        let objects: Arc<dyn Objects> = match place.strip_prefix("s3://") {
+    pub fn open(location: &str) -> Result<Self> {
+        let objects: Arc<dyn Objects> = match location.strip_prefix("s3://") {
             Some(rest) => Arc::new(Bucket::open(rest)?),
-            None => Arc::new(Folder::open(Path::new(place.strip_prefix("dir:").unwrap_or(place)))?),
+            None => Arc::new(Folder::open(Path::new(location.strip_prefix("dir:").unwrap_or(location)))?),
         };
         Ok(Self { objects })
     }
 
     /// Its location, without secrets.
-    pub fn place(&self) -> &str {
-        self.objects.place()
+    pub fn location(&self) -> &str {
+        self.objects.location()
     }
 
     /// Its backups, in the order in which they were made. Damaged backups are listed as such.
@@ -69,7 +69,7 @@ impl Archive {
                     true => self.objects.put(MARK, MARK_TEXT.to_vec()),
                     false => Err(Error::new(
                         ErrorKind::NotAStore,
-                        format!("{} is not empty and not an archive", self.place()),
+                        format!("{} is not empty and not an archive", self.location()),
                     )
                     .with_hint("use an empty directory or prefix")),
                 }
@@ -85,7 +85,7 @@ impl Archive {
         match self.objects.get(MARK) {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound && !self.has_backups()? => {
-                Err(Error::not_found(format!("there is no backup in {}", self.place())))
+                Err(Error::not_found(format!("there is no backup in {}", self.location())))
             }
             Err(error) if [ErrorKind::NotFound, ErrorKind::Corrupt].contains(&error.kind()) => Ok(()),
             Err(error) => Err(error),

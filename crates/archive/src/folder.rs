@@ -17,7 +17,7 @@ const LOCK: &str = "lock";
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
-    place: String,
+    location: String,
     /// Makes the names of this process's temporary files unique.
     unfinished: AtomicU64,
 }
@@ -29,8 +29,8 @@ impl Folder {
         if path.exists() && !path.is_dir() {
             return Err(Error::new(ErrorKind::NotAStore, format!("{} is not a directory", path.display())));
         }
-        let place = path.display().to_string();
-        Ok(Self { path, place, unfinished: AtomicU64::new(0) })
+        let location = path.display().to_string();
+        Ok(Self { path, location, unfinished: AtomicU64::new(0) })
     }
 
     fn at(&self, what: &str, name: &str, error: io::Error) -> Error {
@@ -103,8 +103,8 @@ impl Folder {
 }
 
 impl Objects for Folder {
-    fn place(&self) -> &str {
-        &self.place
+    fn location(&self) -> &str {
+        &self.location
     }
 
     fn put(&self, name: &str, bytes: Vec<u8>) -> Result<()> {
@@ -146,7 +146,7 @@ impl Objects for Folder {
         match file.try_lock() {
             Ok(()) => Ok(Box::new(FolderLock { _file: file })),
             Err(TryLockError::WouldBlock) => {
-                Err(Error::new(ErrorKind::Busy, format!("another backup to {} is running", self.place))
+                Err(Error::new(ErrorKind::Busy, format!("another backup to {} is running", self.location))
                     .with_hint("retry when it has finished"))
             }
             Err(TryLockError::Error(error)) => Err(self.at("lock", LOCK, error)),

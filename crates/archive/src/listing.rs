@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Backups {
     /// Their location, without secrets.
-    pub(crate) place: String,
+    pub(crate) location: String,
     /// The readable backups, in the order in which they were made.
     pub whole: Vec<Manifest>,
     /// The unreadable backups, ordered by name.
@@ -35,10 +35,10 @@ pub struct DamagedBackup {
 }
 
 impl DamagedBackup {
-    fn of(name: String, error: &Error, place: &str) -> Self {
+    fn of(name: String, error: &Error, location: &str) -> Self {
         let id = manifest::id_in(&name).unwrap_or(&name).to_owned();
         let message = error.message();
-        let problem = message.strip_prefix(&format!("{place}/{name}: ")).unwrap_or(message).to_owned();
+        let problem = message.strip_prefix(&format!("{location}/{name}: ")).unwrap_or(message).to_owned();
         Self { parts: NameParts::of_id(&id), id, name, problem, kind: error.kind() }
     }
 
@@ -55,14 +55,14 @@ impl DamagedBackup {
 
 /// Reads all manifests. Manifests that are deleted in the meantime are skipped.
 pub(crate) fn read(objects: &dyn Objects) -> Result<Backups> {
-    let mut backups = Backups { place: objects.place().to_owned(), ..Backups::default() };
+    let mut backups = Backups { location: objects.location().to_owned(), ..Backups::default() };
     for name in manifest::names(objects)? {
         match Manifest::read(objects, &name) {
             Ok(manifest) => backups.whole.push(manifest),
             Err(error) => match error.kind() {
                 ErrorKind::NotFound => {}
                 ErrorKind::Corrupt | ErrorKind::NewerFormat | ErrorKind::ReadOnly => {
-                    backups.damaged.push(DamagedBackup::of(name, &error, objects.place()));
+                    backups.damaged.push(DamagedBackup::of(name, &error, objects.location()));
                 }
                 _ => return Err(error),
             },
@@ -80,7 +80,7 @@ impl Backups {
     /// stores and none is selected.
     pub fn choose(&self, which: &BackupSelector) -> Result<&Manifest> {
         if self.whole.is_empty() && self.damaged.is_empty() {
-            return Err(Error::not_found(format!("there is no backup in {}", self.place)));
+            return Err(Error::not_found(format!("there is no backup in {}", self.location)));
         }
         match which {
             BackupSelector::Id(id) => self.of_id(id),
@@ -103,14 +103,14 @@ impl Backups {
         }
         match self.damaged.iter().find(|backup| backup.id == id) {
             Some(damaged) => Err(self.explain(damaged)),
-            None => Err(Error::not_found(format!("{} has no backup of that id", self.place))
+            None => Err(Error::not_found(format!("{} has no backup of that id", self.location))
                 .with_hint("atsdb backup --list lists the backups")),
         }
     }
 
     fn explain(&self, damaged: &DamagedBackup) -> Error {
         let message =
-            format!("backup {} cannot be read: {}/{}: {}", damaged.id, self.place, damaged.name, damaged.problem);
+            format!("backup {} cannot be read: {}/{}: {}", damaged.id, self.location, damaged.name, damaged.problem);
         Error::new(damaged.kind, message)
     }
 
@@ -135,7 +135,7 @@ impl Backups {
             });
         }
         found.ok_or_else(|| {
-            let error = Error::not_found(format!("{} has no backup of that time or before", self.place));
+            let error = Error::not_found(format!("{} has no backup of that time or before", self.location));
             match of_source().min_by_key(|backup| backup.taken_ms) {
                 Some(oldest) => error.with_hint(format!("the oldest is of {}", oldest.taken)),
                 None => error,
@@ -148,7 +148,7 @@ impl Backups {
         let stores = self.stores();
         match stores.len() {
             0 | 1 => Ok(stores.keys().next().copied()),
-            _ => Err(Error::usage(format!("{} holds backups of {} stores", self.place, stores.len()))
+            _ => Err(Error::usage(format!("{} holds backups of {} stores", self.location, stores.len()))
                 .with_hint(format!("select a store with --store, or a backup with --backup: {}", show(&stores)))),
         }
     }
@@ -163,8 +163,8 @@ impl Backups {
         let hint = format!("there are: {}", show(names));
         match meant.len() {
             1 => Ok(meant.keys().next().copied()),
-            0 => Err(Error::not_found(format!("{} has no backup of a store {store}", self.place)).with_hint(hint)),
-            _ => Err(Error::usage(format!("{} has backups of {} stores {store}", self.place, meant.len()))
+            0 => Err(Error::not_found(format!("{} has no backup of a store {store}", self.location)).with_hint(hint)),
+            _ => Err(Error::usage(format!("{} has backups of {} stores {store}", self.location, meant.len()))
                 .with_hint(format!("select one by the first digits of its number; {hint}"))),
         }
     }

@@ -192,7 +192,7 @@ impl Manifest {
     pub(crate) fn read(objects: &dyn Objects, name: &str) -> Result<Self> {
         let bytes = objects.get(name)?;
         let manifest = Self::decode(name, &bytes);
-        let manifest = manifest.map_err(|error| error.context(format_args!("{}/{name}", objects.place())))?;
+        let manifest = manifest.map_err(|error| error.context(format_args!("{}/{name}", objects.location())))?;
         Ok(Self { object: name.to_owned(), ..manifest })
     }
 
@@ -270,9 +270,9 @@ impl TableEntry {
         let mut dictionaries = self.dictionaries.iter();
         for column in mapped {
             let dictionary = dictionaries.next().filter(|dictionary| dictionary.column == column.id);
-            let place = || format!("column {}", column.name);
-            let dictionary = dictionary.ok_or_else(|| damaged("it has no dictionary").context(place()))?;
-            dictionary.check(column).map_err(|error| error.context(place()))?;
+            let location = || format!("column {}", column.name);
+            let dictionary = dictionary.ok_or_else(|| damaged("it has no dictionary").context(location()))?;
+            dictionary.check(column).map_err(|error| error.context(location()))?;
         }
         match dictionaries.next() {
             None => Ok(()),

@@ -9,7 +9,7 @@ pub(crate) const UNFINISHED: &str = ".unfinished";
 /// A storage of named byte strings. Names are relative and consist of letters, digits, `-`, `_`, `.` and `/`.
 pub(crate) trait Objects: Send + Sync + fmt::Debug {
     /// Its location, without secrets.
-    fn place(&self) -> &str;
+    fn location(&self) -> &str;
 
     /// Writes an object, or replaces it: as a whole or not at all, and durable when this returns.
     fn put(&self, name: &str, bytes: Vec<u8>) -> Result<()>;

@@ -16,9 +16,9 @@ impl Archive {
     /// The contents of a backup, to be copied into a store.
     pub fn cut(&self, backup: &Manifest, selection: &Selection) -> Result<Cut> {
         let source = uid_of(&backup.source).ok_or_else(|| Error::internal("a manifest without a source"))?;
-        let place = format!("backup {} in {}", backup.id, self.place());
-        let snapshot = BackupSnapshot::new(&self.objects, backup).map_err(|error| error.context(&place))?;
-        let cut = Cut::of_copy(source, place, backup.taken_ms, backup.whole, Box::new(snapshot), selection)?;
+        let location = format!("backup {} in {}", backup.id, self.location());
+        let snapshot = BackupSnapshot::new(&self.objects, backup).map_err(|error| error.context(&location))?;
+        let cut = Cut::of_copy(source, location, backup.taken_ms, backup.whole, Box::new(snapshot), selection)?;
         Ok(cut.read_by(self.objects.at_once()))
     }
 }
@@ -39,8 +39,8 @@ impl BackupSnapshot {
         let mut bytes: u128 = backup.named_objects().map(|object| u128::from(object.bytes)).sum();
         for table in &backup.tables {
             let listed = list(objects.as_ref(), table)?;
-            for (place, entry) in listed.iter().enumerate() {
-                if places.insert(entry.id, (table.id, place)).is_some() {
+            for (position, entry) in listed.iter().enumerate() {
+                if places.insert(entry.id, (table.id, position)).is_some() {
                     let message = format!("chunk {} of table {} is listed twice", entry.id.0, table.definition.name);
                     return Err(Error::corrupt(message));
                 }
@@ -62,11 +62,11 @@ impl BackupSnapshot {
 /// The chunks of a table, in the form in which a store lists them.
 pub(crate) fn list(objects: &dyn Objects, table: &TableEntry) -> Result<Vec<ChunkEntry>> {
     let Some(list) = &table.list else { return Ok(Vec::new()) };
-    let place = || format!("{}/{}", objects.place(), list.name);
+    let location = || format!("{}/{}", objects.location(), list.name);
     let bytes = named(objects, list)?;
-    let chunks = decode_list(&bytes).map_err(|error| error.context(place()))?;
+    let chunks = decode_list(&bytes).map_err(|error| error.context(location()))?;
     let entry = |(number, descriptor_bytes): (i64, Vec<u8>)| {
-        let descriptor = decode_descriptor(&descriptor_bytes).map_err(|error| error.context(place()))?;
+        let descriptor = decode_descriptor(&descriptor_bytes).map_err(|error| error.context(location()))?;
         Ok(ChunkEntry::of(ChunkId(number), table.id, &descriptor, descriptor_bytes))
     };
     let entries = chunks.into_iter().map(entry).collect::<Result<Vec<_>>>()?;
@@ -80,15 +80,15 @@ pub(crate) fn list(objects: &dyn Objects, table: &TableEntry) -> Result<Vec<Chun
                 table.chunks,
                 table.rows
             );
-            Err(Error::corrupt(message).context(place()))
+            Err(Error::corrupt(message).context(location()))
         }
     }
 }
 
 /// The strings of one object of a dictionary.
 pub(crate) fn strings(objects: &dyn Objects, object: &ObjectEntry) -> Result<Vec<Vec<u8>>> {
-    let place = || format!("{}/{}", objects.place(), object.name);
-    decode_strings(&named(objects, object)?).map_err(|error| error.context(place()))
+    let location = || format!("{}/{}", objects.location(), object.name);
+    decode_strings(&named(objects, object)?).map_err(|error| error.context(location()))
 }
 
 /// Refuses a dictionary whose objects do not match its number of strings. `counts` are the objects' numbers of strings.
@@ -104,11 +104,11 @@ pub(crate) fn count_strings(dictionary: &DictionaryEntry, counts: &[u64]) -> Res
 
 /// Reads an object and checks the hash in its name.
 pub(crate) fn named(objects: &dyn Objects, object: &ObjectEntry) -> Result<Vec<u8>> {
-    let place = || format!("{}/{}", objects.place(), object.name);
-    let bytes = objects.get(&object.name).map_err(|error| missing(error, &place()))?;
+    let location = || format!("{}/{}", objects.location(), object.name);
+    let bytes = objects.get(&object.name).map_err(|error| missing(error, &location()))?;
     match object.name.ends_with(&format!("/{}", hash_name(&bytes))) && object.bytes == bytes.len() as u64 {
         true => Ok(bytes),
-        false => Err(Error::corrupt("its bytes do not match the hash in its name").context(place())),
+        false => Err(Error::corrupt("its bytes do not match the hash in its name").context(location())),
     }
 }
 
@@ -116,18 +116,19 @@ pub(crate) fn named(objects: &dyn Objects, object: &ObjectEntry) -> Result<Vec<u
 pub(crate) fn pages(objects: &dyn Objects, entry: &ChunkEntry) -> Result<Vec<(ColumnId, Vec<u8>)>> {
     let descriptor = decode_descriptor(&entry.descriptor_bytes)?;
     let name = chunk_name(descriptor.uid, &entry.descriptor_bytes);
-    let place = || format!("{}/{name}", objects.place());
-    let bytes = objects.get(&name).map_err(|error| missing(error, &place()))?;
-    let pages = decode_chunk(&bytes, &descriptor, &entry.descriptor_bytes).map_err(|error| error.context(place()))?;
+    let location = || format!("{}/{name}", objects.location());
+    let bytes = objects.get(&name).map_err(|error| missing(error, &location()))?;
+    let pages =
+        decode_chunk(&bytes, &descriptor, &entry.descriptor_bytes).map_err(|error| error.context(location()))?;
     for (page, known) in pages.iter().zip(&descriptor.pages) {
-        atsdb_codec::check_page(descriptor.uid, known.column, page).map_err(|error| error.context(place()))?;
+        atsdb_codec::check_page(descriptor.uid, known.column, page).map_err(|error| error.context(location()))?;
     }
     Ok(descriptor.pages.iter().map(|page| page.column).zip(pages).collect())
 }
 
-fn missing(error: Error, place: &str) -> Error {
+fn missing(error: Error, location: &str) -> Error {
     match error.kind() {
-        ErrorKind::NotFound => Error::corrupt(format!("{place} is missing")).with_hint(
+        ErrorKind::NotFound => Error::corrupt(format!("{location} is missing")).with_hint(
             "restore another backup; or back up again, which writes missing objects that the source still has",
         ),
         _ => error,
@@ -165,7 +166,7 @@ impl Snapshot for BackupSnapshot {
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
-        let entry = self.places.get(&chunk).and_then(|(table, place)| self.chunks.get(table)?.get(*place));
+        let entry = self.places.get(&chunk).and_then(|(table, position)| self.chunks.get(table)?.get(*position));
         let entry = entry.ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
         let mut pages: HashMap<ColumnId, Vec<u8>> = pages(self.objects.as_ref(), entry)?.into_iter().collect();
         let page = |column: &ColumnId| {

@@ -32,7 +32,7 @@ impl Archive {
         let mut verifying = ArchiveVerifier { archive: self, report: ArchiveReport::default(), seen: HashMap::new() };
         match verifying.check_all() {
             Err(error) if error.kind().is_shortage() => {
-                let finding = Finding::from_error(self.place(), error.message(), &error);
+                let finding = Finding::from_error(self.location(), error.message(), &error);
                 verifying.report.findings.push(finding);
             }
             done => done?,
@@ -43,7 +43,7 @@ impl Archive {
     /// A finding for an object of the archive. It names the object without the archive's location.
     pub(crate) fn finding(&self, name: &str, error: &Error) -> Finding {
         let message = error.message();
-        let problem = message.strip_prefix(&format!("{}/{name}", self.place())).unwrap_or(message);
+        let problem = message.strip_prefix(&format!("{}/{name}", self.location())).unwrap_or(message);
         Finding::from_error(name, problem.trim_start_matches([':', ' ']), error)
     }
 }
@@ -101,8 +101,8 @@ impl ArchiveVerifier<'_> {
             }
             is_whole &= counts.len() == dictionary.objects.len();
             if is_whole {
-                let place = || format!("table {}: column {}", table.definition.name, dictionary.column.0);
-                let counted = count_strings(dictionary, &counts).map_err(|error| error.context(place()));
+                let location = || format!("table {}: column {}", table.definition.name, dictionary.column.0);
+                let counted = count_strings(dictionary, &counts).map_err(|error| error.context(location()));
                 is_whole &= self.note(&backup.object, counted)?.is_some();
             }
         }

@@ -136,7 +136,7 @@ impl BackupWriter<'_> {
             taken_ms,
             taken: format_time(taken_ms, TimeUnit::Millisecond),
             source,
-            url: self.cut.place().to_owned(),
+            url: self.cut.location().to_owned(),
             program: env!("CARGO_PKG_VERSION").to_owned(),
             whole: self.cut.is_whole(),
             rows: tables.iter().map(|table| table.rows).sum(),
@@ -164,7 +164,7 @@ impl BackupWriter<'_> {
         match used.iter().find(|(name, bytes)| there.get(*name) != Some(bytes)) {
             None => Ok(()),
             Some((name, _)) => {
-                let message = format!("another backup to {} deleted {name}", self.archive.place());
+                let message = format!("another backup to {} deleted {name}", self.archive.location());
                 Err(Error::new(ErrorKind::Conflict, message)
                     .with_hint("back up again: the next backup uses what was written"))
             }
@@ -237,7 +237,7 @@ impl BackupWriter<'_> {
         self.archive.objects.put(name, bytes.clone())?;
         match self.archive.objects.get(name)? == bytes {
             true => Ok(()),
-            false => Err(Error::corrupt(format!("{}/{name} differs from what was written", self.archive.place()))),
+            false => Err(Error::corrupt(format!("{}/{name} differs from what was written", self.archive.location()))),
         }
     }
 

@@ -61,7 +61,7 @@ pub use atsdb_engine::{
     Appender, Batch, BuildReport, CacheFigures, CacheStats, ColumnStats, Comparison, ContentHash, CopyOptions,
     CopyProgress, CopyReport, Cut, Engine, Environment, IndexStats, Moment, PageCacheStats, Predicate, PreloadStats,
     ProgressCallback, ReadSnapshot, Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, Selection,
-    SliceStats, SystemEnvironment, TableStats, Value, VerifyReport,
+    SliceStats, SystemEnvironment, TableStats, TemporaryTables, Value, VerifyReport,
 };
 pub use atsdb_foreign::{ForeignColumn, ForeignTable};
 #[cfg(feature = "archive")]

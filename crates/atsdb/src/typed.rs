@@ -207,7 +207,7 @@ fn times_of(batch: &RecordBatch, time: Option<usize>) -> Result<Int64Array> {
         None => Ok(Int64Array::from(vec![0; batch.num_rows()])),
         Some(position) => {
             let times: ArrayRef = cast(batch.column(position), &DataType::Int64)
-                .map_err(|error| Error::internal(format!("times are no integers: {error}")))?;
+                .map_err(|error| Error::internal(format!("times are not integers: {error}")))?;
             Ok(times.as_primitive::<Int64Type>().clone())
         }
     }

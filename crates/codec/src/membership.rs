@@ -92,7 +92,10 @@ impl From<UInt32Array> for Membership {
 pub fn encode_membership(uid: ChunkUid, index: ColumnId, columns: &[ArrayRef]) -> Result<EncodedPage> {
     let row_count = columns.first().map_or(0, |column| column.len());
     if row_count > CHUNK_ROWS_MAX {
-        return Err(Error::new(ErrorKind::Limit, format!("{row_count} rows in a chunk; the most is {CHUNK_ROWS_MAX}")));
+        return Err(Error::new(
+            ErrorKind::Limit,
+            format!("{row_count} rows in a chunk; the maximum is {CHUNK_ROWS_MAX}"),
+        ));
     }
     let hashes = tuple_hashes(columns)?;
     let mut words = vec![0_u32; (distinct_count(&hashes) * BITS_PER_TUPLE).div_ceil(BLOCK_BYTES * 8) * BLOCK_WORDS];

@@ -100,7 +100,10 @@ fn encode(uid: ChunkUid, column: &Column, array: &dyn Array, effort: Effort) -> 
         return Err(Error::internal(format!("an array of {} instead of {expected}", array.data_type())));
     }
     if row_count > CHUNK_ROWS_MAX {
-        return Err(Error::new(ErrorKind::Limit, format!("{row_count} rows in a chunk; the most is {CHUNK_ROWS_MAX}")));
+        return Err(Error::new(
+            ErrorKind::Limit,
+            format!("{row_count} rows in a chunk; the maximum is {CHUNK_ROWS_MAX}"),
+        ));
     }
     let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
     let mut bytes = vec![0; HEADER_BYTES];

@@ -60,7 +60,9 @@ pub fn to_logical(column: &Column, array: &ArrayRef) -> Result<ArrayRef> {
             let bytes = array.as_binary::<i32>();
             let number = |row: usize| match bytes.is_null(row) {
                 true => Ok(0),
-                false => decimal::from_bytes(bytes.value(row)).ok_or_else(|| Error::corrupt("a value is no decimal")),
+                false => {
+                    decimal::from_bytes(bytes.value(row)).ok_or_else(|| Error::corrupt("a value is not a decimal"))
+                }
             };
             let numbers = (0..bytes.len()).map(number).collect::<Result<Vec<i128>>>()?;
             let numbers =
@@ -79,9 +81,9 @@ pub fn to_logical(column: &Column, array: &ArrayRef) -> Result<ArrayRef> {
                     let part = |at: usize| dates[at..at + 4].try_into().map(i32::from_le_bytes);
                     let interval =
                         |nanoseconds| Some(IntervalMonthDayNano::new(part(0).ok()?, part(4).ok()?, nanoseconds));
-                    nanoseconds.ok().and_then(interval).ok_or_else(|| Error::corrupt("a value is no interval"))
+                    nanoseconds.ok().and_then(interval).ok_or_else(|| Error::corrupt("a value is not an interval"))
                 }
-                (false, None) => Err(Error::corrupt("a value is no interval")),
+                (false, None) => Err(Error::corrupt("a value is not an interval")),
             };
             let lengths = (0..bytes.len()).map(length).collect::<Result<Vec<_>>>()?;
             let nulls = bytes.nulls().cloned();

@@ -71,7 +71,7 @@ pub(crate) fn encode_text(out: &mut Vec<u8>, values: &TextValues<'_>, effort: Ef
     let Some(first) = values.iter().next() else { return Ok(Encoding::Null) };
     let byte_count: usize = values.ranges.iter().map(|(start, end)| (end - start) as usize).sum();
     if byte_count > PAGE_TEXT_BYTES_MAX {
-        let message = format!("{byte_count} bytes of text in one chunk; the most is {PAGE_TEXT_BYTES_MAX}");
+        let message = format!("{byte_count} bytes of text in one chunk; the maximum is {PAGE_TEXT_BYTES_MAX}");
         return Err(Error::new(ErrorKind::Limit, message).with_hint("append fewer rows at a time"));
     }
     if values.iter().all(|value| value == first) {
@@ -184,7 +184,7 @@ fn check_byte_count(byte_count: u64) -> DecodeResult<()> {
     if byte_count <= PAGE_TEXT_BYTES_MAX as u64 {
         Ok(())
     } else {
-        Err(Damage(format!("{byte_count} bytes of text; the most is {PAGE_TEXT_BYTES_MAX}")))
+        Err(Damage(format!("{byte_count} bytes of text; the maximum is {PAGE_TEXT_BYTES_MAX}")))
     }
 }
 

@@ -51,7 +51,7 @@ pub enum ColumnType {
     Decimal {
         /// The number of digits, from 1 to [`DECIMAL_DIGITS_MAX`].
         precision: u8,
-        /// How many of the digits are behind the point.
+        /// How many of the digits are after the point.
         scale: u8,
     },
     /// Times of day, in microseconds since midnight.
@@ -87,7 +87,7 @@ impl ColumnType {
         Self::Date,
     ];
 
-    /// The decimals of so many digits, some of them behind the point; `None` if there are no such decimals.
+    /// The decimals of so many digits, some of them after the point; `None` if there are no such decimals.
     pub const fn decimal(precision: u8, scale: u8) -> Option<Self> {
         match precision {
             1..=DECIMAL_DIGITS_MAX if scale <= precision => Some(Self::Decimal { precision, scale }),

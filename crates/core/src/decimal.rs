@@ -1,4 +1,4 @@
-//! Exact decimals: integers that count the last digit behind the point. `1.50` with two such digits is 150.
+//! Exact decimals: integers that count the last digit after the point. `1.50` with two such digits is 150.
 
 use crate::column_type::DECIMAL_DIGITS_MAX;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ pub fn fits(value: i128, precision: u8) -> bool {
     10_u128.checked_pow(precision.into()).is_some_and(|bound| value.unsigned_abs() < bound)
 }
 
-/// The number with another count of digits behind the point, rounded half away from zero. `None` if it then has more
+/// The number with another count of digits after the point, rounded half away from zero. `None` if it then has more
 /// than `precision` digits.
 pub fn rescaled(value: i128, scale: i32, precision: u8, to_scale: u8) -> Option<i128> {
     let shift = i32::from(to_scale) - scale;
@@ -25,7 +25,7 @@ pub fn rescaled(value: i128, scale: i32, precision: u8, to_scale: u8) -> Option<
     fits(rescaled, precision).then_some(rescaled)
 }
 
-/// Parses `-1.5`, `.5`, `1e3`: a number with `scale` digits behind the point, rounded half away from zero. `None` if
+/// Parses `-1.5`, `.5`, `1e3`: a number with `scale` digits after the point, rounded half away from zero. `None` if
 /// the text is no number, or if the number has more than `precision` digits.
 pub fn parse(text: &str, precision: u8, scale: u8) -> Option<i128> {
     let text = text.trim();
@@ -78,7 +78,7 @@ pub fn of_float(value: f64, is_single: bool, precision: u8, scale: u8) -> Option
     value.is_finite().then(|| parse(&format!("{value:.digits$e}"), precision, scale))?
 }
 
-/// Writes a number with `scale` digits behind the point.
+/// Writes a number with `scale` digits after the point.
 pub fn format(value: i128, scale: u8) -> String {
     let scale = usize::from(scale);
     let digits = format!("{:0>width$}", value.unsigned_abs(), width = scale + 1);

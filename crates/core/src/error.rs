@@ -1,4 +1,4 @@
-//! The error that every crate returns: a kind that tells the caller what to do, a message that says what happened and
+//! The error that every crate returns: a kind that shows the caller what to do, a message that says what happened and
 //! where, and a hint that says what to do next.
 
 use arrow_schema::ArrowError;

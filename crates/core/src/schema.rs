@@ -363,7 +363,8 @@ impl TableDefinition {
             return Err(Error::usage(format!("table {} has no columns", self.name)));
         }
         if self.columns.len() > COLUMNS_MAX {
-            let message = format!("table {} has {} columns; the most is {COLUMNS_MAX}", self.name, self.columns.len());
+            let message =
+                format!("table {} has {} columns; the maximum is {COLUMNS_MAX}", self.name, self.columns.len());
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let (mut names, mut ids) = (HashSet::new(), HashSet::new());

@@ -6,8 +6,8 @@ use crate::time_text::leading_number;
 /// Microseconds in a day. A time of day is less.
 pub const DAY_MICROSECONDS: i64 = DAY_SECONDS * 1_000_000;
 
-/// Parses `12:30`, `12:30:15` and `12:30:15.25`, with `AM` or `PM` behind it. Digits beyond microseconds are rounded.
-/// `None` if the text is no time of day.
+/// Parses `12:30`, `12:30:15` and `12:30:15.25`, also without colons (`1230`, `123015.25`), with `AM` or `PM` behind
+/// it. Digits beyond microseconds are rounded. `None` if the text is no time of day.
 pub fn parse(text: &str) -> Option<i64> {
     let text = text.trim();
     let (digits, half) = match text.len().checked_sub(2).and_then(|at| text.split_at_checked(at)) {
@@ -22,12 +22,31 @@ pub fn parse(text: &str) -> Option<i64> {
         Some(_) => return None,
         None => hour,
     };
-    take(&mut rest, b':')?;
+    let has_colons = take(&mut rest, b':').is_some();
+    if !has_colons && !is_compact(digits.as_bytes()) {
+        return None;
+    }
     let minute = number(&mut rest, 59)?;
-    let second = if take(&mut rest, b':').is_some() { number(&mut rest, 59)? } else { 0 };
+    let has_second =
+        if has_colons { take(&mut rest, b':').is_some() } else { rest.first().is_some_and(u8::is_ascii_digit) };
+    let second = if has_second { number(&mut rest, 59)? } else { 0 };
     let fraction = if take(&mut rest, b'.').is_some() { microseconds(&mut rest)? } else { 0 };
     let time = (hour * 3_600 + minute * 60 + second) * 1_000_000 + fraction;
     (rest.is_empty() && time < DAY_MICROSECONDS).then_some(time)
+}
+
+/// A time of day that is written without colons, with them; `None` for another text.
+pub fn with_colons(text: &str) -> Option<String> {
+    let text = text.trim();
+    is_compact(text.as_bytes()).then(|| match text.as_bytes()[4..].first() {
+        Some(next) if next.is_ascii_digit() => format!("{}:{}:{}", &text[..2], &text[2..4], &text[4..]),
+        _ => format!("{}:{}{}", &text[..2], &text[2..4], &text[4..]),
+    })
+}
+
+/// Whether a text begins with four or six digits, and no further one.
+fn is_compact(text: &[u8]) -> bool {
+    matches!(text.iter().take_while(|byte| byte.is_ascii_digit()).count(), 4 | 6)
 }
 
 /// Writes a time of day: `12:30:00`, and a fraction of a second without zeros at its end.
@@ -52,7 +71,7 @@ fn take(rest: &mut &[u8], byte: u8) -> Option<()> {
     Some(())
 }
 
-/// The digits behind the point, rounded to microseconds.
+/// The digits after the point, rounded to microseconds.
 fn microseconds(rest: &mut &[u8]) -> Option<i64> {
     let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, behind) = rest.split_at(count);
@@ -78,6 +97,13 @@ mod tests {
             ("12:00 am", Some(0)),
             ("12:30pm", Some(45_000_000_000)),
             ("23:59:59.9999995", None),
+            ("0405", Some(14_700_000_000)),
+            ("040506.5", Some(14_706_500_000)),
+            ("0405 PM", Some(57_900_000_000)),
+            ("04050", None),
+            ("405", None),
+            ("046000", None),
+            ("0405:06", None),
             ("24:00", None),
             ("13:00 PM", None),
             ("04:60", None),
@@ -89,6 +115,9 @@ mod tests {
         ] {
             assert_eq!(parse(text), expected, "{text}");
         }
+        let texts = ["0405", "040506.5+02", "04:05", "04050", "20240102"].map(with_colons);
+        let texts = texts.each_ref().map(Option::as_deref);
+        assert_eq!(texts, [Some("04:05"), Some("04:05:06.5+02"), None, None, None]);
         for text in ["00:00:00", "04:05:06.789", "23:59:59.999999", "12:00:00.1"] {
             assert_eq!(parse(text).map(format).as_deref(), Some(text));
         }

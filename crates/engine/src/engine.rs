@@ -21,6 +21,7 @@ use crate::shared::handle::Handle;
 use crate::shared::hold::SealingHold;
 use crate::shared::holds::Holds;
 use crate::shared::preload::{PreloadStats, Preloaded};
+use crate::shared::temporary::TemporaryTables;
 use crate::shared::workers::Workers;
 use crate::upkeep::build_index::{self, BuildReport};
 use crate::upkeep::maintenance::{self, Maintenance, Task};
@@ -223,6 +224,11 @@ impl Engine {
     /// An appender to one table.
     pub fn appender(&self, table: &Table) -> Appender {
         Appender::new(&self.handle, table)
+    }
+
+    /// The temporary tables of a session that begins: none yet.
+    pub fn temporary_tables(&self) -> TemporaryTables {
+        TemporaryTables::new(self.handle.clone())
     }
 
     /// Takes a snapshot of the present state, for reading.

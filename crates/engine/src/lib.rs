@@ -52,6 +52,7 @@ pub use shared::cache::CacheStats;
 pub use shared::environment::{Environment, SystemEnvironment};
 pub use shared::hold::SealingHold;
 pub use shared::preload::PreloadStats;
+pub use shared::temporary::{OnCommit, TemporaryTables};
 pub use upkeep::build_index::BuildReport;
 pub use upkeep::maintenance::Maintenance;
 pub use upkeep::retain::RetainReport;

@@ -31,7 +31,7 @@ enum IpcWriter<W: Write> {
 pub struct ArrowIpcWriter<W: Write> {
     writer: IpcWriter<W>,
     schema: SchemaRef,
-    place: String,
+    location: String,
 }
 
 impl<W: Write> ArrowIpcWriter<W> {
@@ -42,25 +42,25 @@ impl<W: Write> ArrowIpcWriter<W> {
             _ => Arc::clone(field),
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let Output { out, place } = out;
-        let refuse = |error: ArrowError| write_error(&place, error);
+        let Output { out, location } = out;
+        let refuse = |error: ArrowError| write_error(&location, error);
         let writer = match shape {
             IpcShape::Stream => IpcWriter::Stream(StreamWriter::try_new(out, &schema).map_err(refuse)?),
             IpcShape::File => IpcWriter::File(FileWriter::try_new(out, &schema).map_err(refuse)?),
         };
-        Ok(Self { writer, schema, place })
+        Ok(Self { writer, schema, location })
     }
 }
 
 impl<W: Write> fmt::Debug for ArrowIpcWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArrowIpcWriter").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("ArrowIpcWriter").field("location", &self.location).finish_non_exhaustive()
     }
 }
 
 impl<W: Write> ResultWriter for ArrowIpcWriter<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let refuse = |error: ArrowError| write_error(&self.place, error);
+        let refuse = |error: ArrowError| write_error(&self.location, error);
         let columns = batch.columns().iter().zip(self.schema.fields());
         let columns = columns.map(|(column, field)| cast(column, field.data_type()).map_err(refuse));
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
@@ -74,7 +74,7 @@ impl<W: Write> ResultWriter for ArrowIpcWriter<W> {
     }
 
     fn finish(&mut self) -> Result<()> {
-        let refuse = |error: ArrowError| write_error(&self.place, error);
+        let refuse = |error: ArrowError| write_error(&self.location, error);
         match &mut self.writer {
             IpcWriter::File(writer) => writer.finish().map_err(refuse),
             IpcWriter::Stream(writer) => writer.finish().map_err(refuse),

@@ -26,7 +26,7 @@ const ROW_GROUP_ROWS: usize = 131_072;
 pub struct ParquetWriter<W: Write + Send> {
     writer: Option<ArrowWriter<W>>,
     schema: SchemaRef,
-    place: String,
+    location: String,
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
@@ -43,21 +43,21 @@ impl<W: Write + Send> ParquetWriter<W> {
             _ => Arc::clone(field),
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let Output { out, place } = out;
-        let refuse = |error| write_error(&place, error);
+        let Output { out, location } = out;
+        let refuse = |error| write_error(&location, error);
         let level = ZstdLevel::try_new(3).map_err(refuse)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(level))
             .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
             .build();
         let writer = ArrowWriter::try_new(out, Arc::clone(&schema), Some(properties)).map_err(refuse)?;
-        Ok(Self { writer: Some(writer), schema, place })
+        Ok(Self { writer: Some(writer), schema, location })
     }
 }
 
 impl<W: Write + Send> fmt::Debug for ParquetWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ParquetWriter").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("ParquetWriter").field("location", &self.location).finish_non_exhaustive()
     }
 }
 
@@ -65,14 +65,14 @@ impl<W: Write + Send> ResultWriter for ParquetWriter<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let batch = fit(batch, &self.schema)?;
         match &mut self.writer {
-            Some(writer) => writer.write(&batch).map_err(|error| write_error(&self.place, error)),
+            Some(writer) => writer.write(&batch).map_err(|error| write_error(&self.location, error)),
             None => Err(Error::internal("a finished Parquet file got more rows")),
         }
     }
 
     fn finish(&mut self) -> Result<()> {
         match self.writer.take() {
-            Some(writer) => writer.close().map(drop).map_err(|error| write_error(&self.place, error)),
+            Some(writer) => writer.close().map(drop).map_err(|error| write_error(&self.location, error)),
             None => Ok(()),
         }
     }

@@ -17,26 +17,26 @@ pub trait ResultWriter {
 #[derive(Debug)]
 pub struct Output<W> {
     pub(crate) out: W,
-    pub(crate) place: String,
+    pub(crate) location: String,
 }
 
 impl<W: Write> Output<W> {
     /// Names an output.
-    pub fn new(out: W, place: impl Into<String>) -> Self {
-        Self { out, place: place.into() }
+    pub fn new(out: W, location: impl Into<String>) -> Self {
+        Self { out, location: location.into() }
     }
 
     /// Writes bytes. An error names the destination.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.out.write_all(bytes).map_err(|error| write_error(&self.place, error))
+        self.out.write_all(bytes).map_err(|error| write_error(&self.location, error))
     }
 }
 
 /// The error of a writer, in the words of its innermost source: the others only name the layers between.
-pub fn write_error(place: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
+pub fn write_error(location: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
     let mut cause: &dyn std::error::Error = &error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    Error::new(ErrorKind::Unavailable, format!("cannot write {place}: {cause}")).with_source(error)
+    Error::new(ErrorKind::Unavailable, format!("cannot write {location}: {cause}")).with_source(error)
 }

@@ -126,8 +126,8 @@ mod tests {
             let error = rows.append(Ok(Value::Int(bad))).unwrap_err().to_string();
             assert!(error.contains(&format!("t, row 3, column c1: the value {bad} is out of range")), "{error}");
         }
-        let error = builder(&[ColumnType::Date]).append(Err("infinity is no date".to_owned())).unwrap_err();
-        assert!(error.message().contains("t, row 1, column c0: infinity is no date"), "{error}");
+        let error = builder(&[ColumnType::Date]).append(Err("infinity is not a date".to_owned())).unwrap_err();
+        assert!(error.message().contains("t, row 1, column c0: infinity is not a date"), "{error}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use atsdb_core::{Error, ErrorKind};
 const TABLES_SHOWN: usize = 40;
 
 /// The URL names no table. `location` is the URL without secrets; `tables` are the database's.
-pub fn no_table_named(location: &str, tables: &[String]) -> Error {
+pub(crate) fn no_table_named(location: &str, tables: &[String]) -> Error {
     let Some(first) = tables.first() else {
         return Error::not_found(format!("{location} has no tables that its user sees"))
             .with_hint("check the database in the URL, and the user's permissions");
@@ -22,7 +22,7 @@ pub fn no_table_named(location: &str, tables: &[String]) -> Error {
 }
 
 /// There is no such table; the hint is the nearest name, or the list of tables.
-pub fn unknown_table(location: &str, wanted: &str, tables: &[String]) -> Error {
+pub(crate) fn unknown_table(location: &str, wanted: &str, tables: &[String]) -> Error {
     unknown_name("table", wanted, tables.iter().map(String::as_str)).context(location)
 }
 

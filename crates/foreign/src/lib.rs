@@ -13,5 +13,5 @@ mod value;
 
 pub use batch::BatchBuilder;
 pub use rows::{RowBatches, RowReader};
-pub use table::{Arrays, ColumnChooser, ForeignColumn, ForeignTable, choose};
+pub use table::{Arrays, ColumnChooser, ForeignColumn, ForeignTable, choose, find_table};
 pub use value::{Value, time_unit};

@@ -1,5 +1,6 @@
 //! A table of another database.
 
+use crate::errors::{no_table_named, unknown_table};
 use arrow::array::ArrayRef;
 use atsdb_core::{ColumnType, Result};
 use std::fmt;
@@ -9,6 +10,27 @@ pub type Arrays = Vec<ArrayRef>;
 
 /// Says for each of a table's columns, given by name, whether it is read.
 pub type ColumnChooser<'a> = dyn Fn(&[&str]) -> Result<Vec<bool>> + 'a;
+
+/// Finds the table to read in a database. `wanted` is its name, if the URL has one; `find` looks for a table with a
+/// name, and `tables` lists the names of all tables. `location` is the URL without secrets.
+///
+/// # Errors
+///
+/// `Usage` if the URL names no table, `NotFound` if there is none with this name. Their hint lists the tables or names
+/// the nearest one. Errors of `find` and `tables` are returned as they are.
+pub fn find_table<D, T>(
+    database: &mut D,
+    location: &str,
+    wanted: Option<&str>,
+    find: impl FnOnce(&mut D, &str) -> Result<Option<T>>,
+    tables: impl FnOnce(&mut D) -> Result<Vec<String>>,
+) -> Result<T> {
+    let Some(wanted) = wanted else { return Err(no_table_named(location, &tables(database)?)) };
+    match find(database, wanted)? {
+        Some(table) => Ok(table),
+        None => Err(unknown_table(location, wanted, &tables(database)?)),
+    }
+}
 
 /// Removes the columns that are not read, and returns their names. `name_of` is the name of a column.
 ///

@@ -29,7 +29,7 @@ impl Value<'_> {
     }
 }
 
-/// The unit of a column of times whose seconds have so many digits behind the point.
+/// The unit of a column of times whose seconds have so many digits after the point.
 pub fn time_unit(second_digits: u32) -> TimeUnit {
     match second_digits {
         0 => TimeUnit::Second,

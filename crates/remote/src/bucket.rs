@@ -1,22 +1,22 @@
 //! The client of a bucket of S3, with its settings from the usual environment, and the objects that a pattern means.
 
 use crate::address::after_scheme;
-use crate::connection::{FileLocation, Threads};
+use crate::connection::{Arrivals, FileLocation, Threads};
 use crate::failure::Failure;
 use crate::http::RETRIES_MAX;
 use atsdb_core::{Error, ErrorKind, Result};
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use glob::{MatchOptions, Pattern};
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::path::Path;
-use object_store::{ClientConfigKey, ObjectStore, RetryConfig};
+use object_store::{ClientConfigKey, ObjectMeta, ObjectStore, RetryConfig};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A file that stopped arriving after that is not resumed.
+/// A file that stops arriving later than this after its first request is not resumed.
 const RESUMED_MAX: Duration = Duration::from_secs(24 * 3_600);
 
-/// The client of a bucket. `place` is its URL in errors, and `adjust` may change the settings from the environment:
+/// The client of a bucket. `shown` is its URL in errors, and `adjust` may change the settings from the environment:
 /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT_URL` and others.
 ///
 /// # Errors
@@ -24,7 +24,7 @@ const RESUMED_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// `Usage` if the name of the bucket or the settings are wrong, or would send data over a network without encryption.
 pub fn s3_store(
     bucket: &str,
-    place: &str,
+    shown: &str,
     adjust: impl FnOnce(AmazonS3Builder) -> AmazonS3Builder,
 ) -> Result<AmazonS3> {
     if bucket.is_empty() || bucket.contains(['@', ':', '?']) {
@@ -39,16 +39,16 @@ pub fn s3_store(
         builder = builder.with_region("us-east-1");
     }
     if let Some(endpoint) = endpoint.filter(|endpoint| is_plain(endpoint)) {
-        let is_told = std::env::var("AWS_ALLOW_HTTP").is_ok_and(|told| told.eq_ignore_ascii_case("true"));
-        if !is_loopback(&endpoint) && !is_told {
+        let is_allowed = std::env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value.eq_ignore_ascii_case("true"));
+        if !is_loopback(&endpoint) && !is_allowed {
             return Err(Error::usage("AWS_ENDPOINT_URL uses http, so others could read the data in transit")
                 .with_hint("use https, or set AWS_ALLOW_HTTP=true"));
         }
         builder = builder.with_allow_http(true);
     }
     adjust(builder).build().map_err(|error| {
-        Error::usage(format!("cannot use {place}: {error}"))
-            .with_hint("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL say how")
+        Error::usage(format!("cannot use {shown}: {error}"))
+            .with_hint("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL configure it")
     })
 }
 
@@ -101,23 +101,18 @@ impl Bucket {
         let start = name.find(['*', '?', '[']).unwrap_or(name.len());
         let folder = name[..start].rsplit_once('/').map_or("", |(folder, _)| folder);
         let pattern = Pattern::new(&pattern).map_err(|error| Error::usage(format!("{shown}: {error}")))?;
-        let (store, folder) = (Arc::clone(&self.store), path(folder, &shown)?);
-        let list = async move {
-            let prefix = (!folder.as_ref().is_empty()).then_some(folder);
-            let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
-            let mut found = Vec::new();
-            let mut all = store.list(prefix.as_ref());
-            while let Some(object) = all.try_next().await.map_err(|error| Failure::of_store(&error))? {
-                let (name, size) = (object.location.as_ref(), object.size);
-                // An empty object with the name of a folder stands for the folder.
-                if pattern.matches_with(name, options) && (size > 0 || !name.ends_with('/')) {
-                    found.push(object.location);
-                }
-            }
-            found.sort();
-            Ok(found)
-        };
-        let found = self.threads.wait(&shown, list)?;
+        let folder = path(folder, &shown)?;
+        let prefix = (!folder.as_ref().is_empty()).then_some(folder);
+        let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
+        // An empty object with the name of a folder stands for the folder.
+        let is_file = |object: &ObjectMeta| object.size > 0 || !object.location.as_ref().ends_with('/');
+        let fits = |object: &ObjectMeta| pattern.matches_with(object.location.as_ref(), options) && is_file(object);
+        let all = self.store.list(prefix.as_ref()).map_err(|error| Failure::of_store(&error)).boxed();
+        let (mut listed, mut found) = (Arrivals::new(&self.threads, &shown, all), Vec::new());
+        while let Some(objects) = listed.next()? {
+            found.extend(objects.into_iter().filter(fits).map(|object| object.location));
+        }
+        found.sort();
         if found.is_empty() {
             return Err(Error::new(ErrorKind::NotFound, format!("no object fits {shown}"))
                 .with_hint("a folder ends with a slash; * does not match a slash, ** matches folders"));
@@ -131,7 +126,7 @@ impl Bucket {
 }
 
 fn path(name: &str, shown: &str) -> Result<Path> {
-    Path::parse(name).map_err(|error| Error::usage(format!("{shown} is no name of an object: {error}")))
+    Path::parse(name).map_err(|error| Error::usage(format!("{shown} is not the name of an object: {error}")))
 }
 
 #[cfg(test)]
@@ -139,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_reached_without_encryption_unless_told() {
+    fn only_this_machine_is_reached_without_encryption() {
         for near in ["http://localhost:5000", "HTTP://127.0.0.1", "http://[::1]:9/x", "http://127.8.8.8:1"] {
             assert!(is_plain(near) && is_loopback(near), "{near}");
         }

@@ -1,9 +1,9 @@
 //! Requests for files, and waiting for their answers. Requests run on threads of their own, so that any thread may
 //! wait, and so that the wait can be ended.
 
-use crate::answer::{Answer, Piece};
+use crate::answer::Answer;
 use crate::failure::{Failure, explain};
-use crate::http::HttpPlace;
+use crate::http::HttpFile;
 use atsdb_core::{Error, ErrorKind, Result};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
@@ -20,8 +20,8 @@ use tokio::runtime::{Builder, Runtime};
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// A server that sends nothing for so long is given up. Retries are part of it.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
-/// Arrived pieces that are taken at once.
-const PIECES_AT_ONCE: usize = 64;
+/// The maximum number of arrived items that are taken at once.
+const ITEMS_AT_ONCE: usize = 64;
 
 /// The threads on which requests run.
 pub(crate) struct Threads {
@@ -75,7 +75,7 @@ impl Threads {
 /// Where a file is.
 #[derive(Clone)]
 pub(crate) enum FileLocation {
-    Http(Arc<HttpPlace>),
+    Http(Arc<HttpFile>),
     Object(Arc<dyn ObjectStore>, Path),
 }
 
@@ -87,7 +87,7 @@ impl FileLocation {
         version: Option<String>,
     ) -> std::result::Result<Answer, Failure> {
         let (store, path) = match self {
-            Self::Http(place) => return place.get(range, version).await,
+            Self::Http(file) => return file.get(range, version).await,
             Self::Object(store, path) => (store, path),
         };
         let range = range.map(GetRange::Bounded);
@@ -115,32 +115,69 @@ impl FileConnection {
     pub(crate) fn get(&self, range: Option<Range<u64>>, version: Option<String>) -> Result<Answer> {
         self.threads.wait(&self.shown, self.location.clone().get(range, version))
     }
+
+    /// The content of an answer, as it arrives.
+    pub(crate) fn content(&self, answer: Answer) -> Arrivals<Vec<u8>> {
+        Arrivals::new(&self.threads, &self.shown, answer.content)
+    }
 }
 
-/// The content of an answer, as it arrives.
-pub(crate) struct Arriving<'a> {
-    file: &'a FileConnection,
-    content: Option<BoxStream<'static, Vec<Piece>>>,
+/// What a server sends: the pieces of a file, or the entries of a list. Each wait for it is limited, not all of them
+/// together.
+pub(crate) struct Arrivals<T> {
+    threads: Arc<Threads>,
+    shown: String,
+    rest: Option<BoxStream<'static, Vec<std::result::Result<T, Failure>>>>,
 }
 
-impl<'a> Arriving<'a> {
-    pub(crate) fn new(file: &'a FileConnection, answer: Answer) -> Self {
-        Self { file, content: Some(answer.content.ready_chunks(PIECES_AT_ONCE).boxed()) }
+impl<T: Send + 'static> Arrivals<T> {
+    /// `shown` names what is read in errors.
+    pub(crate) fn new(
+        threads: &Arc<Threads>,
+        shown: &str,
+        items: BoxStream<'static, std::result::Result<T, Failure>>,
+    ) -> Self {
+        let rest = Some(items.ready_chunks(ITEMS_AT_ONCE).boxed());
+        Self { threads: Arc::clone(threads), shown: shown.to_owned(), rest }
     }
 
-    /// The next bytes, or `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>> {
-        let Some(mut content) = self.content.take() else { return Ok(None) };
+    /// The next items, or `None` at the end and after an error.
+    pub(crate) fn next(&mut self) -> Result<Option<Vec<T>>> {
+        let Some(mut rest) = self.rest.take() else { return Ok(None) };
         let next = async move {
-            let mut bytes = Vec::new();
-            let Some(pieces) = content.next().await else { return Ok(None) };
-            for piece in pieces {
-                bytes.extend_from_slice(&piece?);
-            }
-            Ok(Some((bytes, content)))
+            let Some(items) = rest.next().await else { return Ok(None) };
+            let items = items.into_iter().collect::<std::result::Result<Vec<T>, Failure>>()?;
+            Ok(Some((items, rest)))
         };
-        let Some((bytes, content)) = self.file.threads.wait(&self.file.shown, next)? else { return Ok(None) };
-        self.content = Some(content);
-        Ok(Some(bytes))
+        let Some((items, rest)) = self.threads.wait(&self.shown, next)? else { return Ok(None) };
+        self.rest = Some(rest);
+        Ok(Some(items))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_arrive_until_the_end_or_an_error() {
+        let threads = Arc::new(Threads::start(|| Ok(())).unwrap());
+        let count = |items: Vec<std::result::Result<usize, Failure>>| {
+            let mut arrivals = Arrivals::new(&threads, "https://h/x", futures::stream::iter(items).boxed());
+            let mut counts = Vec::new();
+            loop {
+                match arrivals.next() {
+                    Ok(Some(items)) => counts.push(items.len()),
+                    Ok(None) => return (counts, None),
+                    Err(error) => {
+                        assert!(arrivals.next().unwrap().is_none());
+                        return (counts, Some(error.message().to_owned()));
+                    }
+                }
+            }
+        };
+        assert_eq!(count((0..130).map(Ok).collect()), (vec![64, 64, 2], None));
+        let broken = (0..64).map(Ok).chain([Err(Failure::of_cause("reset")), Ok(1)]).collect();
+        assert_eq!(count(broken), (vec![64], Some("cannot read https://h/x: reset".to_owned())));
     }
 }

@@ -91,7 +91,7 @@ pub(crate) fn changed(shown: &str) -> Error {
 
 /// The error of a file that ended too early.
 pub(crate) fn cut(shown: &str, got: u64, expected: u64) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("{shown}: {got} bytes arrived of {expected}"))
+    Error::new(ErrorKind::Unavailable, format!("{shown}: only {got} of {expected} bytes arrived"))
         .with_hint("the connection was cut, or the file was changed: import it again")
 }
 
@@ -102,7 +102,7 @@ fn unreached(shown: &str, is_s3: bool, cause: &str) -> Error {
         }
         _ if is_s3 && !has_s3_credentials() => format!("there are no credentials: set {S3_VARIABLES}"),
         text if text.contains("scheme is not allowed") => {
-            "https:// is not left for http://: name the final address if you trust it".to_owned()
+            "a redirection to http:// is not followed: name the final address if you trust it".to_owned()
         }
         text if text.contains("refused") || text.contains("lookup") || text.contains("dns") => {
             "check the name of the server, its port and the network".to_owned()

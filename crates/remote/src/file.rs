@@ -1,10 +1,10 @@
-//! A file, fetched: as a temporary file with its content, or as Parquet that is read piece by piece.
+//! Fetching a file: into a temporary file, or, if it is Parquet, piece by piece as it is read.
 
 use crate::address::{HttpAddress, after_scheme};
 use crate::bucket::Bucket;
-use crate::connection::{Arriving, FileConnection, FileLocation, Threads};
+use crate::connection::{FileConnection, FileLocation, Threads};
 use crate::failure::cut;
-use crate::http::HttpPlace;
+use crate::http::HttpFile;
 use crate::pieces::PiecewiseFile;
 use atsdb_core::{Error, ErrorKind, Result};
 use object_store::path::Path;
@@ -13,7 +13,7 @@ use std::io::Write;
 use std::sync::Arc;
 use tempfile::NamedTempFile;
 
-/// The beginning of Parquet files.
+/// The first bytes of each Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
 /// Whether a text is the URL of a file that this crate can fetch.
@@ -21,7 +21,7 @@ pub fn is_remote(text: &str) -> bool {
     ["http", "https", "s3"].iter().any(|scheme| after_scheme(text, scheme).is_some())
 }
 
-/// Reads files elsewhere.
+/// Reads files at URLs.
 pub struct RemoteClient {
     threads: Arc<Threads>,
 }
@@ -33,11 +33,11 @@ impl fmt::Debug for RemoteClient {
 }
 
 impl RemoteClient {
-    /// Starts its threads. Whoever waits calls `check` often; its error ends the wait.
+    /// Starts the threads for requests. While a caller waits, `check` is called often; its error ends the wait.
     ///
     /// # Errors
     ///
-    /// `Resources` if there are no threads.
+    /// `Resources` if no thread can be started.
     pub fn new(check: fn() -> Result<()>) -> Result<Self> {
         Ok(Self { threads: Arc::new(Threads::start(check)?) })
     }
@@ -66,14 +66,14 @@ impl RemoteClient {
 
     fn http_file(&self, url: &str) -> Result<RemoteFile> {
         let address = HttpAddress::parse(url)?;
-        let location = FileLocation::Http(Arc::new(HttpPlace::new(&address)?));
+        let location = FileLocation::Http(Arc::new(HttpFile::new(&address)?));
         let HttpAddress { url: identity, shown, name, .. } = address;
         let threads = Arc::clone(&self.threads);
         Ok(RemoteFile { name, connection: FileConnection { shown, identity, location, threads } })
     }
 }
 
-/// A file elsewhere.
+/// A file at a URL.
 #[derive(Clone)]
 pub struct RemoteFile {
     name: String,
@@ -89,7 +89,7 @@ impl fmt::Debug for RemoteFile {
 /// The fetched content of a file.
 #[derive(Debug)]
 pub enum Content {
-    /// All of it, in a temporary file that vanishes with this.
+    /// All of it, in a temporary file that is removed when this is dropped.
     Whole(NamedTempFile),
     /// Nothing yet: Parquet whose server sends ranges.
     Pieces(Arc<PiecewiseFile>),
@@ -106,8 +106,9 @@ impl RemoteFile {
         &self.name
     }
 
-    /// Fetches it. Parquet may be left where it is, with `in_pieces`. `progress` gets the bytes that arrived, and how
-    /// many there are if the server said so. The text that is returned beside the content is a warning.
+    /// Fetches the file. With `in_pieces`, a Parquet file stays where it is if its server sends ranges. `progress` gets
+    /// the number of bytes that have arrived, and the size of the file if the server sends it. Returns the content, and
+    /// perhaps a warning.
     ///
     /// # Errors
     ///
@@ -119,12 +120,12 @@ impl RemoteFile {
     ) -> Result<(Content, Option<String>)> {
         let answer = self.connection.get(None, None)?;
         let (size, e_tag, has_end) = (answer.byte_count, answer.e_tag.clone(), answer.has_end);
-        let mut arriving = Arriving::new(&self.connection, answer);
+        let mut content = self.connection.content(answer);
         let mut head = Vec::new();
         while head.len() < PARQUET.len()
-            && let Some(piece) = arriving.next()?
+            && let Some(pieces) = content.next()?
         {
-            head.extend_from_slice(&piece);
+            head.extend_from_slice(&pieces.concat());
         }
         if let Some(size) = size.filter(|_| in_pieces && head.starts_with(PARQUET))
             && let Some(pieces) = PiecewiseFile::open(&self.connection, size, e_tag)?
@@ -141,12 +142,12 @@ impl RemoteFile {
         };
         let mut file = NamedTempFile::new().map_err(failed)?;
         let mut done = 0;
-        let mut piece = Some(head);
-        while let Some(bytes) = piece {
+        let mut next = Some(head);
+        while let Some(bytes) = next {
             file.write_all(&bytes).map_err(failed)?;
             done += bytes.len() as u64;
             progress(done, size);
-            piece = arriving.next()?;
+            next = content.next()?.map(|pieces| pieces.concat());
         }
         if let Some(size) = size.filter(|size| *size != done) {
             return Err(cut(&self.connection.shown, done, size));

@@ -1,5 +1,5 @@
-//! Requests over HTTP, with object_store's client of it. Its own store for HTTP wants to know the length of a file
-//! before, and shows whole URLs in errors; here, servers need not say a length, and a cut answer is resumed.
+//! Requests over HTTP, with object_store's HTTP client. object_store's own store for HTTP needs the length of a file in
+//! advance and shows whole URLs in errors. Here, servers need not send a length, and a cut answer is resumed.
 
 use crate::address::HttpAddress;
 use crate::answer::{Answer, Piece};
@@ -18,8 +18,8 @@ use url::Url;
 
 /// How often a request is retried, and an answer is resumed.
 pub(crate) const RETRIES_MAX: usize = 5;
-/// The rest before the first retry; it doubles.
-const REST: Duration = Duration::from_millis(100);
+/// The pause before the first retry. It doubles with each further one.
+const PAUSE: Duration = Duration::from_millis(100);
 /// How long a connection may take to open.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// The statuses of answers that may be better the next time, besides those of 500 and more.
@@ -27,13 +27,13 @@ const BUSY: [u16; 2] = [408, 429];
 const PARTIAL: u16 = 206;
 
 /// A file of an HTTP server.
-pub(crate) struct HttpPlace {
+pub(crate) struct HttpFile {
     client: HttpClient,
     url: String,
     authorization: Option<HeaderValue>,
 }
 
-impl HttpPlace {
+impl HttpFile {
     pub(crate) fn new(address: &HttpAddress) -> Result<Self> {
         let wrong = || Error::usage(format!("{} is no URL", address.shown)).with_hint("write https://HOST/FILE");
         let url = Url::parse(&address.url).map_err(|_| wrong())?.to_string();
@@ -75,7 +75,7 @@ impl HttpPlace {
         };
         let start = range.as_ref().map_or(0, |range| range.start);
         let end = range.map(|range| range.end).or(length);
-        let arrival = Arrival { place: self, body: body(response), at: start, end, e_tag: e_tag.clone(), retries: 0 };
+        let arrival = Arrival { file: self, body: body(response), at: start, end, e_tag: e_tag.clone(), retries: 0 };
         let content = futures::stream::try_unfold(arrival, Arrival::next).boxed();
         Ok(Answer { byte_count, e_tag, has_end, content })
     }
@@ -86,7 +86,7 @@ impl HttpPlace {
         range: Option<(u64, Option<u64>)>,
         version: Option<&str>,
     ) -> std::result::Result<HttpResponse, Failure> {
-        let mut rest = REST;
+        let mut pause = PAUSE;
         for retry in 0.. {
             let (failure, may_retry) = match self.client.execute(self.message(range, version)?).await {
                 Ok(response) if response.status().is_success() => return Ok(response),
@@ -103,8 +103,8 @@ impl HttpPlace {
             if !may_retry || retry == RETRIES_MAX {
                 return Err(failure);
             }
-            tokio::time::sleep(rest).await;
-            rest *= 2;
+            tokio::time::sleep(pause).await;
+            pause *= 2;
         }
         Err(Failure::of_cause("it was not answered"))
     }
@@ -154,7 +154,7 @@ fn sent_range(response: &HttpResponse) -> Option<(Range<u64>, Option<u64>)> {
 
 /// An answer that arrives, and is resumed if its connection is cut.
 struct Arrival {
-    place: Arc<HttpPlace>,
+    file: Arc<HttpFile>,
     body: BoxStream<'static, Piece>,
     /// The next byte of the file.
     at: u64,
@@ -185,7 +185,7 @@ impl Arrival {
             return Err(failure);
         }
         self.retries += 1;
-        let response = self.place.request(Some((self.at, self.end)), Some(&version)).await?;
+        let response = self.file.request(Some((self.at, self.end)), Some(&version)).await?;
         let is_same = response.headers().get("etag").is_some_and(|tag| tag.as_bytes() == version.as_bytes());
         let is_rest = sent_range(&response)
             .is_some_and(|(sent, _)| sent.start == self.at && self.end.is_none_or(|end| sent.end == end));

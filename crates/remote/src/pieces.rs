@@ -1,6 +1,6 @@
-//! A file that is read piece by piece, each of them once: what arrived is kept in a temporary file with holes.
+//! A file that is read piece by piece. Each piece is requested once, and kept in a sparse temporary file.
 
-use crate::connection::{Arriving, FileConnection};
+use crate::connection::FileConnection;
 use crate::failure::{changed, cut};
 use atsdb_core::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
@@ -11,9 +11,9 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// The bytes at the end of a file that are requested first. The footer of most Parquet files is smaller.
+/// The number of bytes at the end of a file that are requested first. The footer of most Parquet files is smaller.
 const TAIL_BYTES: u64 = 64 << 10;
-/// Bytes that are requested at once, unless more are read at once.
+/// The number of bytes of one request, unless a read needs more.
 const PIECE_BYTES: u64 = 8 << 20;
 
 /// A file that is read piece by piece.
@@ -112,9 +112,10 @@ impl PiecewiseFile {
         if answer.byte_count.is_some_and(|count| count != self.byte_count) || answer.e_tag != self.e_tag {
             return Err(changed(&self.file.shown));
         }
-        let mut arriving = Arriving::new(&self.file, answer);
+        let mut content = self.file.content(answer);
         let mut at = range.start;
-        while let Some(bytes) = arriving.next()? {
+        while let Some(pieces) = content.next()? {
+            let bytes = pieces.concat();
             if bytes.len() as u64 > range.end - at {
                 return Err(changed(&self.file.shown));
             }

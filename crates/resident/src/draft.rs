@@ -285,7 +285,8 @@ impl BatchDrafts {
             }
             states.into_iter().for_each(|(id, state)| next.put(id, state));
             self.dropped.iter().for_each(|id| next.remove(*id));
-            dropped.extend(&self.dropped);
+            // A temporary table, whose number is below zero, is only known to the session that drops it.
+            dropped.extend(self.dropped.iter().filter(|id| id.0 >= 0));
             Ok((next, done))
         })
     }

@@ -353,7 +353,7 @@ fn constant(value: Option<&Value>, wanted: &DataType, row_count: usize) -> Resul
         None => return Ok(new_null_array(wanted, row_count)),
         Some(Value::Text(text)) if matches!(wanted, DataType::Interval(_)) => {
             let Interval { months, days, nanoseconds } = parse_interval(text, None, None)
-                .ok_or_else(|| Error::internal(format!("the value of older rows, {text}, is no interval")))?;
+                .ok_or_else(|| Error::internal(format!("the value of older rows, {text}, is not an interval")))?;
             let interval = IntervalMonthDayNano::new(months, days, nanoseconds);
             Arc::new(arrow::array::IntervalMonthDayNanoArray::from(vec![interval]))
         }

@@ -58,5 +58,6 @@ pub use text::numbered_text::NumberedText;
 pub use text::script::{Statement, Statements, is_complete};
 pub use text::statement_error::StatementError;
 pub use text::time_text::parse_time;
+pub use text::tree_walk;
 pub use text::without_literals::without_literals;
 pub use text::words::{Word, Words};

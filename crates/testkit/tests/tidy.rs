@@ -1,7 +1,9 @@
 //! Tidiness as a test: documents name files that exist, no work is left open, and files and lines stay short.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -48,6 +50,21 @@ fn nothing_is_left_open_in_the_code() {
             assert!(!open, "{}:{}: {content}", path.display(), line + 1);
         }
     }
+}
+
+#[test]
+fn planted_bugs_fit_the_code() {
+    let mut patches = Vec::new();
+    files(&root().join("tests/planted"), ".patch", &mut patches);
+    assert!(patches.len() > 20, "{} bugs to plant", patches.len());
+    let check = |patch: &PathBuf| {
+        let patch = patch.canonicalize().unwrap();
+        Command::new("git").args(["apply", "--check"]).arg(patch).current_dir(root()).output()
+    };
+    // Without git nothing is checked: CI has it.
+    let outdated = patches.iter().filter(|patch| check(patch).is_ok_and(|run| !run.status.success()));
+    let outdated: Vec<&PathBuf> = outdated.collect();
+    assert!(outdated.is_empty(), "these patches do not apply, because the code was rewritten: {outdated:#?}");
 }
 
 #[test]
@@ -107,4 +124,61 @@ fn types_have_the_names_of_the_field() {
             assert!(!is_vague, "{}:{}: {content}", path.display(), line + 1);
         }
     }
+}
+
+/// The number of casts to a narrower type, by crate, without tests. A ratchet: the numbers may only shrink. Convert by
+/// `try_from` instead, or by `from` if every value fits.
+const NARROWING_CASTS: [(&str, usize); 23] = [
+    ("adbc", 1),
+    ("crates/archive", 3),
+    ("crates/codec", 24),
+    ("crates/core", 6),
+    ("crates/engine", 36),
+    ("crates/export", 1),
+    ("crates/foreign", 1),
+    ("crates/fuzz", 4),
+    ("crates/import", 22),
+    ("crates/lab", 35),
+    ("crates/lineproto", 7),
+    ("crates/memory", 1),
+    ("crates/mysql", 1),
+    ("crates/prom", 8),
+    ("crates/resident", 19),
+    ("crates/server", 31),
+    ("crates/simulator", 7),
+    ("crates/sql", 48),
+    ("crates/sqlite", 3),
+    ("crates/sqlstore", 1),
+    ("crates/testkit", 20),
+    ("python", 11),
+    ("sqlite-extension", 7),
+];
+
+#[test]
+fn casts_that_may_lose_digits_become_fewer() {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for (path, text) in all(".rs") {
+        let path = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        let Some((owner, _)) = path.split_once("/src/") else { continue };
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        *counts.entry(owner.to_owned()).or_default() += lines.map(narrowing_casts).sum::<usize>();
+    }
+    for (owner, count) in counts {
+        let allowed = NARROWING_CASTS.iter().find(|(name, _)| *name == owner).map_or(0, |(_, allowed)| *allowed);
+        assert!(count <= allowed, "{owner} has {count} casts to a narrower type, {allowed} are allowed: use try_from");
+    }
+}
+
+/// The number of casts in a line whose type is narrower than most numbers.
+fn narrowing_casts(line: &str) -> usize {
+    let ends = |at: usize| !line[at..].starts_with(|letter: char| letter.is_alphanumeric() || letter == '_');
+    let casts = [" as u8", " as u16", " as u32", " as i8", " as i16", " as i32", " as f32"];
+    casts.iter().flat_map(|cast| line.match_indices(cast)).filter(|(at, cast)| ends(at + cast.len())).count()
+}
+
+#[test]
+fn casts_are_counted() {
+    assert_eq!(narrowing_casts("let a = (b as u8, c as u16) as f32;"), 3);
+    assert_eq!(narrowing_casts("let a = b as u8_type; c as u64; d as usize; e as i128"), 0);
 }

@@ -17,12 +17,12 @@ pub(crate) struct Bucket {
     pub(super) store: Arc<dyn ObjectStore>,
     pub(super) runtime: Arc<Runtime>,
     pub(super) prefix: String,
-    pub(super) place: String,
+    pub(super) location: String,
 }
 
 impl std::fmt::Debug for Bucket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Bucket({})", self.place)
+        write!(f, "Bucket({})", self.location)
     }
 }
 
@@ -31,20 +31,20 @@ impl Bucket {
     pub(crate) fn open(rest: &str) -> Result<Self> {
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let prefix = prefix.trim_matches('/');
-        let place = format!("s3://{}", rest.trim_end_matches('/'));
-        let store = s3_store(bucket, &place, |builder| builder)?;
-        Ok(Self { prefix: prefix.to_owned(), ..Self::over(Arc::new(store), &place)? })
+        let location = format!("s3://{}", rest.trim_end_matches('/'));
+        let store = s3_store(bucket, &location, |builder| builder)?;
+        Ok(Self { prefix: prefix.to_owned(), ..Self::over(Arc::new(store), &location)? })
     }
 
     /// A bucket without a prefix.
-    pub(super) fn over(store: Arc<dyn ObjectStore>, place: &str) -> Result<Self> {
+    pub(super) fn over(store: Arc<dyn ObjectStore>, location: &str) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("atsdb-s3")
             .enable_all()
             .build()
             .map_err(|error| Error::new(ErrorKind::Unavailable, "cannot start a thread").with_source(error))?;
-        Ok(Self { store, runtime: Arc::new(runtime), prefix: String::new(), place: place.to_owned() })
+        Ok(Self { store, runtime: Arc::new(runtime), prefix: String::new(), location: location.to_owned() })
     }
 
     /// Runs a future on the runtime's threads and waits for it. Any thread may call this.
@@ -78,7 +78,7 @@ impl Bucket {
             }
             _ => "check AWS_ENDPOINT_URL, AWS_REGION and the network; the next backup uses what was written",
         };
-        Error::new(kind, format!("cannot {what} of {}: {error}", self.place)).with_hint(hint)
+        Error::new(kind, format!("cannot {what} of {}: {error}", self.location)).with_hint(hint)
     }
 
     pub(super) fn path(&self, name: &str) -> Path {

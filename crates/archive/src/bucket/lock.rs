@@ -153,7 +153,7 @@ fn wait_and_take(bucket: &Bucket, name: &str, times: LockTimes) -> Result<(Updat
 }
 
 fn busy(bucket: &Bucket) -> Error {
-    Error::new(ErrorKind::Busy, format!("another backup to {} is running", bucket.place()))
+    Error::new(ErrorKind::Busy, format!("another backup to {} is running", bucket.location()))
         .with_hint("retry when it has finished")
 }
 
@@ -172,7 +172,7 @@ impl LockHolder {
             Err(error) => Err(error),
             Ok(_) => Err(Error::new(
                 ErrorKind::Unavailable,
-                format!("the server of {} does not support conditional writes (If-Match)", self.bucket.place()),
+                format!("the server of {} does not support conditional writes (If-Match)", self.bucket.location()),
             )
             .with_hint("two concurrent backups could damage each other: use a server that supports them")),
         }
@@ -204,7 +204,7 @@ impl LockHolder {
     }
 
     fn lost(&self) -> Error {
-        let message = format!("another backup to {} has taken over", self.bucket.place());
+        let message = format!("another backup to {} has taken over", self.bucket.location());
         Error::new(ErrorKind::Conflict, message).with_hint("back up again: the next backup uses what was written")
     }
 

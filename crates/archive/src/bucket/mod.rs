@@ -16,8 +16,8 @@ use std::time::Duration;
 const DELETE_TIMEOUT: Duration = Duration::from_secs(7);
 
 impl Objects for Bucket {
-    fn place(&self) -> &str {
-        &self.place
+    fn location(&self) -> &str {
+        &self.location
     }
 
     fn put(&self, name: &str, bytes: Vec<u8>) -> Result<()> {

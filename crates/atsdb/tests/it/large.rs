@@ -152,7 +152,7 @@ fn a_table_of_the_most_columns_works_on_each_store() {
         db.sql(&format!("UPDATE t SET {last} = 7 WHERE {text} = 'text 997'")).unwrap();
         assert_eq!(number(&db, &format!("SELECT sum({last}) FROM t")), 2 * (7 + 1_998));
         let error = db.sql("ALTER TABLE t ADD COLUMN more INT").unwrap_err();
-        assert!(error.to_string().contains("1001 columns; the most is 1000"), "{place}: {error}");
+        assert!(error.to_string().contains("1001 columns; the maximum is 1000"), "{place}: {error}");
         assert!(db.engine().verify(None).unwrap().findings.is_empty(), "{place}");
     }
 }

@@ -286,7 +286,7 @@ fn values_that_a_store_has_not_are_refused_with_row_and_column() {
             }
             _ => (
                 "SET sql_mode = ''; CREATE TABLE t (a int, at datetime); INSERT INTO t VALUES (1, now()), (2, '0000-00-00')",
-                "0000-00-00 is no date",
+                "0000-00-00 is not a date",
             ),
         };
         let url = database(kind, server, sql);

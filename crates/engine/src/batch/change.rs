@@ -7,6 +7,7 @@
 use crate::batch::Batch;
 use crate::batch::overlay::{Overlay, StageContents};
 use crate::read::snapshot::{Inner, ReadSnapshot};
+use crate::shared::temporary::is_temporary;
 use atsdb_core::limits::MISSING_BYTES_MAX;
 use atsdb_core::name::same_name;
 use atsdb_core::refusal;
@@ -22,8 +23,9 @@ impl Batch {
     pub fn snapshot(&mut self) -> Result<ReadSnapshot> {
         self.settle()?;
         let base = self.base()?;
+        let temporary = self.temporary_tables();
         if self.is_untouched() {
-            return Ok(base);
+            return Ok(base.with_shown(&temporary));
         }
         let shown = self.chunks.show();
         self.note_half_done(shown)?;
@@ -43,21 +45,19 @@ impl Batch {
         let store = Arc::clone(&shared.store);
         let residents = self.drafts.over(&base.inner.residents);
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, pending };
-        Ok(ReadSnapshot {
-            inner: Arc::new(Inner {
-                store: Box::new(overlay),
-                tables,
-                hidden,
-                staged,
-                shared,
-                residents,
-                past_caches: false,
-            }),
-        })
+        let inner = Inner { store: Box::new(overlay), tables, hidden, staged, shared, residents, past_caches: false };
+        Ok(ReadSnapshot::of(inner).with_shown(&temporary))
     }
 
     /// The tables that [`snapshot`](Self::snapshot) would have. Waiting rows keep waiting.
     pub fn tables(&mut self) -> Result<Vec<Table>> {
+        let mut tables = self.temporary_tables();
+        tables.extend(self.stored_tables()?);
+        Ok(tables)
+    }
+
+    /// Those of them that are in the store.
+    pub(crate) fn stored_tables(&mut self) -> Result<Vec<Table>> {
         let base = self.base()?;
         Ok(self.changes.tables(&base))
     }
@@ -110,6 +110,10 @@ impl Batch {
     pub fn drop_table(&mut self, table: &Table) -> Result<()> {
         self.settle()?;
         let table = self.own_table(table)?;
+        if is_temporary(table.id) {
+            self.drop_temporary(&table);
+            return Ok(());
+        }
         self.leave_rollups(&table)?;
         let done = self.remove_table(&table);
         self.note_half_done(done)
@@ -141,6 +145,9 @@ impl Batch {
         to.check()?;
         check_missing(&table.definition, &to)?;
         self.settle()?;
+        if is_temporary(table.id) {
+            return self.redefine_temporary(table, to);
+        }
         let base = self.base()?;
         let others = self.changes.tables(&base);
         let taken = |other: &&Table| other.id != table.id && same_name(&other.definition.name, &to.name);

@@ -2,6 +2,7 @@
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
+use crate::shared::temporary::{TemporaryTable, gone, is_temporary};
 use atsdb_core::{
     Change, ChunkGuard, ChunkId, DefinitionGuard, DefinitionVersion, Error, Redefinition, Result, Table, TableId,
 };
@@ -31,6 +32,8 @@ pub(crate) struct Changes {
     based_on: BTreeMap<TableId, DefinitionVersion>,
     /// Chunks of the stage that are removed before the commit.
     hidden: BTreeSet<ChunkId>,
+    /// The session's temporary tables, as the batch has them.
+    temporary: Vec<TemporaryTable>,
 }
 
 impl Changes {
@@ -65,6 +68,13 @@ impl Changes {
     /// Notes that the batch relies on this definition of a table. If the batch has relied on or seen another one, this
     /// is a [`Conflict`](atsdb_core::ErrorKind::Conflict).
     pub(crate) fn name_definition(&mut self, table: &Table) -> Result<()> {
+        if is_temporary(table.id) {
+            return match self.temporary.iter().find(|own| own.table.id == table.id) {
+                Some(own) if own.table.version == table.version => Ok(()),
+                Some(_) => Err(changed_meanwhile(&table.definition)),
+                None => Err(gone(table)),
+            };
+        }
         if self.has_created(table.id) {
             return Ok(());
         }
@@ -226,6 +236,17 @@ impl Changes {
         self.created.iter().any(|created| created.id == table)
     }
 
+    /// The session's temporary tables, as the batch has them.
+    pub(crate) fn temporary(&self) -> &[TemporaryTable] {
+        &self.temporary
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn temporary_mut(&mut self) -> &mut Vec<TemporaryTable> {
+        &mut self.temporary
+    }
+
+    /// The tables of the store that the batch sees.
     pub(crate) fn tables(&self, base: &ReadSnapshot) -> Vec<Table> {
         let visible = base.tables().iter().filter(|table| !self.dropped.contains(&table.id)).map(|table| {
             match self.redefined.get(&table.id) {

@@ -39,6 +39,18 @@ impl Batch {
             return Err(Error::usage("an earlier operation of the batch failed, so nothing was stored")
                 .with_hint("begin a new batch"));
         }
+        self.end_temporary()?;
+        let temporary = self.session.take().map(|session| (session, self.changes.temporary().to_vec()));
+        let outcome = self.commit_beside_temporary()?;
+        if let Some((session, tables)) = temporary
+            && outcome == CommitOutcome::Committed
+        {
+            session.replace(tables);
+        }
+        Ok(outcome)
+    }
+
+    fn commit_beside_temporary(mut self) -> Result<CommitOutcome> {
         let mut drafts = std::mem::take(&mut self.drafts);
         // Lock order: the tables' commit locks first, then the lock of tables in memory.
         let locks = self.commit_locks();

@@ -6,6 +6,7 @@
 use crate::batch::Batch;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::{changed_meanwhile, takes_rows_of};
+use crate::shared::temporary::is_temporary;
 use arrow::array::ArrayRef;
 use atsdb_core::{Change, Error, Result, Table};
 
@@ -21,6 +22,9 @@ impl Batch {
     /// The definition under which rows are added, if it differs from the caller's: that of the state the batch has
     /// read, or else the newest that this process has seen.
     pub(crate) fn present(&mut self, table: &Table) -> Result<Option<Table>> {
+        if is_temporary(table.id) {
+            return Ok(None);
+        }
         let present = self.changes.present_version(table.id);
         if let Some(base) = self.changes.base() {
             let is_own = present == Some(table.version) || self.changes.has_created(table.id);
@@ -43,7 +47,7 @@ impl Batch {
 
     /// Looks up whether a table has a newer definition now, if the batch has only appended.
     pub(crate) fn look_for_newer(&mut self, table: &Table) -> Result<Option<Table>> {
-        if self.changes.has_looked() {
+        if self.changes.has_looked() || is_temporary(table.id) {
             return Ok(None);
         }
         let newer = ReadSnapshot::take(&self.handle.shared)?

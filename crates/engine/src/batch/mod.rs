@@ -22,6 +22,7 @@ mod rollup;
 mod row_buffer;
 mod savepoint;
 mod table_writer;
+mod temporary;
 
 use crate::batch::changes::Changes;
 use crate::batch::collector::ChunkCollector;
@@ -31,6 +32,7 @@ use crate::batch::table_writer::TableWriter;
 use crate::chunk::coerce::{coerce, coerce_column};
 use crate::chunk::lossless::RowNumbers;
 use crate::shared::handle::Handle;
+use crate::shared::temporary::TemporaryTables;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_core::{BatchId, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId};
 use atsdb_resident::BatchDrafts;
@@ -53,6 +55,8 @@ pub struct Batch {
     keyed: KeyedTables,
     /// The changes of tables in memory.
     drafts: BatchDrafts,
+    /// The session whose temporary tables the batch sees.
+    session: Option<TemporaryTables>,
     row_count: u64,
     /// Whether an operation failed halfway: the batch can then be dropped or rolled back to a savepoint, not committed.
     is_half_done: bool,
@@ -70,6 +74,7 @@ impl Batch {
             savepoints: Vec::new(),
             keyed: KeyedTables::default(),
             drafts: BatchDrafts::default(),
+            session: None,
             row_count: 0,
             is_half_done: false,
         }

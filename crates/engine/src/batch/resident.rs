@@ -5,6 +5,7 @@ use crate::read::resident::types_of;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::preload::compacted;
+use crate::shared::temporary::is_temporary;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_codec::{stored_schema, to_stored};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
@@ -40,7 +41,12 @@ impl Batch {
         let bytes_max = shared.resident_bytes_of(&residents, table);
         self.drafts.table(table.id, bytes_max, || match residents.get(table.id) {
             Some(state) if *state.definition() == table.definition => Ok(state),
-            _ if is_created => Ok(shared.residents.empty(&table.definition, types_of(&table.definition))),
+            Some(state) if is_temporary(table.id) => {
+                Ok(Arc::new(state.redefined(&table.definition, types_of(&table.definition))?))
+            }
+            _ if is_created || is_temporary(table.id) => {
+                Ok(shared.residents.empty(&table.definition, types_of(&table.definition)))
+            }
             _ => match seen {
                 None => ReadSnapshot::take(shared)?.resident(table),
                 Some(base) => {

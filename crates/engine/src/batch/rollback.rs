@@ -94,7 +94,7 @@ impl Batch {
     fn staged(&mut self) -> Result<BTreeSet<ChunkId>> {
         let Some(stage) = self.chunks.stage() else { return Ok(BTreeSet::new()) };
         // The stage may hold rows of a table that the commit drops.
-        let mut tables: BTreeSet<TableId> = self.tables()?.iter().map(|table| table.id).collect();
+        let mut tables: BTreeSet<TableId> = self.stored_tables()?.iter().map(|table| table.id).collect();
         tables.extend(self.changes.dropped());
         let snapshot = self.handle.shared.store.stage_snapshot(stage)?;
         let mut staged = BTreeSet::new();

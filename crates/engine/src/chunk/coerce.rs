@@ -53,25 +53,25 @@ pub(crate) fn coerce_column(
     array: &ArrayRef,
     rows: RowNumbers,
 ) -> Result<ArrayRef> {
-    let place = |error: Error| error.context(format_args!("table {}, column {}", definition.name, column.name));
+    let in_column = |error: Error| error.context(format_args!("table {}, column {}", definition.name, column.name));
     if !column.nullable
         && let Some(row) = first_null(array.as_ref())
     {
         let what = if definition.time_column() == Some(column) { "the time" } else { "a value" };
-        return Err(place(Error::invalid(format!("{}{what} is NULL", rows.prefix(row)))));
+        return Err(in_column(Error::invalid(format!("{}{what} is NULL", rows.prefix(row)))));
     }
     let wanted = logical_type(column);
-    let fit = fitting(column, array, rows).map_err(place)?;
+    let fit = fitting(column, array, rows).map_err(in_column)?;
     let array = match (array.data_type(), &wanted) {
         _ if let Some(fit) = fit => fit,
         (found, wanted) if found == wanted => array.clone(),
         (DataType::Utf8, DataType::Dictionary(..)) => array.clone(),
         (DataType::Dictionary(_, value), DataType::Dictionary(..)) if **value == DataType::Utf8 => array.clone(),
         // Other types become plain text before they are mapped.
-        (_, DataType::Dictionary(..)) => convert(array, &DataType::Utf8, rows).map_err(place)?,
-        (_, wanted) => convert(array, wanted, rows).map_err(place)?,
+        (_, DataType::Dictionary(..)) => convert(array, &DataType::Utf8, rows).map_err(in_column)?,
+        (_, wanted) => convert(array, wanted, rows).map_err(in_column)?,
     };
-    refuse_long_values(array.as_ref(), rows).map_err(place)?;
+    refuse_long_values(array.as_ref(), rows).map_err(in_column)?;
     Ok(array)
 }
 

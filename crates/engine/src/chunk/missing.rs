@@ -17,8 +17,8 @@ use std::sync::Arc;
 pub(crate) fn missing_array(table: &Table, column: &Column, row_count: usize) -> Result<ArrayRef> {
     let Some(value) = &column.missing else { return Ok(new_null_array(&stored_type(column), row_count)) };
     let one = missing_scalar(column, value).ok_or_else(|| {
-        let place = format!("table {}, column {}", table.definition.name, column.name);
-        Error::internal(format!("{place}: {value:?}, the value of older rows, does not fit the column"))
+        let location = format!("table {}, column {}", table.definition.name, column.name);
+        Error::internal(format!("{location}: {value:?}, the value of older rows, does not fit the column"))
     })?;
     Ok(take(&one, &UInt32Array::from(vec![0; row_count]), None)?)
 }

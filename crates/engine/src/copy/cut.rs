@@ -81,7 +81,7 @@ impl Selection {
 pub struct Cut {
     pub(super) source: [u8; 16],
     /// The source's URL, for messages.
-    pub(super) place: String,
+    pub(super) location: String,
     /// The time it was taken, in milliseconds since the Unix epoch.
     pub(super) taken_ms: i64,
     /// Whether it has all tables of the source.
@@ -134,7 +134,10 @@ impl CutChunk {
 
 impl fmt::Debug for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cut").field("place", &self.place).field("tables", &self.tables.len()).finish_non_exhaustive()
+        f.debug_struct("Cut")
+            .field("location", &self.location)
+            .field("tables", &self.tables.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -164,7 +167,7 @@ impl Cut {
         }
         Self {
             source: shared.store.uid(),
-            place: shared.store.url().to_owned(),
+            location: shared.store.url().to_owned(),
             taken_ms: shared.environment.now_ms(),
             is_whole: selection.tables.is_empty(),
             source_tables: snapshot.tables().iter().chain(snapshot.system_tables()).map(|table| table.id).collect(),
@@ -175,11 +178,11 @@ impl Cut {
         .with(tables, selection)
     }
 
-    /// A cut of a copy, such as a backup, whose tables already have the form for a copy. `place` is the source's URL,
-    /// for messages; `taken_ms` is when the copied cut was taken, in milliseconds since the Unix epoch.
+    /// A cut of a copy, such as a backup, whose tables already have the form for a copy. `location` names the source in
+    /// messages; `taken_ms` is when the copied cut was taken, in milliseconds since the Unix epoch.
     pub fn of_copy(
         source: [u8; 16],
-        place: String,
+        location: String,
         taken_ms: i64,
         is_whole: bool,
         snapshot: Box<dyn Snapshot>,
@@ -189,7 +192,7 @@ impl Cut {
         let tables = selected(&all, selection)?;
         Self {
             source,
-            place,
+            location,
             taken_ms,
             is_whole: is_whole && selection.tables.is_empty(),
             source_tables: all.iter().map(|table| table.id).collect(),
@@ -226,8 +229,8 @@ impl Cut {
             if !range.covers(entry.time_min, entry.time_max) {
                 return Ok(CutChunk::Partial(entry));
             }
-            let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
-            let uid = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(place()))?.uid;
+            let location = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
+            let uid = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(location()))?.uid;
             Ok(CutChunk::Whole(entry, uid))
         };
         entries.into_iter().map(chunk).collect()
@@ -260,14 +263,15 @@ impl Cut {
             1 => String::new(),
             count => format!(" (and {} more places)", count - 1),
         };
-        Err(Error::corrupt(format!("{} is damaged: {}: {}{more}", self.place, first.place, first.problem)).with_hint(
+        let message = format!("{} is damaged: {}: {}{more}", self.location, first.place, first.problem);
+        Err(Error::corrupt(message).with_hint(
             "atsdb verify lists all damage; restore a backup, or copy what can be read to another store with --no-verify",
         ))
     }
 
     /// The URL of the source store.
-    pub fn place(&self) -> &str {
-        &self.place
+    pub fn location(&self) -> &str {
+        &self.location
     }
 
     /// Whether it has all tables of the source store.

@@ -28,7 +28,7 @@ pub(super) enum TableAction {
 /// Refuses to copy a store to itself. Restoring a backup of the same store is allowed.
 pub(super) fn refuse_itself(cut: &Cut, target: &dyn Store) -> Result<()> {
     match cut.is_of_a_store() && cut.source == target.uid() {
-        true => Err(Error::usage(format!("{} and {} are the same store", cut.place, target.url()))
+        true => Err(Error::usage(format!("{} and {} are the same store", cut.location, target.url()))
             .with_hint("copy to another store")),
         false => Ok(()),
     }
@@ -38,7 +38,8 @@ impl Plan {
     pub(super) fn make(cut: &Cut, before: &dyn Snapshot, target: &dyn Store, options: &CopyOptions) -> Result<Self> {
         let (logs, tables): (Vec<Table>, Vec<Table>) =
             before.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
-        let mut planning = CopyPlanner { cut, before, place: target.url(), options, tables: &tables, drop: Vec::new() };
+        let mut planning =
+            CopyPlanner { cut, before, location: target.url(), options, tables: &tables, drop: Vec::new() };
         let actions = cut.tables().iter().map(|table| planning.action(table)).collect::<Result<Vec<_>>>()?;
         planning.drop_removed_tables()?;
         planning.free_names(&actions)?;
@@ -55,7 +56,7 @@ impl Plan {
 struct CopyPlanner<'a> {
     cut: &'a Cut,
     before: &'a dyn Snapshot,
-    place: &'a str,
+    location: &'a str,
     options: &'a CopyOptions,
     /// The target's tables without change logs.
     tables: &'a [Table],
@@ -70,12 +71,12 @@ impl CopyPlanner<'_> {
         let name = &there.definition.name;
         if !self.options.overwrite {
             if !is_unchanged_copy(self.before, there)? {
-                let message = format!("table {name} of {} was changed since it was copied there", self.place);
+                let message = format!("table {name} of {} was changed since it was copied there", self.location);
                 return Err(Error::new(ErrorKind::Exists, message)
                     .with_hint("--overwrite discards these changes; or copy to another store"));
             }
             if there.definition.origin.as_ref().is_none_or(|origin| origin.range() != table.range) {
-                let message = format!("table {name} of {} is a copy of other times", self.place);
+                let message = format!("table {name} of {} is a copy of other times", self.location);
                 return Err(Error::new(ErrorKind::Exists, message).with_hint(
                     "use the same --from and --to; or --overwrite, which keeps only the times that you select",
                 ));
@@ -88,7 +89,7 @@ impl CopyPlanner<'_> {
                 Ok(TableAction::Create)
             }
             Some(column) => {
-                let label = format!("table {name} of {}", self.place);
+                let label = format!("table {name} of {}", self.location);
                 let message =
                     format!("{label}: the dictionary of column {} has other strings than the source", column.name);
                 Err(Error::new(ErrorKind::Exists, message)
@@ -126,9 +127,9 @@ impl CopyPlanner<'_> {
                 continue;
             }
             if !self.options.overwrite && !is_unchanged_copy(self.before, table)? {
-                let (name, place) = (&table.definition.name, self.place);
+                let (name, location) = (&table.definition.name, self.location);
                 let message =
-                    format!("table {name} of {place} was changed since it was copied; the source no longer has it");
+                    format!("table {name} of {location} was changed since it was copied; the source no longer has it");
                 return Err(Error::new(ErrorKind::Exists, message)
                     .with_hint(format!("--overwrite drops it; or rename it there ({number})", number = number.0)));
             }
@@ -152,7 +153,7 @@ impl CopyPlanner<'_> {
             if !self.options.overwrite {
                 let message = format!(
                     "{} already has a table {}, which is not a copy of this one",
-                    self.place, there.definition.name
+                    self.location, there.definition.name
                 );
                 return Err(Error::new(ErrorKind::Exists, message).with_hint("--overwrite replaces it"));
             }
@@ -178,7 +179,7 @@ impl CopyPlanner<'_> {
         match self.tables.iter().find(|table| !is_known(table)) {
             None => Ok(()),
             Some(other) => {
-                let message = format!("{} is not empty: it has table {}", self.place, other.definition.name);
+                let message = format!("{} is not empty: it has table {}", self.location, other.definition.name);
                 Err(Error::new(ErrorKind::Exists, message).with_hint(
                     "copy to an empty store; or use --allow-non-empty, which keeps its tables; or --overwrite, which \
                      replaces tables of the same names",
@@ -196,10 +197,10 @@ impl CopyPlanner<'_> {
             };
             let source_changes = is_updated(source) || self.drop.iter().any(|gone| gone.id == source);
             if source_changes && !is_updated(rollup.id) && !self.is_dropped(rollup) {
-                let (name, place) = (&rollup.definition.name, self.place);
+                let (name, location) = (&rollup.definition.name, self.location);
                 return Err(Error::new(
                     ErrorKind::Exists,
-                    format!("rollup {name} of {place} summarises a table that is copied"),
+                    format!("rollup {name} of {location} summarises a table that is copied"),
                 )
                 .with_hint(format!("DROP ROLLUP {name} there first")));
             }

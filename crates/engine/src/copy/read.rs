@@ -17,14 +17,14 @@ impl Cut {
     /// Reads the chunks that `source` becomes in the copy, and checks every page. `owner` is the number of the table in
     /// the copy. The result is empty if no row is left.
     pub fn read(&self, table: &CutTable, source: &CutChunk, owner: TableId) -> Result<Vec<NewChunk>> {
-        let place = |entry: &ChunkEntry| format!("table {}, chunk {}", table.table.definition.name, entry.id.0);
+        let location = |entry: &ChunkEntry| format!("table {}, chunk {}", table.table.definition.name, entry.id.0);
         match source {
             CutChunk::Whole(entry, _) => {
-                let chunk = self.whole(table, entry, owner).map_err(|error| error.context(place(entry)))?;
+                let chunk = self.whole(table, entry, owner).map_err(|error| error.context(location(entry)))?;
                 Ok(vec![chunk])
             }
             CutChunk::Partial(entry) => {
-                let chunk = self.part(table, entry, owner).map_err(|error| error.context(place(entry)))?;
+                let chunk = self.part(table, entry, owner).map_err(|error| error.context(location(entry)))?;
                 Ok(chunk.into_iter().collect())
             }
             CutChunk::Resident(state, part, rows) => self.rows(table, state, *part, rows.clone(), owner),

@@ -272,8 +272,8 @@ impl<'a> CopyStage<'a> {
         let mut twice = Vec::new();
         let mut take = |entries: Vec<ChunkEntry>, is_staged: bool| -> Result<()> {
             for entry in entries {
-                let place = || format!("the target's table {}, chunk {}", table.definition.name, entry.id.0);
-                let uid = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(place()))?.uid;
+                let location = || format!("the target's table {}, chunk {}", table.definition.name, entry.id.0);
+                let uid = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(location()))?.uid;
                 let id = entry.id;
                 if let Some(before) = there.insert(uid, TargetChunk { entry, is_staged }) {
                     there.insert(uid, before);
@@ -337,8 +337,8 @@ impl<'a> CopyStage<'a> {
                     .with_hint("copy again"));
             }
             for entry in entries.iter().filter(|_| pages) {
-                let place = || format!("{}: chunk {}, just written", self.store.url(), entry.id.0);
-                check_staged(snapshot.as_ref(), entry).map_err(|error| error.context(place()))?;
+                let location = || format!("{}: chunk {}, just written", self.store.url(), entry.id.0);
+                check_staged(snapshot.as_ref(), entry).map_err(|error| error.context(location()))?;
             }
         }
         Ok(())

@@ -72,32 +72,32 @@ impl VerifyReport {
         Finding::is_incomplete(&self.findings)
     }
 
-    fn add(&mut self, place: &str, error: &Error) {
+    fn add(&mut self, location: &str, error: &Error) {
         let problem = error
             .message()
-            .strip_prefix(place)
+            .strip_prefix(location)
             .map_or(error.message(), |rest| rest.trim_start_matches([':', ',', ' ']));
-        self.findings.push(Finding::from_error(place, problem, error));
+        self.findings.push(Finding::from_error(location, problem, error));
     }
 }
 
 fn verify_chunk(snapshot: &ReadSnapshot, table: &Table, entry: &ChunkEntry, report: &mut VerifyReport) {
     report.chunks += 1;
-    let place = format!("table {}, chunk {}", table.definition.name, entry.id.0);
+    let location = format!("table {}, chunk {}", table.definition.name, entry.id.0);
     let descriptor = match snapshot.inner.descriptor(table, entry) {
         Ok(descriptor) => descriptor,
-        Err(error) => return report.add(&place, &error),
+        Err(error) => return report.add(&location, &error),
     };
     let before = report.findings.len();
     for column in table.definition.columns.iter().filter(|column| descriptor.page(column.id).is_some()) {
         report.pages += 1;
-        let place = format!("{place}, column {}", column.name);
+        let location = format!("{location}, column {}", column.name);
         let arrays = snapshot.inner.columns(table, entry, &descriptor, &[column], false);
         let array = match arrays.map(|mut arrays| arrays.pop().flatten()) {
             Ok(Some(array)) => array,
             Ok(None) => continue,
             Err(error) => {
-                report.add(&place, &error);
+                report.add(&location, &error);
                 if report.is_cut_short() {
                     return;
                 }
@@ -106,13 +106,13 @@ fn verify_chunk(snapshot: &ReadSnapshot, table: &Table, entry: &ChunkEntry, repo
         };
         let statistics = descriptor.page(column.id).map_or(0, |page| page.statistics.null_count);
         if array.null_count() != statistics as usize {
-            report.add(&place, &Error::corrupt("its number of NULLs differs from its descriptor"));
+            report.add(&location, &Error::corrupt("its number of NULLs differs from its descriptor"));
         }
         if table.definition.time_column() == Some(column)
             && let Ok(times) = times_from(&table.definition, &array)
             && (min(&times), max(&times)) != (Some(entry.time_min), Some(entry.time_max))
         {
-            report.add(&place, &Error::corrupt("its times differ from its descriptor"));
+            report.add(&location, &Error::corrupt("its times differ from its descriptor"));
         }
     }
     for index in &table.definition.indexes {
@@ -120,7 +120,7 @@ fn verify_chunk(snapshot: &ReadSnapshot, table: &Table, entry: &ChunkEntry, repo
             Ok(pages) => report.pages += pages,
             Err(error) => {
                 report.pages += 1;
-                report.add(&format!("{place}, index {}", index.name), &error);
+                report.add(&format!("{location}, index {}", index.name), &error);
             }
         }
     }
@@ -160,17 +160,17 @@ fn verify_filter(
 /// Checks that every index used by a chunk has a string, and that every string is valid UTF-8.
 fn verify_dictionaries(snapshot: &ReadSnapshot, table: &Table, report: &mut VerifyReport) {
     for column in table.definition.columns.iter().filter(|column| column.map.is_some()) {
-        let place = format!("table {}, dictionary of {}", table.definition.name, column.name);
+        let location = format!("table {}, dictionary of {}", table.definition.name, column.name);
         match snapshot.inner.store.mapping(table.id, column.id, 0) {
             Ok(strings) => {
                 for (index, _) in strings.iter().enumerate().filter(|(_, text)| std::str::from_utf8(text).is_err()) {
-                    report.add(&place, &Error::corrupt(format!("string {index} is not valid UTF-8")));
+                    report.add(&location, &Error::corrupt(format!("string {index} is not valid UTF-8")));
                 }
                 if let Err(error) = verify_indices(snapshot, table, column, strings.len()) {
-                    report.add(&place, &error);
+                    report.add(&location, &error);
                 }
             }
-            Err(error) => report.add(&place, &error),
+            Err(error) => report.add(&location, &error),
         }
     }
 }

@@ -2,13 +2,17 @@
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::origin::is_unchanged_copy;
+use crate::shared::temporary::is_temporary;
 use atsdb_core::{ChunkDescriptor, ChunkEntry, Column, Result, Table, TableId, TimeRange};
 use std::collections::HashMap;
 
 impl ReadSnapshot {
     /// A table's chunks, ordered by slice, then by number.
     pub fn chunks(&self, table: &Table) -> Result<Vec<ChunkEntry>> {
-        self.inner.store.chunks(table.id, TimeRange::ALL)
+        match is_temporary(table.id) {
+            true => Ok(Vec::new()),
+            false => self.inner.store.chunks(table.id, TimeRange::ALL),
+        }
     }
 
     /// Whether a table is an unchanged copy of another store's table. Sealing, retention and refreshing rollups are
@@ -34,12 +38,12 @@ impl ReadSnapshot {
         let own: HashMap<TableId, u64> = size.tables.iter().copied().collect();
         let own_total: u64 = own.values().sum();
         let share = |table: &Table| match own_total {
-            0 => size.total / self.tables().len().max(1) as u64,
+            0 => size.total / self.inner.tables.len().max(1) as u64,
             total => {
                 let own = own.get(&table.id).copied().unwrap_or(0);
                 (u128::from(size.total) * u128::from(own) / u128::from(total)) as u64
             }
         };
-        Ok(self.tables().iter().map(|table| (table.id, share(table))).collect())
+        Ok(self.inner.tables.iter().map(|table| (table.id, share(table))).collect())
     }
 }

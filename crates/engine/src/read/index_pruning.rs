@@ -88,11 +88,11 @@ impl Inner {
         {
             return Ok(Some(Membership::from(words.clone())));
         }
-        let place = || format!("table {}, chunk {}, index {}", table.definition.name, entry.id.0, index.name);
-        let pages = self.pages(table, entry, descriptor, &[index.id]).map_err(|error| error.context(place()))?;
-        let page = pages.first().ok_or_else(|| Error::internal("the store returned no page").context(place()))?;
+        let location = || format!("table {}, chunk {}, index {}", table.definition.name, entry.id.0, index.name);
+        let pages = self.pages(table, entry, descriptor, &[index.id]).map_err(|error| error.context(location()))?;
+        let page = pages.first().ok_or_else(|| Error::internal("the store returned no page").context(location()))?;
         let filter = decode_membership(descriptor.uid, index.id, entry.row_count as usize, page)
-            .map_err(|error| error.context(place()))?;
+            .map_err(|error| error.context(location()))?;
         if use_cache {
             self.shared.cache.put(descriptor.uid, index.id, &(Arc::new(filter.words().clone()) as ArrayRef));
         }

@@ -3,6 +3,7 @@
 
 use crate::read::scan::{Scan, ScanRequest};
 use crate::read::snapshot::{Inner, ReadSnapshot};
+use crate::shared::temporary::is_temporary;
 use arrow::datatypes::DataType;
 use atsdb_codec::logical_type;
 use atsdb_core::parallel::parallel_map;
@@ -18,6 +19,9 @@ impl ReadSnapshot {
     pub fn resident(&self, table: &Table) -> Result<Arc<TableState>> {
         match self.resident_in_use(table)? {
             Some(state) => Ok(state),
+            None if is_temporary(table.id) => {
+                Ok(self.inner.shared.residents.empty(&table.definition, types_of(&table.definition)))
+            }
             None => saved_rows(self, table),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::shared::Shared;
 use crate::shared::definitions::changed_meanwhile;
+use crate::shared::temporary::TemporaryTables;
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
 use atsdb_core::name::{same_name, unknown_name};
@@ -18,6 +19,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct ReadSnapshot {
     pub(crate) inner: Arc<Inner>,
+    /// The temporary tables of a session, and after them those of the store. `None` without temporary tables.
+    shown: Option<Arc<[Table]>>,
 }
 
 pub(crate) struct Inner {
@@ -58,17 +61,40 @@ impl ReadSnapshot {
             store.tables()?.into_iter().partition(|table| table.definition.is_hidden());
         shared.note_tables(&tables);
         let staged = BTreeSet::new();
-        Ok(Self { inner: Arc::new(Inner { store, tables, hidden, staged, shared, residents, past_caches }) })
+        Ok(Self::of(Inner { store, tables, hidden, staged, shared, residents, past_caches }))
     }
 
-    /// The tables, ordered by number.
+    pub(crate) fn of(inner: Inner) -> Self {
+        Self { inner: Arc::new(inner), shown: None }
+    }
+
+    /// The same state as a session with these temporary tables sees it.
+    pub fn with_temporary(self, temporary: &TemporaryTables) -> Self {
+        match temporary.is_empty() {
+            true => self,
+            false => self.with_shown(&temporary.tables()),
+        }
+    }
+
+    pub(crate) fn with_shown(self, temporary: &[Table]) -> Self {
+        let shown = (!temporary.is_empty()).then(|| temporary.iter().chain(&self.inner.tables).cloned().collect());
+        Self { inner: self.inner, shown }
+    }
+
+    /// The same state without temporary tables, as stored views see it.
+    pub fn stored(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), shown: None }
+    }
+
+    /// The tables: temporary ones, then those of the store, ordered by number. Of two tables with the same name, the
+    /// first one is meant.
     pub fn tables(&self) -> &[Table] {
-        &self.inner.tables
+        self.shown.as_deref().unwrap_or(&self.inner.tables)
     }
 
     /// Looks a table up by name, ignoring case.
     pub fn table(&self, name: &str) -> Result<&Table> {
-        find_table(&self.inner.tables, name)
+        find_table(self.tables(), name)
     }
 
     /// The table of the program with this name, which users do not see.
@@ -83,7 +109,7 @@ impl ReadSnapshot {
 
     /// Looks a table, hidden or not, up by number.
     pub fn table_by_id(&self, id: TableId) -> Option<&Table> {
-        self.inner.tables.iter().chain(&self.inner.hidden).find(|table| table.id == id)
+        self.tables().iter().chain(&self.inner.hidden).find(|table| table.id == id)
     }
 
     /// The definitions that a change of a table's chunks relies on: the table's own, which also determines whether the
@@ -106,8 +132,8 @@ impl ReadSnapshot {
 impl Inner {
     /// The descriptor of a chunk, checked against the store's list.
     pub(crate) fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<ChunkDescriptor> {
-        let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
-        let descriptor = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(place()))?;
+        let location = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
+        let descriptor = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(location()))?;
         let same = descriptor.row_count == entry.row_count
             && descriptor.slice.start == entry.slice_start
             && descriptor.sealed == entry.sealed
@@ -115,7 +141,7 @@ impl Inner {
             && (descriptor.time_min, descriptor.time_max) == (entry.time_min, entry.time_max);
         match same {
             true => Ok(descriptor),
-            false => Err(Error::corrupt("the store's list and the chunk's descriptor disagree").context(place())),
+            false => Err(Error::corrupt("the store's list and the chunk's descriptor disagree").context(location())),
         }
     }
 
@@ -146,12 +172,12 @@ impl Inner {
             return Ok(arrays);
         }
         let ids: Vec<_> = missing.iter().map(|position| columns[*position].id).collect();
-        let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
-        let pages = self.pages(table, entry, descriptor, &ids).map_err(|error| error.context(place()))?;
+        let location = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
+        let pages = self.pages(table, entry, descriptor, &ids).map_err(|error| error.context(location()))?;
         for (position, page) in missing.into_iter().zip(pages) {
             let column = columns[position];
             let array = decode_page(descriptor.uid, column, entry.row_count as usize, &page)
-                .map_err(|error| error.context(format_args!("{}, column {}", place(), column.name)))?;
+                .map_err(|error| error.context(format_args!("{}, column {}", location(), column.name)))?;
             if use_cache {
                 self.shared.cache.put(descriptor.uid, column.id, &array);
             }

@@ -16,6 +16,7 @@ pub(crate) mod holds;
 pub(crate) mod origin;
 pub(crate) mod preload;
 mod preload_chunk;
+pub(crate) mod temporary;
 pub(crate) mod workers;
 
 use crate::shared::background::Nudges;

@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The pause between two full checks, for what other processes dropped or declared.
 const LONG_PAUSE: Duration = Duration::from_secs(30);
 
-/// Starts the thread. A nudge tells it that declarations have changed. It stops between two chunks.
+/// Starts the thread. A nudge means that declarations have changed. It stops between two chunks.
 pub(crate) fn start(shared: &Arc<Shared>) -> Result<Background> {
     let (weak, nudges) = (Arc::downgrade(shared), Arc::clone(&shared.preloading));
     Background::start("atsdb-preload", nudges, move |nudges| run(&weak, nudges))

@@ -43,7 +43,7 @@ pub(crate) fn read_as(data_type: &DataType) -> Option<DataType> {
     }
 }
 
-/// Whether a table has decimals with so many digits, and so many of them behind the point.
+/// Whether a table has decimals with so many digits, and so many of them after the point.
 fn is_of_tables(precision: u8, scale: i8) -> bool {
     u8::try_from(scale).is_ok_and(|scale| ColumnType::decimal(precision, scale).is_some())
 }

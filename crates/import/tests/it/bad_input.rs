@@ -150,5 +150,5 @@ fn a_file_of_more_columns_than_a_table_may_have_is_refused_before_a_row_is_hande
     let imported = csv(of(COLUMNS_MAX));
     assert_eq!((imported.report.row_count, imported.columns().len()), (1, COLUMNS_MAX));
     let error = refused(of(COLUMNS_MAX + 1));
-    assert_eq!(error.message(), "table t has 1001 columns; the most is 1000");
+    assert_eq!(error.message(), "table t has 1001 columns; the maximum is 1000");
 }

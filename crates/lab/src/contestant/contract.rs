@@ -41,6 +41,9 @@ impl Workspace {
     }
 }
 
+/// Opens a session for a thread.
+pub type OpenSession<'a> = Box<dyn Fn() -> Result<Box<dyn Session>, Failure> + Sync + 'a>;
+
 /// A system that runs workloads.
 pub trait Contestant: Sync {
     /// Its name in results and on the command line.
@@ -67,6 +70,16 @@ pub trait Contestant: Sync {
     ///
     /// An error of the system.
     fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure>;
+
+    /// Opens the database as a program does that runs for long, with whatever the system then does in the background.
+    /// Returns what opens a session for a thread of that program. By default each session is one of [`Self::open`].
+    ///
+    /// # Errors
+    ///
+    /// An error of the system.
+    fn open_for_threads<'a>(&'a self, workspace: &'a Workspace) -> Result<OpenSession<'a>, Failure> {
+        Ok(Box::new(move || self.open(workspace)))
+    }
 
     /// The size of everything in `workspace` in bytes, logs and indexes included, while no session is open. By default
     /// the lengths of the files.

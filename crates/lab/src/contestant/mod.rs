@@ -6,5 +6,5 @@ mod functions;
 mod spelling;
 
 pub(crate) use contract::folder_bytes;
-pub use contract::{Contestant, Loader, Session, Workspace};
+pub use contract::{Contestant, Loader, OpenSession, Session, Workspace};
 pub use dialect::Dialect;

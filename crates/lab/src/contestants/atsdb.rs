@@ -1,7 +1,8 @@
-//! atsdb on each of its stores, through the facade, as an application uses it. Background maintenance is off, so that
-//! it does not disturb the measurement; sealing is run explicitly and timed separately.
+//! atsdb on each of its stores, through the facade, as an application uses it. While single operations are measured,
+//! background maintenance is off, so that it does not disturb them; sealing is run explicitly and timed separately.
+//! Readers and writers that work at the same time are threads of one program with the default settings.
 
-use crate::contestant::{Contestant, Dialect, Loader, Session, Workspace, folder_bytes};
+use crate::contestant::{Contestant, Dialect, Loader, OpenSession, Session, Workspace, folder_bytes};
 use crate::data::answer::Answer;
 use crate::data::digest::RowDigest;
 use crate::data::rows::{LabRow, RowSet, RowVisitor, Timed};
@@ -62,32 +63,16 @@ struct AtsdbLoader {
     appender: Appender,
 }
 
-impl Contestant for Atsdb {
-    fn name(&self) -> &'static str {
-        self.name
-    }
+/// An open store, with the durability that its commits have.
+struct OpenStore {
+    kind: StoreKind,
+    database: Database,
+    tier: Tier,
+}
 
-    fn summary(&self) -> &'static str {
-        self.summary
-    }
-
-    fn server(&self) -> Option<ServerKind> {
-        match self.store {
-            StoreKind::Server(kind) => Some(kind),
-            StoreKind::Sqlite | StoreKind::Memory => None,
-        }
-    }
-
-    fn version(&self, urls: &ServerUrls) -> Result<String, Failure> {
-        let own = format!("atsdb {}", env!("CARGO_PKG_VERSION"));
-        match self.store {
-            StoreKind::Server(kind) => Ok(format!("{own} on {}", kind.version(urls)?)),
-            StoreKind::Sqlite | StoreKind::Memory => Ok(own),
-        }
-    }
-
-    fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure> {
-        let options = OpenOptions::new().durability(workspace.durability).maintenance(false);
+impl Atsdb {
+    fn open_database(&self, options: OpenOptions, workspace: &Workspace) -> Result<OpenStore, Failure> {
+        let options = options.durability(workspace.durability);
         let (database, tier) = match self.store {
             StoreKind::Sqlite => {
                 let url = format!("sqlite:{}", workspace.directory.join("atsdb.db").display());
@@ -115,18 +100,63 @@ impl Contestant for Atsdb {
                 (database, tier)
             }
         };
-        let mut settings = vec!["maintenance = off".to_owned()];
-        if tier != Tier::None {
-            settings.insert(0, format!("durability = {}", workspace.durability.name()));
+        Ok(OpenStore { kind: self.store, database, tier })
+    }
+}
+
+impl OpenStore {
+    /// A session, with settings to report beside those of the store.
+    fn session(&self, workspace: &Workspace, settings: &[&str]) -> AtsdbSession {
+        let mut reported = Vec::new();
+        if self.tier != Tier::None {
+            reported.push(format!("durability = {}", workspace.durability.name()));
         }
-        if let (StoreKind::Server(kind), Some(server)) = (self.store, &workspace.server) {
+        reported.extend(settings.iter().map(|setting| (*setting).to_owned()));
+        if let (StoreKind::Server(kind), Some(server)) = (self.kind, &workspace.server) {
             let of_session = |setting: &&String| kind == ServerKind::Postgres && setting.starts_with(WAITING);
-            settings.extend(server.settings.iter().filter(|setting| !of_session(setting)).cloned());
+            reported.extend(server.settings.iter().filter(|setting| !of_session(setting)).cloned());
             if kind == ServerKind::Postgres {
-                settings.push(format!("{WAITING} = on (by the store)"));
+                reported.push(format!("{WAITING} = on (by the store)"));
             }
         }
-        Ok(Box::new(AtsdbSession { database, tier, settings }))
+        AtsdbSession { database: self.database.clone(), tier: self.tier, settings: reported }
+    }
+}
+
+impl Contestant for Atsdb {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    fn server(&self) -> Option<ServerKind> {
+        match self.store {
+            StoreKind::Server(kind) => Some(kind),
+            StoreKind::Sqlite | StoreKind::Memory => None,
+        }
+    }
+
+    fn version(&self, urls: &ServerUrls) -> Result<String, Failure> {
+        let own = format!("atsdb {}", env!("CARGO_PKG_VERSION"));
+        match self.store {
+            StoreKind::Server(kind) => Ok(format!("{own} on {}", kind.version(urls)?)),
+            StoreKind::Sqlite | StoreKind::Memory => Ok(own),
+        }
+    }
+
+    fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure> {
+        let opened = self.open_database(OpenOptions::new().maintenance(false), workspace)?;
+        Ok(Box::new(opened.session(workspace, &["maintenance = off"])))
+    }
+
+    /// The threads of a program share one database, which is maintained in the background, as it is by default. One in
+    /// memory stays as it was first opened.
+    fn open_for_threads<'a>(&'a self, workspace: &'a Workspace) -> Result<OpenSession<'a>, Failure> {
+        let opened = self.open_database(OpenOptions::new(), workspace)?;
+        Ok(Box::new(move || Ok(Box::new(opened.session(workspace, &[])))))
     }
 
     fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {

@@ -45,7 +45,7 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
     for turn in 0..run.repeat as usize {
         for position in 0..run.workloads.len() {
             for offset in 0..run.present.len() {
-                // Who is first changes from turn to turn.
+                // Each turn begins with another contestant.
                 let contestant = run.present[(offset + turn) % run.present.len()];
                 run.step(position, contestant, progress)?;
             }

@@ -43,9 +43,10 @@ pub(super) fn run_mixed(
     workspace: &Workspace,
     mixed: &Mixed<'_>,
 ) -> Result<(Side, Side), Failure> {
+    let open = contestant.open_for_threads(workspace)?;
     let (stop, next, ready) = (AtomicBool::new(false), AtomicU64::new(mixed.first), Barrier::new(workers(mixed) + 1));
     let work = |is_reader: bool, seat: usize| -> Result<(Stopwatch, u64), Failure> {
-        let opened = contestant.open(workspace);
+        let opened = open();
         ready.wait();
         let (mut session, mut watch, mut attempted) = (opened?, Stopwatch::default(), 0);
         // Each does one thing at least: on a busy machine the time may be over before it gets a core.

@@ -10,7 +10,7 @@ pub(super) struct SourceColumn {
     pub(super) shown: String,
     /// The number of digits, or of bits.
     pub(super) precision: u32,
-    /// The number of digits behind the point.
+    /// The number of digits after the point.
     pub(super) scale: u32,
     /// The number of digits of a fraction of a second.
     pub(super) second_digits: u32,

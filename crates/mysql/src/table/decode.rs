@@ -30,7 +30,7 @@ impl Encoding {
             }
             (Self::DecimalAsFloat, Bytes(digits)) => {
                 let digits = text(digits)?;
-                Value::Float(digits.parse().map_err(|_| format!("{digits:.50} is no number"))?)
+                Value::Float(digits.parse().map_err(|_| format!("{digits:.50} is not a number"))?)
             }
             (Self::Timestamp(unit), Date(year, month, day, hour, minute, second, fraction)) => {
                 let clock = microseconds((*hour).into(), *minute, *second, *fraction);
@@ -65,7 +65,7 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
 /// Days since 1970. Dates may have zeros here, such as `0000-00-00`.
 fn days(year: u16, month: u8, day: u8) -> Result<i128, String> {
     let days = days_of_date(year.into(), month.into(), day.into());
-    days.map(i128::from).ok_or_else(|| format!("{year:04}-{month:02}-{day:02} is no date"))
+    days.map(i128::from).ok_or_else(|| format!("{year:04}-{month:02}-{day:02} is not a date"))
 }
 
 fn microseconds(hours: i128, minute: u8, second: u8, fraction: u32) -> i128 {
@@ -83,8 +83,11 @@ mod tests {
         let decode = |encoding: Encoding, value: Sent| encoding.decode(&value, &mut String::new()).map(|_| ());
         let stamp = Encoding::Timestamp(TimeUnit::Microsecond);
         assert!(decode(stamp, Sent::Date(9999, 12, 31, 23, 59, 59, 999_999)).is_ok());
-        assert_eq!(decode(stamp, Sent::Date(0, 0, 0, 0, 0, 0, 0)).unwrap_err(), "0000-00-00 is no date");
-        assert_eq!(decode(Encoding::Date, Sent::Date(2024, 2, 30, 0, 0, 0, 0)).unwrap_err(), "2024-02-30 is no date");
+        assert_eq!(decode(stamp, Sent::Date(0, 0, 0, 0, 0, 0, 0)).unwrap_err(), "0000-00-00 is not a date");
+        assert_eq!(
+            decode(Encoding::Date, Sent::Date(2024, 2, 30, 0, 0, 0, 0)).unwrap_err(),
+            "2024-02-30 is not a date"
+        );
         assert!(decode(Encoding::Time, Sent::Time(false, 1, 0, 0, 0, 0)).is_err());
         assert!(decode(Encoding::Text, Sent::Bytes(vec![0xff])).is_err());
         assert!(decode(Encoding::Int, Sent::Double(1.0)).is_err());

@@ -10,7 +10,9 @@ use crate::server::BEGIN_READ;
 use crate::store::{OPTIONS, client_options};
 use crate::tls::Tls;
 use atsdb_core::{Error, Result};
-use atsdb_foreign::{BatchBuilder, ColumnChooser, ForeignColumn, ForeignTable, RowBatches, RowReader, choose, errors};
+use atsdb_foreign::{
+    BatchBuilder, ColumnChooser, ForeignColumn, ForeignTable, RowBatches, RowReader, choose, errors, find_table,
+};
 use atsdb_sqlstore::{Failure, Secret, ServerOptions, ServerUrl};
 use catalogue::SourceTable;
 use mysql::prelude::{BinQuery, Queryable, WithParams};
@@ -46,17 +48,17 @@ pub fn read_table(
     let failed = |error: mysql::Error| translate_source(error, &location, table.unwrap_or_default());
     let mut connection = connect(&url, password, &tls, &location)?;
     set_up(&mut connection).map_err(failed)?;
-    let Some(wanted) = table else {
-        return Err(errors::no_table_named(&location, &catalogue::tables(&mut connection).map_err(failed)?));
-    };
-    let Some(mut source) = catalogue::find(&mut connection, wanted).map_err(failed)? else {
-        let tables = catalogue::tables(&mut connection).map_err(failed)?;
-        return Err(errors::unknown_table(&location, wanted, &tables));
-    };
+    let mut source = find_table(
+        &mut connection,
+        &location,
+        table,
+        |connection, wanted| catalogue::find(connection, wanted).map_err(failed),
+        |connection| catalogue::tables(connection).map_err(failed),
+    )?;
     let left_out = choose(&mut source.columns, |column| &column.name, chooser)?;
     let mappings = mappings(&mut connection, &source).map_err(failed)?;
     if mappings.is_empty() {
-        return Err(errors::no_columns(&location, wanted));
+        return Err(errors::no_columns(&location, table.unwrap_or_default()));
     }
     let sql = source.select(mappings.iter().map(|mapping| mapping.read_by));
     let rows = sql.with(Params::Empty).run(connection).map_err(failed)?;

@@ -68,7 +68,7 @@ pub(super) enum Undecided {
     Bool,
     /// `TIME`: a time of day, or a length of time.
     Time,
-    /// A decimal with more digits than one here has, of which so many are behind the point.
+    /// A decimal with more digits than one here has, of which so many are after the point.
     Decimal { scale: u32 },
 }
 
@@ -88,7 +88,7 @@ impl Undecided {
             Self::Bool if answer == Some("1") => Mapping::new(ColumnType::Int8, Encoding::Int),
             Self::Bool => Mapping::new(ColumnType::Bool, Encoding::Bool),
             Self::Time if answer == Some("1") => Mapping {
-                remark: Some("TIME, is read as INTERVAL, because some values are no times of day".to_owned()),
+                remark: Some("TIME, is read as INTERVAL, because some values are not times of day".to_owned()),
                 ..Mapping::new(ColumnType::Interval, Encoding::Interval)
             },
             Self::Time => Mapping::new(ColumnType::Time, Encoding::Time),

@@ -48,15 +48,15 @@ impl Encoding {
             Self::Numeric { scale } => Value::Int(Numeric::parse(bytes)?.scaled(scale)?),
             Self::NumericAsFloat => Value::Float(Numeric::parse(bytes)?.float(scratch)?),
             Self::Timestamp(unit) => match i64::from_be_bytes(array(bytes)?) {
-                i64::MAX | i64::MIN => return Err("infinity is no time here".to_owned()),
+                i64::MAX | i64::MIN => return Err("infinity is not a time here".to_owned()),
                 time => Value::time(i128::from(time) + i128::from(EPOCH_MICROSECONDS), unit),
             },
             Self::Date => match i32::from_be_bytes(array(bytes)?) {
-                i32::MAX | i32::MIN => return Err("infinity is no date here".to_owned()),
+                i32::MAX | i32::MIN => return Err("infinity is not a date here".to_owned()),
                 days => Value::Int(i128::from(days) + i128::from(EPOCH_DAYS)),
             },
             Self::Time => Value::Int(match i64::from_be_bytes(array(bytes)?) {
-                86_400_000_000 => return Err("24:00:00 is no time of day here".to_owned()),
+                86_400_000_000 => return Err("24:00:00 is not a time of day here".to_owned()),
                 time => time.into(),
             }),
             Self::Interval => interval(bytes)?,
@@ -93,7 +93,7 @@ fn interval<'a>(bytes: &[u8]) -> Result<Value<'a>, String> {
         .iter()
         .any(|(long, short)| microseconds == *long && days == *short && months == *short);
     if is_infinite {
-        return Err("infinity is no interval here".to_owned());
+        return Err("infinity is not an interval here".to_owned());
     }
     let nanoseconds = microseconds.checked_mul(1_000).ok_or("the interval has more than 292 years in hours")?;
     Ok(Value::Interval(IntervalMonthDayNano::new(months, days, nanoseconds)))
@@ -125,7 +125,7 @@ impl<'a> Numeric<'a> {
     fn scaled(&self, scale: u8) -> Result<i128, String> {
         const WIDE: &str = "the number has too many digits";
         if ![0, NEGATIVE].contains(&self.sign) {
-            return Err("NaN and infinity are no decimals here".to_owned());
+            return Err("NaN and infinity are not decimals here".to_owned());
         }
         let mut sum: i128 = 0;
         for (digit, power) in self.digits().filter(|(digit, _)| *digit != 0) {
@@ -157,7 +157,7 @@ impl<'a> Numeric<'a> {
             last_power = power;
         }
         let _ = write!(scratch, "e{last_power}");
-        scratch.parse().map_err(|_| format!("{scratch:.40} is no number"))
+        scratch.parse().map_err(|_| format!("{scratch:.40} is not a number"))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::store::{OPTIONS, config};
 use crate::tls::Tls;
 use atsdb_core::{Error, ErrorKind, Result};
 use atsdb_foreign::{
-    BatchBuilder, ColumnChooser, ForeignColumn, ForeignTable, RowBatches, RowReader, Value, choose, errors,
+    BatchBuilder, ColumnChooser, ForeignColumn, ForeignTable, RowBatches, RowReader, Value, choose, errors, find_table,
 };
 use atsdb_sqlstore::{Attempt, Connection, Failure, Secret, ServerOptions, ServerUrl};
 use catalogue::SourceTable;
@@ -49,18 +49,17 @@ pub fn read_table(
     let mut connection = connect(&url, password, &tls, &location).map_err(Failure::into_error)?;
     connection.run(BEGIN).map_err(Failure::into_error)?;
     let failed = |error: tokio_postgres::Error| translate_source(error, &location, table.unwrap_or_default());
-    let Some(wanted) = table else {
-        let tables = catalogue::tables(&connection).map_err(failed)?;
-        return Err(errors::no_table_named(&location, &tables));
-    };
-    let Some(mut source) = catalogue::find(&connection, wanted).map_err(failed)? else {
-        let tables = catalogue::tables(&connection).map_err(failed)?;
-        return Err(errors::unknown_table(&location, wanted, &tables));
-    };
+    let mut source = find_table(
+        &mut connection,
+        &location,
+        table,
+        |connection, wanted| catalogue::find(connection, wanted).map_err(failed),
+        |connection| catalogue::tables(connection).map_err(failed),
+    )?;
     let left_out = choose(&mut source.columns, |column| &column.name, chooser)?;
     let mappings = mappings(&connection, &source).map_err(failed)?;
     if mappings.is_empty() {
-        return Err(errors::no_columns(&location, wanted));
+        return Err(errors::no_columns(&location, table.unwrap_or_default()));
     }
     let rows = {
         let sql = source.select(mappings.iter().map(|(_, mapping)| mapping.as_text));

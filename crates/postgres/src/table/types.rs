@@ -13,7 +13,7 @@ pub(super) enum Encoding {
     Oid,
     Float4,
     Float8,
-    /// A decimal with so many digits behind the point.
+    /// A decimal with so many digits after the point.
     Numeric {
         scale: u8,
     },
@@ -99,7 +99,7 @@ fn decimal(digits: i32, scale: i32) -> Option<Mapping> {
 }
 
 /// The type of a `numeric` without a precision, or with more digits than a decimal here: from the largest number of
-/// digits behind the point, and the largest whole part.
+/// digits after the point, and the largest whole part.
 pub(super) fn numeric_from_values(scale: Option<&str>, whole: Option<&str>) -> Mapping {
     let as_double = |why: &str| Mapping {
         remark: Some(format!("numeric, is read as DOUBLE, because {why}")),

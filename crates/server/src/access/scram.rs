@@ -205,7 +205,7 @@ mod tests {
         let first = |flag: &str| format!("{flag},,n=,r=abc").into_bytes();
         assert!(begin(PLAIN, &first("n"), hash).is_ok() && begin(PLAIN, &first("y"), None).is_ok());
         assert!(begin(PLUS, &first("p=tls-server-end-point"), hash).is_ok());
-        // The client supports binding, and a man in the middle told it that the server does not.
+        // The client supports binding, and a man in the middle claimed that the server does not.
         assert!(matches!(begin(PLAIN, &first("y"), hash), Err(ScramError::Binding(_))));
         assert!(matches!(begin(PLUS, &first("p=tls-unique"), hash), Err(ScramError::Binding(_))));
         for (mechanism, flag, end_point) in

@@ -6,7 +6,7 @@ use super::transactions::Transactions;
 use crate::access::caller::Caller;
 use crate::access::state::Access;
 use crate::shared::metrics::Counter;
-use crate::shared::places::{NoPermit, StatementPermit};
+use crate::shared::permits::{NoPermit, StatementPermit};
 use crate::shared::state::State;
 use arrow_flight::flight_service_server::FlightServiceServer;
 use std::fmt;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tonic::{Request, Status};
 
-/// The service of Flight SQL. Clones are the same one.
+/// The service of Flight SQL. Clones are the same service.
 #[derive(Clone)]
 pub(crate) struct Flight(Arc<Inner>);
 
@@ -99,9 +99,9 @@ impl Flight {
         &self.0.metrics
     }
 
-    /// Waits for a place for a statement.
-    pub(super) async fn place(&self) -> Answered<StatementPermit> {
-        let taken = self.0.state.places().take().await;
+    /// Waits for a permit for a statement.
+    pub(super) async fn permit(&self) -> Answered<StatementPermit> {
+        let taken = self.0.state.permits().take().await;
         taken.map_err(|NoPermit| Status::unavailable("too many statements are running: retry later"))
     }
 }
@@ -115,7 +115,7 @@ pub(super) fn connection_of<T>(request: &Request<T>) -> u64 {
     request.extensions().get::<ConnectionNumber>().map_or(0, |number| number.0)
 }
 
-/// The caller of a request, whom the connection has found out.
+/// The caller of a request, as it was authenticated.
 pub(super) fn caller_of<T>(request: &Request<T>) -> Answered<Caller> {
     let caller = request.extensions().get::<Caller>().cloned();
     caller.ok_or_else(|| Status::internal("it is not known who sends the request"))

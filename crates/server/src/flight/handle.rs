@@ -35,7 +35,7 @@ pub(super) struct StatementHandle {
 
 /// Where a statement runs.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct TransactionPlace<'a> {
+pub(super) struct TransactionScope<'a> {
     /// The transaction; empty without one.
     pub(super) id: &'a [u8],
     /// If the transaction has ended, the one that this connection has begun since then. 0 means none.
@@ -48,8 +48,8 @@ impl StatementHandle {
         Self { text, transaction, ..Self::default() }
     }
 
-    pub(super) fn place(&self) -> TransactionPlace<'_> {
-        TransactionPlace { id: &self.transaction, connection: self.connection }
+    pub(super) fn scope(&self) -> TransactionScope<'_> {
+        TransactionScope { id: &self.transaction, connection: self.connection }
     }
 
     /// Reads a handle that a client sends.

@@ -63,6 +63,8 @@ fn create_table(command: &CommandStatementIngest, schema: &Schema) -> atsdb::Res
         };
         let not_null = if field.is_nullable() { "" } else { " NOT NULL" };
         columns.push(format!("{name} {}{not_null}", column_type.sql_name()));
+        // A name with a comma or with blanks around it cannot be written in the option: its column is not mapped.
+        let map = map.filter(|_| !field.name().contains(',') && field.name().trim() == field.name());
         maps.extend(map.map(|width: MapWidth| format!("{}:{width}", field.name())));
     }
     let mut options = Vec::new();
@@ -95,4 +97,22 @@ fn check_target(command: &CommandStatementIngest) -> Answered<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atsdb::arrow::datatypes::{DataType, Field};
+
+    #[test]
+    fn only_columns_that_the_option_can_name_are_mapped() {
+        let texts = DataType::Dictionary(Box::new(DataType::UInt8), Box::new(DataType::Utf8));
+        let fields = ["a", "a,b", " c", "d:e"].map(|name| Field::new(name, texts.clone(), true));
+        let command = CommandStatementIngest { table: "t".to_owned(), ..CommandStatementIngest::default() };
+        let statement = create_table(&command, &Schema::new(fields.to_vec())).unwrap();
+        assert_eq!(
+            statement,
+            "CREATE TABLE t (a TEXT, \"a,b\" TEXT, \" c\" TEXT, \"d:e\" TEXT) WITH (map = 'a:u8,d:e:u8')"
+        );
+    }
 }

@@ -19,8 +19,8 @@ impl Flight {
     async fn prepare(&self, caller: &Caller, handle: &StatementHandle) -> Answered<Prepared> {
         let text = handle.text.clone();
         let work =
-            move |session: &mut StatementSession, _place| Ok((session.prepare_for_client(&text).or_status()?, 0));
-        self.work(caller, handle.place(), &handle.text, work).await
+            move |session: &mut StatementSession, _permit| Ok((session.prepare_for_client(&text).or_status()?, 0));
+        self.work(caller, handle.scope(), &handle.text, work).await
     }
 
     /// Describes the rows of a statement, or executes it if it has none.

@@ -2,7 +2,7 @@
 //! A request that is broken off ends with an error, so that nothing of it is stored.
 
 use super::error::Answered;
-use crate::shared::places::{StatementPermit, TooSlow};
+use crate::shared::permits::{StatementPermit, TooSlow};
 use arrow_flight::FlightData;
 use arrow_flight::decode::{DecodedPayload, FlightDataDecoder};
 use arrow_flight::error::FlightError;
@@ -17,8 +17,8 @@ use tonic::{Status, Streaming};
 pub(super) struct Arrivals {
     decoder: FlightDataDecoder,
     runtime: Handle,
-    /// The statement's place, which others use while the client does not send.
-    place: StatementPermit,
+    /// The statement's permit, which others use while the client does not send.
+    permit: StatementPermit,
     schema: Option<SchemaRef>,
     is_over: bool,
     /// The size of the last batch, which is held while the next one is waited for.
@@ -27,12 +27,17 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     /// The batches of a request whose first message has been read.
-    pub(super) fn new(first: FlightData, rest: Streaming<FlightData>, runtime: Handle, place: StatementPermit) -> Self {
+    pub(super) fn new(
+        first: FlightData,
+        rest: Streaming<FlightData>,
+        runtime: Handle,
+        permit: StatementPermit,
+    ) -> Self {
         let messages = futures::stream::iter([Ok(first)]).chain(rest);
         // A message may consist of a command alone.
         let messages = messages.try_filter(|message| std::future::ready(!message.data_header.is_empty()));
         let decoder = FlightDataDecoder::new(messages.map_err(|status| FlightError::Tonic(Box::new(status))));
-        Self { decoder, runtime, place, schema: None, is_over: false, held_bytes: 0 }
+        Self { decoder, runtime, permit, schema: None, is_over: false, held_bytes: 0 }
     }
 
     /// The columns; `None` if the client sends none.
@@ -71,7 +76,7 @@ impl Arrivals {
     }
 
     fn payload(&mut self) -> Answered<Option<DecodedPayload>> {
-        let arrival = self.place.wait_for(self.held_bytes, self.decoder.next());
+        let arrival = self.permit.wait_for(self.held_bytes, self.decoder.next());
         // Damaged bytes may make arrow panic. The decoder is not used again after that.
         let arrived = catch_unwind(AssertUnwindSafe(|| self.runtime.block_on(arrival)));
         let arrived = arrived.map_err(|_| Status::invalid_argument("the request is no Arrow stream"))?;

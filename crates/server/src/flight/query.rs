@@ -42,13 +42,13 @@ pub(super) fn of_batch(batch: &RecordBatch) -> Answered<FlightStream> {
 
 /// The rows of a statement, for a caller. Errors are known as soon as the first batch is computed.
 pub(super) async fn rows_of(flight: &Flight, caller: &Caller, handle: StatementHandle) -> Answered<FlightStream> {
-    let place = flight.place().await?;
-    let session = flight.session(caller, handle.place()).await?;
+    let permit = flight.permit().await?;
+    let session = flight.session(caller, handle.scope()).await?;
     flight.metrics().statements.increment();
     let stop = Stop::new(session.interrupt_handle());
     let guard = StopOnDrop(stop.clone());
     let cancellable = flight.running().begin(&handle.id, caller.user.clone(), stop.clone());
-    let (out, mut rows) = outlet(Handle::current(), flight.read_time_max(), place);
+    let (out, mut rows) = outlet(Handle::current(), flight.read_time_max(), permit);
     let (begin, begun) = oneshot::channel();
     let (state, user) = (flight.state().clone(), caller.user.clone());
     tokio::task::spawn_blocking(move || {

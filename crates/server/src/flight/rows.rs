@@ -3,7 +3,7 @@
 
 use super::error::{Answered, IntoStatus};
 use arrow_flight::{FlightData, SchemaAsIpc};
-use atsdb::arrow::array::RecordBatch;
+use atsdb::arrow::array::{ArrayRef, RecordBatch};
 use atsdb::arrow::compute::cast;
 use atsdb::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use atsdb::arrow::ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions};
@@ -87,7 +87,7 @@ impl RowEncoder {
         mut send: impl FnMut(FlightData) -> atsdb::Result<()>,
     ) -> atsdb::Result<()> {
         let batch = self.sent(batch)?;
-        let parts = batch.get_array_memory_size().div_ceil(MESSAGE_BYTES).clamp(1, batch.num_rows().max(1));
+        let parts = byte_count(&batch).div_ceil(MESSAGE_BYTES).clamp(1, batch.num_rows().max(1));
         let rows_at_once = batch.num_rows().div_ceil(parts).max(1);
         for start in (0..batch.num_rows()).step_by(rows_at_once) {
             let part = batch.slice(start, rows_at_once.min(batch.num_rows() - start));
@@ -112,5 +112,35 @@ impl RowEncoder {
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+}
+
+/// The size of a batch's own rows in bytes. A batch may be a slice of far larger arrays.
+fn byte_count(batch: &RecordBatch) -> usize {
+    let of_column = |column: &ArrayRef| {
+        let own = column.to_data().get_slice_memory_size();
+        own.unwrap_or_else(|_| column.get_array_memory_size())
+    };
+    batch.columns().iter().map(of_column).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atsdb::arrow::array::Int64Array;
+
+    #[test]
+    fn messages_have_the_size_of_their_own_rows() {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1_000_000));
+        let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
+        let message_count = |batch: &RecordBatch| {
+            let mut count = 0;
+            let counted = RowEncoder::new(batch.schema()).encode(batch, |_| {
+                count += 1;
+                Ok(())
+            });
+            counted.map(|()| count).unwrap()
+        };
+        assert_eq!((message_count(&batch), message_count(&batch.slice(500_000, 8_192))), (8, 1));
     }
 }

@@ -4,7 +4,7 @@ use super::actions;
 use super::command::{self, unsupported};
 use super::context::{Flight, caller_of, connection_of};
 use super::error::{Answered, IntoStatus, status_of};
-use super::handle::{StatementHandle, TransactionPlace};
+use super::handle::{StatementHandle, TransactionScope};
 use super::metadata;
 use super::put::Arrivals;
 use super::query::{self, FlightStream};
@@ -127,7 +127,7 @@ impl FlightService for Flight {
 
 impl Flight {
     async fn metadata(&self, caller: &Caller, command: Command) -> Answered<RecordBatch> {
-        let session = self.session(caller, TransactionPlace::default()).await?;
+        let session = self.session(caller, TransactionScope::default()).await?;
         let batch = tokio::task::spawn_blocking(move || match metadata::answer(&session, &command) {
             Some(answer) => answer.map_err(|error| status_of(&error)),
             None => Err(unsupported(&command)),
@@ -152,18 +152,18 @@ impl Flight {
             Command::CommandPreparedStatementUpdate(update) => {
                 let handle = StatementHandle::read(&update.prepared_statement_handle)?;
                 let text = handle.text.clone();
-                let work = move |session: &mut StatementSession, place| {
-                    let mut rows = Arrivals::new(first, rest, runtime, place);
+                let work = move |session: &mut StatementSession, permit| {
+                    let mut rows = Arrivals::new(first, rest, runtime, permit);
                     let row_count = update::for_each_row(session, &text, || rows.next())?;
                     Ok((row_count, row_count.unwrap_or(0)))
                 };
-                self.work(caller, handle.place(), &handle.text, work).await.map(updated)
+                self.work(caller, handle.scope(), &handle.text, work).await.map(updated)
             }
             Command::CommandPreparedStatementQuery(query) => {
                 let mut handle = StatementHandle::read(&query.prepared_statement_handle)?;
-                let place = self.place().await?;
+                let permit = self.permit().await?;
                 let bound = tokio::task::spawn_blocking(move || {
-                    let mut rows = Arrivals::new(first, rest, runtime, place);
+                    let mut rows = Arrivals::new(first, rest, runtime, permit);
                     handle.bind_all(&mut rows).map(|()| handle)
                 });
                 let bound = bound.await.map_err(|error| Status::internal(error.to_string()))??;
@@ -173,14 +173,14 @@ impl Flight {
             }
             Command::CommandStatementIngest(command) => {
                 let transaction = command.transaction_id.clone().unwrap_or_default();
-                let place = TransactionPlace { id: &transaction, connection: 0 };
+                let scope = TransactionScope { id: &transaction, connection: 0 };
                 let text = format!("COPY {} FROM STDIN", atsdb::sql::quoted(&command.table));
-                let work = move |session: &mut StatementSession, place| {
-                    let rows = Arrivals::new(first, rest, runtime, place);
+                let work = move |session: &mut StatementSession, permit| {
+                    let rows = Arrivals::new(first, rest, runtime, permit);
                     let row_count = ingest::ingest(session, &command, rows)?;
                     Ok((row_count, row_count))
                 };
-                let row_count = self.work(caller, place, &text, work).await?;
+                let row_count = self.work(caller, scope, &text, work).await?;
                 self.metrics().ingested_rows.add(row_count);
                 Ok(updated(Some(row_count)))
             }

@@ -2,7 +2,7 @@
 
 use super::context::Flight;
 use super::error::{Answered, IntoStatus};
-use super::handle::TransactionPlace;
+use super::handle::TransactionScope;
 use super::transactions::Transaction;
 use crate::access::caller::Caller;
 use crate::shared::clock;
@@ -120,12 +120,12 @@ impl Drop for StatementSession {
 
 impl Flight {
     /// The session for a statement of a caller, with the caller's rights.
-    pub(super) async fn session(&self, caller: &Caller, place: TransactionPlace<'_>) -> Answered<StatementSession> {
-        let session = if place.id.is_empty() {
+    pub(super) async fn session(&self, caller: &Caller, scope: TransactionScope<'_>) -> Answered<StatementSession> {
+        let session = if scope.id.is_empty() {
             self.refuse_late()?;
             StatementSession::Own(Box::new(self.state().session()))
         } else {
-            StatementSession::OfTransaction(self.transactions().enter(place, caller.user.as_ref()).await?)
+            StatementSession::OfTransaction(self.transactions().enter(scope, caller.user.as_ref()).await?)
         };
         session.set_time_limit(self.state().statements().time_limit.or(Some(TIME_MAX)));
         session.restrict(caller.role.permission(), caller.role.refusal());

@@ -2,7 +2,7 @@
 //! statement costs a session and nothing in the store: it begins with its first statement.
 
 use super::error::{Answered, IntoStatus};
-use super::handle::TransactionPlace;
+use super::handle::TransactionScope;
 use crate::shared::clock;
 use crate::shared::phase::Work;
 use crate::shared::state::State;
@@ -56,6 +56,8 @@ pub(super) struct Transaction {
     pub(super) has_failed: bool,
     /// When it was used last.
     pub(super) used: Instant,
+    /// Whether it was committed or rolled back. A request that waited for its session must not begin it anew.
+    is_over: bool,
     begun: Option<Begun>,
 }
 
@@ -94,7 +96,7 @@ impl Transactions {
             return Err(Status::resource_exhausted("too many transactions are open"));
         }
         let session = self.0.state.session();
-        let transaction = Transaction { session, has_failed: false, used: clock::now(), begun: None };
+        let transaction = Transaction { session, has_failed: false, used: clock::now(), is_over: false, begun: None };
         open.insert(id, Open { connection, user: user.cloned(), session: Arc::new(AsyncMutex::new(transaction)) });
         Ok(id)
     }
@@ -103,13 +105,16 @@ impl Transactions {
     /// waits for a while.
     pub(super) async fn enter(
         &self,
-        place: TransactionPlace<'_>,
+        scope: TransactionScope<'_>,
         user: Option<&Arc<str>>,
     ) -> Answered<OwnedMutexGuard<Transaction>> {
         self.expire();
-        let found = self.find(place.id, user).or_else(|| self.find_next(place.connection, user));
+        let found = self.find(scope.id, user).or_else(|| self.find_next(scope.connection, user));
         let session = found.ok_or_else(ended)?;
         let mut entered = self.wait(session).await?;
+        if entered.is_over {
+            return Err(ended());
+        }
         if entered.has_failed {
             return Err(Status::failed_precondition("the transaction has failed: roll it back"));
         }
@@ -132,9 +137,10 @@ impl Transactions {
         };
         let mut entered = self.wait(session).await?;
         // Another request may have ended it in the meantime.
-        if self.find(id, user).is_none() {
+        if entered.is_over {
             return if ending == Ending::Rollback { Ok(()) } else { Err(ended()) };
         }
+        entered.is_over = true;
         self.forget(id);
         let Some(begun) = entered.begun.take() else { return Ok(()) };
         let done = tokio::task::spawn_blocking(move || {
@@ -188,9 +194,10 @@ impl Transactions {
         let now = clock::now();
         let is_old = |open: &Open| {
             // A locked one is in use.
-            open.session.try_lock().is_ok_and(|transaction| {
+            open.session.try_lock().is_ok_and(|mut transaction| {
                 let idle_max = if transaction.begun.is_some() { IDLE_MAX } else { UNBEGUN_MAX };
-                now.saturating_duration_since(transaction.used) > idle_max
+                transaction.is_over = now.saturating_duration_since(transaction.used) > idle_max;
+                transaction.is_over
             })
         };
         let expired: Vec<Open> = {
@@ -218,4 +225,41 @@ fn ended() -> Status {
 
 fn execute(session: &Session, text: &str) -> atsdb::Result<()> {
     session.statements(text).try_for_each(|statement| session.execute(&statement?, &[]).map(drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared::log::{Log, LogOptions};
+    use crate::shared::phase::PhaseOwner;
+    use crate::shared::statement_options::StatementOptions;
+    use futures::future::join3;
+    use tokio::runtime::Builder;
+    use tonic::Code;
+
+    #[test]
+    fn a_statement_that_waits_while_its_transaction_ends_is_refused() {
+        let (_owner, follower) = PhaseOwner::new();
+        let log = Log::new(LogOptions::default());
+        let state = State::new(atsdb::open("memory:").unwrap(), StatementOptions::default(), follower, log).unwrap();
+        let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+        for (ending, end_again) in [(Ending::Commit, Some(Code::NotFound)), (Ending::Rollback, None)] {
+            runtime.block_on(async {
+                let transactions = Transactions::new(&state);
+                let id = transactions.open(None, 1).unwrap();
+                let scope = TransactionScope { id: &id, connection: 0 };
+                let running = transactions.enter(scope, None).await.unwrap();
+                // All of them wait for the statement that runs, in this order.
+                let ends = join3(transactions.end(&id, None, ending), transactions.enter(scope, None), async {
+                    let again = transactions.end(&id, None, ending);
+                    let (again, ()) = futures::future::join(again, async { drop(running) }).await;
+                    again
+                });
+                let (ended, late, again) = ends.await;
+                ended.unwrap();
+                assert_eq!(late.unwrap_err().code(), Code::NotFound);
+                assert_eq!(again.err().map(|status| status.code()), end_again);
+            });
+        }
+    }
 }

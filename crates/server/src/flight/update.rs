@@ -2,12 +2,12 @@
 
 use super::context::Flight;
 use super::error::{Answered, IntoStatus};
-use super::handle::{StatementHandle, TransactionPlace};
+use super::handle::{StatementHandle, TransactionScope};
 use super::query::values_of;
 use super::session::StatementSession;
 use crate::access::caller::Caller;
 use crate::shared::outlet::{Stop, StopOnDrop};
-use crate::shared::places::StatementPermit;
+use crate::shared::permits::StatementPermit;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::sql::{Answer, Prepared};
 use tonic::Status;
@@ -17,11 +17,11 @@ impl Flight {
     pub(super) async fn work<T: Send + 'static>(
         &self,
         caller: &Caller,
-        transaction: TransactionPlace<'_>,
+        transaction: TransactionScope<'_>,
         text: &str,
         work: impl FnOnce(&mut StatementSession, StatementPermit) -> Answered<(T, u64)> + Send + 'static,
     ) -> Answered<T> {
-        let place = self.place().await?;
+        let permit = self.permit().await?;
         let mut session = self.session(caller, transaction).await?;
         self.metrics().statements.increment();
         let stop = Stop::new(session.interrupt_handle());
@@ -29,7 +29,7 @@ impl Flight {
         let (state, user, text) = (self.state().clone(), caller.user.clone(), text.to_owned());
         let done = tokio::task::spawn_blocking(move || {
             let listed = state.running().begin("flight", user.as_deref(), &text, session.interrupt_handle());
-            let done = work(&mut session, place);
+            let done = work(&mut session, permit);
             if let Ok((_, row_count)) = &done {
                 listed.add_rows(*row_count);
             }
@@ -46,12 +46,12 @@ impl Flight {
     /// Executes a statement, with the values that are bound to it. Returns the number of rows that it has changed.
     pub(super) async fn execute(&self, caller: &Caller, handle: StatementHandle) -> Answered<Option<u64>> {
         let named = handle.clone();
-        let work = move |session: &mut StatementSession, _place| {
+        let work = move |session: &mut StatementSession, _permit| {
             let mut rows = handle.parameters().or_status()?.into_iter();
             let row_count = for_each_row(session, &handle.text, || Ok(rows.next()))?;
             Ok((row_count, row_count.unwrap_or(0)))
         };
-        self.work(caller, named.place(), &named.text, work).await
+        self.work(caller, named.scope(), &named.text, work).await
     }
 }
 

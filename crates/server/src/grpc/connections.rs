@@ -51,14 +51,14 @@ pub(crate) async fn serve(listener: TcpListener, services: Services, connections
     let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let open = state.metrics().gauge("atsdb_grpc_connections", "Open gRPC connections.");
     let accepted = state.metrics().counter("atsdb_grpc_connections_total", "gRPC connections since the start.");
-    let places = Arc::new(Semaphore::new(connections_max));
+    let permits = Arc::new(Semaphore::new(connections_max));
     let mut phase = state.phase();
     let mut number = 0;
     loop {
         // Connections beyond the limit wait in the listener's queue.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         let stream = tokio::select! {
-            // Who has an open transaction may come back to commit it.
+            // A client with an open transaction may connect again to commit it.
             () = phase.reach(Phase::Stopping) => return,
             stream = listener.accept() => stream,
         };
@@ -75,7 +75,7 @@ pub(crate) async fn serve(listener: TcpListener, services: Services, connections
             let fields = [("protocol", json!("grpc")), ("address", json!(from.ip().to_string()))];
             log.write(LogLevel::Debug, "connection", &fields);
             accepted_connection(stream, from_connection, tls, services).await;
-            drop((place, held));
+            drop((permit, held));
         });
     }
 }

@@ -42,10 +42,10 @@ pub(crate) async fn serve(
     let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let open = state.metrics().gauge("atsdb_http_connections", "Open HTTP connections.");
     let accepted = state.metrics().counter("atsdb_http_connections_total", "HTTP connections since the start.");
-    let places = Arc::new(Semaphore::new(connections_max));
+    let permits = Arc::new(Semaphore::new(connections_max));
     loop {
         // Connections beyond the limit wait in the listener's queue.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         let Ok((stream, from)) = listener.accept().await else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
@@ -58,7 +58,7 @@ pub(crate) async fn serve(
             let fields = [("protocol", json!("http")), ("address", json!(peer.address.to_string()))];
             log.write(LogLevel::Debug, "connection", &fields);
             accepted_connection(stream, peer, tls, router, state).await;
-            drop((place, held));
+            drop((permit, held));
         });
     }
 }
@@ -66,7 +66,7 @@ pub(crate) async fn serve(
 async fn accepted_connection(stream: TcpStream, peer: Peer, tls: Option<Tls>, router: Router, state: State) {
     let mut phase = state.phase();
     let is_late = phase.now() >= Phase::Draining;
-    // Who asks how it is going does not keep the server from ending.
+    // A request for the state of a server that drains does not keep it from ending.
     let _work = (!is_late).then(|| phase.work());
     let _ = stream.set_nodelay(true);
     let Some(tls) = tls else { return connection(stream, peer, router, state, is_late).await };

@@ -1,4 +1,4 @@
-//! The layer that every request passes. It finds out who sends the request, and whether they may use the path. A path
+//! The layer that every request passes. It determines who sends the request, and whether they may use the path. A path
 //! that declares no role is refused to everybody, so that a new path cannot be left unprotected by mistake.
 
 use super::credentials;

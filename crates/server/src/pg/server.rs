@@ -35,7 +35,7 @@ pub(crate) async fn serve(
         state.metrics().counter("atsdb_pg_connections_total", "Connections of PostgreSQL clients since the start.");
     let (port, is_local) =
         listener.local_addr().map_or((0, false), |address| (address.port(), address.ip().is_loopback()));
-    let places = Arc::new(Semaphore::new(connections_max));
+    let permits = Arc::new(Semaphore::new(connections_max));
     let mut phase = state.phase();
     let shared = Arc::new(PgShared { state, access, tls, cancellations: Cancellations::default(), gate, ingest, port });
     tokio::spawn(cancel_when_stopping(Arc::clone(&shared)));
@@ -51,11 +51,11 @@ pub(crate) async fn serve(
         accepted.increment();
         // Answers are sent only when they are complete, so Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
-        let (shared, held, place) = (Arc::clone(&shared), open.hold(), Arc::clone(&places).try_acquire_owned());
+        let (shared, held, permit) = (Arc::clone(&shared), open.hold(), Arc::clone(&permits).try_acquire_owned());
         let peer = Peer { address: from.ip(), is_local };
         tokio::spawn(async move {
-            lifecycle::serve(Box::new(stream), peer, shared, place.is_ok()).await;
-            drop((place, held));
+            lifecycle::serve(Box::new(stream), peer, shared, permit.is_ok()).await;
+            drop((permit, held));
         });
     }
 }

@@ -10,7 +10,7 @@ use atsdb::name::same_name;
 use atsdb::sql::{
     Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session, Word, Words,
 };
-use atsdb::{Engine, Error, ErrorKind, Result, Table};
+use atsdb::{Engine, Error, ErrorKind, Result, Table, TemporaryTables};
 use datafusion::common::ScalarValue;
 use parking_lot::Mutex;
 use std::fmt;
@@ -116,8 +116,9 @@ impl StoreSession {
     }
 
     /// The columns of a view.
-    pub(in crate::pg) fn columns_of_view(&self, name: &str) -> Result<SchemaRef> {
-        let text = format!("SELECT * FROM {}", atsdb::sql::quoted(name));
+    pub(in crate::pg) fn columns_of_view(&self, view: &Table) -> Result<SchemaRef> {
+        let schema = if TemporaryTables::contain(view) { "pg_temp" } else { "public" };
+        let text = format!("SELECT * FROM {schema}.{}", atsdb::sql::quoted(&view.definition.name));
         let prepared = self.session.prepare(&text, &[])?;
         prepared.schema().cloned().ok_or_else(|| Error::new(ErrorKind::Internal, "a view has columns"))
     }

@@ -5,7 +5,7 @@ use super::writer::{SampleQueue, SampleWriter};
 use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
 use crate::shared::metrics::Counter;
-use crate::shared::places::Places;
+use crate::shared::permits::StatementPermits;
 use crate::shared::state::State;
 use atsdb::Database;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) struct Prom {
     /// The time limit of statements, if there is one.
     pub(crate) time_max: Option<Duration>,
     pub(crate) turns: Arc<Semaphore>,
-    pub(crate) places: Places,
+    pub(crate) permits: StatementPermits,
     pub(crate) metrics: PromMetrics,
 }
 
@@ -72,7 +72,7 @@ impl Prom {
             time_max: state.statements().time_limit,
             labels: LabelCache::default(),
             turns: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
-            places: state.places().clone(),
+            permits: state.permits().clone(),
             metrics,
         }
     }

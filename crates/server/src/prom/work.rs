@@ -39,10 +39,10 @@ pub(crate) async fn blocking_for<T: Send + 'static>(
     let run = async {
         let turn = Arc::clone(&prom.turns).acquire_owned().await;
         let turn = turn.map_err(|_| ApiError::new(ApiErrorKind::Unavailable, "the server is ending"))?;
-        let place = prom.places.take().await;
-        let place = place.map_err(|_| ApiError::new(ApiErrorKind::Unavailable, "too many statements are running"))?;
+        let permit = prom.permits.take().await;
+        let permit = permit.map_err(|_| ApiError::new(ApiErrorKind::Unavailable, "too many statements are running"))?;
         let done = tokio::task::spawn_blocking(move || {
-            let _held = (turn, place);
+            let _held = (turn, permit);
             work(&|| stopped.load(Ordering::Relaxed))
         });
         done.await.map_err(|error| ApiError::new(ApiErrorKind::Internal, error.to_string()))?

@@ -40,7 +40,7 @@ pub(crate) async fn run(
     permission: Permission,
     reason: String,
 ) -> Response {
-    let Ok(place) = query.state.places().take().await else {
+    let Ok(permit) = query.state.permits().take().await else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many statements are running: retry later");
     };
     let session = query.state.session();
@@ -50,7 +50,7 @@ pub(crate) async fn run(
     let format = request.format;
     let stop = Stop::new(session.interrupt_handle());
     let guard = StopOnDrop(stop.clone());
-    let (writer, reader) = parts(Handle::current(), query.options.read_time_max, place);
+    let (writer, reader) = parts(Handle::current(), query.options.read_time_max, permit);
     let (begin, begun) = oneshot::channel();
     tokio::task::spawn_blocking(move || {
         let running = query.state.running();

@@ -2,7 +2,7 @@
 
 use crate::shared::holds::Holds;
 use crate::shared::outlet::{Inlet, Outlet, PARTS_MAX, StopOnDrop, outlet};
-use crate::shared::places::StatementPermit;
+use crate::shared::permits::StatementPermit;
 use axum::body::{Body, Bytes};
 use futures::stream::poll_fn;
 use std::io::{self, Write};
@@ -24,8 +24,8 @@ pub(crate) struct PartWriter {
 pub(crate) struct PartReader(Inlet<AnswerPart>);
 
 /// Creates both ends. The reader runs in `runtime`.
-pub(crate) fn parts(runtime: Handle, read_time_max: Duration, place: StatementPermit) -> (PartWriter, PartReader) {
-    let (parts, received) = outlet(runtime, read_time_max, place);
+pub(crate) fn parts(runtime: Handle, read_time_max: Duration, permit: StatementPermit) -> (PartWriter, PartReader) {
+    let (parts, received) = outlet(runtime, read_time_max, permit);
     (PartWriter { buffer: Vec::new(), parts }, PartReader(received))
 }
 

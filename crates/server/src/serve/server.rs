@@ -167,12 +167,10 @@ impl Server {
     }
 
     fn serve_pg(&self, listener: TcpListener, gate: Gate, options: &ServerOptions) -> Result<SocketAddr> {
-        let runtime = self.runtime()?;
-        let (listener, address) = adopt(runtime, listener)?;
-        let Reloader { access, tls, .. } = self.reloader.clone();
-        let (limits, state) = ((gate, Arc::new(options.ingest.clone())), self.state.clone());
-        runtime.spawn(pg::server::serve(listener, options.connections_max, state, access, tls, limits));
-        Ok(address)
+        let limits = (gate, Arc::new(options.ingest.clone()));
+        self.serve(listener, |listener, access, tls| {
+            pg::server::serve(listener, options.connections_max, self.state.clone(), access, tls, limits)
+        })
     }
 
     fn serve_http(
@@ -181,12 +179,10 @@ impl Server {
         (gate, prom): (Gate, Prom),
         options: &ServerOptions,
     ) -> Result<SocketAddr> {
-        let runtime = self.runtime()?;
-        let (listener, address) = adopt(runtime, listener)?;
-        let Reloader { access, tls, .. } = self.reloader.clone();
-        let (router, state) = (routes::router(&self.state, &access, gate, prom, options), self.state.clone());
-        runtime.spawn(http::connections::serve(listener, router, options.connections_max, state, tls));
-        Ok(address)
+        self.serve(listener, |listener, access, tls| {
+            let router = routes::router(&self.state, &access, gate, prom, options);
+            http::connections::serve(listener, router, options.connections_max, self.state.clone(), tls)
+        })
     }
 
     fn serve_grpc(
@@ -195,19 +191,33 @@ impl Server {
         (gate, prom): (Gate, Prom),
         options: &ServerOptions,
     ) -> Result<SocketAddr> {
-        let runtime = self.runtime()?;
-        let (listener, address) = adopt(runtime, listener)?;
-        let Reloader { access, tls, .. } = self.reloader.clone();
-        let flight = Flight::new(&self.state, &access, options.query.read_time_max);
-        runtime.spawn(flight.clone().watch());
         let limits = (gate, Arc::new(options.ingest.clone()));
-        let services = Services::new(&self.state, &access, flight, prom, limits);
-        runtime.spawn(grpc::connections::serve(listener, services, options.connections_max, tls));
-        Ok(address)
+        self.serve(listener, |listener, access, tls| {
+            let flight = Flight::new(&self.state, &access, options.query.read_time_max);
+            let services = Services::new(&self.state, &access, flight.clone(), prom, limits);
+            let served = grpc::connections::serve(listener, services, options.connections_max, tls);
+            async move {
+                tokio::spawn(flight.watch());
+                served.await;
+            }
+        })
     }
 
-    fn runtime(&self) -> Result<&Runtime> {
-        self.runtime.as_ref().ok_or_else(|| Error::new(ErrorKind::Internal, "the server has ended"))
+    /// Registers a listener with the runtime, and runs the task that accepts its connections.
+    fn serve<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        listener: TcpListener,
+        task: impl FnOnce(tokio::net::TcpListener, Access, Option<Tls>) -> F,
+    ) -> Result<SocketAddr> {
+        let ended = || Error::new(ErrorKind::Internal, "the server has ended");
+        let runtime = self.runtime.as_ref().ok_or_else(ended)?;
+        let failed = |error: std::io::Error| Error::new(ErrorKind::Unavailable, error.to_string()).with_source(error);
+        let address = listener.local_addr().map_err(failed)?;
+        let _entered = runtime.enter();
+        let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
+        let Reloader { access, tls, .. } = self.reloader.clone();
+        runtime.spawn(task(listener, access, tls));
+        Ok(address)
     }
 
     /// Shuts the server down: it is no longer ready and accepts no connections. Running work may finish within
@@ -256,14 +266,6 @@ impl Drop for Server {
             runtime.shutdown_background();
         }
     }
-}
-
-/// Registers a listener with the runtime.
-fn adopt(runtime: &Runtime, listener: TcpListener) -> Result<(tokio::net::TcpListener, SocketAddr)> {
-    let failed = |error: std::io::Error| Error::new(ErrorKind::Unavailable, error.to_string()).with_source(error);
-    let address = listener.local_addr().map_err(failed)?;
-    let _entered = runtime.enter();
-    Ok((tokio::net::TcpListener::from_std(listener).map_err(failed)?, address))
 }
 
 impl fmt::Debug for Server {

@@ -1,6 +1,6 @@
 //! Code that every room uses.
 //!
-//! Owned here: the store that is served, counters and gauges, places for running statements and the list of them,
+//! Owned here: the store that is served, counters and gauges, permits for running statements and the list of them,
 //! the log, and the phase of the server's life. Not owned: anything that knows a protocol.
 
 pub(crate) mod clock;
@@ -9,8 +9,8 @@ pub(crate) mod holds;
 pub(crate) mod log;
 pub(crate) mod metrics;
 pub(crate) mod outlet;
+pub(crate) mod permits;
 pub(crate) mod phase;
-pub(crate) mod places;
 pub(crate) mod running;
 pub(crate) mod state;
 pub(crate) mod statement_options;

@@ -1,8 +1,8 @@
 //! The parts of an answer on their way from the thread that computes them to the connection that sends them. Few wait
-//! at a time, and the statement gives its place away while the client does not read.
+//! at a time, and the statement returns its permit while the client does not read.
 
 use super::holds::Holds;
-use super::places::StatementPermit;
+use super::permits::StatementPermit;
 use atsdb::sql::InterruptHandle;
 use parking_lot::Mutex;
 use std::io;
@@ -21,8 +21,8 @@ pub(crate) struct Outlet<T> {
     parts: mpsc::Sender<T>,
     runtime: Handle,
     read_time_max: Duration,
-    /// The statement's place, which others use while the client does not read.
-    place: StatementPermit,
+    /// The statement's permit, which others use while the client does not read.
+    permit: StatementPermit,
     holds: Holds,
 }
 
@@ -31,9 +31,9 @@ pub(crate) struct Outlet<T> {
 pub(crate) struct Inlet<T>(mpsc::Receiver<T>);
 
 /// Creates both ends. The inlet is read in `runtime`, and the client may take `read_time_max` for each part.
-pub(crate) fn outlet<T>(runtime: Handle, read_time_max: Duration, place: StatementPermit) -> (Outlet<T>, Inlet<T>) {
+pub(crate) fn outlet<T>(runtime: Handle, read_time_max: Duration, permit: StatementPermit) -> (Outlet<T>, Inlet<T>) {
     let (parts, received) = mpsc::channel(PARTS_MAX);
-    (Outlet { parts, runtime, read_time_max, place, holds: Holds::default() }, Inlet(received))
+    (Outlet { parts, runtime, read_time_max, permit, holds: Holds::default() }, Inlet(received))
 }
 
 impl<T> Outlet<T> {
@@ -46,7 +46,7 @@ impl<T> Outlet<T> {
     pub(crate) fn send(&mut self, part: T, waiting_bytes: usize) -> io::Result<()> {
         let sent = tokio::time::timeout(self.read_time_max, self.parts.send(part));
         let byte_count = self.holds.byte_count().saturating_add(waiting_bytes);
-        match self.runtime.block_on(self.place.wait_for(byte_count, sent)) {
+        match self.runtime.block_on(self.permit.wait_for(byte_count, sent)) {
             Ok(Ok(Ok(()))) => Ok(()),
             Ok(Ok(Err(_))) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone")),
             Ok(Err(_)) => Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")),
@@ -78,11 +78,13 @@ impl Stop {
         self.0.lock().take();
     }
 
-    /// Ends the statement, unless it has ended.
-    pub(crate) fn stop(&self) {
-        if let Some(handle) = self.0.lock().as_ref() {
+    /// Ends the statement. Returns `false` if it has ended.
+    pub(crate) fn stop(&self) -> bool {
+        let armed = self.0.lock();
+        if let Some(handle) = armed.as_ref() {
             handle.interrupt();
         }
+        armed.is_some()
     }
 }
 

@@ -3,8 +3,8 @@
 use super::clock;
 use super::log::Log;
 use super::metrics::Metrics;
+use super::permits::StatementPermits;
 use super::phase::PhaseFollower;
-use super::places::Places;
 use super::running::Running;
 use super::statement_options::StatementOptions;
 use atsdb::sql::{Session, SessionOptions};
@@ -21,7 +21,7 @@ struct Inner {
     database: Database,
     /// The session whose threads, memory and plans those of all clients share.
     root: Session,
-    places: Places,
+    permits: StatementPermits,
     statements: StatementOptions,
     metrics: Metrics,
     running: Running,
@@ -40,9 +40,10 @@ impl State {
         // Files are those that a session's reader offers; a session of `session` has no reader.
         let memory_bytes = statements.memory_bytes;
         let root = database.session(SessionOptions { memory_bytes, file_access: true, ..SessionOptions::default() })?;
-        let (metrics, running, places) = (Metrics::default(), Running::new(log.clone()), Places::new(&statements));
+        let (metrics, running, permits) =
+            (Metrics::default(), Running::new(log.clone()), StatementPermits::new(&statements));
         let started = clock::now();
-        Ok(Self(Arc::new(Inner { database, root, places, statements, metrics, running, log, phase, started })))
+        Ok(Self(Arc::new(Inner { database, root, permits, statements, metrics, running, log, phase, started })))
     }
 
     /// The store that is served.
@@ -56,9 +57,9 @@ impl State {
         self.0.root.sharing()
     }
 
-    /// The places of running statements.
-    pub(crate) fn places(&self) -> &Places {
-        &self.0.places
+    /// The permits of running statements.
+    pub(crate) fn permits(&self) -> &StatementPermits {
+        &self.0.permits
     }
 
     /// The limits of statements.

@@ -9,27 +9,16 @@ try:
 except ImportError:
     print("no opentelemetry")
     sys.exit(0)
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
-from opentelemetry.sdk.metrics.view import ExplicitBucketHistogramAggregation, View
-from opentelemetry.sdk.resources import Resource
+from otlp_metrics import exported_once
 
 address = sys.argv[1]
 
 
 def export(compression, room):
     exporter = OTLPMetricExporter(endpoint=f"http://{address}", insecure=True, compression=compression, timeout=300)
-    reader = PeriodicExportingMetricReader(exporter, export_interval_millis=3_600_000, export_timeout_millis=300_000)
-    provider = MeterProvider(
-        metric_readers=[reader],
-        resource=Resource({"service.name": "house"}),
-        views=[View(instrument_name="latency", aggregation=ExplicitBucketHistogramAggregation([0.1, 1.0]))],
-    )
-    meter = provider.get_meter("test")
-    meter.create_counter("door.opened", unit="{times}").add(3, {"room": room})
-    meter.create_histogram("latency", unit="s").record(0.0625, {"room": room})
-    assert provider.force_flush(timeout_millis=300_000)
-    provider.shutdown()
+    with exported_once(exporter) as meter:
+        meter.create_counter("door.opened", unit="{times}").add(3, {"room": room})
+        meter.create_histogram("latency", unit="s").record(0.0625, {"room": room})
 
 
 export(grpc.Compression.NoCompression, "hall")

@@ -85,7 +85,7 @@ fn the_time_limit_holds_for_all_protocols() {
 
 #[test]
 fn a_statement_too_many_is_refused_whatever_its_protocol() {
-    // Long enough for the first statement, which waits for its place while others come and go.
+    // Long enough for the first statement, which waits for its permit while others come and go.
     let hold_time = Duration::from_secs(2);
     let served = Limited::new(StatementOptions { running_max: 1, hold_time, ..StatementOptions::default() });
     let mut idle = served.connect();
@@ -109,7 +109,7 @@ fn a_statement_too_many_is_refused_whatever_its_protocol() {
             let reply = served.http.post(path, body);
             assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")), "{}", reply.text());
         }
-        // The catalogue needs no place, and nor does the end of a transaction.
+        // The catalogue needs no permit, nor does the end of a transaction.
         assert!(other.query("SELECT relname FROM pg_class", &[]).is_ok());
         idle.batch_execute("COMMIT").unwrap();
         cancel.cancel_query(NoTls).unwrap();

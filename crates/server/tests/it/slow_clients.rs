@@ -36,7 +36,7 @@ fn five_hundred_that_do_not_read_deny_nothing_to_others() {
     let folder = tempfile::tempdir().unwrap();
     let served = Killed::start(&folder.path().join("air.db"));
     let mut slow: Vec<TcpStream> = (0..500).map(|_| ask(&served.http, NARROW)).collect();
-    // Every answer has begun, and there are more than places.
+    // Every answer has begun, and there are more than permits.
     for stream in &mut slow {
         stream.read_exact(&mut [0; 16]).unwrap();
     }

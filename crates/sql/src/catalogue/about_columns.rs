@@ -1,6 +1,8 @@
 //! Columns: `atsdb.columns`, and `columns` of the standard.
 
-use super::relation::{CATALOG, Cell, ColumnKind, PUBLIC, Relation, RelationBuilder, RelationRequest, Schemas, Source};
+use super::relation::{
+    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, schema_of,
+};
 use atsdb_codec::{encoding_name, logical_type, time_unit_of};
 use atsdb_core::{Column, ColumnType, Result, Table, Value};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
@@ -90,12 +92,12 @@ fn columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
 fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
     for (position, column) in definition.columns.iter().enumerate() {
-        let place = (PUBLIC, definition.name.as_str(), column.name.as_str(), position);
+        let place = (schema_of(table), definition.name.as_str(), column.name.as_str(), position);
         let name = column.column_type.sql_name().into_owned();
         rows.push(standard(place, column.nullable, default_of(column), name, &logical_type(column)));
     }
     for (position, column) in view_columns(request, table).enumerate() {
-        let place = (PUBLIC, definition.name.as_str(), column.name().as_str(), position);
+        let place = (schema_of(table), definition.name.as_str(), column.name().as_str(), position);
         let name = type_name(column.data_type());
         rows.push(standard(place, column.is_nullable(), Cell::Null, name, column.data_type()));
     }

@@ -1,10 +1,11 @@
 //! Tables and views: `atsdb.tables`, and `schemata`, `tables` and `views` of the standard.
 
 use super::relation::{
-    CATALOG, Cell, ColumnKind, PUBLIC, Relation, RelationBuilder, RelationRequest, Schemas, Source, names_of,
+    CATALOG, Cell, ColumnKind, PUBLIC, Relation, RelationBuilder, RelationRequest, Schemas, Source, names_of, schema_of,
 };
-use crate::ddl::print::{create_table_sql, quoted};
+use crate::ddl::print::declaration_of;
 use atsdb_core::{Result, Table};
+use atsdb_engine::TemporaryTables;
 
 pub(super) const TABLES: Relation = Relation {
     name: "tables",
@@ -72,6 +73,7 @@ fn table(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilde
     let is_view = definition.view.is_some();
     let kind = match (is_view, &definition.rollup, definition.time) {
         (true, _, _) => "view",
+        _ if TemporaryTables::contain(table) => "temporary",
         _ if definition.is_in_memory() => "memory",
         (false, Some(_), _) => "rollup",
         (false, None, Some(_)) => "series",
@@ -116,10 +118,7 @@ fn table(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilde
         chunks.iter().map(|chunk| chunk.time_max).max().map_or(Cell::Null, |time| Cell::time_after(definition, time)),
         names_of(definition, &definition.key),
         if definition.has_unique() { Cell::text(definition.on_conflict.name()) } else { Cell::Null },
-        Cell::text(match &definition.view {
-            Some(view) => format!("CREATE VIEW {} AS {}", quoted(&definition.name), view.query),
-            None => create_table_sql(definition),
-        }),
+        Cell::text(declaration_of(table)),
     ]);
     Ok(())
 }
@@ -132,13 +131,15 @@ fn schemata(schemas: Schemas, rows: &mut RelationBuilder) {
 
 fn standard_table(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let (table_type, insertable) = match (&table.definition.view, &table.definition.rollup) {
+        (Some(_), _) if TemporaryTables::contain(table) => ("LOCAL TEMPORARY", "NO"),
         (Some(_), _) => ("VIEW", "NO"),
         (None, Some(_)) => ("BASE TABLE", "NO"),
+        (None, None) if TemporaryTables::contain(table) => ("LOCAL TEMPORARY", "YES"),
         (None, None) => ("BASE TABLE", "YES"),
     };
     rows.push(vec![
         Cell::text(CATALOG),
-        Cell::text(PUBLIC),
+        Cell::text(schema_of(table)),
         Cell::text(&table.definition.name),
         Cell::text(table_type),
         Cell::text(insertable),
@@ -164,7 +165,7 @@ fn view(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> R
     if let Some(view) = &table.definition.view {
         rows.push(vec![
             Cell::text(CATALOG),
-            Cell::text(PUBLIC),
+            Cell::text(schema_of(table)),
             Cell::text(&table.definition.name),
             Cell::text(&view.query),
             Cell::text("NONE"),

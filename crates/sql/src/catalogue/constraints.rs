@@ -1,6 +1,6 @@
 //! Keys in the form of the SQL standard: `table_constraints` and `key_column_usage`.
 
-use super::relation::{CATALOG, Cell, ColumnKind, PUBLIC, Relation, RelationBuilder, RelationRequest, Source};
+use super::relation::{CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, schema_of};
 use atsdb_core::{Result, Table, TableDefinition, Unique};
 
 pub(super) const TABLE_CONSTRAINTS: Relation = Relation {
@@ -37,7 +37,7 @@ pub(super) const KEY_COLUMN_USAGE: Relation = Relation {
 
 fn table_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     for unique in &table.definition.unique {
-        let mut row = place(&table.definition, unique);
+        let mut row = place(table, unique);
         row.extend(["NO", "NO"].map(Cell::text));
         row.insert(6, Cell::text(if unique.primary { "PRIMARY KEY" } else { "UNIQUE" }));
         rows.push(row);
@@ -48,7 +48,7 @@ fn table_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut Relation
 fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     for unique in &table.definition.unique {
         for (position, name) in column_names(&table.definition, unique).into_iter().enumerate() {
-            let mut row = place(&table.definition, unique);
+            let mut row = place(table, unique);
             row.extend([Cell::text(name), Cell::count(position as u64 + 1), Cell::Null]);
             rows.push(row);
         }
@@ -57,9 +57,10 @@ fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationB
 }
 
 /// Catalog, schema and name of a constraint, then of its table. A key without a name has the one that PostgreSQL gives.
-fn place(definition: &TableDefinition, unique: &Unique) -> Vec<Cell> {
+fn place(table: &Table, unique: &Unique) -> Vec<Cell> {
+    let (definition, schema) = (&table.definition, schema_of(table));
     let name = definition.key_name(unique);
-    [CATALOG, PUBLIC, name.as_str(), CATALOG, PUBLIC, definition.name.as_str()].map(Cell::text).into()
+    [CATALOG, schema, name.as_str(), CATALOG, schema, definition.name.as_str()].map(Cell::text).into()
 }
 
 /// The names of a key's columns.

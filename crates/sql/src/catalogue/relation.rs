@@ -1,7 +1,8 @@
 //! The relations of the catalogue, and the rows that they produce.
 
+use crate::text::table_names::TEMPORARY_SCHEMA;
 use atsdb_core::{Column, Error, Result, Table, TableDefinition, TableId, TimeUnit};
-use atsdb_engine::ReadSnapshot;
+use atsdb_engine::{ReadSnapshot, TemporaryTables};
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
 };
@@ -13,6 +14,11 @@ use std::sync::Arc;
 /// The name of the only catalog, and of the schema of tables and views.
 pub(super) const CATALOG: &str = "atsdb";
 pub(super) const PUBLIC: &str = "public";
+
+/// The schema of a table or view.
+pub(super) fn schema_of(table: &Table) -> &'static str {
+    if TemporaryTables::contain(table) { TEMPORARY_SCHEMA } else { PUBLIC }
+}
 
 /// The schemas and their relations.
 pub(super) type Schemas = &'static [(&'static str, &'static [Relation])];

@@ -10,8 +10,9 @@ use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::table_name;
 use atsdb_core::{Result, TableDefinition};
+use atsdb_engine::OnCommit;
 use datafusion::sql::sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
-use datafusion::sql::sqlparser::ast::{CreateTable, CreateTableOptions, Statement};
+use datafusion::sql::sqlparser::ast::{CreateTable, CreateTableOptions, OnCommit as Clause, Statement};
 
 /// Returns the table that a `CREATE TABLE` declares. Every unsupported clause is an error.
 pub(crate) fn table_definition(create: &CreateTable) -> Result<TableDefinition> {
@@ -33,17 +34,32 @@ pub(crate) fn table_definition(create: &CreateTable) -> Result<TableDefinition> 
 
 /// The options in `WITH (...)`.
 pub(crate) fn table_options(create: &CreateTable) -> Result<TableOptions> {
-    match &create.table_options {
-        CreateTableOptions::None => Ok(TableOptions::default()),
-        CreateTableOptions::With(options) => TableOptions::read(options).map_err(as_sql_error),
-        other => Err(not_supported(other).with_hint("use WITH (NAME = 'VALUE', ...)")),
+    let options = match &create.table_options {
+        CreateTableOptions::None => TableOptions::default(),
+        CreateTableOptions::With(options) => TableOptions::read(options).map_err(as_sql_error)?,
+        other => return Err(not_supported(other).with_hint("use WITH (NAME = 'VALUE', ...)")),
+    };
+    if create.temporary { options.of_temporary().map_err(as_sql_error) } else { Ok(options) }
+}
+
+/// What a temporary table does at the end of a transaction; `None` for another table.
+pub(crate) fn on_commit(create: &CreateTable) -> Result<Option<OnCommit>> {
+    match (create.temporary, create.on_commit) {
+        (false, None) => Ok(None),
+        (false, Some(_)) => Err(sql_error("ON COMMIT can only be used on temporary tables")),
+        (true, _) if create.name.0.len() > 1 => {
+            Err(sql_error("a temporary table is in no schema").with_hint("write its name alone"))
+        }
+        (true, None | Some(Clause::PreserveRows)) => Ok(Some(OnCommit::PreserveRows)),
+        (true, Some(Clause::DeleteRows)) => Ok(Some(OnCommit::DeleteRows)),
+        (true, Some(Clause::Drop)) => Ok(Some(OnCommit::Drop)),
     }
 }
 
 /// The definition that a `CREATE TABLE` text declares; the inverse of [`create_table_sql`](crate::create_table_sql).
 pub fn parse_create_table(text: &str) -> Result<TableDefinition> {
     match parse_declaring(text.trim_end().trim_end_matches(';'), SourcePosition::START, &Parameters::none())? {
-        Statement::CreateTable(create) => table_definition(&create),
+        Statement::CreateTable(create) if !create.temporary => table_definition(&create),
         other => Err(refused(&other).with_hint("write a CREATE TABLE")),
     }
 }
@@ -56,11 +72,12 @@ pub(crate) fn refuse_other_clauses(create: &CreateTable) -> Result<()> {
     if create.or_replace {
         return Err(not_supported("CREATE OR REPLACE TABLE").with_hint("DROP TABLE IF EXISTS first"));
     }
-    if create.temporary {
-        return Err(not_supported("CREATE TEMPORARY TABLE"));
-    }
+    on_commit(create)?;
     let known = CreateTableBuilder::new(create.name.clone())
         .if_not_exists(create.if_not_exists)
+        .temporary(create.temporary)
+        .global(create.global)
+        .on_commit(create.on_commit)
         .columns(create.columns.clone())
         .constraints(create.constraints.clone())
         .table_options(create.table_options.clone())

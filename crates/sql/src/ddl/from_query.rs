@@ -10,7 +10,7 @@ use atsdb_core::{Result, TableDefinition};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Digits behind the point of a column of computed decimals, at least: those of a decimal without numbers.
+/// Digits after the point of a column of computed decimals, at least: those of a decimal without numbers.
 const COMPUTED_SCALE_MIN: i8 = 9;
 
 /// A definition with the columns of a schema.

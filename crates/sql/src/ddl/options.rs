@@ -41,6 +41,9 @@ pub(crate) struct TableOptions {
     /// Whether the rows are kept in memory.
     in_memory: Option<bool>,
     memory_bytes_max: Option<u64>,
+    /// Whether they are those of a temporary table, whose rows are in memory, and which has a time column only if it
+    /// names one.
+    is_temporary: bool,
     /// Options that are set to NULL, which restores their defaults.
     reset: Vec<&'static str>,
 }
@@ -189,8 +192,20 @@ impl TableOptions {
         }
     }
 
+    /// Makes them those of a temporary table.
+    pub(crate) fn of_temporary(mut self) -> Result<Self> {
+        if self.in_memory == Some(false) || !self.map.is_empty() {
+            return Err(not_supported("a temporary table that is not in memory").with_hint("leave engine and map out"));
+        }
+        (self.is_temporary, self.in_memory) = (true, Some(true));
+        Ok(self)
+    }
+
     /// Adds the options to a definition that has its columns.
     pub(crate) fn apply(self, mut definition: TableDefinition) -> Result<TableDefinition> {
+        if self.is_temporary {
+            definition.columns.iter_mut().for_each(|column| column.map = None);
+        }
         for (name, width) in &self.map {
             let position = definition.position(name)?;
             definition.columns[position].map = Some(*width);
@@ -198,6 +213,7 @@ impl TableOptions {
         let time = match self.time.as_deref() {
             Some(none) if none.eq_ignore_ascii_case("none") && definition.column(none).is_err() => None,
             Some(name) => Some(definition.column(name)?.name.clone()),
+            None if self.is_temporary => None,
             None => inferred_time(&definition),
         };
         match (&time, self.time_unit) {

@@ -3,7 +3,8 @@
 use super::defaults::value_sql;
 use super::options::{TableOptions, list_name};
 use atsdb_core::size::format_size;
-use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, TableDefinition, TimeUnit};
+use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, Table, TableDefinition, TimeUnit};
+use atsdb_engine::TemporaryTables;
 use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::{
@@ -36,6 +37,17 @@ pub fn create_table_sql(definition: &TableDefinition) -> String {
     }
     let sql = format!("CREATE TABLE {} (\n    {}\n)", quoted(&definition.name), lines.join(",\n    "));
     format!("{sql}{}", with_sql(options_of(definition)))
+}
+
+/// The declaration of a table, a view or a rollup, which may be temporary.
+pub(crate) fn declaration_of(table: &Table) -> String {
+    if !TemporaryTables::contain(table) {
+        return create_table_sql(&table.definition);
+    }
+    let mut definition = table.definition.clone();
+    // It is in memory without saying so.
+    definition.memory = definition.memory.filter(|memory| memory.bytes_max.is_some());
+    create_table_sql(&definition).replacen("CREATE ", "CREATE TEMPORARY ", 1)
 }
 
 /// The `CREATE ROLLUP` of a rollup. Its columns follow from its query, its time is its bucket, and its dictionaries all

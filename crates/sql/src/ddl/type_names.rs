@@ -53,7 +53,7 @@ fn timestamp(digits: Option<u64>, place: &str) -> Result<ColumnType> {
         Some(7..=9) => TimeUnit::Nanosecond,
         Some(more) => {
             return Err(Error::new(ErrorKind::Sql, format!("{place}: a timestamp with {more} digits of a second"))
-                .with_hint("the most is 9: TIMESTAMP(9)"));
+                .with_hint("the maximum is 9: TIMESTAMP(9)"));
         }
     }))
 }
@@ -68,7 +68,7 @@ fn decimal(digits: &ExactNumberInfo, declared: &DataType, place: &str) -> Result
     let numbers = u8::try_from(precision).ok().zip(u8::try_from(scale).ok());
     numbers.and_then(|(precision, scale)| ColumnType::decimal(precision, scale)).ok_or_else(|| {
         Error::new(ErrorKind::Sql, format!("{place}: {declared} has too many digits"))
-            .with_hint("a decimal has 1 to 38 digits, and no more of them behind the point: DECIMAL(18, 2)")
+            .with_hint("a decimal has 1 to 38 digits, and no more of them after the point: DECIMAL(18, 2)")
     })
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn load_data(text: &str, place: SourcePosition) -> Result<Load> {
         load.has_header = match words.parser.parse_literal_uint().map_err(|error| from_parser(error, place))? {
             0 => false,
             1 => true,
-            more => return Err(not_supported(format_args!("IGNORE {more} LINES")).with_hint("the most is 1")),
+            more => return Err(not_supported(format_args!("IGNORE {more} LINES")).with_hint("the maximum is 1")),
         };
         if !words.take(&["LINES"]) {
             words.expect(&["ROWS"])?;
@@ -178,7 +178,7 @@ mod tests {
             // A backslash and a t, not a backslash and a tab.
             ("LOAD DATA INFILE 'x' INTO TABLE t1 FIELDS TERMINATED BY '\\\\t'", "TERMINATED BY '\\\\t'"),
             ("LOAD DATA INFILE 'x' INTO TABLE t1 FIELDS ENCLOSED BY ''''", "ENCLOSED BY"),
-            ("LOAD DATA INFILE 'x' INTO TABLE t1 IGNORE 2 LINES", "the most is 1"),
+            ("LOAD DATA INFILE 'x' INTO TABLE t1 IGNORE 2 LINES", "the maximum is 1"),
             ("LOAD DATA INFILE 'x' INTO TABLE t1 (a) SET b = 1", "end of LOAD DATA"),
         ] {
             let error = parsed(text).unwrap_err().to_string();

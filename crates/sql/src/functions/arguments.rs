@@ -1,6 +1,7 @@
 //! Arguments of functions: named arguments, constants, and numbers and times of any type.
 
 use crate::text::errors::sql_error;
+use crate::text::tree_walk::visit_expressions_mut;
 use atsdb_codec::time_unit_of;
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, Result};
@@ -12,7 +13,6 @@ use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_plan::PhysicalExpr;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Statement, Value,
-    visit_expressions_mut,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -192,7 +192,7 @@ pub(crate) fn order_keys(array: &ArrayRef) -> Result<Int64Array, DataFusionError
             })
         }
         DataType::Date32 => cast(&cast(&array, &DataType::Int32)?, &DataType::Int64)?.as_primitive().clone(),
-        // The last digits behind the point are counted.
+        // The last digits after the point are counted.
         DataType::Decimal128(precision, _) => {
             let counts = array.as_primitive::<Decimal128Type>().clone();
             let counts: ArrayRef = Arc::new(counts.with_data_type(DataType::Decimal128(*precision, 0)));

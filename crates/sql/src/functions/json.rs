@@ -101,7 +101,7 @@ fn get_path(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
         }
         let path = text(&paths.slice(row, 1))?.value(0).to_owned();
         let Some(inner) = path.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
-            return exec_err!("'{path:.60}' is no path: write '{{a,b}}' or array['a', 'b']");
+            return exec_err!("'{path:.60}' is not a path: write '{{a,b}}' or array['a', 'b']");
         };
         let step = |step: &str| Some(step.trim().trim_matches('"').to_owned());
         Ok(Some(if inner.trim().is_empty() { Vec::new() } else { inner.split(',').map(step).collect() }))

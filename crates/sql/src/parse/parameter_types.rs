@@ -8,14 +8,13 @@
 use crate::functions::arguments::is_text;
 use crate::text::decimals;
 use crate::text::params::Parameters;
+use crate::text::tree_walk::visit_expressions_mut;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, plan_datafusion_err};
 use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, lit};
-use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Statement, UnaryOperator, Value, ValueWithSpan, visit_expressions_mut,
-};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, UnaryOperator, Value, ValueWithSpan};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 

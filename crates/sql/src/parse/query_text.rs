@@ -1,11 +1,15 @@
-//! Finds the query in a declaration.
+//! Finds the query in a declaration, and the tables that it names.
 
 use crate::text::errors::sql_error;
 use crate::text::source_position::SourcePosition;
+use crate::text::table_names::TEMPORARY_SCHEMA;
+use crate::text::tree_walk::visit;
 use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visitor};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer};
+use std::ops::ControlFlow;
 
 /// The query of `CREATE ... AS query`, as written, and its position.
 pub(crate) fn query_of(text: &str, place: SourcePosition) -> Result<Option<(&str, SourcePosition)>> {
@@ -25,6 +29,41 @@ pub(crate) fn query_of(text: &str, place: SourcePosition) -> Result<Option<(&str
         }
     }
     Ok(None)
+}
+
+/// The names of the tables that a query reads, without those of its own `WITH`. A name with the schema of stored tables
+/// is not among them.
+pub(crate) fn relations_of(query: &Query) -> Vec<String> {
+    #[derive(Default)]
+    struct Relations {
+        read: Vec<String>,
+        own: Vec<String>,
+    }
+    impl Visitor for Relations {
+        type Break = ();
+
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+            let items = query.with.iter().flat_map(|with| &with.cte_tables);
+            self.own.extend(items.map(|item| item.alias.name.value.to_lowercase()));
+            ControlFlow::Continue(())
+        }
+
+        fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
+            let parts: Vec<&str> =
+                name.0.iter().filter_map(|part| part.as_ident()).map(|ident| ident.value.as_str()).collect();
+            match parts.as_slice() {
+                [table] => self.read.push((*table).to_owned()),
+                [schema, table] if schema.eq_ignore_ascii_case(TEMPORARY_SCHEMA) => self.read.push((*table).to_owned()),
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut relations = Relations::default();
+    let _ = visit(query, &mut relations);
+    let Relations { mut read, own } = relations;
+    read.retain(|name| !own.contains(&name.to_lowercase()));
+    read
 }
 
 /// The byte position of a location that the tokenizer gives in lines and characters.

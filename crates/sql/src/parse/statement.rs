@@ -10,10 +10,11 @@ use crate::text::errors::{from_parser, sql_error, too_deep};
 use crate::text::identifiers::Spellings;
 use crate::text::params::{self, Parameters};
 use crate::text::source_position::SourcePosition;
+use crate::text::tree_walk::visit_relations;
 use crate::workarounds::{self, StatementDialect};
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Error, ErrorKind, Result, Table};
-use datafusion::sql::sqlparser::ast::{Statement as Ast, visit_relations};
+use datafusion::sql::sqlparser::ast::Statement as Ast;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -95,7 +96,7 @@ fn tokens_of(
 ) -> Result<Vec<TokenWithSpan>> {
     if text.len() > PARSED_BYTES_MAX {
         return Err(Error::new(ErrorKind::Limit, format!("the statement has {} bytes", text.len()))
-            .with_hint(format!("split it: the most is {PARSED_BYTES_MAX} bytes, but for INSERT with literals")));
+            .with_hint(format!("split it: the maximum is {PARSED_BYTES_MAX} bytes, but for INSERT with literals")));
     }
     let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
         from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), place)
@@ -131,7 +132,7 @@ fn settled(mut statement: Ast, tables: &[Table], place: SourcePosition) -> Resul
     });
     if relation_count > RELATIONS_MAX {
         return Err(sql_error(format!("the statement reads {relation_count} tables"))
-            .with_hint(format!("the most is {RELATIONS_MAX}")));
+            .with_hint(format!("the maximum is {RELATIONS_MAX}")));
     }
     Ok(statement)
 }

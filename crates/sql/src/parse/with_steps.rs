@@ -8,6 +8,7 @@
 
 use super::with_clause::add_with;
 use crate::text::errors::{not_supported, sql_error};
+use crate::text::tree_walk::visit;
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -108,7 +109,7 @@ pub(super) fn refuse_inner_changes(statement: &Ast) -> Result<()> {
 }
 
 fn refuse_changes(statement: &Ast, allowed: usize) -> Result<()> {
-    match statement.visit(&mut ChangeInWith { allowed }) {
+    match visit(statement, &mut ChangeInWith { allowed }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
@@ -171,7 +172,7 @@ fn references(node: &impl Visit, item: &Cte) -> usize {
         }
     }
     let mut found = References { name: &item.alias.name.value, count: 0 };
-    let _ = node.visit(&mut found);
+    let _ = visit(node, &mut found);
     found.count
 }
 

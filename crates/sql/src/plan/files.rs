@@ -5,13 +5,14 @@ use crate::dml::files::{FileReader, FileTable, FileTableRequest, no_files};
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::errors::sql_error;
 use crate::text::identifiers::Spellings;
+use crate::text::tree_walk::visit_mut;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
 use atsdb_core::{Error, Result};
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Statement as Ast, TableAlias, TableFactor,
-    Value, VisitMut, VisitorMut,
+    Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -48,7 +49,7 @@ pub(crate) fn take_files(
     others: Vec<Arc<dyn TableProvider>>,
 ) -> Result<Vec<Arc<dyn TableProvider>>> {
     let mut found = FileResolver { files, spellings, providers: others };
-    match statement.visit(&mut found) {
+    match visit_mut(statement, &mut found) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(found.providers),
     }

@@ -19,10 +19,11 @@ use crate::text::datafusion_errors::external;
 use crate::text::identifiers::{SharedSpellings, Spellings};
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
-use crate::text::table_names::unknown_table;
+use crate::text::table_names::{TEMPORARY_SCHEMA, unknown_table};
 use crate::workarounds::{checked, write_numbers};
+use atsdb_core::name::same_name;
 use atsdb_core::{Rollup, Table, View};
-use atsdb_engine::ReadSnapshot;
+use atsdb_engine::{ReadSnapshot, TemporaryTables};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::cte_worktable::CteWorkTable;
@@ -40,6 +41,9 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
+
+/// The schemas that have the tables of users.
+const TABLE_SCHEMAS: [&str; 3] = ["main", "public", TEMPORARY_SCHEMA];
 
 /// Tables that a statement itself supplies.
 #[derive(Debug, Clone, Copy, Default)]
@@ -80,7 +84,7 @@ pub(crate) fn open_plan(
     names.open_plan(statement).map(|planned| planned.plan)
 }
 
-/// The columns of a view, determined by planning its query; `None` if that fails.
+/// The columns of a view, determined by planning its query over the tables that it sees; `None` if that fails.
 fn view_columns(view: &View, state: &SessionState, snapshot: &ReadSnapshot) -> Option<SchemaRef> {
     let (mut statement, spellings) =
         parse_over(&view.query, SourcePosition::START, &Parameters::none(), snapshot.tables()).ok()?;
@@ -129,10 +133,26 @@ impl SnapshotNames<'_> {
         self.open_plan(statement).map(|planned| planned.plan)
     }
 
+    /// What the query of a view or rollup reads: if it is stored, no temporary table, whatever its name.
+    fn seen_by(&self, table: &Table) -> ReadSnapshot {
+        match TemporaryTables::contain(table) {
+            true => self.snapshot.clone(),
+            false => self.snapshot.stored(),
+        }
+    }
+
+    /// The table that a name in a statement means. The schema of temporary tables is not the one of the others.
+    fn named_table(&self, name: &TableReference) -> Option<&Table> {
+        let is_temporary_schema = name.schema().map(|schema| schema.eq_ignore_ascii_case(TEMPORARY_SCHEMA));
+        let is_meant =
+            |table: &&Table| is_temporary_schema.is_none_or(|wanted| wanted == TemporaryTables::contain(table));
+        self.snapshot.tables().iter().filter(is_meant).find(|table| same_name(&table.definition.name, name.table()))
+    }
+
     /// Replaces a view by its query.
     fn view(&self, table: &Table, view: &View) -> Result<Arc<dyn TableSource>> {
-        let Self { state, snapshot, spellings, given, expansion, focus, .. } = self;
-        let parameters = &Parameters::none();
+        let Self { state, spellings, given, expansion, focus, .. } = self;
+        let (snapshot, parameters) = (&self.seen_by(table), &Parameters::none());
         let plan = |statement, spellings: &SharedSpellings, expansion| {
             SnapshotNames { state, snapshot, spellings, given: *given, expansion, focus, parameters }.plan(statement)
         };
@@ -143,8 +163,8 @@ impl SnapshotNames<'_> {
 
     /// The rows of a rollup, with stale ones computed.
     fn rollup(&self, table: &Table, rollup: &Rollup) -> Result<Arc<dyn TableSource>> {
-        let Self { state, snapshot, spellings, given, expansion, focus, .. } = self;
-        let parameters = &Parameters::none();
+        let Self { state, spellings, given, expansion, focus, .. } = self;
+        let (snapshot, parameters) = (&self.seen_by(table), &Parameters::none());
         let plan = |statement, spellings: &SharedSpellings, focus: &Focus| {
             let (given, expansion) = (*given, expansion.clone());
             SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters }.plan(statement)
@@ -188,10 +208,8 @@ impl ContextProvider for SnapshotNames<'_> {
             return Ok(provider_as_source(Arc::new(provider)));
         }
         let schema_is_known = in_catalog
-            && name
-                .schema()
-                .is_none_or(|schema| ["main", "public"].iter().any(|known| known.eq_ignore_ascii_case(schema)));
-        match Spellings::find(tables, name.table()).filter(|_| schema_is_known) {
+            && name.schema().is_none_or(|schema| TABLE_SCHEMAS.iter().any(|known| known.eq_ignore_ascii_case(schema)));
+        match self.named_table(&name).filter(|_| schema_is_known) {
             Some(table) => match (&table.definition.view, &table.definition.rollup) {
                 (Some(view), _) => self.view(table, view),
                 (None, Some(rollup)) => self.rollup(table, rollup),

@@ -8,7 +8,7 @@ use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
 use atsdb_core::name::name_key;
-use atsdb_core::{Result, Table, View};
+use atsdb_core::{Result, Table, TableId, View};
 use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
@@ -21,7 +21,7 @@ const DEPTH_MAX: usize = 20;
 /// The nested views that are being expanded, and the number of tables found in them.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Expansion {
-    within: Vec<String>,
+    within: Vec<(TableId, String)>,
     relation_count: Arc<AtomicUsize>,
 }
 
@@ -29,7 +29,7 @@ impl Expansion {
     /// Counts a table of a view. The statement's own tables were counted when it was parsed; the same limit applies to
     /// those of views.
     pub(crate) fn count_one(&self) -> Result<()> {
-        let Some(view) = self.within.last() else { return Ok(()) };
+        let Some((_, view)) = self.within.last() else { return Ok(()) };
         match self.relation_count.fetch_add(1, Ordering::Relaxed) {
             0..RELATIONS_MAX => Ok(()),
             _ => Err(sql_error(format!("with view {view}, the statement reads more than {RELATIONS_MAX} tables"))
@@ -38,8 +38,7 @@ impl Expansion {
     }
 
     fn enter(&self, table: &Table) -> Result<Self> {
-        let key = name_key(&table.definition.name);
-        if self.within.contains(&key) {
+        if self.within.iter().any(|(id, _)| *id == table.id) {
             return Err(
                 sql_error(format!("view {} reads itself", table.definition.name)).with_hint("DROP VIEW one of them")
             );
@@ -49,7 +48,7 @@ impl Expansion {
                 .with_hint("turn one into a table: CREATE TABLE ... AS SELECT"));
         }
         let mut inner = self.clone();
-        inner.within.push(key);
+        inner.within.push((table.id, name_key(&table.definition.name)));
         Ok(inner)
     }
 }

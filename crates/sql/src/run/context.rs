@@ -45,6 +45,7 @@ pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
     analyzer.rules.push(workarounds::rule_of_arithmetic());
     analyzer.rules.push(Arc::new(gapfill::FillGaps));
     analyzer.rules.extend(workarounds::rules_of_casts());
+    analyzer.rules.push(workarounds::rule_of_frames());
     let mut logical = Optimizer::new();
     if let Some(rule) = logical.rules.iter_mut().find(|rule| rule.name() == "eliminate_cross_join") {
         *rule = Arc::new(CrossJoins(Arc::clone(rule)));

@@ -15,13 +15,14 @@ use crate::plan::work_table::WorkQuery;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
+use crate::text::tree_walk::visit;
 use arrow::datatypes::{DataType, SchemaRef};
 use atsdb_codec::logical_type;
 use atsdb_core::{Column, Result};
 use atsdb_engine::ReadSnapshot;
 use datafusion::execution::session_state::SessionState;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, Statement as Ast, TableFactor, Value, ValueWithSpan, Visit, Visitor,
+    Expr, FunctionArg, FunctionArgExpr, Statement as Ast, TableFactor, Value, ValueWithSpan, Visitor,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -145,6 +146,6 @@ fn counts_of_functions(statement: &Ast) -> Vec<String> {
         }
     }
     let mut found = CountParameters(Vec::new());
-    let _ = statement.visit(&mut found);
+    let _ = visit(statement, &mut found);
     found.0
 }

@@ -226,20 +226,27 @@ fn result_for_arrays(result_of: &dyn Fn(&[DataType]) -> Option<String>) -> Optio
         shapes.map(|shape| shape.iter().map(|data_type| (*data_type).clone()).collect::<Vec<_>>())
     };
     let shapes = elements.each_ref().map(shapes_of);
-    (0..shapes[0].len()).find_map(|shape| {
+    let results_of = |shape: usize| -> Vec<(String, String)> {
         let results = elements.iter().zip(&shapes);
-        let results: Vec<(String, String)> =
-            results.filter_map(|(element, shapes)| Some((type_name(element), result_of(&shapes[shape])?))).collect();
-        let (_, first) = results.first()?;
-        if results.iter().all(|(_, result)| result == first) {
-            return Some(first.clone());
-        }
-        if results.iter().all(|(element, result)| result == element) {
-            return Some("an element's type".to_owned());
-        }
-        let of_array = results.iter().all(|(element, result)| *result == format!("{element}[]"));
-        Some(if of_array { "the array's type" } else { BY_THE_ARGUMENTS }.to_owned())
-    })
+        results.filter_map(|(element, shapes)| Some((type_name(element), result_of(&shapes[shape])?))).collect()
+    };
+    let all: Vec<Vec<(String, String)>> = (0..shapes[0].len()).map(results_of).collect();
+    // A shape that is accepted for few types of elements may be another one: a number that is a position.
+    let accepted = all.iter().map(Vec::len).max().filter(|count| *count > 0)?;
+    let rule = all.iter().filter(|results| results.len() == accepted).find_map(|results| rule_of(results));
+    Some(rule.unwrap_or_else(|| BY_THE_ARGUMENTS.to_owned()))
+}
+
+/// How the result follows from the type of elements, if it does. The types of elements come with their results.
+fn rule_of(results: &[(String, String)]) -> Option<String> {
+    let (_, first) = results.first()?;
+    if results.iter().all(|(_, result)| result == first) {
+        return Some(first.clone());
+    }
+    if results.iter().all(|(element, result)| result == element) {
+        return Some("an element's type".to_owned());
+    }
+    results.iter().all(|(element, result)| *result == format!("{element}[]")).then(|| "the array's type".to_owned())
 }
 
 /// The arguments of a signature: names if it has them, otherwise types.
@@ -333,6 +340,9 @@ mod tests {
             (find("array_has").returns.as_str(), find("array_max").returns.as_str()),
             ("BOOLEAN", "an element's type")
         );
+        for name in ["array_element", "array_extract", "list_element", "list_extract"] {
+            assert_eq!(find(name).returns, "an element's type", "{name}");
+        }
         assert_eq!(
             (find("array_sort").returns.as_str(), find("map_keys").returns.as_str()),
             ("the array's type", BY_THE_ARGUMENTS)

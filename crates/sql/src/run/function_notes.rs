@@ -5,8 +5,11 @@
 pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'static str);
 
 /// Functions that statements are rewritten to, and nobody calls.
-pub(super) const INTERNAL: [&str; 10] = [
+pub(super) const INTERNAL: [&str; 13] = [
     "asof_match",
+    "excluded_current_row",
+    "excluded_group",
+    "excluded_ties",
     "in_range",
     "json_get",
     "json_get_path",

@@ -22,6 +22,6 @@ pub(crate) struct Query {
 pub(crate) enum DefinitionScope {
     /// Committed definitions, which their versions identify.
     Committed,
-    /// Possibly definitions of an open transaction.
+    /// Possibly definitions that other sessions do not see: those of an open transaction, and temporary tables.
     Transaction,
 }

@@ -7,6 +7,7 @@ use crate::text::source_position::SourcePosition;
 use crate::text::table_names::table_name;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Result, Table};
+use atsdb_engine::TemporaryTables;
 use datafusion::sql::sqlparser::ast::ObjectName;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -25,12 +26,18 @@ impl Session {
         };
         tables.sort_by_key(|table| table.id);
         tables.dedup_by_key(|table| table.id);
+        tables.retain(|table| !TemporaryTables::contain(table));
         let row_count = self.engine.save_resident(&tables)?;
         Ok(Answer::Done { verb: "CHECKPOINT", row_count: Some(row_count) })
     }
 
     fn memory_table(&self, name: &ObjectName) -> Result<Table> {
         let table = self.table(name)?;
+        if TemporaryTables::contain(&table) {
+            let name = &table.definition.name;
+            return Err(sql_error(format!("{name} is a temporary table: its rows are never stored"))
+                .with_hint(format!("CREATE TABLE another_name AS SELECT * FROM {name}")));
+        }
         match table.definition.is_in_memory() {
             true => Ok(table),
             false => {

@@ -4,11 +4,11 @@ use super::show::{describe, describe_query};
 use super::state::Session;
 use crate::ddl::alter::{altered, drop_index, index_names, unique_index};
 use crate::ddl::constraints::{add_unique, check_index_type, column_ids, column_names};
-use crate::ddl::create_table::{refuse_other_clauses, table_options};
+use crate::ddl::create_table::{on_commit, refuse_other_clauses, table_options};
 use crate::ddl::from_query::{check_names, definition_of, with_room};
 use crate::ddl::print::quoted;
 use crate::dml::target::Target;
-use crate::parse::query_text::query_of;
+use crate::parse::query_text::{query_of, relations_of};
 use crate::plan::files::QueryFiles;
 use crate::run::answer::{Answer, Rows};
 use crate::run::describe::describe as describe_statement;
@@ -22,8 +22,9 @@ use crate::text::table_names::table_name;
 use crate::write::insert::append_rows;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ErrorKind, Index, Result, Table, TableDefinition, Unique, Value};
+use atsdb_engine::{OnCommit, TemporaryTables};
 use datafusion::sql::sqlparser::ast::{
-    AlterTable, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName, Truncate,
+    AlterTable, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName, Query as ParsedQuery, Truncate,
 };
 
 impl Session {
@@ -51,7 +52,6 @@ impl Session {
         let name = table_name(&create.name)?;
         let refused = [
             (create.materialized, "MATERIALIZED"),
-            (create.temporary, "TEMPORARY"),
             (create.columns.iter().any(|column| column.options.is_some()), "options of its columns"),
             (create.or_alter || create.secure || create.to.is_some() || create.params.is_some(), "a clause"),
             (create.options != CreateTableOptions::None || !create.cluster_by.is_empty(), "WITH"),
@@ -68,9 +68,13 @@ impl Session {
         let renamed = renamed_columns(create, query);
         let query = renamed.as_deref().unwrap_or(query);
         check_names(&format!("view {name}"), &self.rows_with(query, place, &Parameters::none(), None)?.schema())?;
+        if let Some(read) = self.temporary_read_by(&create.query)?.filter(|_| !create.temporary) {
+            return Err(sql_error(format!("view {name} would read the temporary table {read}"))
+                .with_hint("CREATE TEMPORARY VIEW declares a view for this session"));
+        }
         let definition = TableDefinition::new_view(&name, query);
-        let tables = self.tables()?;
-        match tables.iter().find(|table| same_name(&table.definition.name, &name)) {
+        let existing = self.of_same_kind(&name, create.temporary)?;
+        match &existing {
             Some(table) if create.or_replace && table.definition.view.is_some() => {
                 self.redefine(table, definition)?;
             }
@@ -85,10 +89,22 @@ impl Session {
             }
             None => {
                 definition.check().map_err(as_sql_error)?;
-                self.create(&definition)?;
+                self.create_kept(&definition, create.temporary.then(OnCommit::default))?;
             }
         }
         Ok(Answer::Done { verb: "CREATE VIEW", row_count: None })
+    }
+
+    /// The name of a temporary table or view that a query reads.
+    fn temporary_read_by(&self, query: &ParsedQuery) -> Result<Option<String>> {
+        let mut tables = self.tables()?;
+        tables.retain(TemporaryTables::contain);
+        if tables.is_empty() {
+            return Ok(None);
+        }
+        let names = relations_of(query);
+        let is_read = |table: &&Table| names.iter().any(|name| same_name(name, &table.definition.name));
+        Ok(tables.iter().find(is_read).map(|table| table.definition.name.clone()))
     }
 
     /// `CREATE TABLE ... AS`: the table and its rows appear together.
@@ -101,12 +117,13 @@ impl Session {
         let mut without_query = create.clone();
         without_query.query = None;
         refuse_other_clauses(&without_query)?;
+        let on_commit = on_commit(create)?;
         if !create.columns.is_empty() || !create.constraints.is_empty() {
             return Err(not_supported("CREATE TABLE (...) AS")
                 .with_hint("leave the columns out, or CREATE TABLE first and INSERT INTO it SELECT ..."));
         }
         let name = table_name(&create.name)?;
-        if self.tables()?.iter().any(|table| same_name(&table.definition.name, &name)) {
+        if self.of_same_kind(&name, create.temporary)?.is_some() {
             return match create.if_not_exists {
                 true => Ok(Answer::Done { verb: "CREATE TABLE", row_count: None }),
                 false => {
@@ -124,7 +141,10 @@ impl Session {
         let definition = table_options(create)?.apply(definition).map_err(as_sql_error)?;
         definition.check().map_err(as_sql_error)?;
         self.with_batch(|batch| {
-            let table = batch.create_table(&definition)?;
+            let table = match on_commit {
+                Some(on_commit) => batch.create_temporary(&definition, on_commit)?,
+                None => batch.create_table(&definition)?,
+            };
             let row_count = append_rows(batch, &table, &Target::all_of(&table), rows)?;
             Ok(Answer::Done { verb: "CREATE TABLE", row_count: Some(row_count) })
         })

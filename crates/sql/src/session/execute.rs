@@ -4,7 +4,7 @@ use super::insert_on_conflict::may_have_conflict_clause;
 use super::show::{describe_query, show_create, show_functions, show_tables};
 use super::state::Session;
 use super::transaction::TransactionStatement;
-use crate::ddl::create_table::table_definition;
+use crate::ddl::create_table::{on_commit, table_definition};
 use crate::dml::target::Target;
 use crate::parse::refuse::{is_load_data, refuse_files, refused};
 use crate::parse::statement::parse_declaring;
@@ -51,6 +51,9 @@ impl Session {
     fn execute_once(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         let word = main_word(statement.text());
         self.require(Permission::needed(&word))?;
+        if !is_query(&word) {
+            self.refuse_hidden(statement.text())?;
+        }
         if let Some(row_count) = self.insert_literals(statement.text(), parameters)? {
             return Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) });
         }
@@ -186,7 +189,7 @@ impl Session {
             Ast::ShowFunctions { filter } => show_functions(filter.as_ref()),
             Ast::ShowTables { .. } => Err(not_supported("SHOW TABLES with conditions")),
             Ast::ShowCreate { obj_type: ShowCreateObject::Table | ShowCreateObject::View, obj_name } => {
-                show_create(&self.table(&obj_name)?.definition)
+                show_create(&self.table(&obj_name)?)
             }
             Ast::ShowColumns { show_options, .. } => match show_options.show_in.and_then(|of| of.parent_name) {
                 Some(name) => self.describe(&name),
@@ -222,8 +225,8 @@ impl Session {
     }
 
     fn create_table(&self, create: &CreateTable) -> Result<Answer> {
-        let definition = table_definition(create)?;
-        match self.create(&definition) {
+        let (definition, on_commit) = (table_definition(create)?, on_commit(create)?);
+        match self.create_kept(&definition, on_commit) {
             Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists => {}
             Err(error) if error.kind() == ErrorKind::Exists => {
                 return Err(error.with_hint("CREATE TABLE IF NOT EXISTS leaves it as it is"));
@@ -292,6 +295,11 @@ impl DroppedKind {
 /// The first word of a statement in upper case; empty if it begins with something else, such as `(`.
 pub(super) fn first_word(text: &str) -> String {
     text.chars().take_while(|character| character.is_ascii_alphabetic()).collect::<String>().to_ascii_uppercase()
+}
+
+/// Whether a statement that begins with this word only reads what it names.
+fn is_query(word: &str) -> bool {
+    matches!(word, "" | "SELECT" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "BEGIN" | "COMMIT" | "ROLLBACK")
 }
 
 /// Whether a statement is neither a query nor about the transaction itself.

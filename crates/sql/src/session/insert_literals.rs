@@ -18,8 +18,8 @@ impl Session {
         if let Some(open) = self.transaction.lock().as_mut() {
             return insert_in_transaction(open, text, parameters, &self.interrupt);
         }
-        let Some(mut run) = InsertRun::begin(text, parameters, || self.engine.tables())? else { return Ok(None) };
-        let mut batch = self.engine.batch(None);
+        let Some(mut run) = InsertRun::begin(text, parameters, || self.tables())? else { return Ok(None) };
+        let mut batch = self.batch();
         let row_count = match run.push(text, parameters, &self.interrupt, &mut batch)? {
             PushOutcome::Rows(row_count) => row_count,
             PushOutcome::NotPlain => return Ok(None),

@@ -2,13 +2,14 @@
 
 use crate::ddl::defaults::value_sql;
 use crate::ddl::from_query::type_name_of;
-use crate::ddl::print::create_table_sql;
+use crate::ddl::print::declaration_of;
 use crate::run::answer::{Answer, Rows};
 use crate::run::function_list::{FunctionInfo, functions};
 use crate::text::errors::not_supported;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow::compute::{filter_record_batch, ilike, like};
 use arrow::datatypes::SchemaRef;
+use atsdb_core::name::name_key;
 use atsdb_core::{Result, Table, TableDefinition};
 use datafusion::sql::sqlparser::ast::ShowStatementFilter;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use std::sync::Arc;
 pub(crate) fn show_tables(tables: &[Table]) -> Result<Answer> {
     let mut names: Vec<&str> = tables.iter().map(|table| table.definition.name.as_str()).collect();
     names.sort_by_key(|name| name.to_lowercase());
+    // A stored table behind a temporary one of the same name cannot be named.
+    names.dedup_by_key(|name| name_key(name));
     answer(vec![("table", Arc::new(StringArray::from(names)))])
 }
 
@@ -94,10 +97,10 @@ fn notes_of(definition: &TableDefinition, column: &atsdb_core::Column) -> String
 }
 
 /// One row: the table's name and the statement that declares it.
-pub(crate) fn show_create(definition: &TableDefinition) -> Result<Answer> {
+pub(crate) fn show_create(table: &Table) -> Result<Answer> {
     answer(vec![
-        ("table", Arc::new(StringArray::from(vec![definition.name.as_str()]))),
-        ("sql", Arc::new(StringArray::from(vec![create_table_sql(definition)]))),
+        ("table", Arc::new(StringArray::from(vec![table.definition.name.as_str()]))),
+        ("sql", Arc::new(StringArray::from(vec![declaration_of(table)]))),
     ])
 }
 

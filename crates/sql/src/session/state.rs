@@ -10,7 +10,7 @@ use crate::run::permission::{Permission, Restriction};
 use crate::run::worker::Worker;
 use crate::text::script::Statements;
 use atsdb_core::Result;
-use atsdb_engine::Engine;
+use atsdb_engine::{Engine, TemporaryTables};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub struct Session {
     pub(super) worker: Arc<Worker>,
     pub(super) interrupt: Interrupt,
     pub(super) restriction: Restriction,
+    /// The temporary tables and views.
+    pub(super) temporary: TemporaryTables,
     /// The open transaction, if there is one.
     pub(super) transaction: Mutex<Option<Transaction>>,
     /// The reader for files that statements name; without one, no file is opened.
@@ -63,14 +65,14 @@ impl Session {
         let interrupt = Interrupt::with_time_limit(options.time_limit);
         let permission = if options.read_only { Permission::Read } else { Permission::Define };
         let restriction = Restriction::new(permission, "the session may only read");
-        let transaction = Mutex::new(None);
-        Self { engine, options, worker, interrupt, restriction, transaction, files: None, file_writer: None }
+        let (transaction, temporary) = (Mutex::new(None), engine.temporary_tables());
+        Self { engine, options, worker, interrupt, restriction, temporary, transaction, files: None, file_writer: None }
     }
 
     /// Creates another session over the same engine, with the same options, which shares this one's threads and memory.
-    /// It has its own transaction, interrupts and time limit, and no reader or writer of files. If sessions share
-    /// memory, a query may hold half of it while it runs alone, and a third while another large one runs, so that there
-    /// is always some left. A query that needs more fails with
+    /// It has its own transaction, temporary tables, interrupts and time limit, and no reader or writer of files. If
+    /// sessions share memory, a query may hold half of it while it runs alone, and a third while another large one
+    /// runs, so that there is always some left. A query that needs more fails with
     /// [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources); the others continue.
     pub fn sharing(&self) -> Self {
         self.worker.share();

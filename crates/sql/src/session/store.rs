@@ -1,7 +1,9 @@
 //! Changes of the store by declarations, each in its own commit or in the open transaction.
 
 use super::state::Session;
+use atsdb_core::name::same_name;
 use atsdb_core::{Result, Table, TableDefinition};
+use atsdb_engine::{OnCommit, TemporaryTables};
 
 impl Session {
     pub(super) fn create(&self, definition: &TableDefinition) -> Result<Table> {
@@ -11,11 +13,26 @@ impl Session {
         }
     }
 
+    /// Creates a table or view, which is in the store or, with `on_commit`, temporary.
+    pub(super) fn create_kept(&self, definition: &TableDefinition, on_commit: Option<OnCommit>) -> Result<Table> {
+        match on_commit {
+            Some(on_commit) => self.with_batch(|batch| batch.create_temporary(definition, on_commit)),
+            None => self.create(definition),
+        }
+    }
+
+    /// Finds a table or view of this name among those that a new one would replace: the temporary ones, or the others.
+    pub(super) fn of_same_kind(&self, name: &str, is_temporary: bool) -> Result<Option<Table>> {
+        let is_it =
+            |table: &Table| TemporaryTables::contain(table) == is_temporary && same_name(&table.definition.name, name);
+        Ok(self.tables()?.into_iter().find(is_it))
+    }
+
     /// Drops tables, all or none.
     pub(super) fn drop_all(&self, tables: &[Table]) -> Result<()> {
         match tables {
             // This also frees the space at once.
-            [table] if !self.in_transaction() => self.engine.drop_table(table),
+            [table] if !self.in_transaction() && !TemporaryTables::contain(table) => self.engine.drop_table(table),
             _ => self.with_batch_retried(|batch| tables.iter().try_for_each(|table| batch.drop_table(table))),
         }
     }

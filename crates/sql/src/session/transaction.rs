@@ -66,7 +66,7 @@ impl Session {
                 return Err(sql_error("a transaction is already open").with_hint("COMMIT or ROLLBACK it first"));
             }
             (TransactionStatement::Begin, None) => {
-                *transaction = Some(Transaction::begin(&self.engine, false));
+                *transaction = Some(Transaction::begin(&self.engine, &self.temporary, false));
                 "BEGIN"
             }
             (_, None) => return Err(sql_error("no transaction is open").with_hint("BEGIN one first")),
@@ -102,7 +102,7 @@ impl Session {
                 open.has_read = true;
                 Ok((flushed(open)?.snapshot()?, DefinitionScope::Transaction))
             }
-            None => Ok((self.engine.snapshot()?, DefinitionScope::Committed)),
+            None => self.committed(),
         }
     }
 
@@ -110,15 +110,38 @@ impl Session {
     pub(super) fn snapshot_for_planning(&self) -> Result<(ReadSnapshot, DefinitionScope)> {
         match self.transaction.lock().as_mut() {
             Some(open) => Ok((flushed(open)?.snapshot()?, DefinitionScope::Transaction)),
-            None => Ok((self.engine.snapshot()?, DefinitionScope::Committed)),
+            None => self.committed(),
         }
     }
 
-    /// The tables that a statement sees, including those declared in the open transaction.
+    /// The committed state. Temporary tables are definitions that other sessions do not see, as those of a transaction.
+    fn committed(&self) -> Result<(ReadSnapshot, DefinitionScope)> {
+        let scope = match self.temporary.is_empty() {
+            true => DefinitionScope::Committed,
+            false => DefinitionScope::Transaction,
+        };
+        Ok((self.engine.snapshot()?.with_temporary(&self.temporary), scope))
+    }
+
+    /// Whether the session has temporary tables now.
+    pub(super) fn has_temporary(&self) -> bool {
+        match self.transaction.lock().as_ref() {
+            Some(open) => open.batch.has_temporary(),
+            None => !self.temporary.is_empty(),
+        }
+    }
+
+    /// A batch for one statement.
+    pub(super) fn batch(&self) -> Batch {
+        self.engine.batch(None).with_temporary(&self.temporary)
+    }
+
+    /// The tables that a statement sees, including those declared in the open transaction. Temporary tables come first:
+    /// of two tables with the same name, the first one is meant.
     pub fn tables(&self) -> Result<Vec<Table>> {
         match self.transaction.lock().as_mut() {
             Some(open) => usable(open)?.tables(),
-            None => self.engine.tables(),
+            None => Ok(self.temporary.tables().into_iter().chain(self.engine.tables()?).collect()),
         }
     }
 
@@ -127,7 +150,7 @@ impl Session {
         match self.transaction.lock().as_mut() {
             Some(open) => in_transaction(open, work),
             None => {
-                let mut batch = self.engine.batch(None);
+                let mut batch = self.batch();
                 let done = work(&mut batch)?;
                 batch.commit()?;
                 Ok(done)
@@ -145,7 +168,7 @@ impl Session {
             return in_transaction(open, work);
         }
         self.retried(|| {
-            let mut batch = self.engine.batch(None);
+            let mut batch = self.batch();
             let done = work(&mut batch)?;
             batch.commit().map(|_| done)
         })

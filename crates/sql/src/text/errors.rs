@@ -96,7 +96,7 @@ pub(crate) fn unknown_function(name: &str) -> Error {
 /// The error for SQL text that is nested too deeply.
 pub(crate) fn too_deep() -> Error {
     sql_error("the statement is nested too deeply")
-        .with_hint(format!("the most is {} levels", atsdb_core::limits::SQL_DEPTH_MAX))
+        .with_hint(format!("the maximum is {} levels", atsdb_core::limits::SQL_DEPTH_MAX))
 }
 
 /// Splits `message at Line: 1, Column: 8` into message and position.

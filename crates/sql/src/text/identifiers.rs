@@ -21,8 +21,9 @@ impl Spellings {
     /// Collects the names of a statement and of the tables it mentions, and respells its tokens.
     pub(crate) fn unify(tokens: &mut [TokenWithSpan], tables: &[Table]) -> Self {
         let mut spellings = Self::default();
+        // Of two tables with the same name, the first one is meant.
         let tables_by_key: HashMap<String, &Table> =
-            tables.iter().map(|table| (name_key(&table.definition.name), table)).collect();
+            tables.iter().rev().map(|table| (name_key(&table.definition.name), table)).collect();
         let keys: Vec<Option<String>> = tokens.iter().map(|token| key_of(&token.token)).collect();
         for table in keys.iter().flatten().filter_map(|key| tables_by_key.get(key)) {
             spellings.declare(&table.definition.name);

@@ -93,7 +93,7 @@ fn is_kept(text: &str, is_finite: bool, is_zero: bool) -> bool {
 }
 
 /// A number in a text column, formatted as a query plan would format the same literal: without leading zeros and
-/// exponent, and with its digits behind the point; a number with more digits than a decimal has as the text of the
+/// exponent, and with its digits after the point; a number with more digits than a decimal has as the text of the
 /// `DOUBLE`.
 pub(crate) fn as_text(number: &str) -> Result<Cow<'_, str>> {
     if let Ok(value) = number.parse::<i64>() {

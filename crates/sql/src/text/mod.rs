@@ -19,6 +19,7 @@ pub(crate) mod source_position;
 pub(crate) mod statement_error;
 pub(crate) mod table_names;
 pub(crate) mod time_text;
+pub mod tree_walk;
 pub(crate) mod without_literals;
 pub(crate) mod words;
 mod wrong_calls;

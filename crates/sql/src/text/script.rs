@@ -81,7 +81,7 @@ impl Iterator for Statements<'_> {
         if end > SQL_BYTES_MAX {
             let error = Error::new(ErrorKind::Limit, format!("a statement of {end} bytes at line {}", self.place.line));
             self.rest = "";
-            return Some(Err(error.with_hint(format!("split it: the most is {SQL_BYTES_MAX} bytes"))));
+            return Some(Err(error.with_hint(format!("split it: the maximum is {SQL_BYTES_MAX} bytes"))));
         }
         let statement = Statement { text: self.rest[..end].trim_end().to_owned(), place: self.place };
         self.pass(end);

@@ -4,6 +4,9 @@ use super::errors::sql_error;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::ObjectName;
 
+/// The schema of temporary tables.
+pub(crate) const TEMPORARY_SCHEMA: &str = "pg_temp";
+
 /// The last part of a table's name. The part before it may only be the name of the single schema.
 pub(crate) fn table_name(name: &ObjectName) -> Result<String> {
     let parts: Vec<&str> = name.0.iter().filter_map(|part| part.as_ident()).map(|ident| ident.value.as_str()).collect();

@@ -2,10 +2,13 @@
 
 use atsdb_core::TimeUnit;
 use atsdb_core::time::DAY_SECONDS;
-use atsdb_core::time_text::{DateForm, leading_number, utc_offset, year_first_date};
+use atsdb_core::time_text::{DateForm, days_of_date, leading_number, utc_offset, year_first_date};
 
 /// Dates in SQL: two digits for month and day.
 const DATE: DateForm = DateForm { separators: b"-/", digits_min: 2 };
+
+/// The digits of a date without separators: `20240301`.
+const COMPACT_DATE_DIGITS: usize = 8;
 
 /// Parses a time and rounds it to the nearest count of `unit` since the epoch. `None` if the text is invalid, or the
 /// time is out of the range of i64.
@@ -32,17 +35,18 @@ pub(crate) enum Rest {
     HalfOrMore,
 }
 
-/// Reads `2024-03-01`, `2024-03-01 12:30`, `2024-03-01T12:30:00.25Z`, `...+02:00`; years beyond four digits carry a
-/// sign. Without an offset it is UTC. `None` if the text is invalid.
+/// Reads `2024-03-01`, `2024-03-01 12:30`, `2024-03-01T12:30:00.25Z`, `...+02:00`, `20240301 123000`; years beyond four
+/// digits carry a sign. Without an offset it is UTC. `None` if the text is invalid.
 pub(crate) fn read_time(text: &str, unit: TimeUnit) -> Option<WrittenTime> {
     let mut reader = Reader { bytes: text.trim().as_bytes() };
     let days = reader.date()?;
     let (mut second_of_day, mut fraction, mut rest, mut has_offset) = (0, 0, Rest::Nothing, false);
     if reader.take(b'T') || reader.take(b't') || reader.take(b' ') {
         let hour = reader.two_digits(24)?;
-        reader.take(b':').then_some(())?;
+        let has_colons = reader.take(b':');
         let minute = reader.two_digits(59)?;
-        let second = if reader.take(b':') { reader.two_digits(59)? } else { 0 };
+        let has_second = if has_colons { reader.take(b':') } else { reader.begins_with_digit() };
+        let second = if has_second { reader.two_digits(59)? } else { 0 };
         if reader.take(b'.') || reader.take(b',') {
             (fraction, rest) = reader.fraction(unit)?;
         }
@@ -88,7 +92,19 @@ impl Reader<'_> {
         (value <= max).then_some(value)
     }
 
+    fn begins_with_digit(&self) -> bool {
+        self.bytes.first().is_some_and(u8::is_ascii_digit)
+    }
+
     fn date(&mut self) -> Option<i64> {
+        if let Some(digits) =
+            self.bytes.get(..COMPACT_DATE_DIGITS).filter(|digits| digits.iter().all(u8::is_ascii_digit))
+        {
+            let ((year, _), (month, _), (day, _)) =
+                (leading_number(digits, 4)?, leading_number(&digits[4..], 2)?, leading_number(&digits[6..], 2)?);
+            self.bytes = &self.bytes[COMPACT_DATE_DIGITS..];
+            return days_of_date(year, month, day);
+        }
         let (days, length) = year_first_date(self.bytes, DATE)?;
         self.bytes = &self.bytes[length..];
         Some(days)
@@ -146,6 +162,10 @@ mod tests {
         assert_eq!(parse_time("2024-03-01 12:00:00.250", TimeUnit::Millisecond), Some(1_709_294_400_250));
         assert_eq!(parse_date("2024-03-01"), Some(19_783));
         assert_eq!(parse_date("1969-12-31 00:00:00"), Some(-1));
+        assert_eq!(parse_date("20240301"), Some(19_783));
+        for text in ["20240301 120000", "20240301T1200", "2024-03-01 120000Z"] {
+            assert_eq!(parse_time(text, TimeUnit::Second), noon, "{text}");
+        }
     }
 
     #[test]
@@ -163,8 +183,19 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for text in ["", "2024", "2024-13-01", "2023-02-29", "2024-03-01 25:00", "2024-03-01x", "2024-03-01 12:00:00."]
-        {
+        for text in [
+            "",
+            "2024",
+            "2024030",
+            "202403011",
+            "20241301",
+            "20240301 12",
+            "2024-13-01",
+            "2023-02-29",
+            "2024-03-01 25:00",
+            "2024-03-01x",
+            "2024-03-01 12:00:00.",
+        ] {
             assert_eq!(parse_time(text, TimeUnit::Second), None, "{text}");
         }
         assert_eq!(parse_time("2500-01-01", TimeUnit::Nanosecond), None);

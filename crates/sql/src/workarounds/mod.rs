@@ -5,6 +5,7 @@
 //! plugged in. To try an upgrade without one of them, remove it from its list. Not owned: what DataFusion does not
 //! claim to do (`operators`, `functions`), and its errors in plain words (`text`).
 
+mod array_members;
 mod bounded_functions;
 mod casts;
 mod compare_times;
@@ -13,6 +14,7 @@ mod date_part;
 mod date_trunc;
 mod decimals;
 mod declared_texts;
+mod excluded_rows;
 mod expressions;
 mod extremes;
 mod filters;
@@ -63,6 +65,7 @@ pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Res
     syntax::between::mark_symmetric(tokens);
     syntax::statement_words::write_statements(tokens);
     syntax::binding::sharps_to_words(tokens);
+    syntax::binding::join_containment(tokens);
     syntax::column_names::quote_column_names(tokens);
     syntax::words::weaken_locks(tokens);
     syntax::words::settle_words(tokens)
@@ -117,6 +120,11 @@ pub(crate) fn rules_of_casts() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![Arc::new(casts::exact::ExactCasts), Arc::new(casts::postgres::PostgresCasts)]
 }
 
+/// The rule of the analyzer for frames without some rows. The types of all expressions must have been settled.
+pub(crate) fn rule_of_frames() -> Arc<dyn AnalyzerRule + Send + Sync> {
+    Arc::new(excluded_rows::rule::ExcludeRows)
+}
+
 /// Rules of the optimizer that run after its own.
 pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     vec![Arc::new(plain_values::PlainValues), Arc::new(constant_order::ConstantOrder)]
@@ -134,9 +142,11 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     date_part::register(context);
     extremes::register(context);
     regexp_replace::register(context);
+    array_members::register(context);
     round_places::register(context);
     shifted_rows::register(context);
     bounded_functions::bound_functions(context, memory_bytes);
     plain_results::plain_results(context);
+    excluded_rows::rule::register(context);
     overflow::check_functions(context);
 }

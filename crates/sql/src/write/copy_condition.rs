@@ -9,14 +9,13 @@ use crate::text::errors::{not_supported, sql_error};
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
+use crate::text::tree_walk::visit;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, UInt32Array};
 use arrow::compute::take_record_batch;
 use arrow::datatypes::{Field, Schema, UInt32Type};
 use atsdb_core::{Error, Result, Table};
 use atsdb_engine::ReadSnapshot;
-use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Query, Select, SelectItem, SetExpr, Statement as Ast, Visit, Visitor,
-};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr, Statement as Ast, Visitor};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -46,7 +45,7 @@ impl CopyCondition {
         let (statement, spellings) =
             parse_over(&format!("SELECT 1 FROM {name} WHERE {text}"), place, parameters, tables)?;
         let selection = condition_of(statement)?;
-        if selection.visit(&mut Subqueries).is_break() {
+        if visit(&selection, &mut Subqueries).is_break() {
             return Err(not_supported("a subquery in the WHERE of COPY").with_hint("load the rows, then delete some"));
         }
         let mut query = work_query(spellings.spell(&table.definition.name))?;

@@ -25,3 +25,4 @@ mod rollups;
 mod scripts;
 mod sharing;
 mod stores;
+mod temporary;

@@ -41,5 +41,5 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     }
     let hint =
         "delete the objects that are named and back the source up again: data that it still has is written again";
-    outcome(archive.place(), &checked.findings, hint)
+    outcome(archive.location(), &checked.findings, hint)
 }

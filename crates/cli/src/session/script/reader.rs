@@ -81,7 +81,7 @@ impl<R: Read> PieceReader<R> {
         }
         let message = format!("{}: the statement that begins in line {} is not complete", self.name, self.next_line);
         Err(Error::new(ErrorKind::Sql, message)
-            .with_hint(format!("the most is {} MiB a statement", SQL_BYTES_MAX >> 20)))
+            .with_hint(format!("the maximum is {} MiB a statement", SQL_BYTES_MAX >> 20)))
     }
 
     /// Whether the bytes are whole statements, or can never become statements.

@@ -32,7 +32,7 @@ const FAILURES_MAX: usize = 3;
 /// soon.
 pub(crate) type Task = Box<dyn Fn(&Arc<Shared>, &dyn Fn() -> bool) -> Result<bool> + Send>;
 
-/// Starts the thread. A nudge tells it that something was committed. It stops between two slices.
+/// Starts the thread. A nudge means that something was committed. It stops between two slices.
 pub(crate) fn start(shared: &Arc<Shared>, task: Task) -> Result<Background> {
     let (maintenance, nudges) = (Maintenance::new(shared, task), Arc::clone(&shared.maintenance));
     Background::start("atsdb-maintenance", nudges, move |nudges| maintenance.run(nudges))

@@ -3,9 +3,8 @@
 use super::names::function_name;
 use super::value::Value;
 use crate::pg::error::PgError;
-use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArguments, GroupByExpr, Select, SelectItem, visit_expressions,
-};
+use atsdb::sql::tree_walk::visit_expressions;
+use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArguments, GroupByExpr, Select, SelectItem};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

@@ -9,9 +9,10 @@ use super::sets::{elements, is_set_function, set_of};
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::types::known;
+use atsdb::sql::tree_walk::visit_expressions;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, TableAlias,
-    TableFactor, TableWithJoins, visit_expressions,
+    TableFactor, TableWithJoins,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -277,16 +278,16 @@ fn holds(
 /// The positions of both columns of `a.x = b.y`, if one belongs to the left relation and the other to the right.
 fn equality(part: &Expr, left: &[ColumnName], right: &[ColumnName]) -> Option<(usize, usize)> {
     let Expr::BinaryOp { left: one, op: BinaryOperator::Eq, right: two } = part else { return None };
-    let place = |expr: &Expr, columns: &[ColumnName]| match expr {
+    let position = |expr: &Expr, columns: &[ColumnName]| match expr {
         Expr::Identifier(name) => find(columns, None, &ident(name)),
         Expr::CompoundIdentifier(parts) => compound(parts, columns),
         _ => None,
     };
-    let in_both = |expr: &Expr| place(expr, left).is_some() && place(expr, right).is_some();
+    let in_both = |expr: &Expr| position(expr, left).is_some() && position(expr, right).is_some();
     if in_both(one) || in_both(two) {
         return None;
     }
-    match (place(one, left), place(two, right), place(two, left), place(one, right)) {
+    match (position(one, left), position(two, right), position(two, left), position(one, right)) {
         (Some(left), Some(right), ..) | (_, _, Some(left), Some(right)) => Some((left, right)),
         _ => None,
     }

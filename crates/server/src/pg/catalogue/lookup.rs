@@ -35,7 +35,7 @@ pub(super) fn by_number(
 }
 
 /// The table and the column that contain the names of a kind of objects.
-fn place(kind: &str) -> ((&'static str, &'static str), &'static str) {
+fn names_of(kind: &str) -> ((&'static str, &'static str), &'static str) {
     match kind {
         "regnamespace" => (("pg_catalog", "pg_namespace"), "nspname"),
         "regrole" => (("pg_catalog", "pg_roles"), "rolname"),
@@ -52,7 +52,7 @@ pub(super) fn name_of(context: &Context<'_>, kind: &str, number: i64) -> Result<
     if kind == "regtype" {
         return Ok(u32::try_from(number).ok().and_then(known::sql_name));
     }
-    let (table, column) = place(kind);
+    let (table, column) = names_of(kind);
     let name = by_number(context, table, &Value::Int(number), column)?;
     Ok(name.shown().map(|name| quoted(&name)))
 }
@@ -65,7 +65,7 @@ pub(super) fn number_of(context: &Context<'_>, kind: &str, name: &str) -> Result
     if kind == "regtype" {
         return Ok(type_number(name));
     }
-    let (table, column) = place(kind);
+    let (table, column) = names_of(kind);
     let last = parts(name).pop().unwrap_or_default();
     let named = |value: &Value| value.shown().is_some_and(|name| same_name(&name, &last));
     let found = look_up(context, table, column, named, "oid")?;

@@ -16,10 +16,11 @@ use crate::pg::types::cells::Cells;
 use crate::pg::types::{known, text};
 use crate::pg::wire::outgoing::ResultColumn;
 use arrow::array::{Array, ArrayRef};
+use atsdb::sql::tree_walk::{visit, visit_expressions, visit_relations};
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Query, Statement, TableFactor, Value as Literal,
-    Visit, Visitor, visit_expressions, visit_relations,
+    Visitor,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -137,7 +138,7 @@ fn may_be(text: &str) -> bool {
 /// Whether all tables of a query belong to the catalogue, or a query without a table is about the server.
 fn is_about_the_catalogue(query: &Query) -> bool {
     let mut names = NotTables::default();
-    let _: ControlFlow<()> = query.visit(&mut names);
+    let _: ControlFlow<()> = visit(query, &mut names);
     let mut found = false;
     let outcome = visit_relations(query, |name: &ObjectName| {
         let (schema, table) = schema_and_name(name);

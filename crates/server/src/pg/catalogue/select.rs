@@ -11,9 +11,10 @@ use super::sets::{expand, window_values};
 use super::typing::type_of;
 use super::value::Value;
 use crate::pg::error::PgError;
+use atsdb::sql::tree_walk::visit_relations;
 use datafusion::sql::sqlparser::ast::{
     Cte, Distinct, Expr, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Value as Literal, visit_relations,
+    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Value as Literal,
 };
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -162,8 +163,8 @@ fn sorted(
         let inner = frame.with_row(&relation.columns, row);
         let mut keys = Vec::new();
         for by in order {
-            keys.push(match place(&by.expr) {
-                Some(place) => row.get(place - 1).cloned().unwrap_or(Value::Null),
+            keys.push(match ordinal(&by.expr) {
+                Some(ordinal) => row.get(ordinal - 1).cloned().unwrap_or(Value::Null),
                 None => evaluate(context, &by.expr, &inner)?,
             });
         }
@@ -174,10 +175,10 @@ fn sorted(
 }
 
 /// The position in `ORDER BY 2`, from 1.
-fn place(expr: &Expr) -> Option<usize> {
+fn ordinal(expr: &Expr) -> Option<usize> {
     match expr {
         Expr::Value(value) => match &value.value {
-            Literal::Number(digits, _) => digits.parse().ok().filter(|place| *place > 0),
+            Literal::Number(digits, _) => digits.parse().ok().filter(|ordinal| *ordinal > 0),
             _ => None,
         },
         _ => None,
@@ -303,11 +304,11 @@ fn order_key(
     row: &[Value],
     frame: &Frame<'_>,
 ) -> Result<Value, PgError> {
-    if let Some(place) = place(by) {
+    if let Some(ordinal) = ordinal(by) {
         return row
-            .get(place - 1)
+            .get(ordinal - 1)
             .cloned()
-            .ok_or_else(|| PgError::error("42P10", format!("ORDER BY position {place} is not in select list")));
+            .ok_or_else(|| PgError::error("42P10", format!("ORDER BY position {ordinal} is not in select list")));
     }
     if let Expr::Identifier(name) = by
         && let Some(position) = find(columns, None, &ident(name))
@@ -364,8 +365,8 @@ fn group_expression<'a>(expr: &'a Expr, select: &'a Select) -> &'a Expr {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
         _ => None,
     };
-    match place(expr) {
-        Some(place) => select.projection.get(place - 1).and_then(of_item).unwrap_or(expr),
+    match ordinal(expr) {
+        Some(ordinal) => select.projection.get(ordinal - 1).and_then(of_item).unwrap_or(expr),
         None => expr,
     }
 }

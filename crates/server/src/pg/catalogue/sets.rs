@@ -8,8 +8,9 @@ use super::select_sort::sort;
 use super::typing::first_subscript;
 use super::value::Value;
 use crate::pg::error::PgError;
+use atsdb::sql::tree_walk::visit_expressions;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Select, SelectItem, WindowType, visit_expressions,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Select, SelectItem, WindowType,
 };
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -25,7 +25,7 @@ impl Connection {
         };
         // Before the client sends rows.
         self.session.require(Permission::Change)?;
-        self.take_place()?;
+        self.take_permit()?;
         let (relation, found) = self.columns_to_copy(copy)?;
         let is_binary = copy.options.format == CopyFormat::Binary;
         self.io.out.copy_response(b'G', is_binary, found.len());
@@ -157,5 +157,5 @@ impl Connection {
 /// Tells the storing thread to discard everything.
 fn give_up(sender: &SyncSender<CopyBatch>) {
     // If the thread does not receive this error, it already has another one.
-    let _ = sender.send(Err(Error::new(ErrorKind::Interrupted, "the client gave the COPY up")));
+    let _ = sender.send(Err(Error::new(ErrorKind::Interrupted, "the client abandoned the COPY")));
 }

@@ -67,7 +67,7 @@ impl Connection {
     ) -> Result<String, Failure> {
         let progress = self.portals.get(cursor).map(|portal| &portal.progress);
         if matches!(progress, Some(Progress::Running { rows, .. }) if rows.is_of_store()) {
-            self.take_place()?;
+            self.take_permit()?;
         }
         let Some(portal) = self.portals.get_mut(cursor) else {
             return Err(Self::no_such("cursor", cursor, "34000"));

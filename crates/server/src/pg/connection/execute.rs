@@ -47,7 +47,7 @@ impl Connection {
                 match CatalogueQuery::read(text, &[]) {
                     Some(query) => self.run_catalogue(&query, &[]),
                     None => {
-                        self.take_place()?;
+                        self.take_permit()?;
                         self.of_answer(kind, text, self.session.execute(text)?)
                     }
                 }
@@ -67,7 +67,7 @@ impl Connection {
             Plan::Connection => self.of_connection(&statement.kind, &statement.text, values),
             Plan::Catalogue(query) => self.run_catalogue(query, values),
             Plan::Store(prepared) => {
-                self.take_place()?;
+                self.take_permit()?;
                 let answer = self.session.execute_prepared(prepared, values)?;
                 self.of_answer(&statement.kind, &statement.text, answer)
             }
@@ -190,7 +190,7 @@ impl Connection {
                 };
             }
             StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_) | StatementKind::Other => {
-                self.take_place()?;
+                self.take_permit()?;
                 return self.of_answer(kind, text, self.session.execute(text)?);
             }
         };

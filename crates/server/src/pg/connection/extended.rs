@@ -199,7 +199,7 @@ impl Connection {
             return Ok(());
         };
         if rows.is_of_store() {
-            self.take_place()?;
+            self.take_permit()?;
         }
         let (count, is_finished) = rows.send(&mut self.io, &portal.formats, row_max)?;
         if is_finished {

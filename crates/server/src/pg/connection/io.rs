@@ -5,8 +5,8 @@ use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::wire::incoming::{self, Incoming};
 use crate::pg::wire::outgoing::Outgoing;
 use crate::shared::holds::Holds;
+use crate::shared::permits::{StatementPermit, TooSlow};
 use crate::shared::phase::{Phase, PhaseFollower};
-use crate::shared::places::{StatementPermit, TooSlow};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;
@@ -41,8 +41,8 @@ pub(in crate::pg) struct Io {
     pub(in crate::pg) out: Outgoing,
     runtime: Handle,
     phase: PhaseFollower,
-    /// The place of the statement that runs, which others use while the client is waited for.
-    pub(in crate::pg) place: Option<StatementPermit>,
+    /// The permit of the statement that runs, which others use while the client is waited for.
+    pub(in crate::pg) permit: Option<StatementPermit>,
     /// What that statement holds meanwhile.
     pub(in crate::pg) holds: Holds,
     gate: Gate,
@@ -66,7 +66,7 @@ impl Io {
             out: Outgoing::default(),
             runtime: Handle::current(),
             phase,
-            place: None,
+            permit: None,
             holds: Holds::default(),
             gate: gate.clone(),
             room: gate.enter(),
@@ -159,11 +159,11 @@ impl Io {
             self.flush()?;
             self.rest();
             let (runtime, mut phase) = (self.runtime.clone(), self.phase.clone());
-            let (mut place, byte_count) = (self.place.take(), self.holds.byte_count());
+            let (mut permit, byte_count) = (self.permit.take(), self.holds.byte_count());
             let filled = runtime.block_on(async {
                 let filled = async {
-                    match &mut place {
-                        Some(place) => place.wait_for(byte_count, self.fill()).await.unwrap_or_else(|TooSlow| {
+                    match &mut permit {
+                        Some(permit) => permit.wait_for(byte_count, self.fill()).await.unwrap_or_else(|TooSlow| {
                             Err(PgError::fatal("53200", "the client sends nothing, and others do not either").into())
                         }),
                         None => self.fill().await,
@@ -174,7 +174,7 @@ impl Io {
                     () = phase.reach(Phase::Stopping) => Err(PgError::shutting_down().into()),
                 }
             });
-            self.place = place;
+            self.permit = permit;
             filled?;
         }
     }
@@ -194,8 +194,10 @@ impl Io {
         let mut sent = 0;
         while sent < self.out.bytes.len() {
             let write = tokio::time::timeout(SEND_TIME_MAX, self.stream.write(&self.out.bytes[sent..]));
-            let written = match &mut self.place {
-                Some(place) => place.wait_for(self.holds.byte_count(), write).await.map_err(|TooSlow| Failure::Gone)?,
+            let written = match &mut self.permit {
+                Some(permit) => {
+                    permit.wait_for(self.holds.byte_count(), write).await.map_err(|TooSlow| Failure::Gone)?
+                }
                 None => write.await,
             };
             match written {

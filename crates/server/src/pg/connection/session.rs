@@ -14,7 +14,7 @@ use crate::pg::wire::incoming::Incoming;
 use crate::shared::holds::Holds;
 use crate::shared::log::LogLevel;
 use crate::shared::metrics::Counter;
-use crate::shared::places::NoPermit;
+use crate::shared::permits::NoPermit;
 use crate::shared::running::Listed;
 use crate::shared::state::State;
 use serde_json::{Value, json};
@@ -167,23 +167,23 @@ impl Connection {
         self.state.running().begin("postgresql", Some(&self.user), text, self.session.interrupt_handle())
     }
 
-    /// Waits for a place for a statement that the store executes, unless it has one. Its time begins with that.
-    pub(super) fn take_place(&mut self) -> Result<(), Failure> {
-        if self.io.place.is_none() {
-            let taken = self.io.runtime().block_on(self.state.places().take());
-            let place = taken.map_err(|NoPermit| {
+    /// Waits for a permit for a statement that the store executes, unless it has one. Its time begins with that.
+    pub(super) fn take_permit(&mut self) -> Result<(), Failure> {
+        if self.io.permit.is_none() {
+            let taken = self.io.runtime().block_on(self.state.permits().take());
+            let permit = taken.map_err(|NoPermit| {
                 PgError::error("53300", "too many statements are running").with_hint("retry later")
             })?;
-            self.io.place = Some(place);
+            self.io.permit = Some(permit);
             self.deadline = self.begin_deadline();
         }
         Ok(())
     }
 
-    /// Ends a statement: its place is free again.
+    /// Ends a statement: its permit is free again.
     pub(super) fn end(&mut self, listed: Listed, done: Result<(), Failure>) -> Result<(), Failure> {
         drop(listed);
-        (self.io.place, self.io.holds) = (None, Holds::default());
+        (self.io.permit, self.io.holds) = (None, Holds::default());
         std::mem::take(&mut self.deadline).explain(done)
     }
 

@@ -2,7 +2,7 @@
 
 use super::wrong_values::{float, invalid, out_of_range, overflow};
 use crate::pg::error::PgError;
-use crate::pg::types::calendar::{EPOCH_DAYS, EPOCH_US};
+use crate::pg::types::calendar::{days_since_1970, microseconds_since_1970};
 use crate::pg::types::{input, known, numeric};
 use arrow::array::ArrayRef;
 use arrow::datatypes::IntervalMonthDayNano;
@@ -187,12 +187,12 @@ impl ColumnBuilder {
             V::Binary(builder) => builder.append_value(bytes),
             V::Timestamp(builder, unit) => {
                 let since = i64::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
-                let value = since.checked_add(EPOCH_US).and_then(|microseconds| in_unit(microseconds, *unit));
-                builder.append_value(value.ok_or_else(|| does_not_fit(&since))?);
+                let time = microseconds_since_1970(since).map_err(|infinity| does_not_fit(&infinity))?;
+                builder.append_value(in_unit(time, *unit).ok_or_else(|| does_not_fit(&since))?);
             }
             V::Date(builder) => {
                 let since = i32::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
-                builder.append_value(since.checked_add(EPOCH_DAYS).ok_or_else(|| does_not_fit(&since))?);
+                builder.append_value(days_since_1970(since).map_err(|infinity| does_not_fit(&infinity))?);
             }
         }
         Ok(())

@@ -81,8 +81,8 @@ fn cannot_write(file: &str, error: Option<io::Error>) -> Error {
 /// The error with the file's name.
 fn in_file(file: &str, error: &PgError) -> Error {
     let kind = if error.code.starts_with("22") { ErrorKind::InvalidValue } else { ErrorKind::Sql };
-    let place = error.context.as_ref().map_or_else(String::new, |context| format!(" ({context})"));
-    let converted = Error::new(kind, format!("{file}: {}{place}", error.message));
+    let position = error.context.as_ref().map_or_else(String::new, |context| format!(" ({context})"));
+    let converted = Error::new(kind, format!("{file}: {}{position}", error.message));
     match &error.hint {
         Some(hint) => converted.with_hint(hint.as_ref()),
         None => converted,

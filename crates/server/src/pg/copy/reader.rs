@@ -157,6 +157,18 @@ mod tests {
     }
 
     #[test]
+    fn infinite_times_in_binary_are_refused() {
+        let header = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0".as_slice();
+        for (time, shown) in [(i64::MIN, "\"-infinity\""), (i64::MAX, "\"infinity\"")] {
+            let time = [[0_u8, 3, 0, 0, 0, 8].as_slice(), &time.to_be_bytes()].concat();
+            let nulls: &[u8] = &[0xff; 8];
+            let error = read("BINARY", &[header, &time, nulls].concat(), 7).unwrap_err();
+            assert!(error.code == "22003" && error.message.contains(shown), "{error:?}");
+            assert_eq!(error.context.as_deref(), Some("COPY t, line 1, column time"));
+        }
+    }
+
+    #[test]
     fn the_last_row_needs_no_line_end() {
         let batches = read("CSV", b"2024-01-01,a,1", 4).unwrap();
         assert_eq!(batches[0].num_rows(), 1);

@@ -136,14 +136,14 @@ impl TextReader {
                 continue;
             };
             if let Err(error) = column.push_text(text) {
-                let place = match error.code {
+                let position = match error.code {
                     // PostgreSQL checks the encoding before a row has columns.
                     INVALID_BYTES => {
                         CopyPosition { bytes: Some(row).filter(|row| str::from_utf8(row).is_ok()), ..position }
                     }
                     _ => CopyPosition { column: Some(&column.name), bytes: Some(text), ..position },
                 };
-                return Err(place.of(error));
+                return Err(position.of(error));
             }
         }
         Ok(true)

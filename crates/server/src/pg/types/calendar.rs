@@ -12,6 +12,22 @@ pub(in crate::pg) const DAY_US: i64 = 86_400_000_000;
 /// Microseconds from 1970-01-01 to 2000-01-01.
 pub(in crate::pg) const EPOCH_US: i64 = EPOCH_DAYS as i64 * DAY_US;
 
+/// Days since 1970, from PostgreSQL's count. `Err` is the infinity that the count stands for: atsdb has none.
+pub(in crate::pg) fn days_since_1970(days: i32) -> Result<i32, &'static str> {
+    match days {
+        i32::MIN => Err("-infinity"),
+        _ => days.checked_add(EPOCH_DAYS).ok_or("infinity"),
+    }
+}
+
+/// Microseconds since 1970, from PostgreSQL's count. `Err` is the infinity that the count stands for: atsdb has none.
+pub(in crate::pg) fn microseconds_since_1970(microseconds: i64) -> Result<i64, &'static str> {
+    match microseconds {
+        i64::MIN => Err("-infinity"),
+        _ => microseconds.checked_add(EPOCH_US).ok_or("infinity"),
+    }
+}
+
 /// `2024-01-31`; years before the first are followed by ` BC`, which the caller puts at the end.
 fn push_civil(out: &mut String, days: i64) -> bool {
     let (year, month, day) = civil_from_days(days);

@@ -1,6 +1,6 @@
 //! Parameters of statements as values, in both formats.
 
-use super::calendar::{EPOCH_DAYS, EPOCH_US};
+use super::calendar::{days_since_1970, microseconds_since_1970};
 use super::{known, numeric};
 use crate::pg::error::PgError;
 use crate::pg::wire::fields::Fields;
@@ -158,12 +158,13 @@ fn of_binary(type_id: u32, bytes: &[u8]) -> Result<ScalarValue, PgError> {
         known::FLOAT4 => ScalarValue::Float32(Some(f32::from_bits(fields.u32()?))),
         known::FLOAT8 => ScalarValue::Float64(Some(f64::from_bits(fields.i64()? as u64))),
         known::DATE => {
-            let days = fields.i32()?.checked_add(EPOCH_DAYS).ok_or_else(|| out_of_range(type_id, "date"))?;
+            let days = days_since_1970(fields.i32()?).map_err(|infinity| out_of_range(type_id, infinity))?;
             ScalarValue::Date32(Some(days))
         }
         known::TIME => ScalarValue::Time64Microsecond(Some(fields.i64()?)),
         known::TIMESTAMP | known::TIMESTAMPTZ => {
-            timestamp(fields.i64()?.checked_add(EPOCH_US).ok_or_else(|| out_of_range(type_id, "infinity"))?)
+            let time = microseconds_since_1970(fields.i64()?);
+            timestamp(time.map_err(|infinity| out_of_range(type_id, infinity))?)
         }
         known::INTERVAL => {
             let (microseconds, days, months) = (fields.i64()?, fields.i32()?, fields.i32()?);
@@ -378,6 +379,15 @@ mod tests {
             (known::NUMERIC, "", "22P02"),
         ] {
             assert_eq!(parameter(id, Format::Text, Some(text.as_bytes())).unwrap_err().code, code, "{text}");
+        }
+        for (id, bytes) in [
+            (known::DATE, i32::MIN.to_be_bytes().to_vec()),
+            (known::DATE, i32::MAX.to_be_bytes().to_vec()),
+            (known::TIMESTAMPTZ, i64::MIN.to_be_bytes().to_vec()),
+            (known::TIMESTAMP, i64::MAX.to_be_bytes().to_vec()),
+        ] {
+            let error = parameter(id, Format::Binary, Some(&bytes)).unwrap_err();
+            assert!(error.code == "22003" && error.message.contains("infinity"), "{id} {bytes:?}");
         }
         assert!(parameter(known::INT8, Format::Binary, Some(&[1, 2])).is_err());
         assert!(

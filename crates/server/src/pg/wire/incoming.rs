@@ -64,7 +64,7 @@ pub(in crate::pg) fn head(bytes: &[u8]) -> Result<Option<(u8, usize)>, PgError> 
     let length = usize::try_from(i32::from_be_bytes(*length)).unwrap_or(0);
     match length.checked_sub(4) {
         Some(body) if body <= longest => Ok(Some((kind, body))),
-        Some(body) => Err(PgError::protocol(format!("a frame of {body} bytes: the most is {longest}"))),
+        Some(body) => Err(PgError::protocol(format!("a frame of {body} bytes: the maximum is {longest}"))),
         None => Err(PgError::protocol("a frame without a length")),
     }
 }

@@ -140,7 +140,7 @@ fn a_client_that_goes_away_stops_its_query() {
         let mut rows = client.sql.do_get(ticket).await.unwrap();
         assert!(rows.try_next().await.unwrap().is_some());
     });
-    // There is one place, which is free when the query has ended.
+    // There is one permit, which is free when the query has ended.
     assert_eq!(client.number("SELECT count(*) FROM sensors"), 2);
     drop(client);
     let mut client = connect(&served);

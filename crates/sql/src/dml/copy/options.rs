@@ -42,7 +42,7 @@ pub enum CopyFormat {
 pub enum CopyHeader {
     /// It has values.
     None,
-    /// It has names. When it is read, they are not looked at.
+    /// It has names. When it is read, they are skipped.
     Names,
     /// It has names, which must be those of the columns.
     Match,
@@ -214,7 +214,7 @@ fn check_delimiter(delimiter: u8, null: &str, is_csv: bool) -> Result<(), Statem
         let message = "COPY null representation cannot use newline or carriage return";
         return Err(StatementError::invalid_option(message));
     }
-    // Such a delimiter could not be told from an escape.
+    // Such a delimiter could not be distinguished from an escape.
     if !is_csv && b"\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(&delimiter) {
         let message = format!("COPY delimiter cannot be \"{}\"", char::from(delimiter));
         return Err(StatementError::invalid_option(message));

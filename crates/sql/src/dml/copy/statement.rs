@@ -80,7 +80,13 @@ impl CopyStatement {
         };
         let target = target(&mut words)?;
         let before = words.clone();
-        if words.accept("using") || matches!(words.peek(), Some(Word::Name(name)) if name == "delimiters") {
+        let is_table = matches!(source, CopySource::Table { .. });
+        // The oldest form, which a query never had.
+        let names_delimiters = |words: &mut Words<'_>| {
+            let is_short = matches!(words.peek(), Some(Word::Name(name)) if name == "delimiters");
+            is_short || words.accept("using")
+        };
+        if is_table && names_delimiters(&mut words) {
             if !words.accept("delimiters") {
                 let next = words.next();
                 return Err(words.unexpected(next));
@@ -212,6 +218,8 @@ mod tests {
             ("COPY (SELECT 1 TO STDOUT", "42601", "syntax error at end of input"),
             ("COPY t FROM STDIN (FORMAT xml)", "22023", "COPY format \"xml\" not recognized"),
             ("COPY t FROM STDIN (SIZE 1)", "42601", "option \"size\" not recognized"),
+            ("COPY (SELECT 1) TO STDOUT USING DELIMITERS '|'", "42601", "syntax error at or near \"USING\""),
+            ("COPY (SELECT 1) TO STDOUT DELIMITERS '|'", "42601", "syntax error at or near \"DELIMITERS\""),
             ("COPY t TO STDOUT WHERE a", "42601", "WHERE clause not allowed with COPY TO"),
             ("COPY t TO STDOUT (HEADER match)", "0A000", "cannot use \"match\" with HEADER in COPY TO"),
         ] {

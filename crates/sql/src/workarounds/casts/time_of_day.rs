@@ -1,10 +1,10 @@
 //! Times of day as text, without zeros at the end, and text as times of day, rounded to microseconds.
 //!
-//! Part of [`postgres`](super::postgres). DataFusion 55 writes fractions of a second with 3, 6 or 9 digits, and cuts
-//! what the type does not have. No upstream issue known.
+//! Part of [`postgres`](super::postgres). DataFusion 55 does not read times without colons (`040506`), writes fractions
+//! of a second with 3, 6 or 9 digits, and cuts what the type does not have. No upstream issue known.
 
-use atsdb_core::Error;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Time64MicrosecondArray};
+use atsdb_core::{Error, time_of_day};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray, Time64MicrosecondArray};
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Time64NanosecondType, TimeUnit};
 use datafusion::common::{DataFusionError, Result};
@@ -16,7 +16,7 @@ const DAY_MICROS: i64 = 86_400_000_000;
 
 /// Texts as times of day.
 pub(super) fn times_of_day(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
-    let read = cast_with_options(texts, &NANOS, options)?;
+    let read = cast_with_options(&with_colons(texts), &NANOS, options)?;
     let mut times = Vec::with_capacity(read.len());
     for time in read.as_primitive::<Time64NanosecondType>() {
         times.push(match time.map(rounded) {
@@ -31,6 +31,16 @@ pub(super) fn times_of_day(texts: &ArrayRef, target: &DataType, options: &CastOp
     }
     let times: ArrayRef = Arc::new(Time64MicrosecondArray::from(times));
     Ok(cast(&times, target)?)
+}
+
+/// The texts with colons where times are written without them.
+fn with_colons(texts: &ArrayRef) -> ArrayRef {
+    let written = texts.as_string::<i32>();
+    if written.iter().flatten().all(|text| time_of_day::with_colons(text).is_none()) {
+        return Arc::clone(texts);
+    }
+    let texts = written.iter().map(|text| text.map(|text| time_of_day::with_colons(text).unwrap_or(text.to_owned())));
+    Arc::new(texts.collect::<StringArray>())
 }
 
 /// Nanoseconds as microseconds. Halves go to the even neighbour.

@@ -47,7 +47,7 @@ pub(super) fn operation(sign: Sign, left: &Expr, right: &Expr, schema: &DFSchema
 }
 
 /// The number that a literal stands for, if it is an integer or a decimal: the number without its point, and its digits
-/// behind the point.
+/// after the point.
 pub(super) fn constant(expr: &Expr) -> Option<(i128, i8)> {
     match expr {
         Expr::Literal(ScalarValue::Decimal128(Some(value), _, scale), _) => Some((*value, *scale)),

@@ -1,19 +1,20 @@
 //! Numbers in a statement that DataFusion would not read as decimals of their digits. It keeps the exponent of `1e3` as
-//! a negative number of digits behind the point, which most of its functions do not know, and refuses long numbers.
+//! a negative number of digits after the point, which most of its functions do not know, and refuses long numbers.
 //! Numbers with more digits than a decimal has are `DOUBLE`s.
 
 use crate::text::decimals;
+use crate::text::tree_walk::{visit_expressions_mut, visit_mut, visit_relations};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::decimal;
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, ExactNumberInfo, Expr, ObjectName, Query, SetExpr, Statement, Value, ValueWithSpan, Visit,
-    VisitMut, VisitorMut, visit_expressions_mut, visit_relations,
+    VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 
 /// Rewrites the numbers of a statement. Called when the headings of its columns have been read from it.
 pub(crate) fn write_numbers(statement: &mut Statement) {
-    let _ = statement.visit(&mut Numbers);
+    let _ = visit_mut(statement, &mut Numbers);
 }
 
 struct Numbers;

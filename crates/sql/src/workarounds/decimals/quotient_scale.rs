@@ -1,4 +1,4 @@
-//! The digits behind the point of a quotient of two known numbers.
+//! The digits after the point of a quotient of two known numbers.
 
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 

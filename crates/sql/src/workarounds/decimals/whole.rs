@@ -1,4 +1,4 @@
-//! `ceil`, `floor`, `trunc` and `round` of a decimal: the result has as many digits behind the point as its name or its
+//! `ceil`, `floor`, `trunc` and `round` of a decimal: the result has as many digits after the point as its name or its
 //! second argument says. DataFusion keeps those of the decimal.
 
 use super::arithmetic::constant;
@@ -48,7 +48,7 @@ pub(super) fn whole(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr> {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Whole {
     direction: Direction,
-    /// The digits behind the point that are kept.
+    /// The digits after the point that are kept.
     places: i8,
     signature: Signature,
 }

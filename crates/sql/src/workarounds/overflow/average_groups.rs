@@ -1,6 +1,6 @@
 //! Exact averages of many groups at once.
 
-use super::wide_sum::{Scales, add, check, each_of, states_of};
+use super::wide_sum::{Scales, add, check, each_kept, each_of, states_of};
 use crate::workarounds::filters::unwanted;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, UInt64Array};
 use datafusion::arrow::compute::nullif;
@@ -38,19 +38,11 @@ impl GroupsAccumulator for AverageGroups {
     ) -> Result<()> {
         self.reserve(total_num_groups);
         let (sums, overflows, counts) = (&mut self.sums, &mut self.overflows, &mut self.counts);
-        let mut add_row = |row: usize, value: i128| {
+        each_kept(&values[0], opt_filter, |row, value| {
             let group = group_indices[row];
             add(&mut sums[group], value, overflows);
             counts[group] += 1;
-        };
-        match opt_filter {
-            None => each_of(&values[0], add_row),
-            Some(filter) => each_of(&values[0], |row, value| {
-                if filter.is_valid(row) && filter.value(row) {
-                    add_row(row, value);
-                }
-            }),
-        }
+        })
     }
 
     fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {

@@ -67,7 +67,7 @@ where
         let result: f64 = result.into();
         result.is_infinite() | (has_small & (result == 0.0))
     };
-    // All results are looked at without a branch first, because nearly always all are in range.
+    // All results are checked without a branch first, because nearly always all are in range.
     if !results.values().iter().fold(false, |found, result| found | may_be_lost(*result)) {
         return Ok(());
     }

@@ -1,8 +1,8 @@
 //! Sums of many groups at once.
 
-use super::wide_sum::{add, check, each_of, state_type, states_of, sums_as};
+use super::wide_sum::{add, check, each_kept, state_type, states_of, sums_as};
 use crate::workarounds::filters::unwanted;
-use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, Decimal128Array};
+use datafusion::arrow::array::{ArrayRef, BooleanArray, Decimal128Array};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::nullif;
 use datafusion::arrow::datatypes::DataType;
@@ -36,19 +36,11 @@ impl GroupsAccumulator for SumGroups {
         self.sums.resize(total_num_groups, 0);
         self.seen.resize(total_num_groups, false);
         let (sums, overflows, seen) = (&mut self.sums, &mut self.overflows, &mut self.seen);
-        let mut add_row = |row: usize, value: i128| {
+        each_kept(&values[0], opt_filter, |row, value| {
             let group = group_indices[row];
             add(&mut sums[group], value, overflows);
             seen[group] = true;
-        };
-        match opt_filter {
-            None => each_of(&values[0], add_row),
-            Some(filter) => each_of(&values[0], |row, value| {
-                if filter.is_valid(row) && filter.value(row) {
-                    add_row(row, value);
-                }
-            }),
-        }
+        })
     }
 
     fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {

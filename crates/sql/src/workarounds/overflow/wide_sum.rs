@@ -3,7 +3,7 @@
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::{Error, decimal};
 use datafusion::arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, Int64Array, PrimitiveArray,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Decimal128Array, Int64Array, PrimitiveArray,
 };
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::cast;
@@ -204,6 +204,22 @@ pub(super) fn each_of(array: &ArrayRef, mut each: impl FnMut(usize, i128)) -> Re
         other => return internal_err!("a sum over {other}"),
     }
     Ok(())
+}
+
+/// The same for the rows that a filter keeps, if there is one.
+pub(super) fn each_kept(
+    array: &ArrayRef,
+    filter: Option<&BooleanArray>,
+    mut each: impl FnMut(usize, i128),
+) -> Result<()> {
+    match filter {
+        None => each_of(array, each),
+        Some(filter) => each_of(array, |row, value| {
+            if filter.is_valid(row) && filter.value(row) {
+                each(row, value);
+            }
+        }),
+    }
 }
 
 #[cfg(test)]

@@ -4,15 +4,14 @@
 //! No upstream issue known.
 
 use super::named_tables::NamedTables;
+use crate::text::tree_walk::visit_mut;
 use atsdb_core::Table;
-use datafusion::sql::sqlparser::ast::{
-    Query, SetExpr, Statement, TableAliasColumnDef, TableFactor, VisitMut, VisitorMut,
-};
+use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement, TableAliasColumnDef, TableFactor, VisitorMut};
 use std::ops::ControlFlow;
 
 /// Adds the names that aliases leave out.
 pub(super) fn complete_aliases(statement: &mut Statement, tables: &[Table]) {
-    let _ = statement.visit(&mut Completing { tables: NamedTables::new(tables) });
+    let _ = visit_mut(statement, &mut Completing { tables: NamedTables::new(tables) });
 }
 
 struct Completing<'a> {

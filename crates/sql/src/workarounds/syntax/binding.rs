@@ -6,8 +6,9 @@
 //! No upstream issue known: DataFusion takes `^` for the exclusive or in every dialect.
 
 use super::{expression, set_arguments};
+use crate::text::tree_walk::visit_expressions_mut;
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value, visit_expressions_mut};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use std::ops::ControlFlow;
@@ -42,6 +43,23 @@ pub(crate) fn sharps_to_words(tokens: &mut Vec<TokenWithSpan>) {
             follows_operand = ends_operand(&tokens[at].token);
         }
         at += 1;
+    }
+}
+
+/// Joins the operator `@>`, in which the tokenizer takes `@` for a letter.
+pub(crate) fn join_containment(tokens: &mut Vec<TokenWithSpan>) {
+    for at in (1..tokens.len()).rev() {
+        if tokens[at].token != Token::Gt {
+            continue;
+        }
+        let Token::Word(Word { value, quote_style: None, .. }) = &tokens[at - 1].token else { continue };
+        let Some(name) = value.strip_suffix('@') else { continue };
+        let name = (!name.is_empty()).then(|| Token::make_word(name, None));
+        tokens[at].token = Token::AtArrow;
+        match name {
+            Some(name) => tokens[at - 1].token = name,
+            None => drop(tokens.remove(at - 1)),
+        }
     }
 }
 

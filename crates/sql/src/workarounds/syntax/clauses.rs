@@ -8,12 +8,14 @@ use super::alias_columns::complete_aliases;
 use super::between::either_order;
 use super::binding::settle_operators;
 use super::composed_functions::composed_function;
+use super::exclusions::exclude_rows;
 use super::frames::{constant_bounds, empty_frame};
 use super::groups::regroup;
 use super::integer_literals::{in_columns, in_expression, in_rows, of_function};
 use super::interval_literals::{keep_sign, read_interval};
 use super::like_escape::write_backslashes;
 use super::limits::settle_limits;
+use super::line_ends::match_line_ends;
 use super::natural::name_natural_columns;
 use super::other_forms::{match_each, other_forms};
 use super::other_functions::other_functions;
@@ -28,10 +30,11 @@ use super::using::merge_columns;
 use super::values_of_subqueries::select_rows;
 use super::windows::complete_windows;
 use crate::text::errors::not_supported;
+use crate::text::tree_walk::visit_mut;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableFactor,
-    VisitMut, VisitorMut, WildcardAdditionalOptions,
+    VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
@@ -42,7 +45,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     let texts = texts_of_items(statement);
     name_natural_columns(statement, tables);
     let declares = matches!(statement, Statement::CreateTable(_) | Statement::AlterTable(_));
-    match statement.visit(&mut Clauses { depth: 0, declares }) {
+    match visit_mut(statement, &mut Clauses { depth: 0, declares }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {
             keep_texts(statement, texts);
@@ -107,9 +110,12 @@ impl VisitorMut for Clauses {
             return ControlFlow::Break(error);
         }
         let settled = match expr {
+            Expr::Identifier(_) => exclude_rows(expr),
             Expr::BinaryOp { .. } => settle_operators(expr),
             Expr::Like { .. } | Expr::ILike { .. } => write_backslashes(expr),
-            Expr::Function(_) => constant_bounds(expr).and_then(|()| empty_frame(expr)),
+            Expr::Function(_) => {
+                constant_bounds(expr).and_then(|()| exclude_rows(expr)).and_then(|()| empty_frame(expr))
+            }
             Expr::Interval(_) => read_interval(expr),
             Expr::UnaryOp { .. } => {
                 keep_sign(expr);
@@ -125,10 +131,14 @@ impl VisitorMut for Clauses {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        of_function(expr);
         if self.declares {
+            of_function(expr);
             return ControlFlow::Continue(());
         }
+        if let Err(error) = match_line_ends(expr) {
+            return ControlFlow::Break(error);
+        }
+        of_function(expr);
         match other_functions(expr)
             .and_then(|()| composed_function(expr))
             .and_then(|()| types_of_text(expr))

@@ -3,10 +3,9 @@
 //! No upstream issue known that names them all.
 
 use super::expression;
+use crate::text::tree_walk::visit_expressions_mut;
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{
-    Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, visit_expressions_mut,
-};
+use datafusion::sql::sqlparser::ast::{Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 use std::ops::ControlFlow;
 
 /// Replaces a call whose arguments have been rewritten already.

@@ -6,9 +6,9 @@
 //! [#25347](https://github.com/apache/datafusion/issues/25347) and
 //! [#25473](https://github.com/apache/datafusion/issues/25473), too.
 
+use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableFactor, visit_expressions,
-    visit_expressions_mut,
+    Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableFactor,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};

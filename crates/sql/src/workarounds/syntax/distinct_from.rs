@@ -6,7 +6,8 @@
 //! [#2436](https://github.com/apache/datafusion-sqlparser-rs/pull/2436), which is not in DataFusion 55's sqlparser
 //! 0.62.
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value, visit_expressions_mut};
+use crate::text::tree_walk::visit_expressions_mut;
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use std::ops::ControlFlow;

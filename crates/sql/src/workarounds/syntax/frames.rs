@@ -13,11 +13,11 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 /// Window functions that ignore the frame.
-const WITHOUT_FRAME: [&str; 8] =
+pub(super) const WITHOUT_FRAME: [&str; 8] =
     ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
 
 /// Functions that return a value of one row of the frame.
-const OF_ONE_ROW: [&str; 3] = ["first_value", "last_value", "nth_value"];
+pub(super) const OF_ONE_ROW: [&str; 3] = ["first_value", "last_value", "nth_value"];
 
 /// Computes the bounds of a frame that are sums and products of integers, such as `1 + 1 PRECEDING`, because DataFusion
 /// only accepts numbers.

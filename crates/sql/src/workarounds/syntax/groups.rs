@@ -6,10 +6,11 @@
 
 use super::expression;
 use crate::text::errors::sql_error;
+use crate::text::tree_walk::visit_expressions;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Select,
-    SelectItem, Value, ValueWithSpan, visit_expressions,
+    SelectItem, Value, ValueWithSpan,
 };
 use std::ops::ControlFlow;
 

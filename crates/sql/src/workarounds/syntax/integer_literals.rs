@@ -5,9 +5,10 @@
 //! No upstream issue known.
 
 use super::distinct_name::distinct;
+use crate::text::tree_walk::visit_expressions_mut;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Select,
-    SelectItem, UnaryOperator, Value, ValueWithSpan, Values, VisitMut, visit_expressions_mut,
+    SelectItem, UnaryOperator, Value, ValueWithSpan, Values, VisitMut,
 };
 use std::ops::ControlFlow;
 

@@ -1,15 +1,18 @@
 //! Limits of an answer: `FETCH FIRST n ROWS`, also `WITH TIES`, and a `LIMIT` or `OFFSET` given by a subquery.
 //! DataFusion only supports numbers in `LIMIT` and `OFFSET`; the rest becomes a condition on `row_number` or `rank`.
+//! After `DISTINCT`, `UNION` and the like, the rows are those of a subquery.
 //!
 //! Waits for [#17716](https://github.com/apache/datafusion/issues/17716) (`FETCH`); for subqueries no upstream issue is
 //! known.
 
-use super::{expression, set_first_argument};
+use super::{expression, query_body, set_first_argument};
 use crate::text::errors::{not_supported, sql_error};
+use crate::text::tree_walk::visit_expressions;
 use atsdb_core::Result;
+use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Fetch, Function, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr,
-    Value, ValueWithSpan, WindowType, visit_expressions,
+    BinaryOperator, Expr, Fetch, Function, Ident, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem,
+    SetExpr, TableFactor, Value, ValueWithSpan, WindowType,
 };
 use std::ops::ControlFlow;
 
@@ -49,12 +52,14 @@ fn limit_ranks(query: &mut Query, quantity: Expr) -> Result<()> {
         return Err(sql_error("WITH TIES needs ORDER BY, and takes no LIMIT or OFFSET"));
     }
     let what = "WITH TIES";
+    enclose(query, what)?;
     let rank = window("rank() OVER ()", query, what)?;
     add_condition(query, binary(rank, BinaryOperator::LtEq, quantity), what)
 }
 
 fn limit_numbers(query: &mut Query) -> Result<()> {
     let what = "LIMIT with a subquery";
+    enclose(query, what)?;
     let (limit, offset) = match query.limit_clause.take() {
         Some(LimitClause::LimitOffset { limit, offset, .. }) => (limit, offset.map(|offset| offset.value)),
         Some(LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
@@ -73,6 +78,73 @@ fn limit_numbers(query: &mut Query) -> Result<()> {
     let mut condition = expression("coalesce(NULL, TRUE)")?;
     set_first_argument(&mut condition, binary(number, BinaryOperator::LtEq, last));
     add_condition(query, condition, what)
+}
+
+/// Makes a subquery of a query whose rows cannot be numbered where they are selected.
+fn enclose(query: &mut Query, what: &str) -> Result<()> {
+    if matches!(query.body.as_ref(), SetExpr::Select(select) if select.distinct.is_none()) {
+        return Ok(());
+    }
+    let first = first_select(&query.body).ok_or_else(|| unsuited(what))?;
+    let names = first.projection.iter().map(name_of).collect::<Option<Vec<Ident>>>().ok_or_else(|| unsuited(what))?;
+    let is_repeated =
+        |(at, name): (usize, &Ident)| names[..at].iter().any(|other| same_name(&other.value, &name.value));
+    if names.iter().enumerate().any(is_repeated) {
+        return Err(unsuited(what));
+    }
+    match query.order_by.as_mut().map(|order| &mut order.kind) {
+        None => {}
+        Some(OrderByKind::Expressions(order)) => {
+            for by in order {
+                let position = match &by.expr {
+                    Expr::Identifier(name) => names.iter().position(|other| same_name(&other.value, &name.value)),
+                    Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
+                        digits.parse::<usize>().ok().and_then(|number| number.checked_sub(1))
+                    }
+                    other => first.projection.iter().position(|item| expression_of(item) == Some(other)),
+                };
+                let name = position.and_then(|position| names.get(position)).ok_or_else(|| unsuited(what))?;
+                by.expr = Expr::Identifier(name.clone());
+            }
+        }
+        Some(_) => return Err(unsuited(what)),
+    }
+    let mut body = query_body("SELECT * FROM (SELECT 1) AS \"\u{1}limited\"")?;
+    if let SetExpr::Select(select) = &mut body {
+        select.projection = names.into_iter().map(|name| SelectItem::UnnamedExpr(Expr::Identifier(name))).collect();
+        if let Some(TableFactor::Derived { subquery, .. }) = select.from.first_mut().map(|from| &mut from.relation) {
+            std::mem::swap(&mut subquery.body, &mut query.body);
+        }
+    }
+    *query.body = body;
+    Ok(())
+}
+
+/// The SELECT that names the columns.
+fn first_select(body: &SetExpr) -> Option<&Select> {
+    match body {
+        SetExpr::Select(select) => Some(select),
+        SetExpr::SetOperation { left, .. } => first_select(left),
+        SetExpr::Query(query) => first_select(&query.body),
+        _ => None,
+    }
+}
+
+fn expression_of(item: &SelectItem) -> Option<&Expr> {
+    match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
+        _ => None,
+    }
+}
+
+/// The name of a column that has one.
+fn name_of(item: &SelectItem) -> Option<Ident> {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.clone()),
+        SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(name.clone()),
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(names)) => names.last().cloned(),
+        _ => None,
+    }
 }
 
 fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
@@ -125,6 +197,7 @@ fn add_condition(query: &mut Query, condition: Expr, what: &str) -> Result<()> {
 }
 
 fn unsuited(what: &str) -> atsdb_core::Error {
-    not_supported(format_args!("{what} after DISTINCT, UNION and the like"))
-        .with_hint("write the number of rows, or SELECT * FROM (...) AS t ORDER BY ... around it")
+    not_supported(format_args!("{what} after DISTINCT, UNION and the like over columns without names")).with_hint(
+        "name the columns and order by these names, or write SELECT * FROM (...) AS t ORDER BY ... around it",
+    )
 }

@@ -10,12 +10,14 @@ pub(super) mod constant_in;
 pub(crate) mod dialect;
 pub(super) mod distinct_from;
 mod distinct_name;
+mod exclusions;
 mod frames;
 mod groups;
 mod integer_literals;
 mod interval_literals;
 mod like_escape;
 mod limits;
+mod line_ends;
 mod named_tables;
 mod natural;
 mod other_forms;
@@ -35,7 +37,9 @@ mod windows;
 pub(super) mod words;
 
 use atsdb_core::{Error, Result};
-use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SetExpr};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SetExpr,
+};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
@@ -54,6 +58,17 @@ fn query_body(text: &str) -> Result<SetExpr> {
         .and_then(|mut parser| parser.parse_query())
         .map(|query| *query.body)
         .map_err(|error| Error::internal(format!("{text}: {error}")))
+}
+
+/// Combines conditions by `OR` or `AND` into a tree that is not deep; `None` without conditions.
+fn any_of(mut conditions: Vec<Expr>, op: &BinaryOperator) -> Option<Expr> {
+    if conditions.len() < 2 {
+        return conditions.pop();
+    }
+    let rest = conditions.split_off(conditions.len() / 2);
+    let (left, right) = (any_of(conditions, op)?, any_of(rest, op)?);
+    let both = Expr::BinaryOp { left: Box::new(left), op: op.clone(), right: Box::new(right) };
+    Some(Expr::Nested(Box::new(both)))
 }
 
 /// Replaces the first argument of a call.

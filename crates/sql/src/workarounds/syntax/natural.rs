@@ -5,18 +5,19 @@
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881), as `USING` does.
 
 use super::named_tables::NamedTables;
+use crate::text::tree_walk::visit_mut;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, Statement, TableFactor,
-    TableWithJoins, Value, VisitMut, VisitorMut,
+    TableWithJoins, Value, VisitorMut,
 };
 use std::ops::ControlFlow;
 
 /// Names the columns of natural joins of tables. Joins with a subquery or a view stay as they are.
 pub(super) fn name_natural_columns(statement: &mut Statement, tables: &[Table]) {
     if !tables.is_empty() {
-        let _ = statement.visit(&mut NaturalJoins { tables: NamedTables::new(tables) });
+        let _ = visit_mut(statement, &mut NaturalJoins { tables: NamedTables::new(tables) });
     }
 }
 

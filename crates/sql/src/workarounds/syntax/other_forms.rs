@@ -1,11 +1,11 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
 //! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL`
-//! of a list; the operators `^@`, `&&` and `~`; `substring(text FROM pattern)`; `COLLATE` of the order that texts have
-//! anyway.
+//! of a list; the operators `^@`, `&&`, `@>`, `<@` and `~`; `substring(text FROM pattern)`; `COLLATE` of the order that
+//! texts have anyway.
 //!
 //! No upstream issue known.
 
-use super::{expression, set_arguments, set_first_argument};
+use super::{any_of, expression, set_arguments, set_first_argument};
 use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
@@ -26,6 +26,11 @@ pub(super) fn other_forms(expr: &mut Expr) -> Result<()> {
         Expr::TypedString(literal) => write_float(&mut literal.data_type),
         Expr::BinaryOp { op: BinaryOperator::PGStartsWith, .. } => as_call(expr, "starts_with(NULL, NULL)"),
         Expr::BinaryOp { op: BinaryOperator::PGOverlap, .. } => as_call(expr, "array_has_any(NULL, NULL)"),
+        Expr::BinaryOp { op: BinaryOperator::AtArrow, .. } => as_call(expr, "array_has_all(NULL, NULL)"),
+        Expr::BinaryOp { left, op: BinaryOperator::ArrowAt, right } => {
+            std::mem::swap(left, right);
+            as_call(expr, "array_has_all(NULL, NULL)")
+        }
         Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => {
             let mut inverse = expression("(NULL + CAST(-1 AS INT))")?;
             if let Expr::Nested(inner) = &mut inverse
@@ -50,11 +55,11 @@ pub(super) fn other_forms(expr: &mut Expr) -> Result<()> {
             Ok(())
         }
         Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if let Some(list) = items(right) => {
-            *expr = Expr::InList { expr: left.clone(), list, negated: false };
+            *expr = in_list(left, list, false);
             Ok(())
         }
         Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } if let Some(list) = items(right) => {
-            *expr = Expr::InList { expr: left.clone(), list, negated: true };
+            *expr = in_list(left, list, true);
             Ok(())
         }
         Expr::Collate { expr: text, collation } => {
@@ -63,6 +68,27 @@ pub(super) fn other_forms(expr: &mut Expr) -> Result<()> {
             Ok(())
         }
         _ => Ok(()),
+    }
+}
+
+/// A list in the place of an array. In a list with a number with a point, PostgreSQL makes numbers with few digits of
+/// all items if the other side has such; in an array it does not. So each item is then a list of its own.
+fn in_list(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
+    let of = |list: Vec<Expr>| Expr::InList { expr: Box::new(left.clone()), list, negated };
+    if list.len() < 2 || !list.iter().any(has_point) {
+        return of(list);
+    }
+    let lists: Vec<Expr> = list.iter().map(|item| of(vec![item.clone()])).collect();
+    let op = if negated { BinaryOperator::And } else { BinaryOperator::Or };
+    any_of(lists, &op).unwrap_or_else(|| of(list))
+}
+
+/// Whether an expression is a number with a point or an exponent.
+fn has_point(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => has_point(inner),
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits.contains(['.', 'e', 'E']),
+        _ => false,
     }
 }
 

@@ -9,11 +9,13 @@
 //! [#6543](https://github.com/apache/datafusion/issues/6543) (equal aliases) the fix is not in 55.2.
 
 pub(crate) use super::distinct_name::{distinct, shown, without_marks};
+use super::exclusions::take_mark;
 use super::stars::Stars;
 use super::{expression, set_first_argument};
+use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
 use datafusion::sql::sqlparser::ast::{
-    CopySource, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr,
-    Statement, Value, ValueWithSpan, visit_expressions, visit_expressions_mut,
+    CopySource, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem,
+    SetExpr, Statement, Value, ValueWithSpan, WindowType,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -22,8 +24,10 @@ use std::ops::ControlFlow;
 pub(crate) fn text_of(expr: &Expr) -> String {
     let mut plain = expr.clone();
     let _ = visit_expressions_mut(&mut plain, |expr| {
-        if let Expr::Value(ValueWithSpan { value: Value::Number(_, mark), .. }) = expr {
-            *mark = false;
+        match expr {
+            Expr::Value(ValueWithSpan { value: Value::Number(_, mark), .. }) => *mark = false,
+            Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) => drop(take_mark(spec)),
+            _ => {}
         }
         ControlFlow::<()>::Continue(())
     });

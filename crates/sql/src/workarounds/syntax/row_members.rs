@@ -1,20 +1,27 @@
 //! `(a, b) IN (SELECT x, y ...)`. DataFusion compares one column only. So the condition becomes two EXISTS: whether a
 //! row is equal, and whether a row may be equal. Other comparisons with `ANY` are the same with another operator, and
 //! those with `ALL` ask for rows that do not compare. A comparison with a subquery of one row,
-//! `(a, b) = (SELECT x, y ...)`, becomes a subquery that selects the comparison.
+//! `(a, b) = (SELECT x, y ...)`, becomes a subquery that selects the comparison. `(a, b) IN ((1, 2), (3, 4))` becomes
+//! comparisons of the values: for DataFusion a row with a NULL is another row, not perhaps the same one.
 //!
 //! No upstream issue known.
 
-use super::expression;
+use super::{any_of, expression};
+use crate::text::errors::sql_error;
+use crate::text::tree_walk::visit_mut;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SelectItem, SetExpr,
-    TableFactor, UnaryOperator, Value, VisitMut, VisitorMut,
+    TableFactor, UnaryOperator, Value, VisitorMut,
 };
 use std::ops::ControlFlow;
 
 /// Rewrites a condition about rows.
 pub(super) fn compare_rows(expr: &mut Expr) -> Result<()> {
+    if let Some(found) = listed(expr)? {
+        *expr = found;
+        return Ok(());
+    }
     // Whether a row is like that in the subquery, and whether the condition is the opposite.
     let (row, operator, subquery, is_negated) = match &*expr {
         Expr::InSubquery { expr: row, subquery, negated } => (row, BinaryOperator::Eq, subquery.as_ref(), *negated),
@@ -44,12 +51,35 @@ pub(super) fn compare_rows(expr: &mut Expr) -> Result<()> {
         "(CASE WHEN EXISTS ({rows} TRUE) THEN TRUE WHEN EXISTS ({rows} (TRUE) IS NULL) THEN NULL ELSE FALSE END)"
     );
     let mut found = expression(&text)?;
-    let _ = VisitMut::visit(&mut found, &mut TemplateFiller { query: subquery, condition });
+    let _ = visit_mut(&mut found, &mut TemplateFiller { query: subquery, condition });
     *expr = match is_negated {
         true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(found) },
         false => found,
     };
     Ok(())
+}
+
+/// `(a, b) IN ((1, 2), (3, 4))` as comparisons; `None` for another expression.
+fn listed(expr: &Expr) -> Result<Option<Expr>> {
+    let Expr::InList { expr: row, list, negated } = expr else { return Ok(None) };
+    let Some(values) = values_of(row) else { return Ok(None) };
+    let mut rows = Vec::with_capacity(list.len());
+    for item in list {
+        let Some(items) = values_of(item) else { return Ok(None) };
+        if items.len() != values.len() {
+            return Err(sql_error(format!("a row of {} values in a list for {} values", items.len(), values.len())));
+        }
+        let nested = |value: &Expr| Expr::Nested(Box::new(value.clone()));
+        let pairs = values.iter().zip(&items);
+        let pairs = pairs.map(|(value, item)| binary(nested(value), BinaryOperator::Eq, nested(item)));
+        let equal = pairs.reduce(|left, right| binary(left, BinaryOperator::And, right));
+        rows.extend(equal.map(|equal| Expr::Nested(Box::new(equal))));
+    }
+    let found = any_of(rows, &BinaryOperator::Or).map(|found| match negated {
+        true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(found) },
+        false => found,
+    });
+    Ok(found)
 }
 
 /// The values of a row of several columns: `(a, b)` or `ROW(a, b)`.
@@ -79,7 +109,7 @@ fn names(count: usize) -> String {
 /// `(SELECT condition FROM (subquery))`: NULL without a row, and an error with several.
 fn selected(condition: Expr, subquery: &Query, count: usize) -> Result<Expr> {
     let mut found = expression(&format!("(SELECT TRUE FROM (SELECT 1) AS \"\u{1}row\"({}))", names(count)))?;
-    let _ = VisitMut::visit(&mut found, &mut TemplateFiller { query: subquery, condition: condition.clone() });
+    let _ = visit_mut(&mut found, &mut TemplateFiller { query: subquery, condition: condition.clone() });
     if let Expr::Subquery(query) = &mut found
         && let SetExpr::Select(select) = query.body.as_mut()
     {

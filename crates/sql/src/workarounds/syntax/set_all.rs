@@ -5,10 +5,10 @@
 //! [#12955](https://github.com/apache/datafusion/issues/12955).
 
 use crate::text::errors::not_supported;
+use crate::text::tree_walk::visit_mut;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, VisitMut,
-    VisitorMut,
+    Expr, Ident, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -72,7 +72,7 @@ fn numbered(op: SetOperator, names: &[String], left: SetExpr, right: SetExpr) ->
     let sql = format!("SELECT {} FROM ({} {op} {}) AS d", shown.join(", "), side("l"), side("r"));
     let internal = |error: &dyn std::fmt::Display| Error::internal(format!("{sql}: {error}"));
     let mut statements = Parser::parse_sql(&GenericDialect, &sql).map_err(|error| internal(&error))?;
-    let _ = VisitMut::visit(&mut statements, &mut TemplateFiller { sides: vec![right, left] });
+    let _ = visit_mut(&mut statements, &mut TemplateFiller { sides: vec![right, left] });
     match statements.pop() {
         Some(Statement::Query(query)) => Ok(*query.body),
         _ => Err(internal(&"no query")),

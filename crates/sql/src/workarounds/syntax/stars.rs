@@ -6,11 +6,12 @@
 
 use super::distinct_name::distinct;
 use super::named_tables::NamedTables;
+use crate::text::tree_walk::visit_mut;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier,
-    Statement, TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    Statement, TableFactor, VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
@@ -68,7 +69,7 @@ impl Stars {
 /// Names the columns of each `*` that repeats another one. A `*` of a subquery or a view stays as it is.
 pub(super) fn name_repeated_columns(statement: &mut Statement, tables: &[Table]) {
     if !tables.is_empty() {
-        let _ = statement.visit(&mut RepeatedStars { tables: NamedTables::new(tables) });
+        let _ = visit_mut(statement, &mut RepeatedStars { tables: NamedTables::new(tables) });
     }
 }
 

@@ -4,11 +4,12 @@
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881).
 
 use crate::text::errors::not_supported;
+use crate::text::tree_walk::visit_mut;
 use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
     OrderBy, Query, ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    TableFactor, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    TableFactor, TableWithJoins, VisitorMut, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -44,16 +45,16 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
         }
     }
     select.projection = items;
-    let _ = select.selection.visit(&mut merged);
+    let _ = visit_mut(&mut select.selection, &mut merged);
     if let GroupByExpr::Expressions(groups, _) = &mut select.group_by {
-        let _ = groups.visit(&mut merged);
+        let _ = visit_mut(groups, &mut merged);
     }
-    let _ = select.having.visit(&mut merged);
-    let _ = select.qualify.visit(&mut merged);
+    let _ = visit_mut(&mut select.having, &mut merged);
+    let _ = visit_mut(&mut select.qualify, &mut merged);
     // In ORDER BY a name refers to a column of the answer first, and only then to one of a table.
     merged.columns.retain(|column| !select.projection.iter().any(|item| is_called(item, &column.name)));
     if let Some(order) = order {
-        let _ = order.visit(&mut merged);
+        let _ = visit_mut(order, &mut merged);
     }
     ControlFlow::Continue(())
 }
@@ -251,7 +252,7 @@ impl Merged {
                 let items: Vec<_> = changed.map(element).collect();
                 options.opt_replace = (!items.is_empty()).then_some(ReplaceSelectItem { items });
             }
-            other => drop(other.visit(self)),
+            other => drop(visit_mut(other, self)),
         }
     }
 }

@@ -4,10 +4,9 @@
 //! No upstream issue known.
 
 use super::query_body;
+use crate::text::tree_walk::visit_expressions;
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{
-    Expr, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, visit_expressions,
-};
+use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr, SetOperator, SetQuantifier};
 use std::ops::ControlFlow;
 
 /// Makes `SELECT ... UNION ALL SELECT ...` of VALUES that contain a subquery.

@@ -1,12 +1,14 @@
-//! `OVER (w ORDER BY ...)` extends the window of `WINDOW w AS (...)`. DataFusion ignores that window.
+//! `OVER (w ORDER BY ...)` extends the window of `WINDOW w AS (...)`. DataFusion ignores that window. A window with a
+//! marked exclusion is written out where it is used, because DataFusion would lose its mark.
 //!
 //! No upstream issue known.
 
+use super::exclusions::{is_marked, take_mark};
 use crate::text::errors::sql_error;
+use crate::text::tree_walk::visit_mut;
 use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, Ident, NamedWindowDefinition, NamedWindowExpr, OrderBy, Select, VisitMut, VisitorMut, WindowSpec,
-    WindowType,
+    Expr, Function, Ident, NamedWindowDefinition, NamedWindowExpr, OrderBy, Select, VisitorMut, WindowSpec, WindowType,
 };
 use std::ops::ControlFlow;
 
@@ -26,10 +28,14 @@ pub(crate) fn complete_windows(select: &mut Select, order: Option<&mut OrderBy>)
     if known.is_empty() {
         return ControlFlow::Continue(());
     }
+    select
+        .named_window
+        .retain(|NamedWindowDefinition(name, _)| !known.iter().any(|(known, spec)| known == name && is_marked(spec)));
     let mut windows = Windows { known };
-    select.projection.visit(&mut windows)?;
+    visit_mut(&mut select.projection, &mut windows)?;
+    visit_mut(&mut select.qualify, &mut windows)?;
     match order {
-        Some(order) => order.visit(&mut windows),
+        Some(order) => visit_mut(order, &mut windows),
         None => ControlFlow::Continue(()),
     }
 }
@@ -42,8 +48,17 @@ impl VisitorMut for Windows {
     type Break = Error;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        if let Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) = expr {
-            complete(spec, &self.known)?;
+        match expr {
+            Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) => complete(spec, &self.known)?,
+            Expr::Function(Function { over: over @ Some(WindowType::NamedWindow(_)), .. }) => {
+                if let Some(WindowType::NamedWindow(name)) = over
+                    && let spec = find(&self.known, name)?
+                    && is_marked(spec)
+                {
+                    *over = Some(WindowType::WindowSpec(spec.clone()));
+                }
+            }
+            _ => {}
         }
         ControlFlow::Continue(())
     }
@@ -53,6 +68,7 @@ impl VisitorMut for Windows {
 fn complete(spec: &mut WindowSpec, known: &[(Ident, WindowSpec)]) -> ControlFlow<Error> {
     let Some(name) = spec.window_name.take() else { return ControlFlow::Continue(()) };
     let base = find(known, &name)?;
+    let mark = take_mark(spec);
     if !spec.partition_by.is_empty() {
         return refuse(format!("a window based on {name} cannot have PARTITION BY"));
     }
@@ -62,7 +78,7 @@ fn complete(spec: &mut WindowSpec, known: &[(Ident, WindowSpec)]) -> ControlFlow
     if base.window_frame.is_some() {
         return refuse(format!("window {name} has a frame: no other window can be based on it"));
     }
-    spec.partition_by.clone_from(&base.partition_by);
+    spec.partition_by = base.partition_by.iter().cloned().chain(mark).collect();
     if spec.order_by.is_empty() {
         spec.order_by.clone_from(&base.order_by);
     }

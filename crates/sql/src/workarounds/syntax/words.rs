@@ -1,21 +1,29 @@
 //! Words that the parser does not know: `AS [NOT] MATERIALIZED (...)` of a common table expression, which changes no
 //! answer and is removed, `FOR NO KEY UPDATE` and `FOR KEY SHARE`, which are accepted without a lock as `FOR UPDATE`
-//! and `FOR SHARE` are, and `EXCLUDE ...` of a window's frame, which is only supported as `NO OTHERS`.
+//! and `FOR SHARE` are, and `EXCLUDE ...` of a window's frame, which becomes a mark among the expressions of
+//! `PARTITION BY` ([`exclusions`](super::exclusions)).
 //!
 //! No upstream issue known.
 
-use crate::text::errors::not_supported;
+use super::exclusions::mark_of;
+use crate::text::errors::sql_error;
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
-/// Removes words without effect, and refuses those with one.
-pub(crate) fn settle_words(tokens: &mut [TokenWithSpan]) -> Result<()> {
-    for at in 0..tokens.len() {
+/// The words that a window begins with if it is not based on another.
+const CLAUSES: [&str; 5] = ["PARTITION", "ORDER", "ROWS", "RANGE", "GROUPS"];
+
+/// Removes words without effect, and marks the windows with an exclusion.
+pub(crate) fn settle_words(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
+    let mut at = 0;
+    while at < tokens.len() {
         if is_word(&tokens[at], "MATERIALIZED") {
             drop_materialized(tokens, at);
         } else if is_word(&tokens[at], "EXCLUDE") {
-            drop_exclude(tokens, at)?;
+            at += mark_exclusion(tokens, at)?;
         }
+        at += 1;
     }
     Ok(())
 }
@@ -57,21 +65,64 @@ fn drop_materialized(tokens: &mut [TokenWithSpan], at: usize) {
     }
 }
 
-/// Removes `EXCLUDE NO OTHERS` after a frame. `* EXCLUDE (...)` is another clause, and stays.
-fn drop_exclude(tokens: &mut [TokenWithSpan], at: usize) -> Result<()> {
+/// Removes `EXCLUDE ...` after a frame, and puts its mark among the expressions of `PARTITION BY`. Returns the number
+/// of tokens that were inserted before it. `* EXCLUDE (...)` is another clause, and stays.
+fn mark_exclusion(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Result<usize> {
     let is_in_frame = before(tokens, at).is_some_and(|word| {
         ["ROW", "PRECEDING", "FOLLOWING"].iter().any(|end_of_frame| is_word(&tokens[word], end_of_frame))
     });
-    let Some(first) = after(tokens, at).filter(|_| is_in_frame) else { return Ok(()) };
-    let second = after(tokens, first).filter(|second| is_word(&tokens[*second], "OTHERS"));
-    match second.filter(|_| is_word(&tokens[first], "NO")) {
-        Some(second) => {
-            [at, first, second].into_iter().for_each(|at| blank(&mut tokens[at]));
-            Ok(())
-        }
-        None => Err(not_supported("EXCLUDE in a window's frame")
-            .with_hint("leave it out, and take the rows away again: sum(x) OVER (...) - x")),
+    let Some(first) = after(tokens, at).filter(|_| is_in_frame) else { return Ok(0) };
+    let second = after(tokens, first);
+    let is_second = |wanted: &str| second.is_some_and(|second| is_word(&tokens[second], wanted));
+    let (rows, count) = if is_word(&tokens[first], "TIES") {
+        (Some("ties"), 1)
+    } else if is_word(&tokens[first], "GROUP") {
+        (Some("group"), 1)
+    } else if is_word(&tokens[first], "CURRENT") && is_second("ROW") {
+        (Some("current row"), 2)
+    } else if is_word(&tokens[first], "NO") && is_second("OTHERS") {
+        (None, 2)
+    } else {
+        return Err(sql_error("EXCLUDE of which rows?").with_hint("CURRENT ROW, GROUP, TIES or NO OTHERS"));
+    };
+    [Some(at), Some(first), second.filter(|_| count == 2)].into_iter().flatten().for_each(|at| blank(&mut tokens[at]));
+    let Some(rows) = rows else { return Ok(0) };
+    let unsuited = || sql_error("EXCLUDE outside of a window");
+    let open = opening(tokens, at).ok_or_else(unsuited)?;
+    let mut place = after(tokens, open).ok_or_else(unsuited)?;
+    // The name of the window that it is based on comes first.
+    if !CLAUSES.iter().any(|clause| is_word(&tokens[place], clause)) {
+        place = after(tokens, place).ok_or_else(unsuited)?;
     }
+    let mark = Token::Word(Word { value: mark_of(rows), quote_style: Some('"'), keyword: Keyword::NoKeyword });
+    let space = || Token::Whitespace(Whitespace::Space);
+    let written = match is_word(&tokens[place], "PARTITION") {
+        true => {
+            place = after(tokens, place).ok_or_else(unsuited)? + 1;
+            vec![space(), mark, Token::Comma, space()]
+        }
+        false => vec![Token::make_keyword("PARTITION"), space(), Token::make_keyword("BY"), space(), mark, space()],
+    };
+    let (span, count) = (tokens[at].span, written.len());
+    tokens.splice(place..place, written.into_iter().map(|token| TokenWithSpan::new(token, span)));
+    Ok(count)
+}
+
+/// The position of the parenthesis that is open at a token.
+fn opening(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    (0..at).rev().find(|at| match tokens[*at].token {
+        Token::RParen => {
+            depth += 1;
+            false
+        }
+        Token::LParen if depth == 0 => true,
+        Token::LParen => {
+            depth -= 1;
+            false
+        }
+        _ => false,
+    })
 }
 
 pub(super) fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {

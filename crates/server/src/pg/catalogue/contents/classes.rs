@@ -2,15 +2,19 @@
 
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::objects::{Object, Objects};
+use super::objects::{Object, Objects, TEMPORARY};
 use super::row::row;
 use crate::pg::types::known;
 
 /// The number of a schema.
+/// The number of the schema of temporary tables.
+pub(super) const TEMPORARY_NAMESPACE: i64 = 13_001;
+
 pub(super) fn namespace(schema: &str) -> i64 {
     match schema {
         "pg_catalog" => 11,
         "information_schema" => 13_000,
+        TEMPORARY => TEMPORARY_NAMESPACE,
         _ => 2_200,
     }
 }
@@ -56,7 +60,7 @@ fn class(number: i64, name: &str, schema: &str, kind: &str, column_count: usize,
             ("reltoastrelid", Value::Int(0)),
             ("relhasindex", Value::Bool(object.is_some_and(|object| !object.indexes.is_empty()))),
             ("relisshared", Value::Bool(false)),
-            ("relpersistence", Value::text("p")),
+            ("relpersistence", Value::text(if schema == TEMPORARY { "t" } else { "p" })),
             ("relkind", Value::text(kind)),
             ("relnatts", Value::Int(column_count as i64)),
             ("relchecks", Value::Int(0)),
@@ -140,7 +144,7 @@ fn attribute_row(table: i64, position: i64, type_id: u32, name: &str, others: &[
 
 pub(super) fn defaults(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
-    for object in objects.public() {
+    for object in objects.own() {
         for (position, attribute) in object.numbered_attributes() {
             if let Some(default) = &attribute.default {
                 rows.push(row(

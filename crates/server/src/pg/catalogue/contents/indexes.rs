@@ -9,7 +9,7 @@ use super::row::row;
 use crate::pg::types::known;
 
 fn each(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
-    objects.public().flat_map(|object| object.indexes.iter().map(move |index| (object, index)))
+    objects.own().flat_map(|object| object.indexes.iter().map(move |index| (object, index)))
 }
 
 /// The operator classes by which values are sorted: number, name, family, type.
@@ -137,7 +137,7 @@ pub(super) fn internal(name: &str, objects: &Objects) -> Vec<Row> {
             made.collect()
         }
         "views" => {
-            let queries = objects.public().filter_map(|object| Some((object.number, object.query.as_ref()?)));
+            let queries = objects.own().filter_map(|object| Some((object.number, object.query.as_ref()?)));
             queries.map(|(number, query)| vec![Value::Int(number), Value::Text(format!(" {query};"))]).collect()
         }
         _ => Vec::new(),

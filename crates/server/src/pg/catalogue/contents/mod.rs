@@ -23,6 +23,7 @@ use crate::pg::error::PgError;
 use crate::pg::settings::Settings;
 use crate::pg::store::StoreSession;
 use crate::pg::types::known;
+use atsdb::TemporaryTables;
 use objects::Objects;
 use roles::Roles;
 use row::columns;
@@ -75,6 +76,9 @@ impl<'a> Contents<'a> {
             ("pg_catalog", "pg_constraint") => Ok(indexes::constraints(self.objects()?)),
             ("pg_catalog", "pg_tables" | "pg_views" | "pg_matviews" | "pg_indexes") => {
                 Ok(indexes::listed(name, self.objects()?, self.roles().owner()))
+            }
+            ("pg_catalog", "pg_namespace") => {
+                Ok(server::namespaces(self.session.tables()?.iter().any(TemporaryTables::contain)))
             }
             ("internal", name) => self.internal(name),
             ("information_schema", name) => Ok(standard::rows(name, self.objects()?, self.database)),

@@ -4,7 +4,7 @@ use crate::pg::error::PgError;
 use crate::pg::rows::columns_of;
 use crate::pg::store::StoreSession;
 use crate::pg::types::known;
-use atsdb::{ColumnType, Table, arrow_schema};
+use atsdb::{ColumnType, Table, TemporaryTables, arrow_schema};
 
 /// The first number for the store's objects. Lower numbers are PostgreSQL's own.
 const FIRST_NUMBER: i64 = 16_384;
@@ -18,11 +18,19 @@ const TYPES_FROM: i64 = 1 << 30;
 /// A table's number plus this is the number of the type of arrays of its rows.
 const ARRAYS_FROM: i64 = TYPES_FROM + (1 << 29);
 
+/// Temporary tables, whose own numbers are below zero, have the last ones below those of keys and indexes.
+const LAST_NUMBER: i64 = (1 << 22) - 1;
+/// The number of temporary tables that have different numbers.
+const TEMPORARY_NUMBERS: i64 = 1 << 20;
+
+/// The schema of temporary tables.
+pub(super) const TEMPORARY: &str = "pg_temp";
+
 /// A table, a view or a rollup.
 pub(super) struct Object {
     pub(super) number: i64,
     pub(super) name: String,
-    /// `pg_catalog`, `information_schema` or `public`.
+    /// `pg_catalog`, `information_schema`, `public`, or the one of temporary tables.
     pub(super) schema: &'static str,
     /// `relkind`.
     pub(super) kind: char,
@@ -43,7 +51,7 @@ pub(super) struct Attribute {
     pub(super) default: Option<String>,
     /// The number of fractional digits of a timestamp's seconds.
     pub(super) time_digits: Option<i64>,
-    /// The digits of a decimal, and how many of them are behind the point.
+    /// The digits of a decimal, and how many of them are after the point.
     pub(super) decimal_digits: Option<(u8, u8)>,
 }
 
@@ -67,7 +75,17 @@ pub(super) struct Objects {
 impl Object {
     /// The number of its row type, or 0 for the catalogue's own tables.
     pub(super) fn row_type(&self) -> i64 {
-        if self.schema == "public" { self.number + TYPES_FROM } else { 0 }
+        if self.is_own() { self.number + TYPES_FROM } else { 0 }
+    }
+
+    /// Whether it is a user's own object.
+    fn is_own(&self) -> bool {
+        self.schema == "public" || self.is_temporary()
+    }
+
+    /// Whether it is only this session's.
+    pub(super) fn is_temporary(&self) -> bool {
+        self.schema == TEMPORARY
     }
 
     /// The number of the type of arrays of its rows.
@@ -106,8 +124,8 @@ impl Objects {
     }
 
     /// The user's own objects.
-    pub(super) fn public(&self) -> impl Iterator<Item = &Object> {
-        self.tables.iter().filter(|object| object.schema == "public")
+    pub(super) fn own(&self) -> impl Iterator<Item = &Object> {
+        self.tables.iter().filter(|object| object.is_own())
     }
 }
 
@@ -135,7 +153,10 @@ fn system_object((number, schema, name, shape): (i64, &'static str, &'static str
 
 fn object(session: &StoreSession, table: Table) -> Object {
     let definition = &table.definition;
-    let number = FIRST_NUMBER + table.id.0;
+    let (number, schema) = match TemporaryTables::contain(&table) {
+        true => (LAST_NUMBER + (table.id.0 + 1) % TEMPORARY_NUMBERS, TEMPORARY),
+        false => (FIRST_NUMBER + table.id.0, "public"),
+    };
     let (kind, query) = match (&definition.view, &definition.rollup) {
         (Some(view), _) => ('v', Some(view.query.clone())),
         (None, Some(rollup)) => ('m', Some(rollup.query.clone())),
@@ -143,7 +164,7 @@ fn object(session: &StoreSession, table: Table) -> Object {
     };
     let attributes = match &definition.view {
         // A view whose query refers to something that no longer exists has no columns.
-        Some(_) => session.columns_of_view(&definition.name).map_or_else(
+        Some(_) => session.columns_of_view(&table).map_or_else(
             |_| Vec::new(),
             |schema| {
                 let plain = |column: crate::pg::wire::outgoing::ResultColumn| Attribute {
@@ -175,16 +196,7 @@ fn object(session: &StoreSession, table: Table) -> Object {
         }
     };
     let indexes = indexes(number, &table);
-    Object {
-        number,
-        name: definition.name.clone(),
-        schema: "public",
-        kind,
-        attributes,
-        indexes,
-        query,
-        table: Some(table),
-    }
+    Object { number, name: definition.name.clone(), schema, kind, attributes, indexes, query, table: Some(table) }
 }
 
 fn indexes(number: i64, table: &Table) -> Vec<IndexObject> {

@@ -49,8 +49,8 @@ impl Roles {
             false if users.iter().any(|(name, _)| name == OWNER_NAME) => Vec::new(),
             false => vec![owner(OWNER_NAME, false)],
         };
-        roles.extend((USERS_FROM..).zip(users).map(|(place, (name, role))| {
-            let number = if name == OWNER_NAME { OWNER } else { place };
+        roles.extend((USERS_FROM..).zip(users).map(|(next, (name, role))| {
+            let number = if name == OWNER_NAME { OWNER } else { next };
             RoleObject { number, name, role: Some(role), can_login: true }
         }));
         let predefined = PREDEFINED.into_iter();

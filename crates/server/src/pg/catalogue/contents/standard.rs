@@ -18,8 +18,13 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
         "tables" => tables()
             .map(|object| {
                 let is_table = object.kind == 'r';
-                let mut values = place(object, database);
-                values.push(("table_type", Value::text(if is_table { "BASE TABLE" } else { "VIEW" })));
+                let mut values = table_columns(object, database);
+                let table_type = match (object.is_temporary(), is_table) {
+                    (true, _) => "LOCAL TEMPORARY",
+                    (false, true) => "BASE TABLE",
+                    (false, false) => "VIEW",
+                };
+                values.push(("table_type", Value::text(table_type)));
                 values.push(("is_insertable_into", Value::text(if is_table { "YES" } else { "NO" })));
                 values.push(("is_typed", Value::text("NO")));
                 of(values)
@@ -28,7 +33,7 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
         "views" => tables()
             .filter(|object| object.kind == 'v')
             .map(|object| {
-                let mut values = place(object, database);
+                let mut values = table_columns(object, database);
                 values.push(("view_definition", Value::maybe(object.query.clone())));
                 values.push(("check_option", Value::text("NONE")));
                 values.push(("is_updatable", Value::text("NO")));
@@ -40,7 +45,7 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
         "table_constraints" => keys(objects)
             .map(|(object, key)| {
                 let mut values = constraint(object, key, database);
-                values.extend(place(object, database));
+                values.extend(table_columns(object, database));
                 let kind = if key.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
                 values.push(("constraint_type", Value::text(kind)));
                 values.push(("is_deferrable", Value::text("NO")));
@@ -53,7 +58,7 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
             .flat_map(|(object, key)| (1_i64..).zip(object.names(key)).map(move |named| (object, key, named)))
             .map(|(object, key, (position, column))| {
                 let mut values = constraint(object, key, database);
-                values.extend(place(object, database));
+                values.extend(table_columns(object, database));
                 values.push(("column_name", Value::text(column)));
                 values.push(("ordinal_position", Value::Int(position)));
                 of(values)
@@ -65,11 +70,11 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
 
 fn keys(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
     objects
-        .public()
+        .own()
         .flat_map(|object| object.indexes.iter().filter(|index| index.is_key).map(move |index| (object, index)))
 }
 
-fn place(object: &Object, database: &str) -> Vec<(&'static str, Value)> {
+fn table_columns(object: &Object, database: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("table_catalog", Value::text(database)),
         ("table_schema", Value::text(object.schema)),
@@ -111,7 +116,7 @@ fn columns(object: &Object, database: &str) -> Vec<Row> {
             || known::element_of(type_id).map_or("text", |element| element.array_name),
             |known| known.name,
         );
-        let mut values = place(object, database);
+        let mut values = table_columns(object, database);
         values.extend([
             ("column_name", Value::text(attribute.name.as_str())),
             ("ordinal_position", Value::Int(position)),

@@ -46,7 +46,7 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
             ));
         }
     }
-    for object in objects.public() {
+    for object in objects.own() {
         let schema = ("typnamespace", Value::Int(namespace(object.schema)));
         rows.push(type_row(
             object.row_type(),

@@ -1,8 +1,8 @@
-//! Places for running statements, of all protocols. A statement that finds none waits, and is refused after a while.
+//! The permits of running statements, of all protocols. A statement that gets none waits, and is refused after a while.
 //!
-//! A statement that waits for its client, to read rows or to send them, gives its place to others until the client is
-//! ready. What it holds meanwhile is counted. Beyond a limit the statement whose client has been waited for longest is
-//! ended, so that clients that stand still deny nothing to others.
+//! A statement that waits for its client, to read rows or to send them, returns its permit until the client is ready.
+//! The memory that it holds meanwhile is counted. Beyond a limit, the statement that has waited longest for its client
+//! is ended, so that idle clients cannot block others.
 
 use super::statement_options::StatementOptions;
 use parking_lot::Mutex;
@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// How long a client is waited for before the place is given away. Clients that read all the time pause for less.
+/// How long a client is waited for before the permit is returned. Clients that read all the time pause for less.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
-/// The places of a server. Clones are the same ones.
+/// The permits of a server. Clones are the same ones.
 #[derive(Debug, Clone)]
-pub(crate) struct Places(Arc<Inner>);
+pub(crate) struct StatementPermits(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -35,10 +35,10 @@ struct Away {
     last: u64,
 }
 
-/// The place of one statement, which is free again when this is dropped.
+/// The permit of one statement, which is returned when this is dropped.
 #[derive(Debug)]
 pub(crate) struct StatementPermit {
-    places: Places,
+    permits: StatementPermits,
     held: Option<OwnedSemaphorePermit>,
 }
 
@@ -46,18 +46,18 @@ pub(crate) struct StatementPermit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoPermit;
 
-/// The statement was ended because its client stood still while others did, too.
+/// The statement was ended because its client was idle, and so were others that held too much memory together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooSlow;
 
 /// A statement that waits for its client.
 struct Waiting<'a> {
-    places: &'a Places,
+    permits: &'a StatementPermits,
     number: u64,
     ended: Arc<Notify>,
 }
 
-impl Places {
+impl StatementPermits {
     pub(crate) fn new(options: &StatementOptions) -> Self {
         Self(Arc::new(Inner {
             free: Arc::new(Semaphore::new(options.running_max.clamp(1, Semaphore::MAX_PERMITS))),
@@ -67,11 +67,11 @@ impl Places {
         }))
     }
 
-    /// Waits for a place.
+    /// Waits for a permit.
     pub(crate) async fn take(&self) -> Result<StatementPermit, NoPermit> {
         let free = Arc::clone(&self.0.free).acquire_owned();
         match tokio::time::timeout(self.0.hold_time, free).await {
-            Ok(Ok(held)) => Ok(StatementPermit { places: self.clone(), held: Some(held) }),
+            Ok(Ok(held)) => Ok(StatementPermit { permits: self.clone(), held: Some(held) }),
             _ => Err(NoPermit),
         }
     }
@@ -88,13 +88,13 @@ impl Places {
             away.byte_count -= byte_count;
             ended.notify_one();
         }
-        Waiting { places: self, number, ended }
+        Waiting { permits: self, number, ended }
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let mut away = self.places.0.away.lock();
+        let mut away = self.permits.0.away.lock();
         if let Some((byte_count, _)) = away.statements.remove(&self.number) {
             away.byte_count -= byte_count;
         }
@@ -112,11 +112,11 @@ impl StatementPermit {
         if let Ok(done) = tokio::time::timeout(PAUSE_MAX, client.as_mut()).await {
             return Ok(done);
         }
-        let waiting = self.places.wait(byte_count);
+        let waiting = self.permits.wait(byte_count);
         self.held = None;
         let back = async {
             let done = client.await;
-            (done, Arc::clone(&self.places.0.free).acquire_owned().await)
+            (done, Arc::clone(&self.permits.0.free).acquire_owned().await)
         };
         tokio::select! {
             () = waiting.ended.notified() => Err(TooSlow),
@@ -133,9 +133,9 @@ mod tests {
     use super::*;
     use tokio::sync::oneshot;
 
-    fn places(running_max: usize, memory_bytes: usize) -> Places {
+    fn permits(running_max: usize, memory_bytes: usize) -> StatementPermits {
         let hold_time = Duration::from_millis(50);
-        Places::new(&StatementOptions { running_max, memory_bytes, hold_time, time_limit: None })
+        StatementPermits::new(&StatementOptions { running_max, memory_bytes, hold_time, time_limit: None })
     }
 
     fn run(test: impl Future<Output = ()>) {
@@ -143,56 +143,56 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_no_place_is_refused() {
+    fn a_statement_without_a_permit_is_refused() {
         run(async {
-            let places = places(1, 100);
-            let first = places.take().await.unwrap();
-            assert_eq!(places.take().await.unwrap_err(), NoPermit);
+            let permits = permits(1, 100);
+            let first = permits.take().await.unwrap();
+            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
             drop(first);
-            assert!(places.take().await.is_ok());
+            assert!(permits.take().await.is_ok());
         });
     }
 
     #[test]
-    fn a_place_is_free_while_a_client_is_waited_for() {
+    fn a_permit_is_free_while_a_client_is_waited_for() {
         run(async {
-            let places = places(1, 100);
-            let mut first = places.take().await.unwrap();
+            let permits = permits(1, 100);
+            let mut first = permits.take().await.unwrap();
             let (read, reading) = oneshot::channel();
             let waiting = tokio::spawn(async move { (first.wait_for(10, reading).await.is_ok(), first) });
-            let second = places.take().await.unwrap();
-            // The client is ready, but the place is not free yet.
+            let second = permits.take().await.unwrap();
+            // The client is ready, but the permit is not free yet.
             read.send(()).unwrap();
-            assert_eq!(places.take().await.unwrap_err(), NoPermit);
+            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
             assert!(!waiting.is_finished());
             drop(second);
             let (is_back, first) = waiting.await.unwrap();
             assert!(is_back);
-            assert_eq!(places.take().await.unwrap_err(), NoPermit);
+            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
             drop(first);
-            assert_eq!(places.0.away.lock().byte_count, 0);
+            assert_eq!(permits.0.away.lock().byte_count, 0);
         });
     }
 
     #[test]
-    fn who_waited_longest_ends_when_too_much_is_held() {
+    fn the_statement_that_waited_longest_ends_when_too_much_is_held() {
         run(async {
-            let places = places(1, 200);
+            let permits = permits(1, 200);
             let mut waiting = Vec::new();
             for _ in 0..3 {
-                let mut place = places.take().await.unwrap();
-                waiting.push(tokio::spawn(async move { place.wait_for(40, std::future::pending::<()>()).await }));
+                let mut permit = permits.take().await.unwrap();
+                waiting.push(tokio::spawn(async move { permit.wait_for(40, std::future::pending::<()>()).await }));
             }
             assert_eq!(waiting.remove(0).await.unwrap(), Err(TooSlow));
-            assert_eq!(places.0.away.lock().byte_count, 80);
+            assert_eq!(permits.0.away.lock().byte_count, 80);
             assert!(waiting.iter().all(|other| !other.is_finished()));
             // One that holds more than all may hold ends itself, after the others.
-            let mut large = places.take().await.unwrap();
+            let mut large = permits.take().await.unwrap();
             assert_eq!(large.wait_for(1_000, std::future::pending::<()>()).await, Err(TooSlow));
             for other in waiting {
                 assert_eq!(other.await.unwrap(), Err(TooSlow));
             }
-            assert!(places.take().await.is_ok());
+            assert!(permits.take().await.is_ok());
         });
     }
 }

@@ -1,0 +1,121 @@
+//! The temporary tables and views of one session: definitions that no store holds, with rows in the memory of this
+//! process.
+//!
+//! Their numbers are below zero, which those of a store never are. Their rows are those of tables in memory, in the
+//! process's registry of them, where no other session asks for their numbers. A batch works on a copy of the list,
+//! which replaces it with the batch's commit. So a rollback, also to a savepoint, needs nothing of its own.
+
+use crate::shared::handle::Handle;
+use atsdb_core::name::same_name;
+use atsdb_core::{DefinitionVersion, Error, InMemory, Result, Table, TableDefinition, TableId};
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// The last number that a temporary table of this process has got.
+static LAST_NUMBER: AtomicI64 = AtomicI64::new(0);
+
+/// What happens to a temporary table when a transaction is committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnCommit {
+    /// It stays as it is.
+    #[default]
+    PreserveRows,
+    /// Its rows are removed.
+    DeleteRows,
+    /// It is dropped.
+    Drop,
+}
+
+/// A temporary table or view.
+#[derive(Debug, Clone)]
+pub(crate) struct TemporaryTable {
+    pub(crate) table: Table,
+    pub(crate) on_commit: OnCommit,
+}
+
+/// The temporary tables and views of one session. Clones are the same session. The rows disappear with the last clone,
+/// and with the last batch that works on them.
+#[derive(Clone)]
+pub struct TemporaryTables(Arc<SessionTables>);
+
+struct SessionTables {
+    handle: Handle,
+    committed: Mutex<Vec<TemporaryTable>>,
+}
+
+impl Drop for SessionTables {
+    fn drop(&mut self) {
+        for temporary in self.committed.get_mut() {
+            self.handle.shared.residents.forget(temporary.table.id);
+        }
+    }
+}
+
+impl fmt::Debug for TemporaryTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TemporaryTables").field("count", &self.0.committed.lock().len()).finish_non_exhaustive()
+    }
+}
+
+impl TemporaryTables {
+    pub(crate) fn new(handle: Handle) -> Self {
+        Self(Arc::new(SessionTables { handle, committed: Mutex::default() }))
+    }
+
+    /// Whether a table is a temporary one.
+    pub fn contain(table: &Table) -> bool {
+        is_temporary(table.id)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.committed.lock().is_empty()
+    }
+
+    /// The tables and views.
+    pub fn tables(&self) -> Vec<Table> {
+        self.0.committed.lock().iter().map(|temporary| temporary.table.clone()).collect()
+    }
+
+    pub(crate) fn committed(&self) -> Vec<TemporaryTable> {
+        self.0.committed.lock().clone()
+    }
+
+    pub(crate) fn replace(&self, tables: Vec<TemporaryTable>) {
+        *self.0.committed.lock() = tables;
+    }
+}
+
+/// Whether a number is that of a temporary table.
+pub(crate) fn is_temporary(id: TableId) -> bool {
+    id.0 < 0
+}
+
+impl TemporaryTable {
+    /// A table or view of this definition. A table is in memory, whatever the definition says.
+    pub(crate) fn new(definition: &TableDefinition, on_commit: OnCommit) -> Result<Self> {
+        let mut definition = definition.clone();
+        if definition.view.is_none() && definition.memory.is_none() {
+            definition.memory = Some(InMemory { bytes_max: None });
+        }
+        definition.check()?;
+        let id = TableId(LAST_NUMBER.fetch_sub(1, Ordering::Relaxed) - 1);
+        Ok(Self { table: Table { id, version: DefinitionVersion(1), definition }, on_commit })
+    }
+}
+
+/// Refuses the name of another temporary table.
+pub(crate) fn check_name(tables: &[TemporaryTable], own: Option<TableId>, name: &str) -> Result<()> {
+    let is_other = |other: &&TemporaryTable| Some(other.table.id) != own;
+    match tables.iter().filter(is_other).find(|other| same_name(&other.table.definition.name, name)) {
+        Some(other) => Err(atsdb_core::refusal::table_exists(&other.table.definition.name)),
+        None => Ok(()),
+    }
+}
+
+/// The error for a temporary table that is gone.
+pub(crate) fn gone(table: &Table) -> Error {
+    Error::not_found(format!("table {} was dropped", table.definition.name))
+}

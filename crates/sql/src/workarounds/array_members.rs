@@ -1,0 +1,90 @@
+//! NULLs in arrays equal nothing: `ARRAY[1, NULL] @> ARRAY[NULL]` is false, and so is `&&` of two arrays that only
+//! have NULL in common. For DataFusion's `array_has_all` and `array_has_any` they are equal.
+//!
+//! No upstream issue known.
+
+use crate::functions::of_inner::of_inner;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray};
+use datafusion::arrow::buffer::OffsetBuffer;
+use datafusion::arrow::compute::{and, filter, is_not_null};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::execution::context::SessionContext;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
+use std::sync::Arc;
+
+/// Replaces DataFusion's functions.
+pub(super) fn register(context: &SessionContext) {
+    for (name, needs_all) in [("array_has_all", true), ("array_has_any", false)] {
+        if let Some(inner) = context.state().scalar_functions().get(name) {
+            let function = ArrayMembers { inner: Arc::clone(inner), needs_all };
+            context.register_udf(ScalarUDF::new_from_impl(function));
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ArrayMembers {
+    inner: Arc<ScalarUDF>,
+    /// Whether all members must be found, not just one.
+    needs_all: bool,
+}
+
+impl ScalarUDFImpl for ArrayMembers {
+    of_inner!(name, aliases, signature, coerce_types, return_type, documentation);
+
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let Some(members) = args.args.get_mut(1) else { return self.inner.invoke_with_args(args) };
+        let is_scalar = matches!(members, ColumnarValue::Scalar(_));
+        let arrays = members.to_array(1)?;
+        let Some((present, is_complete)) = without_nulls(&arrays)? else { return self.inner.invoke_with_args(args) };
+        *members = match is_scalar {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&present, 0)?),
+            false => ColumnarValue::Array(present),
+        };
+        let row_count = args.number_rows;
+        let found = self.inner.invoke_with_args(args)?;
+        if !self.needs_all {
+            return Ok(found);
+        }
+        let is_complete = match is_scalar {
+            true => BooleanArray::from(vec![is_complete.value(0); row_count]),
+            false => is_complete,
+        };
+        match found {
+            ColumnarValue::Scalar(ScalarValue::Boolean(found)) => {
+                let found = found.map(|found| found && is_complete.value(0));
+                Ok(ColumnarValue::Scalar(ScalarValue::Boolean(found)))
+            }
+            found => {
+                let found = found.to_array(row_count)?;
+                Ok(ColumnarValue::Array(Arc::new(and(found.as_boolean(), &is_complete)?)))
+            }
+        }
+    }
+}
+
+/// The arrays without their NULLs, and for each whether it had none; `None` if none of them has a NULL.
+fn without_nulls(arrays: &ArrayRef) -> Result<Option<(ArrayRef, BooleanArray)>> {
+    let DataType::List(field) = arrays.data_type() else { return Ok(None) };
+    let lists = arrays.as_list::<i32>();
+    if lists.values().null_count() == 0 {
+        return Ok(None);
+    }
+    let is_present = is_not_null(lists.values())?;
+    let counts: Vec<usize> = (0..lists.len())
+        .map(|row| {
+            let range = lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize;
+            range.filter(|at| is_present.value(*at)).count()
+        })
+        .collect();
+    let is_complete = (0..lists.len()).map(|row| Some(counts[row] == lists.value_length(row) as usize));
+    let is_complete: BooleanArray = is_complete.collect();
+    // Values outside of all lists, of a slice, must not shift the others.
+    let (first, last) = (lists.value_offsets()[0] as usize, lists.value_offsets()[lists.len()] as usize);
+    let values = lists.values().slice(first, last - first);
+    let values = filter(&values, &is_present.slice(first, last - first))?;
+    let offsets = OffsetBuffer::from_lengths(counts);
+    let present = ListArray::try_new(Arc::clone(field), offsets, values, lists.nulls().cloned())?;
+    Ok(Some((Arc::new(present), is_complete)))
+}

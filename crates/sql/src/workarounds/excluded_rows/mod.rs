@@ -1,0 +1,10 @@
+//! Window functions over frames without some rows: `EXCLUDE CURRENT ROW`, `GROUP` and `TIES`.
+//!
+//! DataFusion has no such frames. Until all types are settled, the exclusion is a condition of the function's `FILTER`,
+//! as [`syntax`](super::syntax) writes it. Then the function becomes one of its own, which computes the aggregate for
+//! each row anew. No upstream issue known.
+
+mod call;
+mod evaluator;
+mod function;
+pub(super) mod rule;

@@ -1,0 +1,100 @@
+//! The dot of a regular expression matches the end of a line, too, as in PostgreSQL, and the flags `n`, `m`, `p`, `w`
+//! and `s` say otherwise. DataFusion hands patterns to Rust's regular expressions, where a dot only does so with the
+//! flag `s`. So patterns get these flags.
+//!
+//! No upstream issue known.
+
+use super::expression;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
+};
+
+/// Functions of regular expressions, with the positions of their pattern and of their flags.
+const FUNCTIONS: [(&str, usize, usize); 6] = [
+    ("regexp_like", 1, 2),
+    ("regexp_match", 1, 2),
+    ("regexp_replace", 1, 3),
+    ("regexp_substr", 1, 5),
+    ("regexp_count", 1, 3),
+    ("regexp_instr", 1, 5),
+];
+
+/// The letters of flags that say how ends of lines are matched.
+const ABOUT_LINES: [char; 5] = ['n', 'm', 'p', 'w', 's'];
+
+/// Gives the pattern of a match its flags.
+pub(super) fn match_line_ends(expr: &mut Expr) -> Result<()> {
+    match expr {
+        Expr::BinaryOp { op, right, .. } if is_match(op) => set_flags(right, "s"),
+        Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) => {
+            let name = name.to_string().to_ascii_lowercase();
+            let Some((_, pattern, flags)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else { return Ok(()) };
+            let about_lines = match list.args.get_mut(*flags).and_then(literal) {
+                None => "s",
+                Some(letters) => {
+                    let about_lines = match letters.chars().rev().find(|letter| ABOUT_LINES.contains(letter)) {
+                        Some('n' | 'm') => "m",
+                        Some('p') => "",
+                        Some('w') => "sm",
+                        _ => "s",
+                    };
+                    letters.retain(|letter| !ABOUT_LINES.contains(&letter));
+                    if letters.is_empty() && list.args.len() == flags + 1 {
+                        list.args.pop();
+                    }
+                    about_lines
+                }
+            };
+            match list.args.get_mut(*pattern) {
+                Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(pattern))) => set_flags(pattern, about_lines),
+                _ => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_match(op: &BinaryOperator) -> bool {
+    use BinaryOperator as B;
+    matches!(op, B::PGRegexMatch | B::PGRegexIMatch | B::PGRegexNotMatch | B::PGRegexNotIMatch)
+}
+
+/// The text of an argument in quotes.
+fn literal(arg: &mut FunctionArg) -> Option<&mut String> {
+    match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(ValueWithSpan {
+            value: Value::SingleQuotedString(text),
+            ..
+        }))) => Some(text),
+        _ => None,
+    }
+}
+
+/// Puts flags before a pattern.
+fn set_flags(pattern: &mut Expr, flags: &str) -> Result<()> {
+    if flags.is_empty() {
+        return Ok(());
+    }
+    match pattern {
+        Expr::Value(ValueWithSpan { value: Value::Null, .. }) => {}
+        Expr::Value(ValueWithSpan {
+            value: Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text),
+            ..
+        }) => {
+            if flags != "s" || text.contains('.') {
+                text.insert_str(0, &format!("(?{flags})"));
+            }
+        }
+        other => {
+            let mut flagged = expression(&format!("('(?{flags})' || NULL)"))?;
+            if let Expr::Nested(inner) = &mut flagged
+                && let Expr::BinaryOp { right, .. } = inner.as_mut()
+            {
+                **right = Expr::Nested(Box::new(other.clone()));
+            }
+            *other = flagged;
+        }
+    }
+    Ok(())
+}
