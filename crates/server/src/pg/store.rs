@@ -110,6 +110,11 @@ impl StoreSession {
         self.session.in_transaction()
     }
 
+    /// Drops the temporary tables and views.
+    pub(in crate::pg) fn drop_temporary(&self) -> Result<()> {
+        self.session.drop_temporary()
+    }
+
     /// The tables that the session sees.
     pub(in crate::pg) fn tables(&self) -> Result<Vec<Table>> {
         Ok(self.session.tables()?.into_iter().filter(|table| table.definition.logs.is_none()).collect())

@@ -39,6 +39,38 @@ fn mapped_columns_may_have_no_strings_at_all() {
     }
 }
 
+/// Connection pools reset a connection by `DISCARD ALL` before the next user gets it.
+#[test]
+fn temporary_tables_are_those_of_one_connection_until_it_is_reset() {
+    let served = Served::new();
+    let (mut client, mut other) = (connect(&served), connect(&served));
+    let names = "SELECT count(*) FROM pg_class WHERE relname = 'mine'";
+    let create = "CREATE TEMP TABLE mine (id INT PRIMARY KEY, note TEXT)";
+    for reset in ["DISCARD ALL", "DISCARD TEMP", "DISCARD TEMPORARY"] {
+        client.batch_execute(create).unwrap();
+        let insert = client.prepare("INSERT INTO mine VALUES ($1, $2) RETURNING id").unwrap();
+        assert_eq!(client.query_one(&insert, &[&7, &"a"]).unwrap().get::<_, i32>(0), 7);
+        let mut writer = client.copy_in("COPY mine FROM STDIN").unwrap();
+        writer.write_all(b"8\tb\n").unwrap();
+        assert_eq!(writer.finish().unwrap(), 1);
+        assert_eq!(client.query_one("SELECT sum(id) FROM mine", &[]).unwrap().get::<_, i64>(0), 15);
+        assert_eq!(client.query_one(names, &[]).unwrap().get::<_, i64>(0), 1);
+        assert_eq!(other.query_one(names, &[]).unwrap().get::<_, i64>(0), 0);
+        assert!(other.query("SELECT * FROM mine", &[]).is_err());
+        client.batch_execute("DISCARD PLANS; DISCARD SEQUENCES").unwrap();
+        assert_eq!(client.query_one(&insert, &[&9, &"c"]).unwrap().get::<_, i32>(0), 9);
+        client.batch_execute(reset).unwrap();
+        assert!(client.query("SELECT * FROM mine", &[]).is_err(), "{reset}");
+    }
+    client.batch_execute(create).unwrap();
+    client.batch_execute("BEGIN; DISCARD TEMP; ROLLBACK; INSERT INTO mine VALUES (1, 'kept')").unwrap();
+    let refused = client.batch_execute("BEGIN; DISCARD ALL").unwrap_err();
+    assert_eq!(refused.code().map(|code| code.code()), Some("25001"));
+    client.batch_execute("ROLLBACK; COMMIT").unwrap();
+    assert_eq!(client.query_one("SELECT note FROM mine", &[]).unwrap().get::<_, &str>(0), "kept");
+    assert_eq!(client.batch_execute("DISCARD EVERYTHING").unwrap_err().code().map(|code| code.code()), Some("42601"));
+}
+
 #[test]
 fn values_of_every_type_go_there_and_back() {
     let served = Served::new();

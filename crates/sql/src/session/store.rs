@@ -37,6 +37,16 @@ impl Session {
         }
     }
 
+    /// Drops the temporary tables and views, as the end of the session does; in an open transaction with its commit.
+    ///
+    /// # Errors
+    ///
+    /// The open transaction has failed.
+    pub fn drop_temporary(&self) -> Result<()> {
+        let temporary: Vec<Table> = self.tables()?.into_iter().filter(TemporaryTables::contain).collect();
+        if temporary.is_empty() { Ok(()) } else { self.drop_all(&temporary) }
+    }
+
     /// Replaces the definition of a table.
     pub(super) fn redefine(&self, table: &Table, to: TableDefinition) -> Result<Table> {
         self.with_batch(|batch| batch.redefine(table, to))

@@ -10,7 +10,7 @@ use crate::pg::catalogue::{CatalogueQuery, Surroundings};
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::rows::RowSource;
 use crate::pg::statement::copy::query_of;
-use crate::pg::statement::kind::StatementKind;
+use crate::pg::statement::kind::{Discarded, StatementKind};
 use crate::pg::statement::storage::ignored_parameters;
 use crate::pg::types::known;
 use crate::pg::wire::outgoing::ResultColumn;
@@ -152,15 +152,21 @@ impl Connection {
                 "RESET".to_owned()
             }
             StatementKind::Show(name) => return self.show(name),
-            StatementKind::Discard => {
+            StatementKind::Discard(Discarded::All) => {
                 if self.session.in_transaction() {
-                    return Err(PgError::error("25001", "DISCARD cannot run inside a transaction block").into());
+                    return Err(PgError::error("25001", "DISCARD ALL cannot run inside a transaction block").into());
                 }
                 self.statements.clear();
                 self.portals.clear();
                 self.reset_settings();
+                self.session.drop_temporary()?;
                 "DISCARD ALL".to_owned()
             }
+            StatementKind::Discard(Discarded::Temporary) => {
+                self.session.drop_temporary()?;
+                "DISCARD TEMP".to_owned()
+            }
+            StatementKind::Discard(Discarded::Nothing(tag)) => (*tag).to_owned(),
             StatementKind::Deallocate(None) => {
                 self.statements.clear();
                 "DEALLOCATE ALL".to_owned()

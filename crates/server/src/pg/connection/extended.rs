@@ -156,8 +156,10 @@ impl Connection {
         let listed = self.list(&portal.statement.text);
         let executed = self.execute_portal(&mut portal, row_max, &listed);
         self.end(listed, executed)?;
-        let is_open =
-            !matches!(portal.statement.kind, StatementKind::Commit | StatementKind::Rollback | StatementKind::Discard);
+        let is_open = !matches!(
+            portal.statement.kind,
+            StatementKind::Commit | StatementKind::Rollback | StatementKind::Discard(_)
+        );
         if is_open {
             self.portals.insert(name.to_owned(), portal);
         }

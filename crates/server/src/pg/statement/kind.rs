@@ -28,7 +28,7 @@ pub(in crate::pg) enum StatementKind {
     },
     Reset(Option<String>),
     Show(String),
-    Discard,
+    Discard(Discarded),
     Deallocate(Option<String>),
     Declare {
         cursor: String,
@@ -55,6 +55,31 @@ pub(in crate::pg) enum StatementKind {
     Other,
 }
 
+/// What `DISCARD` resets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::pg) enum Discarded {
+    /// Everything that a session has.
+    All,
+    /// Temporary tables and views.
+    Temporary,
+    /// Plans, which are kept by the store, and the last numbers of sequences, of which there are none.
+    Nothing(&'static str),
+}
+
+impl Discarded {
+    fn of(mut words: Words<'_>) -> Result<Self, PgError> {
+        let discarded = match words.next() {
+            Some(Word::Name(name)) if name == "all" => Self::All,
+            Some(Word::Name(name)) if name == "temp" || name == "temporary" => Self::Temporary,
+            Some(Word::Name(name)) if name == "plans" => Self::Nothing("DISCARD PLANS"),
+            Some(Word::Name(name)) if name == "sequences" => Self::Nothing("DISCARD SEQUENCES"),
+            other => return Err(words.unexpected(other).into()),
+        };
+        words.end()?;
+        Ok(discarded)
+    }
+}
+
 impl StatementKind {
     /// Reads as much of a statement as is needed to determine its kind.
     pub(in crate::pg) fn of(text: &str) -> Result<Self, PgError> {
@@ -74,7 +99,7 @@ impl StatementKind {
             "reset" if words.accept("all") => Self::Reset(None),
             "reset" => Self::Reset(Some(setting_name(&mut words)?)),
             "show" => show(words)?,
-            "discard" => Self::Discard,
+            "discard" => Self::Discard(Discarded::of(words)?),
             "deallocate" => {
                 words.accept("prepare");
                 if words.accept("all") { Self::Deallocate(None) } else { Self::Deallocate(Some(words.name()?)) }
