@@ -1,8 +1,8 @@
 //! `EXCLUDE CURRENT ROW`, `GROUP` and `TIES` of a window's frame, which neither the parser nor DataFusion knows. On the
 //! way to the plan, the clause is first a mark among the expressions of `PARTITION BY` (tokens), then a condition of
 //! the function's `FILTER` (syntax tree), or around its argument if it returns the value of one row and cannot have a
-//! `FILTER`. The rule [`ExcludeRows`](crate::workarounds::excluded_rows::rule) makes a function of its own of both. Neither
-//! can be lost: a mark that is not read is refused, and the condition or argument fails where it is evaluated.
+//! `FILTER`. The rule [`ExcludeRows`](crate::workarounds::excluded_rows::rule) makes a function of its own of both.
+//! Neither can be lost: a mark that is not read is refused, and the condition or argument fails where it is evaluated.
 //!
 //! Waits for [#2513](https://github.com/apache/datafusion-sqlparser-rs/pull/2513) of the parser; for DataFusion no
 //! upstream issue is known.
