@@ -1,5 +1,5 @@
-//! Reads files into a table definition and Arrow batches: separated values, JSON, sheets of workbooks, Parquet, Arrow IPC
-//! and line protocol, plain or compressed; and tables of other databases, whose readers are elsewhere.
+//! Reads files into a table definition and Arrow batches: separated values, JSON, sheets of workbooks, Parquet, Arrow
+//! IPC and line protocol, plain or compressed; and tables of other databases, whose readers are elsewhere.
 //!
 //! The result depends on the data alone. First the beginning of every file is sampled and a plan is made. If a later
 //! value does not fit the plan, all values are read, and the sink starts over.

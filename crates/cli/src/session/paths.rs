@@ -6,7 +6,8 @@ use atsdb_remote::is_remote;
 use std::path::{Path, PathBuf};
 
 /// Returns the files of all arguments. Those of one argument are sorted by name. The URL of a table on a server stays
-/// as it is. A sheet or a file of an archive may be named behind `#`. Files elsewhere are fetched; with `in_pieces`, Parquet may be left there to be read piece by piece.
+/// as it is. A sheet or a file of an archive may be named behind `#`. Files elsewhere are fetched; with `in_pieces`,
+/// Parquet may be left there to be read piece by piece.
 pub(crate) fn files(arguments: &[PathBuf], in_pieces: bool) -> Result<Vec<SourceFile>> {
     let mut files = Vec::new();
     let local = |paths: Vec<PathBuf>| paths.into_iter().map(SourceFile::Local);

@@ -13,8 +13,8 @@ pub(crate) enum Quoting {
     /// Quotes are ordinary characters, `\t` and similar are escapes, and `\N` is NULL, as in the text formats of
     /// PostgreSQL and ClickHouse.
     Escapes,
-    /// Quotes are ordinary characters, and `\t` and similar are escapes, in the text of a sheet. NULL and numbers are as
-    /// in fields without quotes, and a field with an escape is text.
+    /// Quotes are ordinary characters, and `\t` and similar are escapes, in the text of a sheet. NULL and numbers are
+    /// as in fields without quotes, and a field with an escape is text.
     Cells,
     /// Quotes and backslashes are text.
     Nothing,

@@ -145,10 +145,10 @@ impl<'a> Rows<'a> {
         self.fill_merged()?;
         let mut written = || -> io::Result<()> {
             self.file.write_all(&self.row.to_le_bytes())?;
-            self.file.write_all(&(self.cells.len() as u32).to_le_bytes())?;
+            self.file.write_all(&length_bytes(self.cells.len())?)?;
             for (column, start, end) in &self.cells {
                 self.file.write_all(&column.to_le_bytes())?;
-                self.file.write_all(&((end - start) as u32).to_le_bytes())?;
+                self.file.write_all(&length_bytes(end - start)?)?;
                 self.file.write_all(&self.text[*start..*end])?;
             }
             Ok(())
@@ -267,6 +267,10 @@ fn written(mut rows: File, columns: &[u32], row_count: u64) -> io::Result<File> 
     out.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
+fn length_bytes(length: usize) -> io::Result<[u8; 4]> {
+    u32::try_from(length).map(u32::to_le_bytes).map_err(io::Error::other)
+}
+
 fn number(rows: &mut impl Read) -> io::Result<u32> {
     let mut bytes = [0; 4];
     rows.read_exact(&mut bytes)?;
@@ -282,7 +286,7 @@ fn column_letters(column: u32) -> String {
     let mut letters = Vec::new();
     let mut rest = u64::from(column) + 1;
     while rest > 0 {
-        letters.push(char::from(b'A' + ((rest - 1) % 26) as u8));
+        letters.extend(('A'..='Z').nth(((rest - 1) % 26) as usize));
         rest = (rest - 1) / 26;
     }
     letters.iter().rev().collect()

@@ -216,7 +216,9 @@ impl WorkbookKind {
 fn receive_range(range: &Range<Data>, receive: &mut CellReceiver<'_>) -> Result<()> {
     let (first_row, first_column) = range.start().unwrap_or_default();
     for (row, column, value) in range.used_cells() {
-        if !receive((first_row + row as u32, first_column + column as u32), Some(&borrowed(value)))? {
+        let (Ok(row), Ok(column)) = (u32::try_from(row), u32::try_from(column)) else { continue };
+        let position = (first_row.saturating_add(row), first_column.saturating_add(column));
+        if !receive(position, Some(&borrowed(value)))? {
             return Ok(());
         }
     }

@@ -96,7 +96,7 @@ fn announced(head: &[u8]) -> Option<u64> {
 
 /// Where a byte of XML is.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum XmlState {
     #[default]
     Text,
     /// Behind the bracket that opens a tag.
@@ -109,7 +109,7 @@ enum Place {
 /// The sizes of tags and texts.
 #[derive(Debug, Default)]
 struct Pieces {
-    place: Place,
+    place: XmlState,
     piece_bytes: u64,
     position: u64,
     /// Whether there was a large piece, or a comment or the like, in which anything may be.
@@ -124,19 +124,19 @@ impl Pieces {
         for byte in bytes {
             self.piece_bytes += 1;
             self.place = match (self.place, byte) {
-                (Place::Text, b'<') => self.next(Place::Opened),
-                (Place::Opened, b'!') => {
+                (XmlState::Text, b'<') => self.next(XmlState::Opened),
+                (XmlState::Opened, b'!') => {
                     self.is_bad = true;
-                    Place::Tag
+                    XmlState::Tag
                 }
-                (Place::Opened, b'?') if self.position > 64 => {
+                (XmlState::Opened, b'?') if self.position > 64 => {
                     self.is_bad = true;
-                    Place::Tag
+                    XmlState::Tag
                 }
-                (Place::Opened | Place::Tag, b'>') => self.next(Place::Text),
-                (Place::Opened | Place::Tag, b'"' | b'\'') => Place::Quoted(*byte),
-                (Place::Opened, _) => Place::Tag,
-                (Place::Quoted(quote), byte) if quote == *byte => Place::Tag,
+                (XmlState::Opened | XmlState::Tag, b'>') => self.next(XmlState::Text),
+                (XmlState::Opened | XmlState::Tag, b'"' | b'\'') => XmlState::Quoted(*byte),
+                (XmlState::Opened, _) => XmlState::Tag,
+                (XmlState::Quoted(quote), byte) if quote == *byte => XmlState::Tag,
                 (place, _) => place,
             };
             self.position += 1;
@@ -151,7 +151,7 @@ impl Pieces {
         self.is_bad |= self.piece_bytes > PIECE_BYTES_MAX;
     }
 
-    fn next(&mut self, place: Place) -> Place {
+    fn next(&mut self, place: XmlState) -> XmlState {
         self.is_bad |= self.piece_bytes > PIECE_BYTES_MAX;
         self.piece_bytes = 0;
         place

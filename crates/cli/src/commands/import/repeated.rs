@@ -25,8 +25,8 @@ pub(super) struct KnownFiles {
 }
 
 /// Compares the files with each other and with what the table got. `None` if one is no plain file, as stdin is, or
-/// cannot be read: the importer reports that. `with_names` is whether the rows hold the names of their files, and `sheet` the sheet that is read of
-/// each that has several.
+/// cannot be read: the importer reports that. `with_names` is whether the rows hold the names of their files, and
+/// `sheet` the sheet that is read of each that has several.
 pub(super) fn compare(
     files: &[SourceFile],
     with_names: bool,
