@@ -139,6 +139,7 @@ impl Query {
             Some(values) => session.execute_prepared(&session.prepare_for_client(&handle.text)?, values)?,
         };
         let Answer::Rows(mut rows) = answer else { return Ok(None) };
+        self.stop.check()?;
         let first = rows.next().transpose()?;
         Ok(Some((rows, first)))
     }

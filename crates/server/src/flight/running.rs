@@ -63,7 +63,20 @@ impl Drop for Cancellable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atsdb::sql::SessionOptions;
+    use atsdb::ErrorKind;
+    use atsdb::sql::{Answer, SessionOptions};
+
+    #[test]
+    fn a_query_that_is_cancelled_before_it_begins_stays_cancelled() {
+        let session = atsdb::open("memory:").unwrap().session(SessionOptions::default()).unwrap();
+        let stop = Stop::new(session.interrupt_handle());
+        stop.check().unwrap();
+        assert!(stop.stop());
+        let statement = session.statements("SELECT 1").next().unwrap().unwrap();
+        let Answer::Rows(mut rows) = session.execute(&statement, &[]).unwrap() else { panic!("no rows") };
+        assert!(rows.next().unwrap().is_ok(), "the session has forgotten the interrupt");
+        assert_eq!(stop.check().unwrap_err().kind(), ErrorKind::Interrupted);
+    }
 
     #[test]
     fn queries_of_one_ticket_are_cancelled_until_the_last_of_them_has_ended() {

@@ -4,6 +4,7 @@
 use super::holds::Holds;
 use super::permits::StatementPermit;
 use atsdb::sql::InterruptHandle;
+use atsdb::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use std::io;
 use std::sync::Arc;
@@ -66,25 +67,42 @@ impl<T> Inlet<T> {
 
 /// Stops a statement whose client no longer waits for the answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Stop(Arc<Mutex<Option<InterruptHandle>>>);
+pub(crate) struct Stop(Arc<Mutex<StopState>>);
+
+#[derive(Debug)]
+struct StopState {
+    /// Interrupts the statement, until it has ended.
+    handle: Option<InterruptHandle>,
+    is_stopped: bool,
+}
 
 impl Stop {
     pub(crate) fn new(handle: InterruptHandle) -> Self {
-        Self(Arc::new(Mutex::new(Some(handle))))
+        Self(Arc::new(Mutex::new(StopState { handle: Some(handle), is_stopped: false })))
     }
 
     /// Called when the statement has ended. Its session may then run another one, which must not be stopped.
     pub(crate) fn disarm(&self) {
-        self.0.lock().take();
+        self.0.lock().handle.take();
     }
 
     /// Ends the statement. Returns `false` if it has ended.
     pub(crate) fn stop(&self) -> bool {
-        let armed = self.0.lock();
-        if let Some(handle) = armed.as_ref() {
+        let mut state = self.0.lock();
+        state.is_stopped = true;
+        if let Some(handle) = &state.handle {
             handle.interrupt();
         }
-        armed.is_some()
+        state.handle.is_some()
+    }
+
+    /// Fails if the statement was stopped. A session forgets interrupts when a statement begins, so one that came
+    /// before is found only here.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.0.lock().is_stopped {
+            true => Err(Error::new(ErrorKind::Interrupted, "the query was interrupted")),
+            false => Ok(()),
+        }
     }
 }
 
