@@ -56,7 +56,7 @@ impl Batch {
         Ok(tables)
     }
 
-    /// Those of them that are in the store.
+    /// The tables of the batch that are in the store, without temporary ones.
     pub(crate) fn stored_tables(&mut self) -> Result<Vec<Table>> {
         let base = self.base()?;
         Ok(self.changes.tables(&base))

@@ -241,7 +241,7 @@ impl Changes {
         &self.temporary
     }
 
-    /// The same, to be changed.
+    /// The temporary tables, for changing them.
     pub(crate) fn temporary_mut(&mut self) -> &mut Vec<TemporaryTable> {
         &mut self.temporary
     }

@@ -22,7 +22,7 @@ impl Batch {
         Ok(table)
     }
 
-    /// Whether the batch sees temporary tables.
+    /// Returns whether the session has temporary tables, counting those that the batch creates.
     pub fn has_temporary(&self) -> bool {
         !self.changes.temporary().is_empty()
     }

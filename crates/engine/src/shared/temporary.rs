@@ -64,12 +64,12 @@ impl TemporaryTables {
         Self(Arc::new(SessionTables { handle, committed: Mutex::default() }))
     }
 
-    /// Whether a table is a temporary one.
+    /// Returns whether a table is temporary.
     pub fn contain(table: &Table) -> bool {
         is_temporary(table.id)
     }
 
-    /// Whether there are none.
+    /// Returns whether the session has no temporary tables.
     pub fn is_empty(&self) -> bool {
         self.0.committed.lock().is_empty()
     }
@@ -88,7 +88,7 @@ impl TemporaryTables {
     }
 }
 
-/// Whether a number is that of a temporary table.
+/// Returns whether this is the number of a temporary table.
 pub(crate) fn is_temporary(id: TableId) -> bool {
     id.0 < 0
 }

@@ -9,7 +9,7 @@ const DAY_MILLISECONDS: i64 = DAY_SECONDS * 1_000;
 /// The first day after the last one of Excel, 9999-12-31, as a number of days in the system of 1900.
 const DAYS_MAX: f64 = 2_958_466.0;
 
-/// What a cell became.
+/// The result of converting a cell.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CellText {
     /// Its text was appended.

@@ -93,7 +93,7 @@ impl Compound {
         Some(Self { entries, sectors, small })
     }
 
-    /// Whether there is a stream of this name.
+    /// Returns whether the file has a stream with this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(name))
     }

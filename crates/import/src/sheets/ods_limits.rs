@@ -16,7 +16,7 @@ const COLUMNS_MAX: u64 = 1 << 14;
 /// The rows of the longest sheet.
 const ROWS_MAX: u64 = 1 << 20;
 
-/// What the rows that were read so far take.
+/// The size of the rows that were read so far.
 #[derive(Debug, Default)]
 struct Size {
     /// Of all sheets.

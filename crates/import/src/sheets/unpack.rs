@@ -11,7 +11,7 @@ use std::fs::File;
 /// The bytes at the beginning of a compound file, such as a workbook of Excel 97.
 const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
-/// What a file contained.
+/// The content of an archive.
 pub(crate) enum Unpacked {
     /// A file of a zip archive, with its name.
     File(String, File),

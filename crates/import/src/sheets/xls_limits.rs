@@ -70,7 +70,7 @@ impl Area {
     }
 }
 
-/// What all sheets of a workbook take.
+/// The size of all sheets of a workbook.
 fn size(stream: &[u8]) -> Size {
     let (mut lengths, mut sheets, mut size) = (Vec::new(), Vec::new(), Size::default());
     let mut records = Records { stream };

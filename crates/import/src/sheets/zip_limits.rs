@@ -25,7 +25,7 @@ const MERGE: &[u8] = b"mergeCell";
 /// The bytes at the beginning of the shared texts that say how many there are.
 const HEAD_BYTES: usize = 4_096;
 
-/// What a part contains.
+/// The measured content of a part of an archive.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct PartScan {
     pub(crate) byte_count: u64,
