@@ -5,7 +5,7 @@
 //! No upstream issue known.
 
 use super::words::{after, is_significant, is_word};
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
 /// Rewrites the tokens of a statement.
 pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
@@ -53,16 +53,7 @@ fn select_tables(tokens: &mut Vec<TokenWithSpan>) {
         };
         if begins_query {
             let span = tokens[at].span;
-            let space = Token::Whitespace(Whitespace::Space);
-            let written = [
-                Token::make_keyword("SELECT"),
-                space.clone(),
-                Token::Mul,
-                space.clone(),
-                Token::make_keyword("FROM"),
-                space,
-            ];
-            tokens.splice(at..=at, written.map(|token| TokenWithSpan::new(token, span)));
+            tokens.splice(at..=at, select_all_from(span));
         }
     }
 }
@@ -87,18 +78,16 @@ fn select_values(tokens: &mut Vec<TokenWithSpan>) {
         let Some(close) = close else { continue };
         let span = tokens[values].span;
         tokens.insert(close, TokenWithSpan::new(Token::RParen, span));
-        let space = Token::Whitespace(Whitespace::Space);
-        let written = [
-            Token::make_keyword("SELECT"),
-            space.clone(),
-            Token::Mul,
-            space.clone(),
-            Token::make_keyword("FROM"),
-            space,
-            Token::LParen,
-        ];
-        tokens.splice(values..values, written.map(|token| TokenWithSpan::new(token, span)));
+        let bracket = TokenWithSpan::new(Token::LParen, span);
+        tokens.splice(values..values, select_all_from(span).into_iter().chain([bracket]));
     }
+}
+
+/// `SELECT * FROM `, written where the span is.
+fn select_all_from(span: Span) -> [TokenWithSpan; 6] {
+    let space = Token::Whitespace(Whitespace::Space);
+    let (select, from) = (Token::make_keyword("SELECT"), Token::make_keyword("FROM"));
+    [select, space.clone(), Token::Mul, space.clone(), from, space].map(|token| TokenWithSpan::new(token, span))
 }
 
 /// `INSERT INTO t AS x`.
