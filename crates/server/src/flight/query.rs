@@ -7,7 +7,7 @@ use super::rows::{RowEncoder, answer_schema};
 use super::session::StatementSession;
 use crate::access::caller::Caller;
 use crate::shared::outlet::{Outlet, PARTS_MAX, Stop, StopOnDrop, outlet};
-use crate::shared::running::Listed;
+use crate::shared::running::{Listed, Sender};
 use arrow_flight::FlightData;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::arrow::datatypes::Schema;
@@ -52,7 +52,8 @@ pub(super) async fn rows_of(flight: &Flight, caller: &Caller, handle: StatementH
     let (begin, begun) = oneshot::channel();
     let (state, user) = (flight.state().clone(), caller.user.clone());
     tokio::task::spawn_blocking(move || {
-        let listed = state.running().begin("flight", user.as_deref(), &handle.text, session.interrupt_handle());
+        let sender = Sender { protocol: "flight", user: user.as_deref(), process: None };
+        let listed = state.running().begin(sender, &handle.text, session.interrupt_handle());
         Query { session: Some(session), listed: Some(listed), stop, out }.run(&handle, begin);
     });
     begun.await.map_err(|_| Status::internal("the statement ended without an answer"))??;

@@ -8,6 +8,7 @@ use super::session::StatementSession;
 use crate::access::caller::Caller;
 use crate::shared::outlet::{Stop, StopOnDrop};
 use crate::shared::permits::StatementPermit;
+use crate::shared::running::Sender;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::sql::{Answer, Prepared};
 use tonic::Status;
@@ -28,7 +29,8 @@ impl Flight {
         let _guard = StopOnDrop(stop.clone());
         let (state, user, text) = (self.state().clone(), caller.user.clone(), text.to_owned());
         let done = tokio::task::spawn_blocking(move || {
-            let listed = state.running().begin("flight", user.as_deref(), &text, session.interrupt_handle());
+            let sender = Sender { protocol: "flight", user: user.as_deref(), process: None };
+            let listed = state.running().begin(sender, &text, session.interrupt_handle());
             let done = work(&mut session, permit);
             if let Ok((_, row_count)) = &done {
                 listed.add_rows(*row_count);

@@ -5,7 +5,6 @@
 //! clients, `copy` and `rows` transfer rows, `store` executes, `statement` classifies statements, `types` and `wire`
 //! encode and decode bytes.
 
-pub(crate) mod cancel;
 mod catalogue;
 mod connection;
 pub(crate) mod copy;
@@ -13,6 +12,7 @@ mod error;
 pub(crate) mod fuzz;
 mod rows;
 pub(crate) mod server;
+mod sessions;
 mod settings;
 mod shared;
 mod statement;

@@ -1,7 +1,7 @@
 //! Listening for PostgreSQL clients.
 
-use super::cancel::Cancellations;
 use super::connection::lifecycle;
+use super::sessions::Sessions;
 use super::shared::PgShared;
 use crate::access::caller::Peer;
 use crate::access::state::Access;
@@ -37,7 +37,7 @@ pub(crate) async fn serve(
         listener.local_addr().map_or((0, false), |address| (address.port(), address.ip().is_loopback()));
     let permits = Arc::new(Semaphore::new(connections_max));
     let mut phase = state.phase();
-    let shared = Arc::new(PgShared { state, access, tls, cancellations: Cancellations::default(), gate, ingest, port });
+    let shared = Arc::new(PgShared { state, access, tls, sessions: Sessions::default(), gate, ingest, port });
     tokio::spawn(cancel_when_stopping(Arc::clone(&shared)));
     loop {
         let stream = tokio::select! {
@@ -64,7 +64,7 @@ async fn cancel_when_stopping(shared: Arc<PgShared>) {
     let mut phase = shared.state.phase();
     phase.reach(Phase::Stopping).await;
     loop {
-        shared.cancellations.cancel_all();
+        shared.sessions.cancel_all();
         tokio::time::sleep(CANCEL_EVERY).await;
     }
 }

@@ -7,7 +7,7 @@ use super::request::SqlRequest;
 use super::stream::{PartWriter, parts};
 use super::table::error_line;
 use crate::shared::outlet::{Stop, StopOnDrop};
-use crate::shared::running::Listed;
+use crate::shared::running::{Listed, Sender};
 use atsdb::arrow::array::RecordBatch;
 use atsdb::sql::{Answer, ParameterValue, Permission, Rows, Session};
 use atsdb::{Error, ErrorKind, Result};
@@ -54,7 +54,8 @@ pub(crate) async fn run(
     let (begin, begun) = oneshot::channel();
     tokio::task::spawn_blocking(move || {
         let running = query.state.running();
-        let listed = running.begin("http", user.as_deref(), &request.sql, session.interrupt_handle());
+        let sender = Sender { protocol: "http", user: user.as_deref(), process: None };
+        let listed = running.begin(sender, &request.sql, session.interrupt_handle());
         execute(&session, &request, &listed, begin, writer);
         drop(listed);
         stop.disarm();

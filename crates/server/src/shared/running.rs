@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The maximum number of bytes of a statement's text that are kept.
@@ -21,14 +21,38 @@ pub(crate) struct Running(Arc<Inner>);
 struct Inner {
     statements: Mutex<BTreeMap<u64, Entry>>,
     last: AtomicU64,
+    processes: ProcessNumbers,
     /// The log for slow statements.
     log: Log,
+}
+
+/// The numbers by which clients of PostgreSQL's protocol name sessions, and statements of other protocols. Clones share
+/// them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ProcessNumbers(Arc<AtomicI32>);
+
+impl ProcessNumbers {
+    /// A number that was not given out before. After two billion they begin again.
+    pub(crate) fn next(&self) -> i32 {
+        (self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1) & i32::MAX).max(1)
+    }
+}
+
+/// Who sends a statement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sender<'a> {
+    pub(crate) protocol: &'static str,
+    /// The user, if known.
+    pub(crate) user: Option<&'a str>,
+    /// The process number of the session; `None` if there is no session.
+    pub(crate) process: Option<i32>,
 }
 
 #[derive(Debug)]
 struct Entry {
     protocol: &'static str,
     user: Option<String>,
+    process: i32,
     text: String,
     started: Instant,
     handle: InterruptHandle,
@@ -44,6 +68,8 @@ pub(crate) struct RunningStatement {
     pub(crate) protocol: &'static str,
     /// The user who sent it, if known.
     pub(crate) user: Option<String>,
+    /// The process number of its session, or its own.
+    pub(crate) process: i32,
     /// Its text, possibly truncated.
     pub(crate) text: String,
     /// How long it has run.
@@ -60,24 +86,31 @@ pub(crate) struct Listed {
     running: Running,
 }
 
+impl Entry {
+    fn interrupt(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+        self.handle.interrupt();
+    }
+}
+
 impl Running {
-    pub(crate) fn new(log: Log) -> Self {
-        Self(Arc::new(Inner { statements: Mutex::default(), last: AtomicU64::new(0), log }))
+    pub(crate) fn new(processes: ProcessNumbers, log: Log) -> Self {
+        Self(Arc::new(Inner { statements: Mutex::default(), last: AtomicU64::new(0), processes, log }))
+    }
+
+    /// The numbers of sessions.
+    pub(crate) fn processes(&self) -> &ProcessNumbers {
+        &self.0.processes
     }
 
     /// Lists a statement that `handle` stops.
-    pub(crate) fn begin(
-        &self,
-        protocol: &'static str,
-        user: Option<&str>,
-        text: &str,
-        handle: InterruptHandle,
-    ) -> Listed {
+    pub(crate) fn begin(&self, sender: Sender<'_>, text: &str, handle: InterruptHandle) -> Listed {
         let id = self.0.last.fetch_add(1, Ordering::Relaxed) + 1;
         let is_cancelled = Arc::new(AtomicBool::new(false));
         let entry = Entry {
-            protocol,
-            user: user.map(str::to_owned),
+            protocol: sender.protocol,
+            user: sender.user.map(str::to_owned),
+            process: sender.process.unwrap_or_else(|| self.0.processes.next()),
             text: text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned(),
             started: clock::now(),
             handle,
@@ -95,6 +128,7 @@ impl Running {
             id: *id,
             protocol: entry.protocol,
             user: entry.user.clone(),
+            process: entry.process,
             text: entry.text.clone(),
             elapsed: now - entry.started,
         });
@@ -108,9 +142,14 @@ impl Running {
         // interrupted.
         let statements = self.0.statements.lock();
         let Some(entry) = statements.get(&id).filter(|entry| may(entry.user.as_deref())) else { return false };
-        entry.is_cancelled.store(true, Ordering::Relaxed);
-        entry.handle.interrupt();
+        entry.interrupt();
         true
+    }
+
+    /// Interrupts what runs under a process number, if anything does.
+    pub(crate) fn cancel_process(&self, process: i32) {
+        let statements = self.0.statements.lock();
+        statements.values().filter(|entry| entry.process == process).for_each(Entry::interrupt);
     }
 }
 
@@ -157,18 +196,23 @@ mod tests {
     fn a_statement_is_listed_while_it_runs() {
         let database = atsdb::open("memory:").unwrap();
         let session = database.session(atsdb::sql::SessionOptions::default()).unwrap();
-        let running = Running::new(Log::new(crate::shared::log::LogOptions::default()));
-        let first = running.begin("http", None, "SELECT 1", session.interrupt_handle());
+        let log = Log::new(crate::shared::log::LogOptions::default());
+        let running = Running::new(ProcessNumbers::default(), log);
+        let sender = Sender { protocol: "http", user: None, process: None };
+        let first = running.begin(sender, "SELECT 1", session.interrupt_handle());
         let long = "é".repeat(TEXT_BYTES_MAX);
-        let second = running.begin("postgresql", Some("me"), &long, session.interrupt_handle());
+        let sender = Sender { protocol: "postgresql", user: Some("me"), process: Some(77) };
+        let second = running.begin(sender, &long, session.interrupt_handle());
         let listed = running.list();
         assert_eq!(
             listed.iter().map(|one| (one.id, one.protocol)).collect::<Vec<_>>(),
             [(1, "http"), (2, "postgresql")]
         );
         assert_eq!((listed[0].text.as_str(), listed[1].text.len()), ("SELECT 1", TEXT_BYTES_MAX));
+        running.cancel_process(listed[0].process);
+        assert!(first.is_cancelled() && !second.is_cancelled(), "{listed:?}");
         assert!(!running.cancel(2, |user| user != Some("me")));
-        assert!(running.cancel(2, |_| true) && second.is_cancelled() && !first.is_cancelled());
+        assert!(running.cancel(2, |_| true) && second.is_cancelled());
         drop(first);
         assert!(!running.cancel(1, |_| true));
         assert_eq!(running.list().len(), 1);

@@ -5,7 +5,7 @@ use super::log::Log;
 use super::metrics::Metrics;
 use super::permits::StatementPermits;
 use super::phase::PhaseFollower;
-use super::running::Running;
+use super::running::{ProcessNumbers, Running};
 use super::statement_options::StatementOptions;
 use atsdb::sql::{Session, SessionOptions};
 use atsdb::{Database, Result};
@@ -40,8 +40,11 @@ impl State {
         // Files are those that a session's reader offers; a session of `session` has no reader.
         let memory_bytes = statements.memory_bytes;
         let root = database.session(SessionOptions { memory_bytes, file_access: true, ..SessionOptions::default() })?;
-        let (metrics, running, permits) =
-            (Metrics::default(), Running::new(log.clone()), StatementPermits::new(&statements));
+        let (metrics, running, permits) = (
+            Metrics::default(),
+            Running::new(ProcessNumbers::default(), log.clone()),
+            StatementPermits::new(&statements),
+        );
         let started = clock::now();
         Ok(Self(Arc::new(Inner { database, root, permits, statements, metrics, running, log, phase, started })))
     }

@@ -6,6 +6,7 @@
 mod access;
 mod access_pg;
 mod access_tls;
+mod activity;
 mod catalogue;
 mod client;
 mod copying;
@@ -20,6 +21,7 @@ mod limits;
 mod lines;
 mod page;
 mod pgbench;
+mod prepared;
 mod programs;
 mod prom;
 mod psql;

@@ -5,7 +5,9 @@ use super::lookup::{name_of, number_of};
 use super::type_names::type_name;
 use super::value::Value;
 use crate::pg::error::PgError;
+use crate::pg::types::calendar::DAY_US;
 use crate::pg::types::{input, known};
+use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::DataType;
 
 /// Casts a value to another type.
@@ -62,12 +64,26 @@ fn to(context: &Context<'_>, value: Value, name: &str) -> Result<Value, PgError>
             other => Value::Bool(other.int() != Some(0)),
         },
         "text" | "varchar" | "name" | "bpchar" | "char" | "cstring" | "unknown" => Value::Text(shown),
+        "interval" => interval_of(&value)?,
+        "timestamptz" | "timestamp" if matches!(value, Value::Time(_)) => value,
         _ => match value {
             value @ (Value::Array(_) | Value::Record(_)) => value,
             _ if known::by_name(name).is_some() => Value::Text(shown),
             _ => return Err(PgError::error("42704", format!("type \"{name}\" does not exist"))),
         },
     })
+}
+
+/// A value as a length of time. A month has 30 days.
+pub(super) fn interval_of(value: &Value) -> Result<Value, PgError> {
+    let Some(text) = value.shown() else { return Ok(Value::Null) };
+    match input::parameter(known::INTERVAL, input::Format::Text, Some(text.as_bytes()))? {
+        ScalarValue::IntervalMonthDayNano(Some(interval)) => {
+            let days = i64::from(interval.months) * 30 + i64::from(interval.days);
+            Ok(Value::Interval(days.saturating_mul(DAY_US).saturating_add(interval.nanoseconds / 1_000)))
+        }
+        _ => Err(input::invalid(known::INTERVAL, &text)),
+    }
 }
 
 fn no_such(kind: &str, name: &str) -> PgError {

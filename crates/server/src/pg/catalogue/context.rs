@@ -1,5 +1,6 @@
 //! The context in which a query is evaluated: the session, parameters, outer rows.
 
+use super::activity::Activity;
 use super::relation::{ColumnName, Relation, Row, find};
 use super::value::Value;
 use crate::pg::error::PgError;
@@ -21,10 +22,23 @@ pub(in crate::pg) struct Context<'a> {
     pub(in crate::pg) settings: RefCell<Settings>,
     /// Settings that `set_config` changed.
     pub(in crate::pg) changed: RefCell<Vec<(String, String)>>,
+    /// Messages for the client beside the answer.
+    pub(in crate::pg) notices: RefCell<Vec<PgError>>,
+    pub(in crate::pg) purpose: Purpose,
+    pub(in crate::pg) activity: &'a dyn Activity,
     /// The tables of the catalogue.
     pub(in crate::pg) source: &'a dyn Source,
     /// Executes the subqueries of expressions.
     pub(in crate::pg) queries: &'a dyn Queries,
+}
+
+/// Why a query is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::pg) enum Purpose {
+    /// For its columns: nothing may happen.
+    Columns,
+    /// For its answer.
+    Answer,
 }
 
 /// Provides the tables of the catalogue.

@@ -2,7 +2,7 @@
 
 use super::access::split;
 use super::aggregate::{aggregate, is_aggregate};
-use super::casts::cast;
+use super::casts::{cast, interval_of};
 use super::context::{Context, Frame};
 use super::functions::{call, special_name};
 use super::names::{function_name, ident};
@@ -12,7 +12,7 @@ use super::typing::first_subscript;
 use super::value::Value;
 use crate::pg::error::PgError;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+    AccessExpr, BinaryOperator, DateTimeField, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentClause, FunctionArguments, Query, Subscript, UnaryOperator, Value as Literal, ValueWithSpan,
 };
 use std::cmp::Ordering;
@@ -122,6 +122,11 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
         Expr::Array(array) => Value::Array(array.elem.iter().map(of).collect::<Result<_, _>>()?),
         Expr::Tuple(items) => Value::Record(items.iter().map(of).collect::<Result<_, _>>()?),
         Expr::Function(function) => function_value(context, function, frame)?,
+        Expr::Interval(interval) if interval.leading_field.is_none() => interval_of(&of(&interval.value)?)?,
+        Expr::Extract { field: DateTimeField::Epoch, expr, .. } => match of(expr)? {
+            Value::Time(microseconds) | Value::Interval(microseconds) => Value::Float(microseconds as f64 / 1e6),
+            _ => Value::Null,
+        },
         Expr::CompoundFieldAccess { root, access_chain } => access(context, root, access_chain, frame)?,
         Expr::Position { expr, r#in } => call(context, "strpos", &[of(r#in)?, of(expr)?])?,
         Expr::Substring { expr, substring_from, substring_for, .. } => {
@@ -275,6 +280,9 @@ fn binary(left: &Value, op: &BinaryOperator, right: &Value) -> Result<Value, PgE
             _ => Err(PgError::error("42883", "operator does not exist for these types")),
         },
     };
+    if let Some(found) = of_times(left, op, right) {
+        return Ok(found);
+    }
     match op {
         BinaryOperator::Eq => Ok(compared(Ordering::is_eq)),
         BinaryOperator::NotEq => Ok(compared(Ordering::is_ne)),
@@ -314,6 +322,18 @@ fn binary(left: &Value, op: &BinaryOperator, right: &Value) -> Result<Value, PgE
         }),
         other => Err(PgError::not_supported(format_args!("the operator {other} in a catalogue query"))),
     }
+}
+
+/// The sum or the difference of times and lengths of time; `None` for other operands.
+fn of_times(left: &Value, op: &BinaryOperator, right: &Value) -> Option<Value> {
+    Some(match (left, op, right) {
+        (Value::Time(one), BinaryOperator::Minus, Value::Time(two)) => Value::Interval(one.saturating_sub(*two)),
+        (Value::Time(time), BinaryOperator::Minus, Value::Interval(length)) => {
+            Value::Time(time.saturating_sub(*length))
+        }
+        (Value::Time(time), BinaryOperator::Plus, Value::Interval(length)) => Value::Time(time.saturating_add(*length)),
+        _ => return None,
+    })
 }
 
 fn contains(left: &Value, right: &Value) -> Value {

@@ -1,11 +1,12 @@
 //! PostgreSQL's functions about the session and the catalogue.
 
-use super::context::Context;
+use super::context::{Context, Purpose};
 use super::lookup::{by_number, format_type, number_of, parts, quoted, type_number};
 use super::privileges::{has_privilege, has_role};
 use super::value::Value;
-use crate::pg::error::PgError;
+use crate::pg::error::{PgError, Severity};
 use crate::pg::types::known;
+use crate::shared::clock;
 use atsdb::sql::version_text;
 
 /// Whether a name is a function that is called without parentheses.
@@ -14,7 +15,7 @@ pub(super) fn special_name(name: &str) -> bool {
 }
 
 /// Functions about the server. A query without a table that calls one is answered by the catalogue.
-const ABOUT_THE_SERVER: [&str; 47] = [
+const ABOUT_THE_SERVER: [&str; 49] = [
     "version",
     "current_database",
     "current_schema",
@@ -27,6 +28,8 @@ const ABOUT_THE_SERVER: [&str; 47] = [
     "current_setting",
     "set_config",
     "pg_backend_pid",
+    "pg_cancel_backend",
+    "pg_terminate_backend",
     "pg_is_in_recovery",
     "pg_postmaster_start_time",
     "pg_conf_load_time",
@@ -95,11 +98,14 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
         | "pg_indexes_size"
         | "pg_database_size"
         | "txid_current" => known::INT8,
-        "pg_is_in_recovery" | "bool_and" | "bool_or" | "every" => known::BOOL,
+        "pg_is_in_recovery" | "pg_cancel_backend" | "pg_terminate_backend" | "bool_and" | "bool_or" | "every" => {
+            known::BOOL
+        }
         "pg_my_temp_schema" => known::OID,
         "to_regclass" => known::REGCLASS,
         "to_regtype" | "pg_typeof" => known::REGTYPE,
-        "pg_postmaster_start_time" | "pg_conf_load_time" | "now" | "current_timestamp" => known::TIMESTAMPTZ,
+        "pg_postmaster_start_time" | "pg_conf_load_time" => known::TIMESTAMPTZ,
+        name if is_present_time(name) => known::TIMESTAMPTZ,
         "array_agg" => known::by_id(first).map_or(1009, |element| element.array),
         "unnest" => match first {
             22 => known::INT2,
@@ -122,6 +128,11 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
     }
 }
 
+/// Whether a function returns the present time.
+fn is_present_time(name: &str) -> bool {
+    ["now", "current_timestamp", "transaction_timestamp", "statement_timestamp", "clock_timestamp"].contains(&name)
+}
+
 fn is_condition(name: &str) -> bool {
     name.starts_with("has_")
         || name.ends_with("_is_visible")
@@ -136,6 +147,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
     let text = |at: usize| argument(at).shown();
     Ok(match name {
         "version" => Value::Text(version_text()),
+        name if is_present_time(name) => Value::Time(clock::wall_ns().div_euclid(1_000)),
         "current_database" | "current_catalog" => Value::text(context.database),
         "current_schema" => Value::text("public"),
         "current_schemas" => {
@@ -151,6 +163,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         "pg_encoding_to_char" | "getdatabaseencoding" | "pg_client_encoding" => Value::text("UTF8"),
         "pg_char_to_encoding" => Value::Int(6),
         "pg_backend_pid" => Value::Int(i64::from(context.process)),
+        "pg_cancel_backend" | "pg_terminate_backend" => end_process(context, name, arguments)?,
         "current_setting" => {
             let (Some(setting), is_missing_ok) = (text(0), argument(1).is_true()) else { return Ok(Value::Null) };
             let settings = context.settings.borrow();
@@ -244,6 +257,27 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         name if is_condition(name) && name != "starts_with" => Value::Bool(true),
         _ => return general(name, arguments),
     })
+}
+
+/// Interrupts the statement of a process, or ends its session.
+fn end_process(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Value, PgError> {
+    let [process] = arguments else {
+        return Err(PgError::error("42883", format!("function {name} does not exist with these arguments")));
+    };
+    if process.is_null() || context.purpose == Purpose::Columns {
+        return Ok(Value::Null);
+    }
+    let number = process.int().and_then(|number| i32::try_from(number).ok());
+    let number = number.ok_or_else(|| PgError::error("22003", "integer out of range"))?;
+    let is_there = match name {
+        "pg_cancel_backend" => context.activity.cancel(number)?,
+        _ => context.activity.terminate(number)?,
+    };
+    if !is_there {
+        let message = format!("PID {number} is not a PostgreSQL backend process");
+        context.notices.borrow_mut().push(PgError::new(Severity::Warning, "01000", message));
+    }
+    Ok(Value::Bool(is_there))
 }
 
 fn named(context: &Context<'_>, kind: &str, name: Option<String>) -> Result<Value, PgError> {

@@ -7,6 +7,7 @@
 //! Owned here: recognising these queries, evaluating them, and the tables. Not owned: the definitions themselves.
 
 mod access;
+pub(in crate::pg) mod activity;
 mod aggregate;
 mod casts;
 mod contents;
@@ -28,3 +29,4 @@ mod typing;
 pub(in crate::pg) mod value;
 
 pub(in crate::pg) use query::{CatalogueQuery, Surroundings};
+pub(in crate::pg) use type_names::type_ids;

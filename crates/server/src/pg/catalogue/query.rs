@@ -1,7 +1,8 @@
 //! Recognises queries about the catalogue, and answers them.
 
+use super::activity::Activity;
 use super::contents::{self, Contents};
-use super::context::{Context, Frame, Queries};
+use super::context::{Context, Frame, Purpose, Queries};
 use super::functions::{is_about_the_server, special_name};
 use super::names::{function_name, ident, schema_and_name};
 use super::relation::Row;
@@ -49,6 +50,7 @@ pub(in crate::pg) struct Surroundings<'a> {
     pub(in crate::pg) settings: Settings,
     pub(in crate::pg) session: &'a StoreSession,
     pub(in crate::pg) access: &'a Access,
+    pub(in crate::pg) activity: &'a dyn Activity,
 }
 
 /// The answer to a query.
@@ -56,6 +58,7 @@ pub(in crate::pg) struct CatalogueAnswer {
     pub(in crate::pg) columns: Vec<ResultColumn>,
     pub(in crate::pg) rows: Vec<Row>,
     pub(in crate::pg) changed_settings: Vec<(String, String)>,
+    pub(in crate::pg) notices: Vec<PgError>,
 }
 
 impl CatalogueQuery {
@@ -77,7 +80,7 @@ impl CatalogueQuery {
     /// The columns of the answer.
     pub(in crate::pg) fn columns(&self, surroundings: Surroundings<'_>) -> Result<Vec<ResultColumn>, PgError> {
         let nulls = vec![ScalarValue::Null; self.parameter_types.len()];
-        self.run(&nulls, surroundings).map(|found| found.columns)
+        self.evaluate(&nulls, surroundings, Purpose::Columns).map(|found| found.columns)
     }
 
     /// Answers the query.
@@ -86,10 +89,19 @@ impl CatalogueQuery {
         values: &[ScalarValue],
         surroundings: Surroundings<'_>,
     ) -> Result<CatalogueAnswer, PgError> {
-        let Surroundings { database, user, process, settings, session, access } = surroundings;
+        self.evaluate(values, surroundings, Purpose::Answer)
+    }
+
+    fn evaluate(
+        &self,
+        values: &[ScalarValue],
+        surroundings: Surroundings<'_>,
+        purpose: Purpose,
+    ) -> Result<CatalogueAnswer, PgError> {
+        let Surroundings { database, user, process, settings, session, access, activity } = surroundings;
         let parameters: Vec<Value> =
             values.iter().zip(&self.parameter_types).map(|(value, id)| of_scalar(value, *id)).collect();
-        let source = Contents::new(session, (database, user, process), &settings, access);
+        let source = Contents::new(session, (database, user), &settings, access, activity);
         let context = Context {
             parameters: &parameters,
             database,
@@ -97,6 +109,9 @@ impl CatalogueQuery {
             process,
             settings: RefCell::new(settings.clone()),
             changed: RefCell::default(),
+            notices: RefCell::default(),
+            purpose,
+            activity,
             source: &source,
             queries: &Executor,
         };
@@ -105,7 +120,12 @@ impl CatalogueQuery {
         let columns =
             columns.map(|column| ResultColumn { name: column.name.clone(), type_id: column.type_id }).collect();
         let rows = std::rc::Rc::unwrap_or_clone(relation.rows);
-        Ok(CatalogueAnswer { columns, rows, changed_settings: context.changed.into_inner() })
+        Ok(CatalogueAnswer {
+            columns,
+            rows,
+            changed_settings: context.changed.into_inner(),
+            notices: context.notices.into_inner(),
+        })
     }
 }
 

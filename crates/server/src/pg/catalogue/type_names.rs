@@ -1,7 +1,11 @@
 //! Looks up types by their names in queries.
 
+use crate::pg::error::PgError;
 use crate::pg::types::known;
 use datafusion::sql::sqlparser::ast::DataType;
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Token;
 
 /// The name of a type in `pg_type`.
 pub(in crate::pg) fn type_name(data_type: &DataType) -> String {
@@ -22,4 +26,17 @@ pub(in crate::pg) fn type_id(data_type: &DataType) -> Option<u32> {
         Some(element) => known::by_name(element).map(|element| element.array).filter(|id| *id != 0),
         None => known::by_name(&name).map(|known| known.id),
     }
+}
+
+/// The numbers of types, which are written one after the other with commas between them.
+pub(in crate::pg) fn type_ids(written: &str) -> Result<Vec<u32>, PgError> {
+    if written.is_empty() {
+        return Ok(Vec::new());
+    }
+    let syntax = |error: &dyn std::fmt::Display| PgError::syntax(error.to_string());
+    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(written).map_err(|error| syntax(&error))?;
+    let types = parser.parse_comma_separated(Parser::parse_data_type).map_err(|error| syntax(&error))?;
+    parser.expect_token(&Token::EOF).map_err(|error| syntax(&error))?;
+    let unknown = |name: &DataType| PgError::error("42704", format!("type \"{}\" does not exist", type_name(name)));
+    types.iter().map(|name| type_id(name).ok_or_else(|| unknown(name))).collect()
 }

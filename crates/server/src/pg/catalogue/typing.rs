@@ -40,6 +40,9 @@ pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> 
                 let left = of(left);
                 if known::element_of(left).is_some() { left } else { known::TEXT }
             }
+            BinaryOperator::Plus | BinaryOperator::Minus if of(left) == known::TIMESTAMPTZ => {
+                if of(right) == known::TIMESTAMPTZ { known::INTERVAL } else { known::TIMESTAMPTZ }
+            }
             BinaryOperator::Plus
             | BinaryOperator::Minus
             | BinaryOperator::Multiply
@@ -95,6 +98,8 @@ pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> 
                 _ => known::INT2,
             }
         }
+        Expr::Interval(_) => known::INTERVAL,
+        Expr::Extract { .. } => known::NUMERIC,
         Expr::Position { .. } => known::INT4,
         Expr::Substring { .. } | Expr::Trim { .. } => known::TEXT,
         Expr::Tuple(_) => 2249,

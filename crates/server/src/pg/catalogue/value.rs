@@ -1,8 +1,9 @@
 //! The values that queries about the catalogue compute.
 
 use crate::pg::types::cells::Cell;
-use crate::pg::types::{known, text};
+use crate::pg::types::{calendar, known, text};
 use arrow::array::{ArrayRef, Int64Array, StringArray};
+use atsdb::interval_text::interval_text;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -16,6 +17,10 @@ pub(in crate::pg) enum Value {
     Text(String),
     Array(Vec<Value>),
     Record(Vec<Value>),
+    /// A time: microseconds since 1970, UTC.
+    Time(i64),
+    /// A length of time in microseconds.
+    Interval(i64),
     /// An object that is written by its name, of type `regclass` or similar: its number and its name.
     Named(i64, String),
 }
@@ -41,6 +46,8 @@ impl Value {
             Self::Int(value) => value.to_string(),
             Self::Float(value) => text::float64(*value),
             Self::Text(text) | Self::Named(_, text) => text.clone(),
+            Self::Time(microseconds) => calendar::timestamp(*microseconds, true),
+            Self::Interval(microseconds) => interval_text(0, 0, microseconds.saturating_mul(1_000)),
             Self::Array(items) => {
                 let mut out = String::from("{");
                 for (position, item) in items.iter().enumerate() {
@@ -91,8 +98,12 @@ impl Value {
             // An integer in a text column, which CASE may produce.
             Self::Int(value) if is_text(type_id) => Cell::Numeric(value.to_string()),
             Self::Int(value) => Cell::Int(*value),
+            // Digits without an exponent.
+            Self::Float(value) if type_id == known::NUMERIC => Cell::Numeric(value.to_string()),
             Self::Float(value) => Cell::Float64(*value),
             Self::Text(text) => Cell::Text(text),
+            Self::Time(microseconds) => Cell::Timestamp(Some(*microseconds)),
+            Self::Interval(microseconds) => Cell::Interval { months: 0, days: 0, microseconds: *microseconds },
             Self::Named(number, name) => Cell::Named(*number, name),
             Self::Array(items) => {
                 let element = known::element_of(type_id).map_or(known::TEXT, |element| element.id);
@@ -116,6 +127,7 @@ impl Value {
             (Self::Text(_), Self::Bool(_)) => other.compare(self).map(Ordering::reverse),
             (Self::Float(one), _) => one.partial_cmp(&other.float()?),
             (_, Self::Float(two)) => self.float()?.partial_cmp(two),
+            (Self::Time(one), Self::Time(two)) | (Self::Interval(one), Self::Interval(two)) => Some(one.cmp(two)),
             (Self::Text(one), Self::Text(two)) => Some(one.as_str().cmp(two)),
             (Self::Named(_, one), Self::Text(two)) if two.parse::<i64>().is_err() => Some(one.as_str().cmp(two)),
             (Self::Text(one), Self::Named(_, two)) if one.parse::<i64>().is_err() => Some(one.as_str().cmp(two)),

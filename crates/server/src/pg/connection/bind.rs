@@ -21,6 +21,10 @@ pub(super) struct PreparedStatement {
     /// The columns of its answer; `None` if it has no rows.
     pub(super) columns: Option<Vec<ResultColumn>>,
     pub(super) plan: Plan,
+    /// The `PREPARE` that has prepared it; `None` for a message of the extended protocol.
+    pub(super) prepare: Option<String>,
+    /// When it was prepared, in nanoseconds since 1970.
+    pub(super) prepared_ns: i64,
 }
 
 /// The executor of a statement.

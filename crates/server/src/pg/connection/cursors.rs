@@ -8,6 +8,7 @@ use crate::pg::error::{Failure, PgError};
 use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::input::Format;
 use crate::pg::wire::outgoing::ResultColumn;
+use crate::shared::clock;
 use datafusion::common::ScalarValue;
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ impl Connection {
             parameter_types: Vec::new(),
             columns,
             plan: Plan::Connection,
+            prepare: None,
+            prepared_ns: clock::wall_ns(),
         };
         let progress = Progress::Running { rows: Box::new(rows), verb };
         let portal = Portal { statement: Arc::new(statement), values: Vec::new(), formats: Vec::new(), progress };

@@ -106,11 +106,13 @@ impl Connection {
             settings: self.settings.clone(),
             session: &self.session,
             access: &self.access,
+            activity: self,
         }
     }
 
     fn run_catalogue(&mut self, query: &CatalogueQuery, values: &[ScalarValue]) -> Result<Outcome, Failure> {
         let found = query.run(values, self.surroundings())?;
+        found.notices.iter().for_each(|notice| self.io.out.error(notice));
         for (name, value) in found.changed_settings {
             self.set(&name, Some(&value))?;
         }
@@ -171,6 +173,11 @@ impl Connection {
                 self.statements.clear();
                 "DEALLOCATE ALL".to_owned()
             }
+            StatementKind::Prepare { name, types, text: statement } => {
+                self.prepare_by_sql(name, types, statement, text)?;
+                "PREPARE".to_owned()
+            }
+            StatementKind::Execute { name, values } => return self.execute_by_sql(name, values),
             StatementKind::Deallocate(Some(name)) => match self.statements.remove(name) {
                 Some(_) => "DEALLOCATE".to_owned(),
                 None => return Err(Self::no_such("prepared statement", name, "26000")),

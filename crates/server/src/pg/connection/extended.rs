@@ -10,6 +10,7 @@ use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::known;
 use crate::pg::wire::incoming::{Bind, Incoming, Target};
 use crate::pg::wire::outgoing::ResultColumn;
+use crate::shared::clock;
 use crate::shared::running::Listed;
 use std::sync::Arc;
 
@@ -54,15 +55,21 @@ impl Connection {
     }
 
     fn parse(&mut self, name: String, text: &str, types: &[u32]) -> Result<(), Failure> {
-        if !name.is_empty() && self.statements.contains_key(&name) {
+        self.check_new(&name)?;
+        let prepared = self.prepare(text, types)?;
+        self.statements.insert(name, Arc::new(prepared));
+        self.io.out.parse_complete();
+        Ok(())
+    }
+
+    /// Checks that there can be another prepared statement, with this name.
+    pub(super) fn check_new(&self, name: &str) -> Result<(), Failure> {
+        if !name.is_empty() && self.statements.contains_key(name) {
             return Err(PgError::error("42P05", format!("prepared statement \"{name}\" already exists")).into());
         }
         if self.statements.len() >= NAMED_MAX {
             return Err(PgError::error("54000", format!("more than {NAMED_MAX} prepared statements")).into());
         }
-        let prepared = self.prepare(text, types)?;
-        self.statements.insert(name, Arc::new(prepared));
-        self.io.out.parse_complete();
         Ok(())
     }
 
@@ -78,8 +85,15 @@ impl Connection {
         if self.block == super::block::Block::Failed && !kind.ends_transaction() {
             return Err(PgError::failed_transaction().into());
         }
-        let mut prepared =
-            PreparedStatement { text, kind, parameter_types: types.to_vec(), columns: None, plan: Plan::Connection };
+        let mut prepared = PreparedStatement {
+            text,
+            kind,
+            parameter_types: types.to_vec(),
+            columns: None,
+            plan: Plan::Connection,
+            prepare: None,
+            prepared_ns: clock::wall_ns(),
+        };
         if prepared.text.is_empty() {
             prepared.plan = Plan::Empty;
             return Ok(prepared);
@@ -104,15 +118,14 @@ impl Connection {
             StatementKind::Fetch { cursor, is_move: false, .. } => {
                 prepared.columns = Some(self.cursor_columns(cursor)?)
             }
+            StatementKind::Execute { name, .. } => prepared.columns = self.prepared(name)?.columns.clone(),
             _ => {}
         }
         Ok(prepared)
     }
 
     fn bind(&mut self, message: Bind) -> Result<(), Failure> {
-        let Some(statement) = self.statements.get(&message.statement) else {
-            return Err(Self::no_such("prepared statement", &message.statement, "26000"));
-        };
+        let statement = self.prepared(&message.statement)?;
         if self.block == super::block::Block::Failed && !statement.kind.ends_transaction() {
             return Err(PgError::failed_transaction().into());
         }
@@ -122,16 +135,14 @@ impl Connection {
         if self.portals.len() >= NAMED_MAX {
             return Err(PgError::error("54000", format!("more than {NAMED_MAX} portals")).into());
         }
-        let portal = bind::bind(statement, &message)?;
+        let portal = bind::bind(&statement, &message)?;
         self.portals.insert(message.portal, portal);
         self.io.out.bind_complete();
         Ok(())
     }
 
     fn describe_statement(&mut self, name: &str) -> Result<(), Failure> {
-        let Some(statement) = self.statements.get(name) else {
-            return Err(Self::no_such("prepared statement", name, "26000"));
-        };
+        let statement = self.prepared(name)?;
         self.io.out.parameter_description(&statement.parameter_types);
         match &statement.columns {
             Some(columns) => bind::describe(&mut self.io.out, columns, &[]),

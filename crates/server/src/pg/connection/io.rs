@@ -2,6 +2,7 @@
 
 use crate::ingest::gate::{Gate, Room};
 use crate::pg::error::{Failure, PgError, Severity};
+use crate::pg::sessions::Termination;
 use crate::pg::wire::incoming::{self, Incoming};
 use crate::pg::wire::outgoing::Outgoing;
 use crate::shared::holds::Holds;
@@ -50,6 +51,8 @@ pub(in crate::pg) struct Io {
     room: Room,
     /// How long a client may send nothing in the middle of a long frame.
     read_time_max: Duration,
+    /// Whether somebody has ended the session.
+    termination: Option<Termination>,
 }
 
 impl Io {
@@ -71,12 +74,18 @@ impl Io {
             gate: gate.clone(),
             room: gate.enter(),
             read_time_max,
+            termination: None,
         }
     }
 
     /// Room for what is made of frames, which is empty.
     pub(in crate::pg) fn further_room(&self) -> Room {
         self.gate.enter()
+    }
+
+    /// Waits no longer when the session is ended.
+    pub(in crate::pg) fn follow(&mut self, termination: Termination) {
+        self.termination = Some(termination);
     }
 
     pub(in crate::pg) fn runtime(&self) -> &Handle {
@@ -160,6 +169,13 @@ impl Io {
             self.rest();
             let (runtime, mut phase) = (self.runtime.clone(), self.phase.clone());
             let (mut permit, byte_count) = (self.permit.take(), self.holds.byte_count());
+            let mut termination = self.termination.clone();
+            let ended = async {
+                match &mut termination {
+                    Some(termination) => termination.requested().await,
+                    None => std::future::pending().await,
+                }
+            };
             let filled = runtime.block_on(async {
                 let filled = async {
                     match &mut permit {
@@ -172,6 +188,7 @@ impl Io {
                 tokio::select! {
                     filled = filled => filled,
                     () = phase.reach(Phase::Stopping) => Err(PgError::shutting_down().into()),
+                    () = ended => Err(PgError::shutting_down().into()),
                 }
             });
             self.permit = permit;

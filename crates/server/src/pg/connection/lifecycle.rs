@@ -11,6 +11,10 @@ use crate::shared::log::LogLevel;
 use crate::shared::phase::Phase;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinError;
+
+/// How often the statements of a session that was ended are interrupted.
+const INTERRUPT_EVERY: Duration = Duration::from_millis(100);
 
 /// Serves a client until it disconnects, or the server shuts down.
 pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Arc<PgShared>, has_place: bool) {
@@ -34,7 +38,7 @@ pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Ar
             break;
         }
         // A panic ends only this connection.
-        match tokio::task::spawn_blocking(move || (connection.work(), connection)).await {
+        match worked(connection).await {
             Ok((AfterWork::Wait, worked)) => connection = worked,
             Ok((AfterWork::End, worked)) => {
                 connection = worked;
@@ -47,6 +51,24 @@ pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Ar
     connection.log("disconnection", LogLevel::Debug, &[]);
     // An open transaction is rolled back, which may take a while.
     let _ = tokio::task::spawn_blocking(move || drop(connection)).await;
+}
+
+/// Handles what has arrived. If somebody ends the session meanwhile, its statements are interrupted: again and again,
+/// because another one may begin in between.
+async fn worked(mut connection: Box<Connection>) -> Result<(AfterWork, Box<Connection>), JoinError> {
+    let mut termination = connection.key.termination();
+    let handle = connection.session.interrupt_handle();
+    let mut working = tokio::task::spawn_blocking(move || (connection.work(), connection));
+    tokio::select! {
+        worked = &mut working => return worked,
+        () = termination.requested() => {}
+    }
+    loop {
+        handle.interrupt();
+        if let Ok(worked) = tokio::time::timeout(INTERRUPT_EVERY, &mut working).await {
+            return worked;
+        }
+    }
 }
 
 /// Waits for a complete frame. An error ends the connection, with a message or without.
@@ -69,6 +91,7 @@ async fn frame(connection: &mut Connection) -> Result<(), Option<PgError>> {
         }
     };
     let mut idle = std::pin::pin!(idle);
+    let mut termination = connection.key.termination();
     // An invalid frame is reported when it is handled.
     while matches!(connection.io.next_kind(), Ok(None)) {
         tokio::select! {
@@ -77,6 +100,7 @@ async fn frame(connection: &mut Connection) -> Result<(), Option<PgError>> {
                 Failure::Gone => None,
             })?,
             () = phase.reach(until) => return Err(Some(PgError::shutting_down())),
+            () = termination.requested() => return Err(Some(PgError::shutting_down())),
             () = &mut idle => return Err(Some(farewell)),
         }
     }

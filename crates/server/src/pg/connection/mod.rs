@@ -2,6 +2,7 @@
 //! whole frame has arrived, a thread that may block handles everything received so far. Then the connection waits
 //! again.
 
+mod activity;
 mod authenticate;
 mod bind;
 mod block;
@@ -13,6 +14,7 @@ mod extended;
 pub(in crate::pg) mod io;
 pub(in crate::pg) mod lifecycle;
 mod permission;
+mod prepared;
 mod session;
 mod simple;
 mod startup;

@@ -6,8 +6,8 @@ use super::deadline::Deadline;
 use super::io::Io;
 use crate::access::caller::{Caller, Peer};
 use crate::access::state::Access;
-use crate::pg::cancel::CancelKey;
 use crate::pg::error::{Failure, PgError, Severity};
+use crate::pg::sessions::{Registered, Sessions};
 use crate::pg::settings::{Changed, Settings};
 use crate::pg::store::StoreSession;
 use crate::pg::wire::incoming::Incoming;
@@ -15,7 +15,7 @@ use crate::shared::holds::Holds;
 use crate::shared::log::LogLevel;
 use crate::shared::metrics::Counter;
 use crate::shared::permits::NoPermit;
-use crate::shared::running::Listed;
+use crate::shared::running::{Listed, Sender};
 use crate::shared::state::State;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -38,7 +38,9 @@ pub(super) struct Connection {
     pub(super) settings: Settings,
     pub(super) user: String,
     pub(super) database: String,
-    pub(super) key: CancelKey,
+    pub(super) key: Registered,
+    /// The sessions of all connections.
+    pub(super) sessions: Sessions,
     pub(super) block: Block,
     /// The time limit of the statement that runs.
     pub(super) deadline: Deadline,
@@ -67,6 +69,9 @@ impl Connection {
             return self.fail_with(&error);
         }
         loop {
+            if self.key.termination().is_requested() {
+                return self.fail_with(&PgError::shutting_down());
+            }
             let message = match self.io.take() {
                 Ok(Some(message)) => message,
                 Ok(None) => break,
@@ -94,7 +99,13 @@ impl Connection {
             return AfterWork::End;
         }
         self.io.rest();
+        self.show_state();
         AfterWork::Wait
+    }
+
+    /// Shows in the list of sessions what the connection does between statements.
+    pub(super) fn show_state(&self) {
+        self.key.show(self.settings.get("application_name").unwrap_or_default(), self.block.status());
     }
 
     fn answer(&mut self, message: Incoming) -> Result<AfterWork, Failure> {
@@ -164,7 +175,8 @@ impl Connection {
 
     /// Puts a statement into the list of those that run.
     pub(super) fn list(&self, text: &str) -> Listed {
-        self.state.running().begin("postgresql", Some(&self.user), text, self.session.interrupt_handle())
+        let sender = Sender { protocol: "postgresql", user: Some(&self.user), process: Some(self.key.process) };
+        self.state.running().begin(sender, text, self.session.interrupt_handle())
     }
 
     /// Waits for a permit for a statement that the store executes, unless it has one. Its time begins with that.
@@ -184,7 +196,13 @@ impl Connection {
     pub(super) fn end(&mut self, listed: Listed, done: Result<(), Failure>) -> Result<(), Failure> {
         drop(listed);
         (self.io.permit, self.io.holds) = (None, Holds::default());
-        std::mem::take(&mut self.deadline).explain(done)
+        let done = std::mem::take(&mut self.deadline).explain(done);
+        match done {
+            Err(Failure::Error(error)) if error.code == "57014" && self.key.termination().is_requested() => {
+                Err(PgError::shutting_down().into())
+            }
+            done => done,
+        }
     }
 
     /// Sends the messages that result from a change of a setting.

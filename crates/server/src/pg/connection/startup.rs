@@ -8,6 +8,7 @@ use super::session::Connection;
 use crate::access::caller::{Caller, Peer};
 use crate::access::role::Role;
 use crate::pg::error::{Failure, PgError};
+use crate::pg::sessions::SessionOwner;
 use crate::pg::settings::{Settings, written_duration};
 use crate::pg::shared::PgShared;
 use crate::pg::store::StoreSession;
@@ -115,7 +116,7 @@ async fn first_packet(
                 io.send().await?;
             }
             Startup::Cancel { process, secret } => {
-                shared.cancellations.cancel(process, secret);
+                shared.sessions.cancel(process, secret);
                 return Ok(None);
             }
             Startup::Session { minor, parameters } => {
@@ -164,7 +165,9 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         let session = StoreSession::open(&shared.state);
         let bits = SystemEnvironment.random()?;
         let secret = i32::from_le_bytes([bits[0], bits[1], bits[2], bits[3]]);
-        let key = shared.cancellations.register(secret, session.interrupt_handle());
+        let owner = SessionOwner { user: &user, database: &database, address: peer.address };
+        let numbers = shared.state.running().processes();
+        let key = shared.sessions.register(numbers, secret, &owner, session.interrupt_handle());
         Ok((database, settings, session, key))
     };
     let (database, settings, session, key) = match begun() {
@@ -172,6 +175,8 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         Err(error) => return Err((Box::new(io), error)),
     };
     let metrics = shared.state.metrics();
+    let mut io = io;
+    io.follow(key.termination());
     let mut connection = Box::new(Connection {
         io,
         state: shared.state.clone(),
@@ -186,6 +191,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         user,
         database,
         key,
+        sessions: shared.sessions.clone(),
         block: Block::None,
         deadline: Deadline::default(),
         statements: BTreeMap::new(),
@@ -196,6 +202,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         copied_rows: metrics.counter("atsdb_pg_copied_rows_total", "Rows that PostgreSQL clients stored by COPY."),
     });
     connection.greet();
+    connection.show_state();
     Ok(connection)
 }
 

@@ -12,6 +12,8 @@ impl Connection {
         if self.block == Block::Failed && !kind.ends_transaction() {
             return Err(PgError::failed_transaction().into());
         }
+        let prepared = self.executed(kind);
+        let kind = prepared.as_ref().map_or(kind, |prepared| &prepared.kind);
         self.restrict(kind);
         if self.block == Block::None && is_one_of_several && kind.may_change() {
             self.session.execute("BEGIN")?;

@@ -3,6 +3,7 @@
 //! Object numbers: a table's is 16384 plus its number in the store. Those of its keys, indexes and row type are derived
 //! from it.
 
+mod activity;
 mod classes;
 mod indexes;
 mod keywords;
@@ -15,6 +16,7 @@ mod shapes;
 mod standard;
 mod types;
 
+use super::activity::Activity;
 use super::context::Source;
 use super::relation::{ColumnName, Relation, Row, SYSTEM_COLUMN};
 use super::value::Value;
@@ -35,9 +37,9 @@ pub(in crate::pg) struct Contents<'a> {
     session: &'a StoreSession,
     database: &'a str,
     user: &'a str,
-    process: i32,
     settings: &'a Settings,
     access: &'a Access,
+    activity: &'a dyn Activity,
     objects: OnceCell<Objects>,
     roles: OnceCell<Roles>,
     made: RefCell<BTreeMap<String, Relation>>,
@@ -46,12 +48,13 @@ pub(in crate::pg) struct Contents<'a> {
 impl<'a> Contents<'a> {
     pub(in crate::pg) fn new(
         session: &'a StoreSession,
-        (database, user, process): (&'a str, &'a str, i32),
+        (database, user): (&'a str, &'a str),
         settings: &'a Settings,
         access: &'a Access,
+        activity: &'a dyn Activity,
     ) -> Self {
         let (objects, roles) = (OnceCell::new(), OnceCell::new());
-        Self { session, database, user, process, settings, access, objects, roles, made: RefCell::default() }
+        Self { session, database, user, settings, access, activity, objects, roles, made: RefCell::default() }
     }
 
     fn objects(&self) -> Result<&Objects, PgError> {
@@ -82,10 +85,12 @@ impl<'a> Contents<'a> {
             }
             ("internal", name) => self.internal(name),
             ("information_schema", name) => Ok(standard::rows(name, self.objects()?, self.database)),
-            ("pg_catalog" | "function", name) => {
-                let asker = (self.database, self.user, self.process);
-                Ok(server::rows(name, asker, self.roles(), self.settings))
+            ("pg_catalog", "pg_stat_activity") => {
+                Ok(activity::backends(&self.activity.backends(), self.database, self.roles()))
             }
+            ("function", "pg_stat_get_activity") => Ok(activity::processes(&self.activity.backends())),
+            ("pg_catalog", "pg_prepared_statements") => Ok(activity::prepared(self.activity.prepared_statements())),
+            ("pg_catalog" | "function", name) => Ok(server::rows(name, self.database, self.roles(), self.settings)),
             _ => Ok(Vec::new()),
         }
     }

@@ -12,6 +12,9 @@ use super::row::row;
 use super::shapes::texts;
 use crate::pg::settings::Settings;
 
+/// The number of the database.
+pub(super) const DATABASE: i64 = 16_383;
+
 /// The schemas. That of temporary tables exists while the session has some.
 pub(super) fn namespaces(has_temporary: bool) -> Vec<Row> {
     let mut all = vec![(11, "pg_catalog"), (2_200, "public"), (13_000, "information_schema")];
@@ -24,16 +27,11 @@ pub(super) fn namespaces(has_temporary: bool) -> Vec<Row> {
     all.iter().map(schema).collect()
 }
 
-pub(super) fn rows(
-    name: &str,
-    (database, user, process): (&str, &str, i32),
-    roles: &Roles,
-    settings: &Settings,
-) -> Vec<Row> {
+pub(super) fn rows(name: &str, database: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
     let rows_of = |all: Vec<Vec<(&str, Value)>>| all.iter().map(|values| row("pg_catalog", name, values)).collect();
     match name {
         "pg_database" => rows_of(vec![vec![
-            ("oid", Value::Int(16_383)),
+            ("oid", Value::Int(DATABASE)),
             ("datname", Value::text(database)),
             ("datdba", Value::Int(OWNER)),
             ("encoding", Value::Int(6)),
@@ -106,16 +104,6 @@ pub(super) fn rows(
             };
             rows_of(settings.all().map(setting).collect())
         }
-        "pg_stat_activity" => rows_of(vec![vec![
-            ("datid", Value::Int(16_383)),
-            ("datname", Value::text(database)),
-            ("pid", Value::Int(i64::from(process))),
-            ("usesysid", Value::Int(roles.number(user))),
-            ("usename", Value::text(user)),
-            ("application_name", Value::text(settings.get("application_name").unwrap_or_default())),
-            ("state", Value::text("active")),
-            ("backend_type", Value::text("client backend")),
-        ]]),
         "pg_timezone_names" => {
             let [name, abbreviation] = texts(["UTC", "UTC"]);
             rows_of(vec![vec![("name", name), ("abbrev", abbreviation), ("is_dst", Value::Bool(false))]])

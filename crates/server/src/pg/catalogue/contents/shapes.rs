@@ -4,7 +4,7 @@ use super::super::value::Value;
 use crate::pg::types::known;
 
 /// The tables of `pg_catalog`, with their columns as `name type, name type`. Some never have rows.
-const CATALOGUE: [(&str, &str); 61] = [
+const CATALOGUE: [(&str, &str); 62] = [
     ("pg_namespace", "oid oid, nspname name, nspowner oid, nspacl _aclitem"),
     (
         "pg_class",
@@ -212,6 +212,11 @@ const CATALOGUE: [(&str, &str); 61] = [
          classid oid, objid oid, objsubid int2, virtualtransaction text, pid int4, mode text, granted bool, \
          fastpath bool, waitstart timestamptz",
     ),
+    (
+        "pg_prepared_statements",
+        "name text, statement text, prepare_time timestamptz, parameter_types _regtype, from_sql bool, \
+         generic_plans int8, custom_plans int8",
+    ),
     ("pg_prepared_xacts", "transaction xid, gid text, prepared timestamptz, owner name, database name"),
     ("pg_timezone_names", "name text, abbrev text, utc_offset interval, is_dst bool"),
 ];
@@ -332,7 +337,7 @@ const INTERNAL: [(&str, &str, &str); 6] = [
     ("function", "pg_stat_get_activity", "pid int4, datid oid"),
 ];
 
-/// `pg_stat_activity` contains only the current session.
+/// The sessions and statements of the database. Users without the role `admin` see only their own.
 const ACTIVITY: &str = "datid oid, datname name, pid int4, leader_pid int4, usesysid oid, usename name, \
      application_name text, client_addr inet, client_hostname text, client_port int4, backend_start timestamptz, \
      xact_start timestamptz, query_start timestamptz, state_change timestamptz, wait_event_type text, wait_event text, \

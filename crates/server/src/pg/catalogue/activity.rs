@@ -1,0 +1,45 @@
+//! What the catalogue shows of connections, and how queries about it end statements and sessions.
+
+use crate::pg::error::PgError;
+use crate::pg::wire::outgoing::TransactionStatus;
+use std::net::IpAddr;
+
+/// The connection on which a query is asked, and the others as its user may see them.
+pub(in crate::pg) trait Activity {
+    /// The prepared statements of the connection.
+    fn prepared_statements(&self) -> Vec<PreparedEntry>;
+
+    /// The sessions, and the statements of other protocols, that the user may see.
+    fn backends(&self) -> Vec<Backend>;
+
+    /// Interrupts the statement that runs under a process number. Returns `false` if there is no such process.
+    ///
+    /// Errors: 42501 if it belongs to another user.
+    fn cancel(&self, process: i32) -> Result<bool, PgError>;
+
+    /// Ends the session with a process number; what [`cancel`](Self::cancel) says holds here, too.
+    fn terminate(&self, process: i32) -> Result<bool, PgError>;
+}
+
+/// A prepared statement.
+pub(in crate::pg) struct PreparedEntry {
+    pub(in crate::pg) name: String,
+    pub(in crate::pg) text: String,
+    /// In nanoseconds since 1970.
+    pub(in crate::pg) prepared_ns: i64,
+    pub(in crate::pg) parameter_types: Vec<u32>,
+    pub(in crate::pg) is_from_sql: bool,
+}
+
+/// A session, or a statement without a session. Times are in nanoseconds since 1970.
+pub(in crate::pg) struct Backend {
+    pub(in crate::pg) process: i32,
+    pub(in crate::pg) user: Option<String>,
+    pub(in crate::pg) application: String,
+    pub(in crate::pg) address: Option<IpAddr>,
+    pub(in crate::pg) started_ns: Option<i64>,
+    /// The state between statements, and since when; `None` for a statement without a session.
+    pub(in crate::pg) idle: Option<(TransactionStatus, i64)>,
+    /// The text of the statement that runs, and when it began.
+    pub(in crate::pg) running: Option<(String, i64)>,
+}

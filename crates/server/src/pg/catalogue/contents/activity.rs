@@ -1,0 +1,80 @@
+//! The tables of the catalogue about what runs: sessions, statements, prepared statements.
+
+use super::super::activity::{Backend, PreparedEntry};
+use super::super::relation::Row;
+use super::super::value::Value;
+use super::roles::Roles;
+use super::row::row;
+use super::server::DATABASE;
+use crate::pg::types::known;
+use crate::pg::wire::outgoing::TransactionStatus;
+
+/// The rows of `pg_stat_activity`.
+pub(super) fn backends(backends: &[Backend], database: &str, roles: &Roles) -> Vec<Row> {
+    backends.iter().map(|backend| of_backend(backend, database, roles)).collect()
+}
+
+fn of_backend(backend: &Backend, database: &str, roles: &Roles) -> Row {
+    let user = backend.user.as_deref();
+    let state = match (&backend.running, backend.idle) {
+        (Some(_), _) | (None, None) => "active",
+        (None, Some((TransactionStatus::Idle, _))) => "idle",
+        (None, Some((TransactionStatus::Open, _))) => "idle in transaction",
+        (None, Some((TransactionStatus::Failed, _))) => "idle in transaction (aborted)",
+    };
+    let began = backend.running.as_ref().map(|(_, began)| *began);
+    let changed = began.or(backend.idle.map(|(_, since)| since));
+    let waits = |word: &str| if backend.running.is_none() { Value::text(word) } else { Value::Null };
+    row(
+        "pg_catalog",
+        "pg_stat_activity",
+        &[
+            ("datid", Value::Int(DATABASE)),
+            ("datname", Value::text(database)),
+            ("pid", Value::Int(i64::from(backend.process))),
+            ("usesysid", Value::maybe(user.map(|user| roles.number(user)))),
+            ("usename", Value::maybe(user)),
+            ("application_name", Value::text(backend.application.as_str())),
+            ("client_addr", Value::maybe(backend.address.map(|address| address.to_string()))),
+            ("backend_start", time(backend.started_ns)),
+            ("query_start", time(began)),
+            ("state_change", time(changed)),
+            ("wait_event_type", waits("Client")),
+            ("wait_event", waits("ClientRead")),
+            ("state", Value::text(state)),
+            ("query", Value::text(backend.running.as_ref().map_or("", |(text, _)| text))),
+            ("backend_type", Value::text("client backend")),
+        ],
+    )
+}
+
+/// The rows of the function `pg_stat_get_activity`: numbers of processes and of the database.
+pub(super) fn processes(backends: &[Backend]) -> Vec<Row> {
+    backends.iter().map(|backend| vec![Value::Int(i64::from(backend.process)), Value::Int(DATABASE)]).collect()
+}
+
+/// The rows of `pg_prepared_statements`.
+pub(super) fn prepared(statements: Vec<PreparedEntry>) -> Vec<Row> {
+    let name_of = |id: &u32| {
+        let name = known::sql_name(*id).unwrap_or_else(|| id.to_string());
+        Value::Named(i64::from(*id), name)
+    };
+    let entry = |statement: PreparedEntry| {
+        row(
+            "pg_catalog",
+            "pg_prepared_statements",
+            &[
+                ("name", Value::Text(statement.name)),
+                ("statement", Value::Text(statement.text)),
+                ("prepare_time", time(Some(statement.prepared_ns))),
+                ("parameter_types", Value::Array(statement.parameter_types.iter().map(name_of).collect())),
+                ("from_sql", Value::Bool(statement.is_from_sql)),
+            ],
+        )
+    };
+    statements.into_iter().map(entry).collect()
+}
+
+fn time(nanoseconds: Option<i64>) -> Value {
+    nanoseconds.map_or(Value::Null, |nanoseconds| Value::Time(nanoseconds.div_euclid(1_000)))
+}

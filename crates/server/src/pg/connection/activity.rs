@@ -1,0 +1,95 @@
+//! What a connection tells the catalogue about itself and, as far as its user may know, about others. Users see and end
+//! what is their own, admins all of their database.
+
+use super::session::Connection;
+use crate::access::role::Role;
+use crate::pg::catalogue::activity::{Activity, Backend, PreparedEntry};
+use crate::pg::error::PgError;
+use crate::shared::clock;
+
+impl Connection {
+    fn may_see(&self, user: Option<&str>) -> bool {
+        self.caller.role == Role::Admin || user == Some(&self.user)
+    }
+
+    /// All sessions of the database, and its statements without one.
+    fn all_backends(&self) -> Vec<Backend> {
+        let (statements, now_ns) = (self.state.running().list(), clock::wall_ns());
+        let since =
+            |elapsed: std::time::Duration| now_ns.saturating_sub(i64::try_from(elapsed.as_nanos()).unwrap_or(i64::MAX));
+        let sessions = self.sessions.list(&self.database);
+        let of_session = |process| sessions.iter().any(|session| session.process == process);
+        let others = statements.iter().filter(|statement| !of_session(statement.process)).map(|statement| Backend {
+            process: statement.process,
+            user: statement.user.clone(),
+            application: statement.protocol.to_owned(),
+            address: None,
+            started_ns: None,
+            idle: None,
+            running: Some((statement.text.clone(), since(statement.elapsed))),
+        });
+        let mut backends: Vec<Backend> = others.collect();
+        backends.extend(sessions.into_iter().map(|session| {
+            let running = statements.iter().find(|statement| statement.process == session.process);
+            Backend {
+                process: session.process,
+                user: Some(session.user),
+                application: session.present.application,
+                address: Some(session.address),
+                started_ns: Some(session.started_ns),
+                idle: Some((session.present.transaction, session.present.since_ns)),
+                running: running.map(|statement| (statement.text.clone(), since(statement.elapsed))),
+            }
+        }));
+        backends.sort_by_key(|backend| backend.process);
+        backends
+    }
+
+    /// Whether there is a process that the user may end.
+    fn may_end(&self, process: i32, what: &str) -> Result<bool, PgError> {
+        let backends = self.all_backends();
+        let Some(backend) = backends.iter().find(|backend| backend.process == process) else { return Ok(false) };
+        match self.may_see(backend.user.as_deref()) {
+            true => Ok(true),
+            false => Err(PgError::error("42501", format!("permission denied to {what}"))
+                .with_hint("users end what is their own, users with the role admin everything")),
+        }
+    }
+}
+
+impl Activity for Connection {
+    fn prepared_statements(&self) -> Vec<PreparedEntry> {
+        // The unnamed statement is not listed, as in PostgreSQL.
+        let named = self.statements.iter().filter(|(name, _)| !name.is_empty());
+        let entry = |(name, statement): (&String, &std::sync::Arc<super::bind::PreparedStatement>)| PreparedEntry {
+            name: name.clone(),
+            text: statement.prepare.as_ref().unwrap_or(&statement.text).clone(),
+            prepared_ns: statement.prepared_ns,
+            parameter_types: statement.parameter_types.clone(),
+            is_from_sql: statement.prepare.is_some(),
+        };
+        named.map(entry).collect()
+    }
+
+    fn backends(&self) -> Vec<Backend> {
+        let mut backends = self.all_backends();
+        backends.retain(|backend| self.may_see(backend.user.as_deref()));
+        backends
+    }
+
+    fn cancel(&self, process: i32) -> Result<bool, PgError> {
+        let is_there = self.may_end(process, "cancel query")?;
+        if is_there {
+            self.state.running().cancel_process(process);
+        }
+        Ok(is_there)
+    }
+
+    fn terminate(&self, process: i32) -> Result<bool, PgError> {
+        let is_there = self.may_end(process, "terminate process")?;
+        if is_there && !self.sessions.terminate(process) {
+            self.state.running().cancel_process(process);
+        }
+        Ok(is_there)
+    }
+}

@@ -1,0 +1,135 @@
+//! `PREPARE`, `EXECUTE` and `DEALLOCATE`, which share their statements with the extended protocol.
+
+use crate::support::Served;
+use atsdb_server::Role;
+use postgres::{Client, NoTls, SimpleQueryMessage};
+
+fn connect(served: &Served) -> Client {
+    let port = served.pg().port();
+    Client::connect(&format!("host=127.0.0.1 port={port} user=me dbname=air"), NoTls).unwrap()
+}
+
+/// The rows of statements, each as one text, or the code of the error.
+fn asked(client: &mut Client, text: &str) -> Vec<String> {
+    let row = |message| match message {
+        SimpleQueryMessage::Row(row) => {
+            let values: Vec<&str> = (0..row.len()).map(|at| row.get(at).unwrap_or("NULL")).collect();
+            Some(values.join("|"))
+        }
+        _ => None,
+    };
+    match client.simple_query(text) {
+        Ok(messages) => messages.into_iter().filter_map(row).collect(),
+        Err(error) => vec![error.code().unwrap().code().to_owned()],
+    }
+}
+
+#[test]
+fn statements_are_prepared_and_executed_by_sql() {
+    let served = Served::with_tables();
+    let mut client = connect(&served);
+    client
+        .batch_execute(
+            "PREPARE by_sensor (text, float8) AS SELECT value FROM readings WHERE sensor = $1 AND value > $2",
+        )
+        .unwrap();
+    assert_eq!(asked(&mut client, "EXECUTE by_sensor('s2', 0)"), ["1.5"]);
+    assert_eq!(asked(&mut client, "EXECUTE by_sensor(lower('S1'), 0.25 * 2 - 0.1);"), ["0.5"]);
+    assert_eq!(asked(&mut client, "EXECUTE by_sensor('s1', NULL)"), Vec::<String>::new());
+    // Types that are not declared follow from the statement; a text is read as a value of the type.
+    client
+        .batch_execute("PREPARE since AS SELECT count(*) FROM readings WHERE time >= $1 AND count = ANY($2)")
+        .unwrap();
+    assert_eq!(asked(&mut client, "EXECUTE since('2024-01-01 00:01:00', ARRAY[2, 3])"), ["2"]);
+    client
+        .batch_execute("PREPARE add (int, text) AS INSERT INTO sensors (id, name) VALUES ($1, $2) RETURNING id")
+        .unwrap();
+    assert_eq!(asked(&mut client, "EXECUTE add(7, 'se''ven'); EXECUTE add(8, ')')"), ["7", "8"]);
+    assert_eq!(client.execute("EXECUTE add(9, 'nine')", &[]).unwrap(), 1);
+    assert_eq!(served.count("sensors"), 5);
+    // One error, and nothing of the message is stored.
+    assert_eq!(asked(&mut client, "EXECUTE add(10, 'ten'); EXECUTE add(7, 'again')"), ["23505"]);
+    assert_eq!(served.count("sensors"), 5);
+    // Queries about the catalogue can be prepared, too.
+    client.batch_execute("PREPARE kind (text) AS SELECT relkind FROM pg_class WHERE relname = $1").unwrap();
+    assert_eq!(asked(&mut client, "EXECUTE kind('high')"), ["v"]);
+    client.batch_execute("PREPARE numbered (oid) AS SELECT typname FROM pg_type WHERE oid = $1").unwrap();
+    assert_eq!(asked(&mut client, "EXECUTE numbered('23')"), ["int4"]);
+    assert_eq!(asked(&mut client, "EXECUTE numbered(23)"), ["int4"]);
+}
+
+#[test]
+fn sql_and_the_protocol_share_their_prepared_statements() {
+    let served = Served::with_tables();
+    let mut client = connect(&served);
+    let held = client.prepare("SELECT $1::int + 1").unwrap();
+    let listed = "SELECT name, statement, parameter_types, from_sql, prepare_time > now() - interval '1 hour' FROM \
+                  pg_prepared_statements ORDER BY from_sql";
+    client.batch_execute("PREPARE \"My p\" (int, text[]) AS SELECT $1, $2").unwrap();
+    let rows = asked(&mut client, listed);
+    let (name, rest) = rows[0].split_once('|').unwrap();
+    assert_eq!(rest, "SELECT $1::int + 1|{integer}|f|t");
+    assert_eq!(rows[1..], ["My p|PREPARE \"My p\" (int, text[]) AS SELECT $1, $2|{integer,text[]}|t|t"]);
+    assert_eq!(asked(&mut client, &format!("EXECUTE {name}(41)")), ["42"]);
+    // In binary, as drivers read it.
+    let rows =
+        client.query("SELECT from_sql, prepare_time FROM pg_prepared_statements WHERE name = 'My p'", &[]).unwrap();
+    let prepared: std::time::SystemTime = rows[0].get(1);
+    assert!(rows[0].get::<_, bool>(0) && prepared.elapsed().unwrap().as_secs() < 3_600);
+    let columns = client.prepare("EXECUTE \"My p\"(1, '{a,b}')").unwrap();
+    assert_eq!(columns.columns().len(), 2);
+    client.batch_execute("DEALLOCATE \"My p\"; DEALLOCATE PREPARE ALL").unwrap();
+    assert_eq!(client.query(&held, &[&1]).unwrap_err().code().unwrap().code(), "26000");
+    assert_eq!(asked(&mut client, "SELECT count(*) FROM pg_prepared_statements WHERE from_sql"), ["0"]);
+}
+
+#[test]
+fn wrong_prepares_and_executes_have_postgresqls_codes() {
+    let served = Served::with_tables();
+    let mut client = connect(&served);
+    client.batch_execute("PREPARE p (int) AS SELECT $1").unwrap();
+    for (text, code) in [
+        ("PREPARE p AS SELECT 1", "42P05"),
+        ("PREPARE q (nonsense) AS SELECT $1", "42704"),
+        ("PREPARE q AS SELECT nothing FROM readings", "42703"),
+        ("PREPARE q AS CREATE TABLE t (a INT)", "42601"),
+        ("PREPARE q AS COPY sensors TO STDOUT", "42601"),
+        ("EXECUTE q", "26000"),
+        ("EXECUTE p", "42601"),
+        ("EXECUTE p(1, 2)", "42601"),
+        ("EXECUTE p('x')", "22P02"),
+        ("EXECUTE p(true)", "42601"),
+        ("EXECUTE p(1 FROM readings)", "42601"),
+        ("DEALLOCATE q", "26000"),
+    ] {
+        assert_eq!(asked(&mut client, text), [code], "{text}");
+    }
+    // A message of the protocol may prepare what SQL cannot execute.
+    let begin = client.prepare("BEGIN").unwrap();
+    assert_eq!(asked(&mut client, "SELECT name FROM pg_prepared_statements WHERE statement = 'BEGIN'").len(), 1);
+    let name = asked(&mut client, "SELECT name FROM pg_prepared_statements WHERE statement = 'BEGIN'").remove(0);
+    assert_eq!(asked(&mut client, &format!("EXECUTE {name}")), ["0A000"]);
+    drop(begin);
+    // The columns are those that were described to the client.
+    client.batch_execute("CREATE TABLE changing (a INT); PREPARE c AS SELECT * FROM changing").unwrap();
+    client.batch_execute("ALTER TABLE changing ADD COLUMN b TEXT; INSERT INTO changing VALUES (1, 'x')").unwrap();
+    assert_eq!(asked(&mut client, "EXECUTE c"), ["0A000"]);
+    // Nesting is no recursion.
+    let nested = "PREPARE a AS ".repeat(100_000);
+    assert_eq!(asked(&mut client, &nested), ["42601"]);
+}
+
+#[test]
+fn an_execute_has_the_rights_of_its_statement_and_no_more() {
+    let served = Served::with_users(&[("reader", Role::Read, "r"), ("me", Role::Admin, "m")], None);
+    served.create_tables();
+    let prepare = "PREPARE add AS INSERT INTO sensors VALUES (9, 'x', 1)";
+    let by = |user: &str, password: &str, script: &str| served.psql_as(&format!("user={user}"), password, script);
+    let Some(refused) = by("reader", "r", &format!("{prepare}; EXECUTE add")) else { return };
+    assert!(refused.contains("42501"), "{refused}");
+    let read_only = format!("SET default_transaction_read_only = on; {prepare}; EXECUTE add");
+    let refused = by("me", "m", &read_only).unwrap();
+    assert!(refused.contains("25006: cannot execute INSERT in a read-only transaction"), "{refused}");
+    assert_eq!(served.count("sensors"), 2);
+    assert_eq!(by("reader", "r", "PREPARE n AS SELECT count(*) FROM sensors; EXECUTE n").unwrap().trim(), "2");
+}
