@@ -36,16 +36,16 @@ pub(super) fn primary(session: &Session, command: &CommandGetPrimaryKeys) -> Res
         text("db_schema_name", true),
         text("table_name", false),
         text("column_name", false),
-        Field::new("key_sequence", DataType::Int32, false),
         text("key_name", true),
+        Field::new("key_sequence", DataType::Int32, false),
     ]);
     let all: [ArrayRef; 6] = [
         Arc::new(StringArray::from(vec![CATALOG; tables.len()])),
         Arc::new(StringArray::from(vec![SCHEMA; tables.len()])),
         Arc::new(StringArray::from(tables)),
         Arc::new(StringArray::from(columns)),
-        Arc::new(Int32Array::from(numbers)),
         Arc::new(StringArray::from(names)),
+        Arc::new(Int32Array::from(numbers)),
     ];
     Ok(RecordBatch::try_new(Arc::new(schema), all.to_vec())?)
 }

@@ -3,6 +3,7 @@
 mod access;
 mod client;
 mod hostile;
+mod keys;
 mod lifecycle;
 mod programs;
 mod statements;
