@@ -7,7 +7,9 @@ use crate::object::{
 };
 use crate::objects::Objects;
 use atsdb_codec::decode_descriptor;
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Result, Snapshot, Table, TableId, TimeRange};
+use atsdb_core::{
+    ChunkEntry, ChunkId, ColumnId, Counter, Error, ErrorKind, Result, Snapshot, Table, TableId, TimeRange,
+};
 use atsdb_engine::{Cut, Selection};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -163,6 +165,11 @@ impl Snapshot for BackupSnapshot {
         let mut strings = parts.concat();
         strings.drain(..strings.len().min(first as usize));
         Ok(strings)
+    }
+
+    /// The definitions of a backup say where counting continues.
+    fn counter(&self, _: TableId, _: ColumnId) -> Result<Option<Counter>> {
+        Ok(None)
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {

@@ -15,6 +15,17 @@ pub fn of_string(table: TableId, column: ColumnId, index: u32, value: &[u8]) -> 
     checksum(&location, value)
 }
 
+/// The checksum of the counter of an identity column: its restarts and its last number.
+pub fn of_counter(table: TableId, column: ColumnId, restarts: u32, last: i64) -> i64 {
+    let mut location = [0; 10];
+    location[..8].copy_from_slice(&table.0.to_le_bytes());
+    location[8..].copy_from_slice(&column.0.to_le_bytes());
+    let mut state = [0; 12];
+    state[..4].copy_from_slice(&restarts.to_le_bytes());
+    state[4..].copy_from_slice(&last.to_le_bytes());
+    checksum(&location, &state)
+}
+
 /// The checksum of a table definition, as stored.
 pub fn of_definition(table: TableId, json: &str) -> i64 {
     checksum(&table.0.to_le_bytes(), json.as_bytes())

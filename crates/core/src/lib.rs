@@ -1,7 +1,7 @@
 //! The domain types of atsdb, which every other crate uses. Nothing here does I/O.
 //!
 //! Owned here: the schema of a table ([`schema`]), times and the slices they fall in ([`time`], [`mod@slice`]), the
-//! metadata of a chunk ([`chunk`]), the contract of a store and its errors ([`store`], [`redefinition`], [`refusal`]),
+//! metadata of a chunk ([`chunk`]), columns that number their rows ([`identity`]), the contract of a store and its errors ([`store`], [`redefinition`], [`refusal`]),
 //! rules against wrong clocks ([`clock_skew`]), the text forms of sizes, durations and intervals ([`size`],
 //! [`duration`], [`interval_text`]), backslash escapes ([`escapes`]), work on several threads ([`parallel`]), the error
 //! kinds ([`error`]) and the limits ([`limits`]). Not owned: the bytes of pages (`codec`), how a store keeps them
@@ -17,6 +17,7 @@ pub mod duration;
 pub mod error;
 pub mod escapes;
 pub mod id;
+pub mod identity;
 mod index;
 pub mod interval;
 pub mod interval_text;
@@ -50,6 +51,7 @@ pub use chunk::{
 pub use column_type::{ColumnType, MapWidth};
 pub use error::{Error, ErrorKind, Result};
 pub use id::{ColumnId, TableId};
+pub use identity::{Counter, Identity, NumberBlock, NumberRequest};
 pub use origin::Origin;
 pub use retention::Retention;
 pub use rollup::{Rollup, RollupState};

@@ -3,6 +3,7 @@
 use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
 use crate::id::{ColumnId, TableId};
+use crate::identity::Identity;
 use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
 use crate::name::{check_name, check_table_name, name_key, parse_name, same_name, unknown_name};
 use crate::origin::Origin;
@@ -37,12 +38,16 @@ pub struct Column {
     /// The value of rows that are older than the column; NULL if `None`. For a mapped column it is the index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Value>,
+    /// For a column that numbers the rows by itself: how. Such a column does not accept NULL and has no default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
 }
 
 impl Column {
     /// Creates a column that accepts NULL, is not mapped and has no default.
     pub fn new(id: ColumnId, name: impl Into<String>, column_type: ColumnType) -> Self {
-        Self { id, name: name.into(), column_type, nullable: true, map: None, default: None, missing: None }
+        let name = name.into();
+        Self { id, name, column_type, nullable: true, map: None, default: None, missing: None, identity: None }
     }
 }
 
@@ -383,6 +388,7 @@ impl TableDefinition {
                 ))
                 .with_hint("only text columns are mapped"));
             }
+            self.check_identity(column)?;
         }
         match (self.time, self.time_column()) {
             (Some(_), None) => return Err(Error::internal(format!("table {}: no such time column", self.name))),
@@ -421,6 +427,26 @@ impl TableDefinition {
                 .with_hint("equal values of this type can be written differently: use a column of another type"));
         }
         self.check_constraints()
+    }
+
+    fn check_identity(&self, column: &Column) -> Result<()> {
+        let Some(identity) = &column.identity else { return Ok(()) };
+        let place = || format!("table {}, column {}", self.name, column.name);
+        identity.check(column.column_type).map_err(|error| error.context(place()))?;
+        if column.nullable || column.default.is_some() {
+            return Err(Error::internal(format!("{}: an identity takes NULL or has a default", place())));
+        }
+        match self.time.is_some_and(|time| time.column == column.id) {
+            true => Err(Error::usage(format!("{}: an identity cannot be the time", place()))
+                .with_hint("declare another column as the time: WITH (time = 'COLUMN')")),
+            false => Ok(()),
+        }
+    }
+
+    /// The positions of the columns that number the rows by themselves.
+    pub fn identities(&self) -> impl Iterator<Item = (usize, &Identity)> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter_map(|(position, column)| column.identity.as_ref().map(|identity| (position, identity)))
     }
 
     /// Refuses [`ConflictPolicy::Merge`] if the table has several keys: a row could then merge with several rows.

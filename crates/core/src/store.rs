@@ -6,6 +6,7 @@
 use crate::chunk::{ChunkDescriptor, ChunkEntry, ChunkId, NewChunk};
 use crate::error::{Error, Result};
 use crate::id::{ColumnId, TableId};
+use crate::identity::{Counter, NumberBlock, NumberRequest};
 use crate::limits::BATCH_ID_BYTES_MAX;
 use crate::name::parse_name;
 use crate::schema::TableDefinition;
@@ -252,6 +253,12 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// [`Limit`](crate::ErrorKind::Limit) error and none is added; the caller adds the column's name.
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>>;
 
+    /// Reserves numbers of the counter of an identity column, by the rules of [`NumberRequest::take`]. No number is
+    /// returned twice, to any thread or process, also if the transaction that wanted it is undone. The reservation
+    /// reaches the disk no later than any commit that follows. An unknown table is a
+    /// [`NotFound`](crate::ErrorKind::NotFound) error.
+    fn reserve_numbers(&self, request: &NumberRequest) -> Result<NumberBlock>;
+
     /// Opens a stage. [`reclaim`](Self::reclaim) discards a stage that is neither committed nor written to for
     /// [`STAGE_IDLE_MS_MAX`](crate::limits::STAGE_IDLE_MS_MAX), by the rules of
     /// [`IdleStages`](crate::clock_skew::IdleStages): a wrong clock cannot discard a stage that its own process still
@@ -327,6 +334,10 @@ pub trait Snapshot: Send + Sync {
     /// Returns the strings of a mapped column's dictionary, starting at index `first`. They include at least those that
     /// the snapshot's chunks use; later ones may follow.
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>>;
+
+    /// Returns the state of the counter of an identity column: all numbers of the snapshot's chunks that it gave are
+    /// reserved in it. `None` if it never gave any.
+    fn counter(&self, table: TableId, column: ColumnId) -> Result<Option<Counter>>;
 
     /// Returns the pages of some columns of a chunk, in the given order. The bytes of other pages are not read. A
     /// missing page is a [`Corrupt`](crate::ErrorKind::Corrupt) error.

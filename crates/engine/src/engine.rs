@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::batch::appender::Appender;
 use crate::copy;
-use crate::copy::cut::{Cut, Selection};
+use crate::copy::cut::{self, Cut, Selection};
 use crate::copy::options::{CopyOptions, CopyReport};
 use crate::inspect::caches::{self, CacheFigures};
 use crate::inspect::content_hash::ContentHash;
@@ -20,6 +20,7 @@ use crate::shared::environment::{Environment, SystemEnvironment};
 use crate::shared::handle::Handle;
 use crate::shared::hold::SealingHold;
 use crate::shared::holds::Holds;
+use crate::shared::numbers::{Numbers, SessionNumbers};
 use crate::shared::preload::{PreloadStats, Preloaded};
 use crate::shared::temporary::TemporaryTables;
 use crate::shared::workers::Workers;
@@ -128,6 +129,7 @@ impl Engine {
             committer: Committer::default(),
             definitions: Definitions::default(),
             dictionaries: Dictionaries::default(),
+            numbers: Numbers::default(),
             cache: ColumnCache::new(options.cache_bytes),
             page_cache: options.page_cache.map(Arc::new),
             preloaded: Preloaded::new(options.preload_bytes),
@@ -229,6 +231,29 @@ impl Engine {
     /// The temporary tables of a session that begins: none yet.
     pub fn temporary_tables(&self) -> TemporaryTables {
         TemporaryTables::new(self.handle.clone())
+    }
+
+    /// The numbers of identity columns that a session draws: none yet.
+    pub fn session_numbers(&self) -> SessionNumbers {
+        SessionNumbers::new(self.shared())
+    }
+
+    /// Makes columns that become an identity with a new definition count anew, also if they were one before.
+    pub fn begin_counters(&self, table: &Table, definition: &mut TableDefinition) -> Result<()> {
+        for column in &mut definition.columns {
+            let before = table.definition.column_by_id(column.id);
+            if let (Some(identity), Some(None)) = (&mut column.identity, before.map(|before| before.identity)) {
+                let counter = self.shared().counter(table.id, column.id)?;
+                identity.restarts = counter.map_or(0, |counter| counter.restarts.saturating_add(1));
+            }
+        }
+        Ok(())
+    }
+
+    /// The table with identity columns that begin where counting continues now.
+    pub fn continued(&self, mut table: Table) -> Result<Table> {
+        cut::continue_counters(std::slice::from_mut(&mut table), self.shared())?;
+        Ok(table)
     }
 
     /// Takes a snapshot of the present state, for reading.

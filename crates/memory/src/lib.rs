@@ -7,6 +7,7 @@
 mod amend;
 mod chunk_write;
 mod commit;
+mod counter;
 mod lease;
 mod mapping;
 mod open_stage;

@@ -3,7 +3,7 @@
 use crate::mapping;
 use crate::state::{StoredTable, View};
 use atsdb_core::refusal;
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Result, Snapshot, Table, TableId, TimeRange};
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Counter, Result, Snapshot, Table, TableId, TimeRange};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -51,6 +51,10 @@ impl Snapshot for MemorySnapshot {
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
         let stored = self.view.tables.get(&table);
         Ok(stored.map_or_else(Vec::new, |stored| mapping::read(&stored.dictionaries, column, first)))
+    }
+
+    fn counter(&self, table: TableId, column: ColumnId) -> Result<Option<Counter>> {
+        Ok(self.view.tables.get(&table).and_then(|stored| stored.counters.read().get(&column).copied()))
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {

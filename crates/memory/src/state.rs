@@ -1,6 +1,6 @@
 //! The contents of the store.
 
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, DefinitionVersion, StageId, TableDefinition, TableId};
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Counter, DefinitionVersion, StageId, TableDefinition, TableId};
 use parking_lot::RwLock;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -19,13 +19,19 @@ pub(crate) struct StoredTable {
     pub(crate) definition: TableDefinition,
     pub(crate) chunks: BTreeMap<(i64, ChunkId), Arc<StoredChunk>>,
     pub(crate) dictionaries: Dictionaries,
+    pub(crate) counters: Counters,
 }
 
 impl StoredTable {
     /// The same table with no chunks.
     pub(crate) fn without_chunks(&self) -> Self {
-        let (definition, dictionaries) = (self.definition.clone(), Arc::clone(&self.dictionaries));
-        Self { version: self.version, definition, chunks: BTreeMap::new(), dictionaries }
+        Self {
+            version: self.version,
+            definition: self.definition.clone(),
+            chunks: BTreeMap::new(),
+            dictionaries: Arc::clone(&self.dictionaries),
+            counters: Arc::clone(&self.counters),
+        }
     }
 }
 
@@ -38,6 +44,9 @@ pub(crate) struct StoredChunk {
 
 /// The dictionaries of a table's columns. They only grow, so that snapshots share them with writers.
 pub(crate) type Dictionaries = Arc<RwLock<BTreeMap<ColumnId, Dictionary>>>;
+
+/// The counters of a table's identity columns. They only advance, so that snapshots share them with writers.
+pub(crate) type Counters = Arc<RwLock<BTreeMap<ColumnId, Counter>>>;
 
 /// Strings to indices, and back.
 #[derive(Debug, Default)]

@@ -2,11 +2,11 @@
 
 use crate::snapshot::MemorySnapshot;
 use crate::state::State;
-use crate::{commit, lease, mapping, reclaim, size, stage, table, verify};
+use crate::{commit, counter, lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
-    Change, ChunkId, ColumnId, CommitOutcome, Durability, NewChunk, Result, Snapshot, StageId, Store, Table,
-    TableDefinition, TableId,
+    Change, ChunkId, ColumnId, CommitOutcome, Durability, NewChunk, NumberBlock, NumberRequest, Result, Snapshot,
+    StageId, Store, Table, TableDefinition, TableId,
 };
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
@@ -55,6 +55,10 @@ impl Store for MemoryStore {
 
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
         mapping::map_values(&self.state(), table, column, capacity, values)
+    }
+
+    fn reserve_numbers(&self, request: &NumberRequest) -> Result<NumberBlock> {
+        counter::reserve(&self.state(), request)
     }
 
     fn open_stage(&self, now_ms: i64) -> Result<StageId> {

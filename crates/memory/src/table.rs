@@ -27,6 +27,7 @@ pub(crate) fn create(state: &mut State, definition: &TableDefinition, stage: Opt
         definition: definition.clone(),
         chunks: BTreeMap::new(),
         dictionaries: Arc::default(),
+        counters: Arc::default(),
     });
     match stage {
         Some(stage) => open_stage::require(state, stage)?.tables.insert(id, stored),

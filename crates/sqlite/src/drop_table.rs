@@ -1,7 +1,7 @@
 //! Dropping a table with its chunks.
 
 use crate::error::Attempt;
-use crate::{chunk_write, list_rows, table};
+use crate::{chunk_write, counter, list_rows, table};
 use atsdb_core::TableId;
 use atsdb_core::refusal;
 use rusqlite::Connection;
@@ -12,6 +12,7 @@ pub(crate) fn drop_table(connection: &Connection, id: TableId) -> Attempt<()> {
     if !table::delete(connection, id, None)? {
         return Err(refusal::no_table(id).into());
     }
+    counter::forget(connection, id)?;
     chunk_write::discard(connection, "table_id = ?1 AND stage IS NULL", [id.0])?;
     list_rows::forget_table(connection, id)
 }

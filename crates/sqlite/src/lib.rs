@@ -13,6 +13,7 @@ mod chunk_numbers;
 mod chunk_write;
 mod commit;
 mod connection;
+mod counter;
 mod create;
 mod drop_table;
 mod error;

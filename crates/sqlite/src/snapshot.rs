@@ -7,11 +7,11 @@ use crate::list_rows;
 use crate::readers::Readers;
 use crate::split::files::PageFiles;
 use crate::split::page_location::PageLocation;
-use crate::{mapping, stage, table};
+use crate::{counter, mapping, stage, table};
 use atsdb_core::chunk_list::{ChunkListReader, ChunkLists};
 use atsdb_core::list::{ChunkKey, ChunkSums, ListKey, ListState};
 use atsdb_core::refusal;
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Counter, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::fmt;
@@ -92,6 +92,10 @@ impl Snapshot for SqliteSnapshot {
 
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
         self.read(|connection| mapping::read(connection, table, column, first))
+    }
+
+    fn counter(&self, table: TableId, column: ColumnId) -> Result<Option<Counter>> {
+        self.read(|connection| counter::read(connection, table, column))
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {

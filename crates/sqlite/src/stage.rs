@@ -1,6 +1,7 @@
 //! Stages: chunks and tables that wait for their commit.
 
 use crate::chunk_write;
+use crate::counter;
 use crate::error::{Attempt, Failure};
 use crate::list_rows;
 use crate::split::placed_pages::PlacedPages;
@@ -142,6 +143,7 @@ pub(crate) fn remove_table(connection: &Connection, stage: StageId, table: Table
     if !table::delete(connection, table, Some(stage))? {
         return Err(refusal::no_table_in_stage(stage, table).into());
     }
+    counter::forget(connection, table)?;
     chunk_write::discard(connection, "stage = ?1 AND table_id = ?2", [stage.0, table.0])?;
     list_rows::forget_table(connection, table)
 }
@@ -154,6 +156,7 @@ pub(crate) fn abandon(connection: &Connection, stage: StageId) -> Attempt<()> {
         let sql =
             "DELETE FROM atsdb_list WHERE stage = 0 AND table_id IN (SELECT id FROM atsdb_table WHERE stage = ?1)";
         connection.prepare_cached(sql)?.execute([stage.0])?;
+        counter::forget_stage(connection, stage)?;
         connection.prepare_cached("DELETE FROM atsdb_table WHERE stage = ?1")?.execute([stage.0])?;
         list_rows::forget_stage(connection, stage)?;
     }

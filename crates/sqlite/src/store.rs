@@ -14,11 +14,11 @@ use crate::split::layout::SplitLayout;
 use crate::split::placed_pages::PlacedPages;
 use crate::split::{self, page_writer};
 use crate::writer::{SyncMode, Writer};
-use crate::{lease, mapping, reclaim, size, stage, table, verify};
+use crate::{counter, lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
-    Change, ChunkId, ColumnId, CommitOutcome, Durability, Error, NewChunk, Result, Snapshot, StageId, Store, Table,
-    TableDefinition, TableId,
+    Change, ChunkId, ColumnId, CommitOutcome, Durability, Error, NewChunk, NumberBlock, NumberRequest, Result,
+    Snapshot, StageId, Store, Table, TableDefinition, TableId,
 };
 use parking_lot::Mutex;
 use std::path::Path;
@@ -142,6 +142,11 @@ impl Store for SqliteStore {
 
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
         self.catalogue.write(|writer| mapping::map_values(writer, table, column, capacity, values))
+    }
+
+    fn reserve_numbers(&self, request: &NumberRequest) -> Result<NumberBlock> {
+        // The log preserves the order: a commit that uses a number also makes its reservation durable.
+        self.catalogue.transaction(SyncMode::Deferred, |connection| counter::reserve(connection, request))
     }
 
     fn open_stage(&self, now_ms: i64) -> Result<StageId> {

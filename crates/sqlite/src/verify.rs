@@ -1,6 +1,7 @@
 //! Finding damage: SQLite's own check, then the consistency of its tables. If something cannot be read for lack of a
 //! resource, that is not damage, and it ends the check.
 
+use crate::counter;
 use crate::error::Failure;
 use crate::list_rows;
 use crate::schema::COLUMN_BITS;
@@ -53,6 +54,7 @@ pub(crate) fn verify(connection: &Connection, path: &Path) -> Vec<Finding> {
     note("atsdb_page", &|found| pages(connection, found));
     note("atsdb_table", &|found| definitions(connection, found));
     note("atsdb_map", &|found| strings(connection, found));
+    note("atsdb_store", &|found| counters(connection, found));
     note("atsdb_list", &|found| lists(connection, found));
     findings
 }
@@ -165,6 +167,17 @@ fn strings(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Re
             let location = format!("dictionary of column {column} of table {table}");
             findings.push(finding(location, format!("string {index} is damaged")));
         }
+    }
+    Ok(())
+}
+
+fn counters(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare("SELECT key, value FROM atsdb_store WHERE key >= ?1 AND key < ?2")?;
+    let mut rows = statement.query(counter::KEYS)?;
+    while let Some(row) = rows.next()? {
+        let key: String = row.get(0)?;
+        let problem = counter::problem(&key, row.get_ref(1)?.as_blob().ok());
+        findings.extend(problem.map(|problem| finding(&key, problem)));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use crate::error::Attempt;
-use crate::{chunk_write, list_rows, table};
+use crate::{chunk_write, counter, list_rows, table};
 use atsdb_core::TableId;
 use atsdb_core::refusal;
 
@@ -13,6 +13,7 @@ pub(crate) fn drop_table(connection: &mut dyn Connection, id: TableId) -> Attemp
         return Err(refusal::no_table(id).into());
     }
     table::record_dropped(connection, id)?;
+    counter::forget(connection, id)?;
     chunk_write::discard(connection, "stage = 0 AND table_id = $1", &[id.0.into()])?;
     list_rows::forget_table(connection, id)
 }

@@ -14,6 +14,7 @@ mod amend;
 mod chunk_write;
 mod commit;
 mod connection;
+mod counter;
 mod definition;
 mod directory;
 mod drop_table;

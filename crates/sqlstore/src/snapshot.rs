@@ -5,11 +5,11 @@ use crate::directory::PageDirectory;
 use crate::error::{Attempt, Failure};
 use crate::pages::{self, PageLocation};
 use crate::pool::{PAGES_RECLAIMED, Pool, Session};
-use crate::{list_rows, mapping, stage, table};
+use crate::{counter, list_rows, mapping, stage, table};
 use atsdb_core::list::{ChunkSums, ListKey, ListState};
 use atsdb_core::refusal;
 use atsdb_core::{
-    ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Result, Snapshot, StageId, Table, TableId, TimeRange,
+    ChunkEntry, ChunkId, ColumnId, Counter, Error, ErrorKind, Result, Snapshot, StageId, Table, TableId, TimeRange,
 };
 use parking_lot::Mutex;
 use std::fmt;
@@ -102,6 +102,10 @@ impl Snapshot for ServerSnapshot {
 
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
         self.read(|connection| mapping::read(connection, table, column, first))
+    }
+
+    fn counter(&self, table: TableId, column: ColumnId) -> Result<Option<Counter>> {
+        self.read(|connection| counter::read(connection, table, column))
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {

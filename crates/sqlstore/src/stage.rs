@@ -2,6 +2,7 @@
 
 use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server, Value};
+use crate::counter;
 use crate::error::Attempt;
 use crate::list_rows;
 use crate::number_allocation::{self, ChangeLock};
@@ -162,6 +163,7 @@ pub(crate) fn remove_table(connection: &mut dyn Connection, stage: StageId, tabl
         return Err(refusal::no_table_in_stage(stage, table).into());
     }
     table::record_dropped(connection, table)?;
+    counter::forget(connection, table)?;
     chunk_write::discard(connection, "stage = $1 AND table_id = $2", &both)?;
     list_rows::forget_table(connection, table)
 }
@@ -171,6 +173,7 @@ pub(crate) fn abandon(connection: &mut dyn Connection, stage: StageId) -> Attemp
     let number = [stage.0.into()];
     if connection.execute("DELETE FROM atsdb_stage WHERE id = $1", &number)? > 0 {
         chunk_write::discard(connection, "stage = $1", &number)?;
+        counter::forget_stage(connection, stage)?;
         connection.execute("INSERT INTO atsdb_dropped SELECT id FROM atsdb_table WHERE stage = $1", &number)?;
         let sql =
             "DELETE FROM atsdb_list WHERE stage = 0 AND table_id IN (SELECT id FROM atsdb_table WHERE stage = $1)";

@@ -9,11 +9,11 @@ use crate::number_allocation::{ChangeLock, PayloadNumbers};
 use crate::options::ServerOptions;
 use crate::pool::Pool;
 use crate::snapshot::ServerSnapshot;
-use crate::{commit, lease, mapping, reclaim, size, stage, table, verify};
+use crate::{commit, counter, lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
-    Change, ChunkId, ColumnId, CommitOutcome, Durability, Error, ErrorKind, NewChunk, Result, Snapshot, StageId, Store,
-    Table, TableDefinition, TableId,
+    Change, ChunkId, ColumnId, CommitOutcome, Durability, Error, ErrorKind, NewChunk, NumberBlock, NumberRequest,
+    Result, Snapshot, StageId, Store, Table, TableDefinition, TableId,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,6 +133,10 @@ impl Store for ServerStore {
 
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
         self.write(|| mapping::map_values((&self.pool, &self.verified), (table, column), capacity, values))
+    }
+
+    fn reserve_numbers(&self, request: &NumberRequest) -> Result<NumberBlock> {
+        self.transaction(|connection| counter::reserve(connection, request))
     }
 
     fn open_stage(&self, now_ms: i64) -> Result<StageId> {

@@ -3,8 +3,8 @@
 
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
-    Change, ChunkEntry, ChunkId, ColumnId, CommitOutcome, Durability, Error, ErrorKind, NewChunk, Result, Snapshot,
-    StageId, Store, Table, TableDefinition, TableId, TimeRange,
+    Change, ChunkEntry, ChunkId, ColumnId, CommitOutcome, Counter, Durability, Error, ErrorKind, NewChunk, NumberBlock,
+    NumberRequest, Result, Snapshot, StageId, Store, Table, TableDefinition, TableId, TimeRange,
 };
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -220,6 +220,10 @@ impl Store for FaultyStore {
         self.faults.call("map_values", || self.inner.map_values(table, column, capacity, values))
     }
 
+    fn reserve_numbers(&self, request: &NumberRequest) -> Result<NumberBlock> {
+        self.faults.call("reserve_numbers", || self.inner.reserve_numbers(request))
+    }
+
     fn open_stage(&self, now_ms: i64) -> Result<StageId> {
         self.faults.call("open_stage", || self.inner.open_stage(now_ms))
     }
@@ -292,6 +296,10 @@ impl Snapshot for FaultySnapshot {
 
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
         self.faults.call("Snapshot::mapping", || self.inner.mapping(table, column, first))
+    }
+
+    fn counter(&self, table: TableId, column: ColumnId) -> Result<Option<Counter>> {
+        self.faults.call("Snapshot::counter", || self.inner.counter(table, column))
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {

@@ -11,6 +11,7 @@ mod derive;
 mod examples;
 mod full_disk;
 mod golden;
+mod identity;
 mod large;
 mod memory_tables;
 mod page_cache;

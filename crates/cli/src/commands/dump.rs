@@ -17,16 +17,19 @@ pub(crate) fn dump(session: &Session, tables: &[Table], out: &mut Destination) -
     let _watch = Watch::new(move || handle.interrupt());
     out.put(b"BEGIN;\n")?;
     for table in tables {
+        let table = &session.engine().continued(table.clone())?;
         out.put(statement(&table.definition).as_bytes())?;
         if table.definition.view.is_some() || table.definition.rollup.is_some() {
             continue;
         }
         let name = quoted(&table.definition.name);
+        let always = table.definition.identities().any(|(_, identity)| identity.always);
+        let target = if always { format!("{name} OVERRIDING SYSTEM VALUE") } else { name.clone() };
         for query in session.statements(&format!("SELECT * FROM {name}")) {
             if let Answer::Rows(rows) = session.execute(&query?, &[])? {
                 for batch in rows {
                     interrupt::check()?;
-                    write_rows(&name, &batch?, out)?;
+                    write_rows(&target, &batch?, out)?;
                 }
             }
         }
@@ -34,11 +37,12 @@ pub(crate) fn dump(session: &Session, tables: &[Table], out: &mut Destination) -
     out.put(b"COMMIT;\n")
 }
 
-fn write_rows(name: &str, batch: &RecordBatch, out: &mut Destination) -> Result<()> {
+fn write_rows(target: &str, batch: &RecordBatch, out: &mut Destination) -> Result<()> {
     let columns = batch.columns().iter().map(|column| Cells::new(column)).collect::<Result<Vec<_>>>()?;
     let mut text = Vec::new();
     for row in 0..batch.num_rows() {
-        let lead = if row.is_multiple_of(ROWS) { format!("INSERT INTO {name} VALUES\n  (") } else { "  (".to_owned() };
+        let lead =
+            if row.is_multiple_of(ROWS) { format!("INSERT INTO {target} VALUES\n  (") } else { "  (".to_owned() };
         text.extend_from_slice(lead.as_bytes());
         for (position, cells) in columns.iter().enumerate() {
             if position > 0 {

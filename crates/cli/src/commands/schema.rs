@@ -11,6 +11,9 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
     let mut tables = report::tables_of(database.engine(), args)?;
     sort_by_origin(&mut tables);
+    // Numbers that rows have already are not given again in a store that is made from this.
+    let engine = database.engine();
+    let tables = tables.into_iter().map(|table| engine.continued(table)).collect::<Result<Vec<Table>>>()?;
     let definitions: Vec<&TableDefinition> = tables.iter().map(|table| &table.definition).collect();
     report::write_text(&match args.format {
         ReportFormat::Json => report::json(&definitions)?,

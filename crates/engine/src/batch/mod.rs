@@ -14,6 +14,7 @@ mod commit;
 mod follow;
 mod interner;
 pub(crate) mod keys;
+mod numbered;
 mod overlay;
 pub(crate) mod record;
 mod resident;
@@ -32,6 +33,7 @@ use crate::batch::table_writer::TableWriter;
 use crate::chunk::coerce::{coerce, coerce_column};
 use crate::chunk::lossless::RowNumbers;
 use crate::shared::handle::Handle;
+use crate::shared::numbers::SessionNumbers;
 use crate::shared::temporary::TemporaryTables;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_core::{BatchId, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId};
@@ -57,6 +59,8 @@ pub struct Batch {
     drafts: BatchDrafts,
     /// The session whose temporary tables the batch sees.
     session: Option<TemporaryTables>,
+    /// The session that draws the numbers of identity columns.
+    numbers: Option<SessionNumbers>,
     row_count: u64,
     /// Whether an operation failed halfway: the batch can then be dropped or rolled back to a savepoint, not committed.
     is_half_done: bool,
@@ -75,6 +79,7 @@ impl Batch {
             keyed: KeyedTables::default(),
             drafts: BatchDrafts::default(),
             session: None,
+            numbers: None,
             row_count: 0,
             is_half_done: false,
         }
@@ -89,8 +94,8 @@ impl Batch {
         Ok(table)
     }
 
-    /// Adds rows. Columns are matched by name, nullable ones may be missing, and types are converted if no value
-    /// changes. Times may be in any order. If a row does not fit the table, all of them are refused and the batch stays
+    /// Adds rows. Columns are matched by name, nullable ones may be missing, identity columns that are missing get
+    /// numbers, and types are converted if no value changes. Times may be in any order. If a row does not fit the table, all of them are refused and the batch stays
     /// as it was; after any other error the batch cannot be committed.
     pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
         self.append_with(table, rows, table.definition.on_conflict)
@@ -126,7 +131,7 @@ impl Batch {
 
     fn append_under(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
         self.check_writable(table)?;
-        let columns = coerce(&table.definition, rows)?;
+        let columns = coerce(&table.definition, self.numbered(table, rows)?.as_ref())?;
         let shared = Arc::clone(&self.handle.shared);
         let stored = self.writer(table).and_then(|writer| writer.map_strings(&shared, columns));
         let stored = self.note_half_done(stored)?;
@@ -135,7 +140,7 @@ impl Batch {
 
     /// Adds rows whose keys are known to be new.
     pub(crate) fn append_settled(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
-        let columns = coerce(&table.definition, rows)?;
+        let columns = coerce(&table.definition, self.numbered(table, rows)?.as_ref())?;
         let row_count = rows.num_rows();
         let shared = Arc::clone(&self.handle.shared);
         let columns = self.writer(table)?.map_strings(&shared, columns)?;

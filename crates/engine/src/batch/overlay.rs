@@ -6,7 +6,9 @@
 use crate::batch::collector::PendingChunk;
 use crate::read::snapshot::ReadSnapshot;
 use atsdb_core::refusal;
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Store, Table, TableId, TimeRange};
+use atsdb_core::{
+    ChunkEntry, ChunkId, ColumnId, Counter, Error, Result, Snapshot, StageId, Store, Table, TableId, TimeRange,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -88,6 +90,11 @@ impl Snapshot for Overlay {
             true => Err(Error::not_found(format!("table number {} was dropped by another writer", table.0))),
             false => self.base.inner.store.mapping(table, column, first),
         }
+    }
+
+    /// Reserving numbers is not part of a batch, so the present state counts.
+    fn counter(&self, table: TableId, column: ColumnId) -> Result<Option<Counter>> {
+        self.store.snapshot()?.counter(table, column)
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {

@@ -9,7 +9,7 @@ use crate::shared::temporary::is_temporary;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_codec::{stored_schema, to_stored};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
-use atsdb_core::{Error, Result, Table, TableDefinition, TimeRange};
+use atsdb_core::{Column, Error, Result, Table, TableDefinition, TimeRange};
 use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ impl Batch {
     /// Replaces the saved rows of a table in memory with the commit, and returns the number of rows. The rows may be
     /// those of another store if its table has the same columns.
     pub fn save_resident(&mut self, table: &Table, state: &TableState) -> Result<u64> {
-        if !table.definition.is_in_memory() || state.definition().columns != table.definition.columns {
+        if !table.definition.is_in_memory() || !has_same_columns(state.definition(), &table.definition) {
             let message = format!("the rows are not those of table {}, which is in memory", table.definition.name);
             return Err(Error::internal(message));
         }
@@ -102,4 +102,12 @@ impl Batch {
         }
         Ok(state.row_count() as u64)
     }
+}
+
+/// Whether rows of one definition are rows of the other. Where identity columns continue does not matter.
+fn has_same_columns(one: &TableDefinition, other: &TableDefinition) -> bool {
+    let plain = |definition: &TableDefinition| -> Vec<Column> {
+        definition.columns.iter().map(|column| Column { identity: None, ..column.clone() }).collect()
+    };
+    plain(one) == plain(other)
 }

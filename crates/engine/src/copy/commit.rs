@@ -35,6 +35,9 @@ pub(super) fn commit(
     for ((table, action), target) in cut.tables().iter().zip(&plan.actions).zip(targets) {
         let mut to = table.table.definition.clone();
         to.change_log = logs.of(table.table.id);
+        if let TableAction::Update(there) = action {
+            continue_counters(&mut to, &there.definition);
+        }
         if let Some(rollup) = &mut to.rollup {
             let missing =
                 || Error::internal(format!("the source of rollup {} is not copied", table.table.definition.name));
@@ -82,6 +85,16 @@ pub(super) fn commit(
         outcome.map_err(|error| explain(error, staged.store))?;
     }
     settle_rollups(staged.store, &finals, environment)
+}
+
+/// Makes the counters of an earlier copy, which may have been restarted there, follow the source's.
+fn continue_counters(to: &mut TableDefinition, there: &TableDefinition) {
+    for column in &mut to.columns {
+        let before = there.column_by_id(column.id).and_then(|before| before.identity);
+        if let (Some(identity), Some(before)) = (&mut column.identity, before) {
+            identity.restarts = identity.restarts.max(before.restarts);
+        }
+    }
 }
 
 fn based_on(table: &Table) -> DefinitionGuard {

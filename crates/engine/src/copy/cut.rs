@@ -3,8 +3,10 @@
 //! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A cut of
 //! the whole store also has the program's own tables, such as the one of users. A rollup has its rows and all its stale
 //! times of that moment, so that the change log is not needed.
+//! The definition of an identity column says where counting continues.
 
 use crate::read::snapshot::ReadSnapshot;
+use crate::shared::Shared;
 use crate::shared::origin::hexadecimal;
 use arrow::compute::kernels::cast_utils::string_to_timestamp_nanos;
 use atsdb_codec::decode_descriptor;
@@ -155,6 +157,7 @@ impl Cut {
             tables.sort_by_key(|table| table.id);
         }
         let newest = snapshot.newest_chunk()?;
+        continue_counters(&mut tables, shared)?;
         let has_range = selection.from.is_some() || selection.to.is_some();
         for table in &mut tables {
             let Some(rollup) = &mut table.definition.rollup else { continue };
@@ -339,6 +342,19 @@ fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
         }
     }
     Ok(tables)
+}
+
+/// Makes identity columns count on in a copy where the store's counters are now, which is not before the cut: numbers
+/// are reserved before rows with them are committed.
+pub(crate) fn continue_counters(tables: &mut [Table], shared: &Shared) -> Result<()> {
+    for table in tables {
+        for column in &mut table.definition.columns {
+            if let Some(identity) = &mut column.identity {
+                *identity = identity.continued(shared.counter(table.id, column.id)?);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The rows of a table in memory that this process uses. `None` for other tables, whose rows are in their chunks.

@@ -384,5 +384,10 @@ fn staged_definition(cut: &Cut, table: &CutTable, copied_ms: i64) -> TableDefini
         to: table.range.end,
         fingerprint: None,
     };
-    TableDefinition { rollup: None, origin: Some(origin), ..table.table.definition.clone() }
+    let mut staged = TableDefinition { rollup: None, origin: Some(origin), ..table.table.definition.clone() };
+    // Where counting continues is known at the commit. A resumed copy would find another number here.
+    for identity in staged.columns.iter_mut().filter_map(|column| column.identity.as_mut()) {
+        identity.after = None;
+    }
+    staged
 }

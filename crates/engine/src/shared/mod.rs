@@ -13,6 +13,7 @@ pub(crate) mod environment;
 pub(crate) mod handle;
 pub(crate) mod hold;
 pub(crate) mod holds;
+pub(crate) mod numbers;
 pub(crate) mod origin;
 pub(crate) mod preload;
 mod preload_chunk;
@@ -27,6 +28,7 @@ use crate::shared::definitions::Definitions;
 use crate::shared::dictionary::Dictionaries;
 use crate::shared::environment::Environment;
 use crate::shared::holds::Holds;
+use crate::shared::numbers::Numbers;
 use crate::shared::preload::Preloaded;
 use crate::shared::workers::Workers;
 use atsdb_core::{Change, CommitOutcome, Result, Store, Table, TableDefinition, TableId};
@@ -46,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) committer: Committer,
     pub(crate) definitions: Definitions,
     pub(crate) dictionaries: Dictionaries,
+    /// The numbers that this process has reserved for identity columns.
+    pub(crate) numbers: Numbers,
     pub(crate) cache: ColumnCache,
     pub(crate) page_cache: Option<Arc<PageCache>>,
     pub(crate) preloaded: Preloaded,
@@ -89,6 +93,7 @@ impl Shared {
     pub(crate) fn forget(&self, table: TableId) {
         self.definitions.forget(table);
         self.dictionaries.forget(table);
+        self.numbers.forget(table);
     }
 
     /// A number for a chunk in a batch's memory: below zero, and never reused.

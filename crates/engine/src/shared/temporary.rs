@@ -49,6 +49,7 @@ impl Drop for SessionTables {
     fn drop(&mut self) {
         for temporary in self.committed.get_mut() {
             self.handle.shared.residents.forget(temporary.table.id);
+            self.handle.shared.numbers.forget(temporary.table.id);
         }
     }
 }

@@ -187,6 +187,9 @@ fn code_of(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::Sql | ErrorKind::NotFound => match () {
             () if has("syntax error") => "42601",
+            () if has("non-DEFAULT value") || has("can only be updated to DEFAULT") => "428C9",
+            () if has("is not yet defined in this session") => "55000",
+            () if message.starts_with("relation ") && has("does not exist") => "42P01",
             () if has("no table named") || message.starts_with("table '") && has("not found") => "42P01",
             () if has("no column named") || has("is not a column") => "42703",
             () if has("Ambiguous reference") || has("ambiguous") => "42702",
@@ -219,6 +222,7 @@ fn code_of(error: &Error) -> &'static str {
             }
             () => "22000",
         },
+        ErrorKind::Limit if has("value of sequence") => "2200H",
         ErrorKind::ReadOnly if message.starts_with(PERMISSION_DENIED) => "42501",
         ErrorKind::Resources if has("ran for longer") => "57014",
         kind => kind.sqlstate(),

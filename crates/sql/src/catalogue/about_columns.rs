@@ -42,6 +42,8 @@ pub(super) const STANDARD_COLUMNS: Relation = Relation {
         ("numeric_precision_radix", ColumnKind::Int),
         ("numeric_scale", ColumnKind::Int),
         ("datetime_precision", ColumnKind::Int),
+        ("is_identity", ColumnKind::Text),
+        ("identity_generation", ColumnKind::Text),
     ],
     source: Source::TablesAndCatalogue("table_name", standard_columns, catalogue_columns),
 };
@@ -94,7 +96,12 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
     for (position, column) in definition.columns.iter().enumerate() {
         let place = (schema_of(table), definition.name.as_str(), column.name.as_str(), position);
         let name = column.column_type.sql_name().into_owned();
-        rows.push(standard(place, column.nullable, default_of(column), name, &logical_type(column)));
+        let mut row = standard(place, column.nullable, default_of(column), name, &logical_type(column));
+        if let Some(identity) = column.identity {
+            let generation = if identity.always { "ALWAYS" } else { "BY DEFAULT" };
+            row.splice(row.len() - 2.., [Cell::text("YES"), Cell::text(generation)]);
+        }
+        rows.push(row);
     }
     for (position, column) in view_columns(request, table).enumerate() {
         let place = (schema_of(table), definition.name.as_str(), column.name().as_str(), position);
@@ -148,6 +155,8 @@ fn standard(
         precision.map_or(Cell::Null, |_| Cell::Int(radix)),
         scale.map_or(Cell::Null, Cell::Int),
         datetime_precision(data_type).map_or(Cell::Null, Cell::Int),
+        Cell::text("NO"),
+        Cell::Null,
     ]
 }
 

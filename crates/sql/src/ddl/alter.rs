@@ -5,6 +5,7 @@
 use super::columns::with_column;
 use super::constraints::{Constraints, series_key_of_primary};
 use super::defaults::default_value;
+use super::identity::make_identity;
 use super::options::TableOptions;
 use super::type_names::column_type;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
@@ -106,6 +107,12 @@ fn add_column(
         add_constraints(&mut definition, constraints)?;
     }
     if let Some(column) = definition.columns.last_mut() {
+        if column.identity.is_some() {
+            return Err(not_supported("ADD COLUMN of an identity").with_hint(
+                "declare it in CREATE TABLE and INSERT INTO that table SELECT the rows; or ADD COLUMN, UPDATE, SET NOT \
+                 NULL and ADD GENERATED ... AS IDENTITY, each as a statement",
+            ));
+        }
         if !column.nullable && column.default.is_none() {
             return Err(sql_error(format!("column {} is NOT NULL, but existing rows have no value", column.name))
                 .with_hint("give a default: NOT NULL DEFAULT VALUE"));
@@ -158,6 +165,10 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
     let bound = takes_no_null(definition, position);
     let column = &mut definition.columns[position];
     let place = format!("column {}", column.name);
+    if column.identity.is_some() && matches!(operation, Do::SetDefault { .. } | Do::DropDefault | Do::DropNotNull) {
+        return Err(sql_error(format!("column \"{}\" is an identity column", column.name))
+            .with_hint(format!("ALTER TABLE ... ALTER COLUMN {} DROP IDENTITY first", column.name)));
+    }
     match operation {
         Do::SetDataType { data_type, using: None, .. } => widen(column, column_type(data_type, &place)?)?,
         Do::SetDefault { value } => {
@@ -204,6 +215,9 @@ fn redeclare(
         column.name = declared.name;
         column.nullable = declared.nullable && !bound;
         column.default = declared.default;
+        if let Some(identity) = declared.identity.or(column.identity) {
+            make_identity(column, identity)?;
+        }
     }
     if constraints.is_empty() { Ok(()) } else { add_constraints(definition, constraints) }
 }

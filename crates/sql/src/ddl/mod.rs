@@ -9,6 +9,7 @@ pub(crate) mod constraints;
 pub(crate) mod create_table;
 pub(crate) mod defaults;
 pub(crate) mod from_query;
+pub(crate) mod identity;
 pub(crate) mod options;
 pub(crate) mod print;
 pub(crate) mod type_names;

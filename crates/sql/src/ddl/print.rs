@@ -1,6 +1,7 @@
 //! Prints a definition as the `CREATE TABLE` that declares it.
 
 use super::defaults::value_sql;
+use super::identity::identity_sql;
 use super::options::{TableOptions, list_name};
 use atsdb_core::size::format_size;
 use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, Table, TableDefinition, TimeUnit};
@@ -71,11 +72,13 @@ fn with_sql(options: Vec<(&'static str, String)>) -> String {
 fn column_sql(definition: &TableDefinition, column: &Column) -> String {
     let is_time = definition.time.is_some_and(|time| time.column == column.id);
     let is_primary = definition.unique.iter().any(|unique| unique.primary && unique.columns.contains(&column.id));
-    let not_null = if column.nullable || is_time || is_primary { "" } else { " NOT NULL" };
+    let is_implied = column.nullable || is_time || is_primary || column.identity.is_some();
+    let not_null = if is_implied { "" } else { " NOT NULL" };
+    let identity = column.identity.as_ref().map_or_else(String::new, identity_sql);
     let default = column.default.as_ref();
     let default =
         default.map_or_else(String::new, |value| format!(" DEFAULT {}", value_sql(column.column_type, value)));
-    format!("{} {}{not_null}{default}", quoted(&column.name), column.column_type.sql_name())
+    format!("{} {}{not_null}{default}{identity}", quoted(&column.name), column.column_type.sql_name())
 }
 
 fn column_list(definition: &TableDefinition, columns: &[ColumnId]) -> String {

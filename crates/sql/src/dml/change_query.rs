@@ -3,7 +3,7 @@
 use super::assignments::assignments;
 use super::change::{Change, ChangeKind};
 use super::returning::Returning;
-use super::values::place_value;
+use super::values::place_assigned;
 use crate::scan::row_numbers::{CHUNK, ROW, TARGET_SCHEMA};
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::identifiers::Spellings;
@@ -43,7 +43,7 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Re
     let mut set: Vec<(usize, Expr)> = Vec::new();
     for (name, mut value) in assignments(&mut update.assignments)? {
         let position = definition.position(&name).map_err(as_sql_error)?;
-        place_value(&definition.columns[position], &mut value)?;
+        place_assigned(&target.table, position, &mut value)?;
         if set.iter().any(|(other, _)| *other == position) {
             return Err(sql_error(format!("UPDATE {}: column {name} is set twice", definition.name)));
         }

@@ -4,9 +4,10 @@ use super::conflict::OnDuplicate;
 use super::returning::Returning;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::table_names::{table_name, unknown_table};
+use crate::workarounds::{OVERRIDING_SYSTEM, OVERRIDING_USER};
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, Error, Result, Table};
-use datafusion::sql::sqlparser::ast::{Insert, ObjectName, TableObject};
+use datafusion::sql::sqlparser::ast::{Expr, Insert, ObjectName, TableObject};
 
 /// The table and the columns that an `INSERT` adds rows to.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,31 @@ pub(crate) struct Target {
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) on_duplicate: OnDuplicate,
     pub(crate) returning: Option<Returning>,
+    /// What holds for values that are given for identity columns.
+    pub(crate) overriding: Option<Overriding>,
+    /// Identity columns whose given values do not count, so that the table numbers the rows.
+    pub(crate) generated: Vec<String>,
+}
+
+/// `OVERRIDING ... VALUE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Overriding {
+    /// Given values are stored, also in a column that is `GENERATED ALWAYS`.
+    System,
+    /// Given values are ignored.
+    User,
+}
+
+impl Overriding {
+    /// The clause of a statement, in the form that its tokens were given: the parser does not know it.
+    fn of(insert: &Insert) -> Result<Option<Self>> {
+        match insert.partitioned.as_deref() {
+            None => Ok(None),
+            Some([Expr::Identifier(mark)]) if mark.value == OVERRIDING_SYSTEM => Ok(Some(Self::System)),
+            Some([Expr::Identifier(mark)]) if mark.value == OVERRIDING_USER => Ok(Some(Self::User)),
+            Some(_) => Err(not_supported("PARTITION")),
+        }
+    }
 }
 
 impl Target {
@@ -28,7 +54,6 @@ impl Target {
         let refused = [
             (insert.output.is_some(), "OUTPUT"),
             (insert.overwrite, "INSERT OVERWRITE"),
-            (insert.partitioned.is_some(), "PARTITION"),
             (!insert.assignments.is_empty(), "INSERT ... SET"),
             (!insert.after_columns.is_empty(), "a second list of columns"),
             (insert.format_clause.is_some() || insert.settings.is_some(), "FORMAT"),
@@ -44,12 +69,14 @@ impl Target {
             || insert.table_alias.as_ref().map_or_else(|| last(name), |alias| Some(alias.alias.value.clone()));
         let alias = written().unwrap_or_else(|| table.clone());
         let returning = insert.returning.clone().map(|items| Returning { items, alias: alias.clone() });
-        Ok(Self { table, alias, columns, on_duplicate: OnDuplicate::of(insert)?, returning })
+        let (on_duplicate, overriding) = (OnDuplicate::of(insert)?, Overriding::of(insert)?);
+        Ok(Self { table, alias, columns, on_duplicate, returning, overriding, generated: Vec::new() })
     }
 
     /// A table, under its own name.
     pub(crate) fn new(table: String, columns: Option<Vec<String>>, on_duplicate: OnDuplicate) -> Self {
-        Self { alias: table.clone(), table, columns, on_duplicate, returning: None }
+        let (alias, returning, overriding, generated) = (table.clone(), None, None, Vec::new());
+        Self { alias, table, columns, on_duplicate, returning, overriding, generated }
     }
 
     /// All columns of a table.
@@ -71,6 +98,31 @@ impl Target {
         Ok((table.clone(), positions))
     }
 
+    /// Refuses values for identity columns that number all rows themselves. `positions` are those of the columns that
+    /// the statement gives.
+    pub(crate) fn refuse_given(&self, table: &Table, positions: &[usize]) -> Result<()> {
+        if self.overriding.is_some() {
+            return Ok(());
+        }
+        let columns = positions.iter().map(|position| &table.definition.columns[*position]);
+        let always = |column: &&Column| column.identity.is_some_and(|identity| identity.always);
+        match columns.filter(always).find(|column| !self.is_generated(column)) {
+            None => Ok(()),
+            Some(column) => {
+                let name = &column.name;
+                let message =
+                    format!("cannot insert a non-DEFAULT value into column \"{name}\": it is GENERATED ALWAYS");
+                Err(sql_error(message)
+                    .with_hint("leave the column out, or write OVERRIDING SYSTEM VALUE before VALUES or SELECT"))
+            }
+        }
+    }
+
+    /// Whether values that are given for a column do not count.
+    pub(crate) fn is_generated(&self, column: &Column) -> bool {
+        self.generated.iter().any(|name| same_name(name, &column.name))
+    }
+
     pub(crate) fn positions(&self, table: &Table) -> Result<Vec<usize>> {
         let definition = &table.definition;
         let Some(columns) = &self.columns else { return Ok((0..definition.columns.len()).collect()) };
@@ -84,7 +136,8 @@ impl Target {
         }
         let missing = |(position, column): (usize, _)| {
             let column: &Column = column;
-            let given = column.nullable || column.default.is_some() || positions.contains(&position);
+            let given = column.nullable || column.default.is_some() || column.identity.is_some();
+            let given = given || positions.contains(&position);
             (!given).then_some(column)
         };
         match definition.columns.iter().enumerate().find_map(missing) {

@@ -2,10 +2,11 @@
 //! parameter for a text column is text, even if it looks like a number, a number for a decimal has the digits of the
 //! column, and a text beside values of other types has the column's type.
 
-use super::target::Target;
+use super::target::{Overriding, Target};
 use crate::ddl::defaults::value_sql;
 use crate::parse::parameter_types::numeric_parameter;
 use crate::text::errors::{as_sql_error, sql_error};
+use crate::text::sequence_names::qualified_sequence_name;
 use atsdb_core::{Column, ColumnType, Error, Result, Table, decimal};
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast, TimezoneInfo,
@@ -14,16 +15,31 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
-/// Replaces the word `DEFAULT` by the column's default, a parameter for a text column by text, and a number for a
-/// decimal by one with the digits of the column.
-pub(crate) fn place_value(column: &Column, value: &mut Expr) -> Result<()> {
+/// Replaces the word `DEFAULT` by the default of the column at a position of a table, a parameter for a text column by
+/// text, and a number for a decimal by one with the digits of the column.
+pub(crate) fn place_value(table: &Table, position: usize, value: &mut Expr) -> Result<()> {
+    let column = &table.definition.columns[position];
     place_literal(column, value);
-    let is_default = matches!(value, Expr::Identifier(word)
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"));
-    if is_default {
-        *value = default_expression(column)?;
+    if is_default(value) {
+        *value = default_expression(table, column)?;
     }
     Ok(())
+}
+
+/// The same for a value that an `UPDATE` assigns.
+pub(crate) fn place_assigned(table: &Table, position: usize, value: &mut Expr) -> Result<()> {
+    let column = &table.definition.columns[position];
+    match column.identity.is_some_and(|identity| identity.always) && !is_default(value) {
+        true => Err(sql_error(format!("column \"{}\" can only be updated to DEFAULT", column.name))
+            .with_hint("it is GENERATED ALWAYS: write SET COLUMN = DEFAULT for a new number")),
+        false => place_value(table, position, value),
+    }
+}
+
+/// Whether a value is the word `DEFAULT`.
+fn is_default(value: &Expr) -> bool {
+    matches!(value, Expr::Identifier(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
 }
 
 fn place_literal(column: &Column, value: &mut Expr) {
@@ -78,19 +94,26 @@ fn place_literals(body: &mut SetExpr, columns: &[&Column]) {
 }
 
 /// The rows of an `INSERT`, with `DEFAULT` replaced by its values; one row for `DEFAULT VALUES`.
-pub(crate) fn source_with_defaults(insert: &mut Insert, target: &Target, tables: &[Table]) -> Result<Box<Query>> {
-    let Some(mut source) = insert.source.take() else {
-        let (table, _) = target.resolve_among(tables)?;
-        let row = table.definition.columns.iter().map(default_expression).collect::<Result<Vec<_>>>()?;
-        return values_query(row);
-    };
+pub(crate) fn source_with_defaults(insert: &mut Insert, target: &mut Target, tables: &[Table]) -> Result<Box<Query>> {
     let (table, positions) = target.resolve_among(tables)?;
     let columns: Vec<&Column> = positions.iter().map(|position| &table.definition.columns[*position]).collect();
+    target.generated = generated_columns(insert, target.overriding, &columns);
+    target.refuse_given(&table, &positions)?;
+    let default_of = |column: &Column| match target.is_generated(column) {
+        true => Ok(Expr::value(Value::Null)),
+        false => default_expression(&table, column),
+    };
+    let Some(mut source) = insert.source.take() else {
+        return values_query(columns.into_iter().map(default_of).collect::<Result<Vec<_>>>()?);
+    };
     match source.body.as_mut() {
         SetExpr::Values(values) => {
             for row in &mut values.rows {
-                for (column, value) in columns.iter().zip(&mut row.content) {
-                    place_value(column, value)?;
+                for ((column, position), value) in columns.iter().zip(&positions).zip(&mut row.content) {
+                    match target.is_generated(column) {
+                        true => *value = Expr::value(Value::Null),
+                        false => place_value(&table, *position, value)?,
+                    }
                 }
             }
             type_texts(values, &columns);
@@ -140,10 +163,31 @@ fn type_beside_text(column_type: ColumnType) -> Option<DataType> {
     })
 }
 
-fn default_expression(column: &Column) -> Result<Expr> {
+/// The identity columns whose given values do not count: those of which all are `DEFAULT`, or which the statement
+/// overrides.
+fn generated_columns(insert: &Insert, overriding: Option<Overriding>, columns: &[&Column]) -> Vec<String> {
+    let rows = insert.source.as_ref().map(|source| source.body.as_ref());
+    let has_only_defaults = |at: usize| match rows {
+        None => true,
+        Some(SetExpr::Values(values)) => values.rows.iter().all(|row| row.content.get(at).is_some_and(is_default)),
+        Some(_) => false,
+    };
+    let identities = columns.iter().enumerate().filter(|(_, column)| column.identity.is_some());
+    let generated = identities.filter(|(at, _)| overriding == Some(Overriding::User) || has_only_defaults(*at));
+    generated.map(|(_, column)| column.name.clone()).collect()
+}
+
+fn default_expression(table: &Table, column: &Column) -> Result<Expr> {
+    if column.identity.is_some() {
+        let sequence = qualified_sequence_name(&table.definition.name, &column.name);
+        return parsed(&format!("nextval('{}')", sequence.replace('\'', "''")), column);
+    }
     let Some(value) = &column.default else { return Ok(Expr::value(Value::Null)) };
-    let text = value_sql(column.column_type, value);
-    let parsed = Parser::new(&GenericDialect).try_with_sql(&text).and_then(|mut parser| parser.parse_expr());
+    parsed(&value_sql(column.column_type, value), column)
+}
+
+fn parsed(text: &str, column: &Column) -> Result<Expr> {
+    let parsed = Parser::new(&GenericDialect).try_with_sql(text).and_then(|mut parser| parser.parse_expr());
     parsed.map_err(|error| as_sql_error(sql_error(format!("DEFAULT of {}: {error}", column.name))))
 }
 

@@ -1,6 +1,7 @@
 //! Syntax of other databases in declarations that the parser does not accept. Table options without an effect here are
 //! removed from the tokens, and `[names]` become quoted names.
 
+use super::identity_options::order_options;
 use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -48,6 +49,7 @@ pub(crate) fn read_foreign(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
     }
     match words.as_slice() {
         ["CREATE", "TABLE", ..] | ["CREATE", _, "TABLE"] => {
+            order_options(tokens);
             if remove_options(tokens)? {
                 add_memory_option(tokens);
             }

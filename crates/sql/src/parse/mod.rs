@@ -7,6 +7,7 @@
 
 pub(crate) mod foreign;
 pub(crate) mod headings;
+mod identity_options;
 pub(crate) mod parameter_types;
 pub(crate) mod query_text;
 pub(crate) mod refuse;

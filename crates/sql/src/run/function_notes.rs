@@ -4,8 +4,8 @@
 /// A function's name, arguments, result and description.
 pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'static str);
 
-/// Functions that statements are rewritten to, and nobody calls.
-pub(super) const INTERNAL: [&str; 13] = [
+/// Functions that statements are rewritten to, and nobody calls; and one that only says what to write instead.
+pub(super) const INTERNAL: [&str; 14] = [
     "asof_match",
     "excluded_current_row",
     "excluded_group",
@@ -17,6 +17,7 @@ pub(super) const INTERNAL: [&str; 13] = [
     "json_get_text",
     "json_of",
     "like_escape",
+    "setval",
     "timezone_of_instant",
     "uuid_of",
 ];
@@ -49,9 +50,10 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 7] = [
     ("variance", "x", "DOUBLE", "The same as var_samp."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 57] = [
+pub(super) const NOTES: [FunctionNote; 61] = [
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("clock_timestamp", "", "TIMESTAMP", "The same as statement_timestamp."),
+    ("currval", "sequence", "BIGINT", "The number of a sequence that the session has drawn last."),
     ("date_bin", "width, t [, origin]", "by the arguments", "The start of the bucket that contains t."),
     ("date_diff", "unit, start, end", "BIGINT", "How many boundaries of a unit lie between two times."),
     ("date_trunc", "unit, t [, timezone]", "by the arguments", "The start of the unit that contains t."),
@@ -77,6 +79,7 @@ pub(super) const NOTES: [FunctionNote; 57] = [
     ("justify_hours", "interval", "INTERVAL", "24 hours become a day."),
     ("justify_interval", "interval", "INTERVAL", "24 hours become a day, and 30 days a month."),
     ("last", "v, t", "by the arguments", "The value of the row with the greatest t."),
+    ("lastval", "", "BIGINT", "The number that the session has drawn last."),
     ("locf", "x [, max_gap]", "by the arguments", "In a gap, the last value before it."),
     ("lttb", "t, v, n", "STRUCT[]", "At most n points that draw nearly the same line."),
     ("make_interval", "years => 0, ..., secs => 0", "INTERVAL", "An interval of its parts."),
@@ -84,6 +87,7 @@ pub(super) const NOTES: [FunctionNote; 57] = [
     ("make_timestamptz", "year, month, ..., second [, timezone]", "TIMESTAMP", "A time of its parts in a zone."),
     ("md5", "TEXT or BLOB", "TEXT", "The MD5 hash as hexadecimal digits."),
     ("mode", ") WITHIN GROUP (ORDER BY x", "by the arguments", "The most frequent value."),
+    ("nextval", "sequence", "BIGINT", "The next number of the sequence of an identity column."),
     ("octet_length", "TEXT or BLOB", "INT", "The length in bytes."),
     ("overlaps", "start1, end1, start2, end2", "BOOLEAN", "Whether two periods have a time in common."),
     (
@@ -92,6 +96,7 @@ pub(super) const NOTES: [FunctionNote; 57] = [
         "by the arguments",
         "The value at a fraction of the order.",
     ),
+    ("pg_get_serial_sequence", "table, column", "TEXT", "The name of the sequence of an identity column."),
     ("pg_typeof", "x", "TEXT", "PostgreSQL's name of the type of x."),
     ("quote_ident", "TEXT", "TEXT", "The text as a name in SQL."),
     ("quote_literal", "TEXT", "TEXT", "The text as a literal in SQL."),

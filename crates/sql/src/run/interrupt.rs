@@ -1,6 +1,9 @@
-//! Interrupting a session, the time limit of its queries, and the time at which its transaction began.
+//! Interrupting a session, and what its queries need to know of it: their time limit, the time at which its transaction
+//! began, and the numbers that it draws.
 
+use super::permission::Restriction;
 use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_engine::SessionNumbers;
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -17,6 +20,8 @@ struct InterruptState {
     time_limit: Option<Duration>,
     /// When the open transaction began.
     began: Option<DateTime<Utc>>,
+    /// The numbers of identity columns, and the rights that drawing them needs.
+    sequences: Option<(SessionNumbers, Arc<Restriction>)>,
     requested: bool,
     waiting: Option<Waker>,
 }
@@ -24,6 +29,15 @@ struct InterruptState {
 impl Interrupt {
     pub(crate) fn with_time_limit(time_limit: Option<Duration>) -> Self {
         Self(Arc::new(Mutex::new(InterruptState { time_limit, ..InterruptState::default() })))
+    }
+
+    /// The numbers of identity columns that the session draws, and its rights.
+    pub(crate) fn sequences(&self) -> Option<(SessionNumbers, Arc<Restriction>)> {
+        self.0.lock().sequences.clone()
+    }
+
+    pub(crate) fn set_sequences(&self, numbers: SessionNumbers, restriction: Arc<Restriction>) {
+        self.0.lock().sequences = Some((numbers, restriction));
     }
 
     pub(crate) fn time_limit(&self) -> Option<Duration> {

@@ -33,6 +33,17 @@ pub(super) enum Request {
     WorkTable(Box<WorkQuery>, ReadSnapshot),
 }
 
+impl Request {
+    /// The state that the query reads.
+    pub(super) fn snapshot(&self) -> &ReadSnapshot {
+        match self {
+            Self::Text(text) => &text.0.snapshot,
+            Self::Step(step) => &step.0.snapshot,
+            Self::WorkTable(_, snapshot) => snapshot,
+        }
+    }
+}
+
 /// An optimized plan, and the use of its rows.
 #[derive(Default)]
 pub(super) struct Planned {

@@ -95,8 +95,8 @@ fn query_of_statement(statement: Ast, tables: &[Table]) -> Result<(Ast, Option<T
         Ast::Explain { .. } => Ok((statement, None)),
         Ast::ExplainTable { .. } => Err(sql_error("EXPLAIN takes a query").with_hint("write DESCRIBE table")),
         Ast::Insert(mut insert) => {
-            let target = Target::of(&insert)?;
-            let source = source_with_defaults(&mut insert, &target, tables)?;
+            let mut target = Target::of(&insert)?;
+            let source = source_with_defaults(&mut insert, &mut target, tables)?;
             Ok((Ast::Query(source), Some(target)))
         }
         other => Err(refused(&other)),

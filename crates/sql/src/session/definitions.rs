@@ -6,6 +6,7 @@ use crate::ddl::alter::{altered, drop_index, index_names, unique_index};
 use crate::ddl::constraints::{add_unique, check_index_type, column_ids, column_names};
 use crate::ddl::create_table::{on_commit, refuse_other_clauses, table_options};
 use crate::ddl::from_query::{check_names, definition_of, with_room};
+use crate::ddl::identity::AlterIdentity;
 use crate::ddl::print::quoted;
 use crate::dml::target::Target;
 use crate::parse::query_text::{query_of, relations_of};
@@ -25,6 +26,7 @@ use atsdb_core::{Column, ErrorKind, Index, Result, Table, TableDefinition, Uniqu
 use atsdb_engine::{OnCommit, TemporaryTables};
 use datafusion::sql::sqlparser::ast::{
     AlterTable, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName, Query as ParsedQuery, Truncate,
+    TruncateIdentityOption,
 };
 
 impl Session {
@@ -286,8 +288,25 @@ impl Session {
                 table => tables.push(table?),
             }
         }
-        self.empty(&tables)?;
+        self.empty(&tables, truncate.identity == Some(TruncateIdentityOption::Restart))?;
         Ok(Answer::Done { verb: "TRUNCATE", row_count: None })
+    }
+
+    /// `ALTER TABLE ... ALTER COLUMN`, or `ALTER SEQUENCE`, of an identity column.
+    pub(super) fn alter_identity(&self, alter: &AlterIdentity) -> Result<Answer> {
+        self.retried(|| match alter.apply(&self.tables()?)? {
+            Some((table, mut definition)) if definition != table.definition => {
+                self.engine.begin_counters(&table, &mut definition)?;
+                self.put_definition(&table, definition).map(drop)
+            }
+            _ => Ok(()),
+        })?;
+        Ok(Answer::Done { verb: "ALTER TABLE", row_count: None })
+    }
+
+    /// A table whose identity columns begin where counting continues now: what its declaration says to a new store.
+    pub(super) fn continued(&self, table: Table) -> Result<Table> {
+        self.engine.continued(table)
     }
 
     /// The columns of a table, or those of a view's query.

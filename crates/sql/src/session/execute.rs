@@ -5,8 +5,9 @@ use super::show::{describe_query, show_create, show_functions, show_tables};
 use super::state::Session;
 use super::transaction::TransactionStatement;
 use crate::ddl::create_table::{on_commit, table_definition};
+use crate::ddl::identity::AlterIdentity;
 use crate::dml::target::Target;
-use crate::parse::refuse::{is_load_data, refuse_files, refused};
+use crate::parse::refuse::{is_load_data, refuse_files, refuse_sequences, refused};
 use crate::parse::statement::parse_declaring;
 use crate::parse::with_clause::main_word;
 use crate::resident::plain_select::PlainSelect;
@@ -148,6 +149,10 @@ impl Session {
             _ => {}
         }
         refuse_files(statement.text())?;
+        refuse_sequences(statement.text())?;
+        if let Some(alter) = AlterIdentity::of(statement.text(), statement.place())? {
+            return self.alter_identity(&alter);
+        }
         if let Some(rollup) = RollupStatement::of(statement.text(), statement.place())? {
             return self.rollup_statement(&rollup);
         }
@@ -189,7 +194,7 @@ impl Session {
             Ast::ShowFunctions { filter } => show_functions(filter.as_ref()),
             Ast::ShowTables { .. } => Err(not_supported("SHOW TABLES with conditions")),
             Ast::ShowCreate { obj_type: ShowCreateObject::Table | ShowCreateObject::View, obj_name } => {
-                show_create(&self.table(&obj_name)?)
+                show_create(&self.continued(self.table(&obj_name)?)?)
             }
             Ast::ShowColumns { show_options, .. } => match show_options.show_in.and_then(|of| of.parent_name) {
                 Some(name) => self.describe(&name),

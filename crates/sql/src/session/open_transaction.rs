@@ -3,7 +3,7 @@
 use super::insert_runs::InsertRuns;
 use crate::text::errors::sql_error;
 use atsdb_core::{Index, Result, Table};
-use atsdb_engine::{Batch, Engine, SealingHold, TemporaryTables};
+use atsdb_engine::{Batch, Engine, SealingHold};
 use chrono::{DateTime, Utc};
 
 /// An open transaction.
@@ -27,9 +27,9 @@ pub(super) struct Transaction {
 }
 
 impl Transaction {
-    pub(super) fn begin(engine: &Engine, temporary: &TemporaryTables, is_savepoint: bool) -> Self {
-        let hold = engine.hold();
-        let (batch, runs) = (engine.batch(None).with_temporary(temporary), InsertRuns::default());
+    /// Begins one that works on this batch of an engine.
+    pub(super) fn begin(engine: &Engine, batch: Batch, is_savepoint: bool) -> Self {
+        let (hold, runs) = (engine.hold(), InsertRuns::default());
         let (indexes, marks) = (Vec::new(), Vec::new());
         let began = DateTime::from_timestamp_millis(engine.now_ms());
         Self { batch, runs, failed: false, hold, has_read: false, indexes, marks, is_savepoint, began }

@@ -2,6 +2,7 @@
 
 use crate::ddl::defaults::value_sql;
 use crate::ddl::from_query::type_name_of;
+use crate::ddl::identity::identity_sql;
 use crate::ddl::print::declaration_of;
 use crate::run::answer::{Answer, Rows};
 use crate::run::function_list::{FunctionInfo, functions};
@@ -91,6 +92,7 @@ fn notes_of(definition: &TableDefinition, column: &atsdb_core::Column) -> String
     }
     let indexes = definition.indexes.iter().filter(|index| index.columns.contains(&column.id));
     notes.extend(indexes.map(|index| format!("index {}", index.name)));
+    notes.extend(column.identity.as_ref().map(|identity| identity_sql(identity).trim_start().to_lowercase()));
     let default = column.default.as_ref();
     notes.extend(default.map(|value| format!("default {}", value_sql(column.column_type, value))));
     notes.join(", ")

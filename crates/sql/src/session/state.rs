@@ -10,7 +10,7 @@ use crate::run::permission::{Permission, Restriction};
 use crate::run::worker::Worker;
 use crate::text::script::Statements;
 use atsdb_core::Result;
-use atsdb_engine::{Engine, TemporaryTables};
+use atsdb_engine::{Engine, SessionNumbers, TemporaryTables};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -23,9 +23,11 @@ pub struct Session {
     pub(super) options: SessionOptions,
     pub(super) worker: Arc<Worker>,
     pub(super) interrupt: Interrupt,
-    pub(super) restriction: Restriction,
+    pub(super) restriction: Arc<Restriction>,
     /// The temporary tables and views.
     pub(super) temporary: TemporaryTables,
+    /// The numbers of identity columns that it has drawn.
+    pub(super) numbers: SessionNumbers,
     /// The open transaction, if there is one.
     pub(super) transaction: Mutex<Option<Transaction>>,
     /// The reader for files that statements name; without one, no file is opened.
@@ -64,9 +66,12 @@ impl Session {
     fn on(worker: Arc<Worker>, engine: Engine, options: SessionOptions) -> Self {
         let interrupt = Interrupt::with_time_limit(options.time_limit);
         let permission = if options.read_only { Permission::Read } else { Permission::Define };
-        let restriction = Restriction::new(permission, "the session may only read");
+        let restriction = Arc::new(Restriction::new(permission, "the session may only read"));
+        let numbers = engine.session_numbers();
+        interrupt.set_sequences(numbers.clone(), Arc::clone(&restriction));
         let (transaction, temporary) = (Mutex::new(None), engine.temporary_tables());
-        Self { engine, options, worker, interrupt, restriction, temporary, transaction, files: None, file_writer: None }
+        let (files, file_writer) = (None, None);
+        Self { engine, options, worker, interrupt, restriction, temporary, numbers, transaction, files, file_writer }
     }
 
     /// Creates another session over the same engine, with the same options, which shares this one's threads and memory.

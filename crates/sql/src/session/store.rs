@@ -52,8 +52,20 @@ impl Session {
         self.with_batch(|batch| batch.redefine(table, to))
     }
 
-    /// Removes all rows of tables in one commit.
-    pub(super) fn empty(&self, tables: &[Table]) -> Result<()> {
-        self.with_batch_retried(|batch| tables.iter().try_for_each(|table| batch.truncate(table).map(drop)))
+    /// Removes all rows of tables in one commit, in which identity columns may begin to count anew.
+    pub(super) fn empty(&self, tables: &[Table], restart: bool) -> Result<()> {
+        self.with_batch_retried(|batch| {
+            tables.iter().try_for_each(|table| {
+                batch.truncate(table)?;
+                let mut definition = table.definition.clone();
+                for identity in definition.columns.iter_mut().filter_map(|column| column.identity.as_mut()) {
+                    *identity = identity.restarted(identity.start)?;
+                }
+                match restart && definition != table.definition {
+                    true => batch.redefine(table, definition).map(drop),
+                    false => Ok(()),
+                }
+            })
+        })
     }
 }

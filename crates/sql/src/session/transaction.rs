@@ -66,7 +66,7 @@ impl Session {
                 return Err(sql_error("a transaction is already open").with_hint("COMMIT or ROLLBACK it first"));
             }
             (TransactionStatement::Begin, None) => {
-                *transaction = Some(Transaction::begin(&self.engine, &self.temporary, false));
+                *transaction = Some(Transaction::begin(&self.engine, self.batch(), false));
                 "BEGIN"
             }
             (_, None) => return Err(sql_error("no transaction is open").with_hint("BEGIN one first")),
@@ -133,7 +133,7 @@ impl Session {
 
     /// A batch for one statement.
     pub(super) fn batch(&self) -> Batch {
-        self.engine.batch(None).with_temporary(&self.temporary)
+        self.engine.batch(None).with_temporary(&self.temporary).with_numbers(&self.numbers)
     }
 
     /// The tables that a statement sees, including those declared in the open transaction. Temporary tables come first:

@@ -93,6 +93,12 @@ pub(crate) fn unknown_function(name: &str) -> Error {
     sql_error(format!("no function named {name}")).with_hint(ALL_FUNCTIONS)
 }
 
+/// The error for the sequence of an identity column that does not exist.
+pub(crate) fn unknown_sequence(name: &str) -> Error {
+    sql_error(format!("relation \"{}\" does not exist", name.trim_matches('"')))
+        .with_hint("the sequence of an identity column is named TABLE_COLUMN_seq, and there are no others")
+}
+
 /// The error for SQL text that is nested too deeply.
 pub(crate) fn too_deep() -> Error {
     sql_error("the statement is nested too deeply")

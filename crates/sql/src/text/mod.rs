@@ -15,6 +15,7 @@ pub(crate) mod literal_numbers;
 pub(crate) mod numbered_text;
 pub(crate) mod params;
 pub(crate) mod script;
+pub(crate) mod sequence_names;
 pub(crate) mod source_position;
 pub(crate) mod statement_error;
 pub(crate) mod table_names;

@@ -45,6 +45,7 @@ pub(crate) use overflow::{AVERAGE, WIDE_SUM, average, checked, fitting_sum, sums
 pub(crate) use syntax::dialect::StatementDialect;
 pub(crate) use syntax::output_names;
 pub(crate) use syntax::stars::Stars;
+pub(crate) use syntax::statement_words::{OVERRIDING_SYSTEM, OVERRIDING_USER};
 
 use crate::text::errors::from_parser;
 use crate::text::source_position::SourcePosition;

@@ -6,7 +6,7 @@ use crate::ddl::defaults::{default_array, default_type};
 use crate::dml::target::Target;
 use crate::run::answer::Rows;
 use crate::text::errors::sql_error;
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result, Table};
 use atsdb_engine::Batch;
@@ -39,21 +39,26 @@ pub(crate) fn for_named_rows(
     if found != positions.len() {
         return Err(wrong_width(table, found, positions.len()));
     }
-    let names: Vec<&str> = positions.iter().map(|at| table.definition.columns[*at].name.as_str()).collect();
+    let columns = || positions.iter().map(|at| &table.definition.columns[*at]);
+    // Values that do not count are left out, and the table numbers the rows.
+    let counts: Vec<bool> = columns().map(|column| !target.is_generated(column)).collect();
+    let names: Vec<&str> =
+        columns().zip(&counts).filter(|(_, counts)| **counts).map(|(column, _)| column.name.as_str()).collect();
     let unnamed = UnnamedColumns::of(table, &positions);
     let mut row_count = 0_u64;
     for rows in rows {
         let rows = rows?;
-        let assigned = rows.columns().iter().zip(&positions);
+        let assigned = rows.columns().iter().zip(&positions).zip(&counts).filter(|(_, counts)| **counts);
         let mut arrays: Vec<ArrayRef> = assigned
-            .map(|(array, position)| assign(&table.definition, *position, &with_values(array), Some(row_count)))
+            .map(|((array, position), _)| assign(&table.definition, *position, &with_values(array), Some(row_count)))
             .collect::<Result<_>>()?;
         let found = arrays.iter().zip(&names);
         let mut fields: Vec<Field> =
             found.map(|(array, name)| Field::new(*name, array.data_type().clone(), true)).collect();
         fields.extend(unnamed.fields());
         arrays.extend(unnamed.arrays(rows.num_rows())?);
-        take(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        take(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)?)?;
         row_count += rows.num_rows() as u64;
     }
     Ok(())

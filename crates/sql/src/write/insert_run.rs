@@ -78,6 +78,7 @@ impl InsertRun {
         let (columns, on_duplicate): (_, OnDuplicate) = (insert.columns.take(), insert.on_duplicate.clone());
         let target = Target::new(std::mem::take(&mut insert.table), columns, on_duplicate);
         let (table, positions) = target.resolve_among(&tables()?)?;
+        target.refuse_given(&table, &positions)?;
         let policy = target.on_duplicate.policy(&table)?;
         let columns: Vec<LiteralColumn> =
             positions.iter().map(|position| LiteralColumn::new(&table.definition.columns[*position])).collect();

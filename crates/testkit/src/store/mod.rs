@@ -3,6 +3,7 @@
 mod amendments;
 mod commits;
 mod concurrency;
+mod counters;
 mod definitions;
 mod guards;
 mod helpers;
@@ -61,6 +62,15 @@ pub fn cases() -> Vec<Case> {
             a_dropped_table_takes_no_strings,
             a_part_of_a_dictionary_is_read_from_any_index,
             threads_agree_on_every_index;
+        counters:
+            blocks_follow_each_other,
+            columns_and_tables_have_their_own_counters,
+            a_restart_begins_anew_once,
+            the_extremes_of_64_bits_are_numbers,
+            a_dropped_table_gives_no_numbers,
+            a_staged_table_counts_on_after_its_commit,
+            definitions_of_identities_come_back,
+            threads_never_share_a_number;
         stages:
             staged_chunks_appear_together_at_commit,
             a_staged_chunk_is_numbered_by_its_commit,

@@ -127,7 +127,7 @@ impl Batch {
     /// Completes rows to those that the table will have: all columns in order, of their logical types, but mapped
     /// columns as plain text.
     pub fn complete(&self, table: &Table, rows: &RecordBatch) -> Result<RecordBatch> {
-        let columns = coerce(&table.definition, rows)?;
+        let columns = coerce(&table.definition, self.numbered(table, rows)?.as_ref())?;
         let columns = columns.iter().zip(&table.definition.columns).map(|(array, column)| plain(array, column));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));

@@ -1,7 +1,7 @@
 //! PostgreSQL's functions about the session and the catalogue.
 
 use super::context::{Context, Purpose};
-use super::lookup::{by_number, format_type, number_of, parts, quoted, type_number};
+use super::lookup::{by_number, format_type, number_of, parts, quoted, sequence_of, type_number};
 use super::privileges::{has_privilege, has_role};
 use super::value::Value;
 use crate::pg::error::{PgError, Severity};
@@ -234,7 +234,6 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         | "pg_get_function_result"
         | "pg_get_function_arguments"
         | "pg_get_function_identity_arguments"
-        | "pg_get_serial_sequence"
         | "pg_get_triggerdef"
         | "pg_get_ruledef"
         | "pg_get_statisticsobjdef"
@@ -245,6 +244,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         | "inet_client_addr"
         | "inet_server_port"
         | "inet_client_port" => Value::Null,
+        "pg_get_serial_sequence" => sequence_of(context, argument(0), argument(1))?,
         "pg_my_temp_schema" => Value::Int(0),
         "pg_is_in_recovery"
         | "pg_is_other_temp_schema"

@@ -72,6 +72,32 @@ pub(super) fn number_of(context: &Context<'_>, kind: &str, name: &str) -> Result
     Ok(found.and_then(|value| value.int()))
 }
 
+/// The name of the sequence of a table's identity column. NULL if the column has none.
+pub(super) fn sequence_of(context: &Context<'_>, table: &Value, column: &Value) -> Result<Value, PgError> {
+    let (Some(name), Some(wanted)) = (table.shown(), column.shown()) else { return Ok(Value::Null) };
+    let number = number_of(context, "regclass", &name)?;
+    let Some(number) = number else {
+        return Err(PgError::error("42P01", format!("relation \"{name}\" does not exist")));
+    };
+    let Some(attributes) = context.source.relation("pg_catalog", "pg_attribute")? else { return Ok(Value::Null) };
+    let at = |column: &str| find(&attributes.columns, None, column);
+    let (Some(owner), Some(column), Some(identity)) = (at("attrelid"), at("attname"), at("attidentity")) else {
+        return Ok(Value::Null);
+    };
+    let found = attributes.rows.iter().find(|row| {
+        row[owner].int() == Some(number) && row[column].shown().is_some_and(|name| same_name(&name, &wanted))
+    });
+    let Some(row) = found else {
+        return Err(PgError::error("42703", format!("column \"{wanted}\" of relation \"{name}\" does not exist")));
+    };
+    if row[identity].shown().is_none_or(|identity| identity.is_empty()) {
+        return Ok(Value::Null);
+    }
+    let table = by_number(context, ("pg_catalog", "pg_class"), &Value::Int(number), "relname")?;
+    let (table, column) = (table.shown().unwrap_or_default(), row[column].shown().unwrap_or_default());
+    Ok(Value::Text(format!("public.{}", quoted(&format!("{table}_{column}_seq")))))
+}
+
 /// The number of a type by its name in SQL.
 pub(super) fn type_number(name: &str) -> Option<i64> {
     let folded = name.trim().to_lowercase().replace("pg_catalog.", "").replace('"', "");

@@ -1,11 +1,17 @@
 //! Statements and clauses that the parser does not know, written with others before it sees them: `TABLE t` is
-//! `SELECT * FROM t`, `ANY (VALUES ...)` selects from the values, `ORDER BY x USING >` is `ORDER BY x DESC`, and
-//! `INSERT INTO t AS x` inserts into `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`.
+//! `SELECT * FROM t`, `ANY (VALUES ...)` selects from the values, `ORDER BY x USING >` is `ORDER BY x DESC`, `INSERT
+//! INTO t AS x` inserts into `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`, and `OVERRIDING ...
+//! VALUE` becomes a mark.
 //!
 //! No upstream issue known.
 
 use super::words::{after, is_significant, is_word};
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
+
+/// The mark of an `INSERT` with `OVERRIDING SYSTEM VALUE`.
+pub(crate) const OVERRIDING_SYSTEM: &str = "\u{1}overriding system value";
+/// The mark of an `INSERT` with `OVERRIDING USER VALUE`.
+pub(crate) const OVERRIDING_USER: &str = "\u{1}overriding user value";
 
 /// Rewrites the tokens of a statement.
 pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
@@ -13,8 +19,29 @@ pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
     if first_is(tokens, "INSERT") {
         name_target(tokens);
     }
+    mark_overriding(tokens);
     select_tables(tokens);
     select_values(tokens);
+}
+
+/// `OVERRIDING SYSTEM VALUE` and `OVERRIDING USER VALUE`, which become a `PARTITION` with a mark.
+fn mark_overriding(tokens: &mut Vec<TokenWithSpan>) {
+    for at in (0..tokens.len()).rev() {
+        if !is_word(&tokens[at], "OVERRIDING") {
+            continue;
+        }
+        let Some(whose) = after(tokens, at) else { continue };
+        let mark = match () {
+            () if is_word(&tokens[whose], "SYSTEM") => OVERRIDING_SYSTEM,
+            () if is_word(&tokens[whose], "USER") => OVERRIDING_USER,
+            () => continue,
+        };
+        let Some(value) = after(tokens, whose).filter(|value| is_word(&tokens[*value], "VALUE")) else { continue };
+        let span = tokens[at].span;
+        let (partition, mark) = (Token::make_keyword("PARTITION"), Token::make_word(mark, Some('"')));
+        let clause = [partition, Token::LParen, mark, Token::RParen];
+        tokens.splice(at..=value, clause.map(|token| TokenWithSpan::new(token, span)));
+    }
 }
 
 /// `USING >` and `USING <` in ORDER BY.

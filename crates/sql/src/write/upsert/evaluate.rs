@@ -2,7 +2,7 @@
 //! planned once and run again in each round.
 
 use crate::dml::conflict::Update;
-use crate::dml::values::place_value;
+use crate::dml::values::place_assigned;
 use crate::plan::work_table::{WorkQuery, WorkTable, select_of, work_query};
 use crate::run::worker::QueryRows;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
@@ -165,7 +165,7 @@ fn query_of_update(
         if set.contains(&position) {
             return Err(sql_error(format!("DO UPDATE of {}: column {name} is set twice", definition.name)));
         }
-        place_value(&definition.columns[position], &mut value)?;
+        place_assigned(table, position, &mut value)?;
         set.push(position);
         values.push(value);
     }

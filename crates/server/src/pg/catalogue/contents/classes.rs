@@ -98,6 +98,7 @@ pub(super) fn attributes(objects: &Objects) -> Vec<Row> {
                     ("atttypmod", Value::Int(modifier)),
                     ("attnotnull", Value::Bool(is_required)),
                     ("atthasdef", Value::Bool(has_default)),
+                    ("attidentity", Value::text(attribute.identity.map_or("", |of| if of.always { "a" } else { "d" }))),
                 ],
             ));
         }
@@ -135,8 +136,12 @@ fn attribute_row(table: i64, position: i64, type_id: u32, name: &str, others: &[
         ("attinhcount", Value::Int(0)),
         ("attcollation", Value::Int(if is_text { 100 } else { 0 })),
     ];
-    let defaults =
-        [("atttypmod", Value::Int(-1)), ("attnotnull", Value::Bool(false)), ("atthasdef", Value::Bool(false))];
+    let defaults = [
+        ("atttypmod", Value::Int(-1)),
+        ("attnotnull", Value::Bool(false)),
+        ("atthasdef", Value::Bool(false)),
+        ("attidentity", Value::text("")),
+    ];
     values.extend(others.iter().cloned());
     values.extend(defaults.into_iter().filter(|(name, _)| !others.iter().any(|(other, _)| other == name)));
     row("pg_catalog", "pg_attribute", &values)

@@ -53,6 +53,8 @@ pub(super) struct Attribute {
     pub(super) time_digits: Option<i64>,
     /// The digits of a decimal, and how many of them are after the point.
     pub(super) decimal_digits: Option<(u8, u8)>,
+    /// How it numbers the rows, if it does.
+    pub(super) identity: Option<atsdb::Identity>,
 }
 
 /// A key or an index.
@@ -137,6 +139,7 @@ fn system_object((number, schema, name, shape): (i64, &'static str, &'static str
         default: None,
         time_digits: None,
         decimal_digits: None,
+        identity: None,
     });
     let kind = if schema == "pg_catalog" { 'r' } else { 'v' };
     Object {
@@ -174,6 +177,7 @@ fn object(session: &StoreSession, table: Table) -> Object {
                     default: None,
                     time_digits: None,
                     decimal_digits: None,
+                    identity: None,
                 };
                 columns_of(&schema).into_iter().map(plain).collect()
             },
@@ -191,6 +195,7 @@ fn object(session: &StoreSession, table: Table) -> Object {
                     ColumnType::Decimal { precision, scale } => Some((precision, scale)),
                     _ => None,
                 },
+                identity: column.identity,
             };
             fields.map(attribute).collect()
         }

@@ -116,6 +116,8 @@ fn columns(object: &Object, database: &str) -> Vec<Row> {
             || known::element_of(type_id).map_or("text", |element| element.array_name),
             |known| known.name,
         );
+        let identity = attribute.identity;
+        let generation = identity.map(|identity| if identity.always { "ALWAYS" } else { "BY DEFAULT" });
         let mut values = table_columns(object, database);
         values.extend([
             ("column_name", Value::text(attribute.name.as_str())),
@@ -132,7 +134,10 @@ fn columns(object: &Object, database: &str) -> Vec<Row> {
             ("udt_name", Value::text(udt)),
             ("dtd_identifier", Value::Text(position.to_string())),
             ("is_self_referencing", Value::text("NO")),
-            ("is_identity", Value::text("NO")),
+            ("is_identity", Value::text(if identity.is_some() { "YES" } else { "NO" })),
+            ("identity_generation", Value::maybe(generation.map(str::to_owned))),
+            ("identity_start", Value::maybe(identity.map(|identity| identity.start.to_string()))),
+            ("identity_increment", Value::maybe(identity.map(|identity| identity.increment.to_string()))),
             ("identity_cycle", Value::text("NO")),
             ("is_generated", Value::text("NEVER")),
             ("is_updatable", Value::text(if object.kind == 'r' { "YES" } else { "NO" })),

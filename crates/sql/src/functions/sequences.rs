@@ -1,0 +1,186 @@
+//! The functions of the sequences that identity columns have: `nextval`, `currval`, `lastval` and
+//! `pg_get_serial_sequence`. Not owned: the numbers (`engine`).
+
+use crate::text::datafusion_errors::external;
+use crate::text::errors::{sql_error, unknown_sequence};
+use crate::text::sequence_names::{find_sequence, last_part, qualified_sequence_name};
+use atsdb_core::name::same_name;
+use atsdb_core::{Error, ErrorKind};
+use atsdb_engine::{ReadSnapshot, SessionNumbers};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, StringArray};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
+};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// The session in which a statement calls the functions.
+#[derive(Debug, Clone)]
+pub(crate) struct SequenceSession {
+    pub(crate) numbers: SessionNumbers,
+    /// The state that the statement sees.
+    pub(crate) snapshot: ReadSnapshot,
+    /// Why the session may not change anything, if it may not.
+    pub(crate) refusal: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Next,
+    Current,
+    Last,
+    Set,
+    OfColumn,
+}
+
+/// The functions for a statement; without a session, for one that is only planned.
+pub(crate) fn sequence_functions(session: Option<SequenceSession>) -> Vec<ScalarUDF> {
+    let session = session.map(Arc::new);
+    let kinds = [Kind::Next, Kind::Current, Kind::Last, Kind::Set, Kind::OfColumn];
+    kinds.map(|kind| ScalarUDF::new_from_impl(SequenceFunction::new(kind, session.clone()))).into()
+}
+
+#[derive(Debug)]
+struct SequenceFunction {
+    kind: Kind,
+    session: Option<Arc<SequenceSession>>,
+    signature: Signature,
+}
+
+impl PartialEq for SequenceFunction {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl Eq for SequenceFunction {}
+
+impl Hash for SequenceFunction {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.kind.hash(state);
+    }
+}
+
+impl SequenceFunction {
+    fn new(kind: Kind, session: Option<Arc<SequenceSession>>) -> Self {
+        use DataType::{Boolean, Int64, Utf8};
+        let signature = match kind {
+            Kind::Next | Kind::Current => Signature::exact(vec![Utf8], Volatility::Volatile),
+            Kind::Last => Signature::nullary(Volatility::Volatile),
+            Kind::Set => {
+                let lists = [vec![Utf8, Int64], vec![Utf8, Int64, Boolean]].map(TypeSignature::Exact);
+                Signature::one_of(lists.into(), Volatility::Volatile)
+            }
+            Kind::OfColumn => Signature::exact(vec![Utf8, Utf8], Volatility::Volatile),
+        };
+        Self { kind, session, signature }
+    }
+
+    fn session(&self) -> Result<&SequenceSession> {
+        self.session.as_deref().ok_or_else(|| external(Error::internal(format!("{} without a session", self.name()))))
+    }
+
+    fn value(&self, arguments: &[ArrayRef], row: usize) -> Result<Option<i64>, Error> {
+        let session = self.session().map_err(|error| Error::internal(error.to_string()))?;
+        if self.kind == Kind::Last {
+            let last = session.numbers.last();
+            return last.map(Some).ok_or_else(|| sql_error("lastval is not yet defined in this session"));
+        }
+        let Some(name) = text(arguments, 0, row) else { return Ok(None) };
+        let (table, position) = find_sequence(session.snapshot.tables(), name).ok_or_else(|| unknown_sequence(name))?;
+        let column = &table.definition.columns[position];
+        match self.kind {
+            Kind::Next => {
+                if let Some(refusal) = &session.refusal {
+                    return Err(Error::new(ErrorKind::ReadOnly, refusal.clone()));
+                }
+                Ok(session.numbers.draw(table, position, 1)?.pop())
+            }
+            Kind::Set => Err(sql_error("setval is not supported yet").with_hint(format!(
+                "ALTER TABLE {} ALTER COLUMN {} RESTART WITH the next number",
+                table.definition.name, column.name
+            ))),
+            _ => match session.numbers.last_of(table.id, column.id) {
+                Some(last) => Ok(Some(last)),
+                None => {
+                    let name = last_part(name).unwrap_or_default();
+                    Err(sql_error(format!("currval of sequence \"{name}\" is not yet defined in this session")))
+                }
+            },
+        }
+    }
+
+    /// The sequence of a column; `None` if it has none.
+    fn sequence_of(&self, arguments: &[ArrayRef], row: usize) -> Result<Option<String>, Error> {
+        let session = self.session().map_err(|error| Error::internal(error.to_string()))?;
+        let (Some(name), Some(column)) = (text(arguments, 0, row), text(arguments, 1, row)) else { return Ok(None) };
+        let wanted = last_part(name);
+        let table = session
+            .snapshot
+            .tables()
+            .iter()
+            .find(|table| wanted.as_ref().is_some_and(|wanted| same_name(&table.definition.name, wanted)));
+        let table = table.ok_or_else(|| sql_error(format!("no table named {name}")))?;
+        let definition = &table.definition;
+        let column = definition.column(column).map_err(crate::text::errors::as_sql_error)?;
+        Ok(column.identity.map(|_| qualified_sequence_name(&definition.name, &column.name)))
+    }
+}
+
+fn text(arguments: &[ArrayRef], at: usize, row: usize) -> Option<&str> {
+    let texts = arguments.get(at)?.as_string_opt::<i32>()?;
+    texts.is_valid(row).then(|| texts.value(row))
+}
+
+impl ScalarUDFImpl for SequenceFunction {
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Next => "nextval",
+            Kind::Current => "currval",
+            Kind::Last => "lastval",
+            Kind::Set => "setval",
+            Kind::OfColumn => "pg_get_serial_sequence",
+        }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(if self.kind == Kind::OfColumn { DataType::Utf8 } else { DataType::Int64 })
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let row_count = args.number_rows;
+        let arrays = args.args.iter().map(|arg| arg.clone().into_array(row_count)).collect::<Result<Vec<_>>>()?;
+        if self.kind == Kind::OfColumn {
+            let names = (0..row_count).map(|row| self.sequence_of(&arrays, row));
+            let names = names.collect::<Result<Vec<_>, Error>>().map_err(external)?;
+            return Ok(ColumnarValue::Array(Arc::new(StringArray::from(names))));
+        }
+        if self.kind == Kind::Next
+            && let (Some(ColumnarValue::Scalar(ScalarValue::Utf8(Some(name)))), 2..) = (args.args.first(), row_count)
+        {
+            return self.draw(name, row_count).map_err(external);
+        }
+        let values = (0..row_count).map(|row| self.value(&arrays, row));
+        let values = values.collect::<Result<Vec<_>, Error>>().map_err(external)?;
+        Ok(ColumnarValue::Array(Arc::new(Int64Array::from(values))))
+    }
+}
+
+impl SequenceFunction {
+    /// Numbers of one sequence for many rows.
+    fn draw(&self, name: &str, row_count: usize) -> Result<ColumnarValue, Error> {
+        let session = self.session().map_err(|error| Error::internal(error.to_string()))?;
+        if let Some(refusal) = &session.refusal {
+            return Err(Error::new(ErrorKind::ReadOnly, refusal.clone()));
+        }
+        let (table, position) = find_sequence(session.snapshot.tables(), name).ok_or_else(|| unknown_sequence(name))?;
+        let numbers = session.numbers.draw(table, position, row_count)?;
+        Ok(ColumnarValue::Array(Arc::new(Int64Array::from(numbers))))
+    }
+}

@@ -1,0 +1,22 @@
+//! The functions of sequences that a query calls, bound to its session.
+
+use super::interrupt::Interrupt;
+use super::permission::Permission;
+use crate::functions::sequences::{SequenceSession, sequence_functions};
+use crate::text::datafusion_errors::from_datafusion;
+use atsdb_core::Result;
+use atsdb_engine::{ReadSnapshot, SessionNumbers};
+use datafusion::execution::FunctionRegistry;
+use datafusion::execution::session_state::SessionState;
+use std::sync::Arc;
+
+/// Sets the functions of a query.
+pub(super) fn set_sequences(state: &mut SessionState, interrupt: &Interrupt, snapshot: &ReadSnapshot) -> Result<()> {
+    let Some((numbers, restriction)) = interrupt.sequences() else { return Ok(()) };
+    let refusal = restriction.require(Permission::Change).err().map(|error| error.message().to_owned());
+    let session = SequenceSession { numbers: SessionNumbers::clone(&numbers), snapshot: snapshot.clone(), refusal };
+    for function in sequence_functions(Some(session)) {
+        state.register_udf(Arc::new(function)).map_err(from_datafusion)?;
+    }
+    Ok(())
+}
