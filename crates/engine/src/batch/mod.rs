@@ -95,8 +95,8 @@ impl Batch {
     }
 
     /// Adds rows. Columns are matched by name, nullable ones may be missing, identity columns that are missing get
-    /// numbers, and types are converted if no value changes. Times may be in any order. If a row does not fit the table, all of them are refused and the batch stays
-    /// as it was; after any other error the batch cannot be committed.
+    /// numbers, and types are converted if no value changes. Times may be in any order. If a row does not fit the table,
+    /// all of them are refused and the batch stays as it was; after any other error the batch cannot be committed.
     pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
         self.append_with(table, rows, table.definition.on_conflict)
     }
