@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::{name_key, same_name};
-use crate::schema::{Column, TableDefinition, Unique};
+use crate::schema::{Column, ConflictPolicy, TableDefinition, Unique};
 use std::collections::HashSet;
 
 impl TableDefinition {
@@ -17,6 +17,15 @@ impl TableDefinition {
         let columns = key.columns.iter().filter_map(|id| self.column_by_id(*id));
         let names: Vec<&str> = columns.map(|column| column.name.as_str()).collect();
         format!("{}_{}_key", self.name, names.join("_"))
+    }
+
+    /// Refuses [`ConflictPolicy::Merge`] if the table has several keys: a row could then merge with several rows.
+    pub fn check_merge(&self, policy: ConflictPolicy) -> Result<()> {
+        if policy != ConflictPolicy::Merge || self.unique.len() < 2 {
+            return Ok(());
+        }
+        Err(Error::usage(format!("table {} has several keys: rows merge by one key only", self.name))
+            .with_hint("use on_conflict = 'replace', or declare one key"))
     }
 
     /// Returns the position in [`unique`](Self::unique) of the key with this name, compared without case.

@@ -1,11 +1,11 @@
 //! The domain types of atsdb, which every other crate uses. Nothing here does I/O.
 //!
 //! Owned here: the schema of a table ([`schema`]), times and the slices they fall in ([`time`], [`mod@slice`]), the
-//! metadata of a chunk ([`chunk`]), columns that number their rows ([`identity`]), the contract of a store and its errors ([`store`], [`redefinition`], [`refusal`]),
-//! rules against wrong clocks ([`clock_skew`]), the text forms of sizes, durations and intervals ([`size`],
-//! [`duration`], [`interval_text`]), backslash escapes ([`escapes`]), work on several threads ([`parallel`]), the error
-//! kinds ([`error`]) and the limits ([`limits`]). Not owned: the bytes of pages (`codec`), how a store keeps them
-//! (`sqlite`, `sqlstore`, `memory`), and what is done with them (`engine`).
+//! metadata of a chunk ([`chunk`]), columns that number the rows ([`identity`], [`number_request`]), the contract of a
+//! store and its errors ([`store`], [`redefinition`], [`refusal`]), rules against wrong clocks ([`clock_skew`]), the text
+//! forms of sizes, durations and intervals ([`size`], [`duration`], [`interval_text`]), backslash escapes ([`escapes`]),
+//! work on several threads ([`parallel`]), the error kinds ([`error`]) and the limits ([`limits`]). Not owned: the bytes
+//! of pages (`codec`), how a store keeps them (`sqlite`, `sqlstore`, `memory`), and what is done with them (`engine`).
 
 pub mod checksum;
 pub mod chunk;
@@ -18,6 +18,7 @@ pub mod error;
 pub mod escapes;
 pub mod id;
 pub mod identity;
+mod identity_columns;
 mod index;
 pub mod interval;
 pub mod interval_text;
@@ -26,6 +27,7 @@ mod key;
 pub mod limits;
 pub mod list;
 pub mod name;
+pub mod number_request;
 pub mod origin;
 pub mod parallel;
 mod quantity;
@@ -51,7 +53,8 @@ pub use chunk::{
 pub use column_type::{ColumnType, MapWidth};
 pub use error::{Error, ErrorKind, Result};
 pub use id::{ColumnId, TableId};
-pub use identity::{Counter, Identity, NumberBlock, NumberRequest};
+pub use identity::{Counter, Identity};
+pub use number_request::{NumberBlock, NumberRequest};
 pub use origin::Origin;
 pub use retention::Retention;
 pub use rollup::{Rollup, RollupState};

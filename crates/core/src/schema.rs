@@ -429,35 +429,6 @@ impl TableDefinition {
         self.check_constraints()
     }
 
-    fn check_identity(&self, column: &Column) -> Result<()> {
-        let Some(identity) = &column.identity else { return Ok(()) };
-        let place = || format!("table {}, column {}", self.name, column.name);
-        identity.check(column.column_type).map_err(|error| error.context(place()))?;
-        if column.nullable || column.default.is_some() {
-            return Err(Error::internal(format!("{}: an identity takes NULL or has a default", place())));
-        }
-        match self.time.is_some_and(|time| time.column == column.id) {
-            true => Err(Error::usage(format!("{}: an identity cannot be the time", place()))
-                .with_hint("declare another column as the time: WITH (time = 'COLUMN')")),
-            false => Ok(()),
-        }
-    }
-
-    /// The positions of the columns that number the rows by themselves.
-    pub fn identities(&self) -> impl Iterator<Item = (usize, &Identity)> {
-        let columns = self.columns.iter().enumerate();
-        columns.filter_map(|(position, column)| column.identity.as_ref().map(|identity| (position, identity)))
-    }
-
-    /// Refuses [`ConflictPolicy::Merge`] if the table has several keys: a row could then merge with several rows.
-    pub fn check_merge(&self, policy: ConflictPolicy) -> Result<()> {
-        if policy != ConflictPolicy::Merge || self.unique.len() < 2 {
-            return Ok(());
-        }
-        Err(Error::usage(format!("table {} has several keys: rows merge by one key only", self.name))
-            .with_hint("use on_conflict = 'replace', or declare one key"))
-    }
-
     /// Returns an option of this definition that in-memory tables do not support.
     fn unsupported_in_memory(&self) -> Option<&'static str> {
         match () {

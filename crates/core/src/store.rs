@@ -6,9 +6,10 @@
 use crate::chunk::{ChunkDescriptor, ChunkEntry, ChunkId, NewChunk};
 use crate::error::{Error, Result};
 use crate::id::{ColumnId, TableId};
-use crate::identity::{Counter, NumberBlock, NumberRequest};
+use crate::identity::Counter;
 use crate::limits::BATCH_ID_BYTES_MAX;
 use crate::name::parse_name;
+use crate::number_request::{NumberBlock, NumberRequest};
 use crate::schema::TableDefinition;
 use crate::table::{DefinitionVersion, Table};
 use crate::time::TimeRange;

@@ -33,7 +33,7 @@ use crate::batch::table_writer::TableWriter;
 use crate::chunk::coerce::{coerce, coerce_column};
 use crate::chunk::lossless::RowNumbers;
 use crate::shared::handle::Handle;
-use crate::shared::numbers::SessionNumbers;
+use crate::shared::session_numbers::SessionNumbers;
 use crate::shared::temporary::TemporaryTables;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_core::{BatchId, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId};
@@ -95,8 +95,9 @@ impl Batch {
     }
 
     /// Adds rows. Columns are matched by name, nullable ones may be missing, identity columns that are missing get
-    /// numbers, and types are converted if no value changes. Times may be in any order. If a row does not fit the table,
-    /// all of them are refused and the batch stays as it was; after any other error the batch cannot be committed.
+    /// numbers, and types are converted if no value changes. Times may be in any order. If a row does not fit the
+    /// table, all of them are refused and the batch stays as it was; after any other error the batch cannot be
+    /// committed.
     pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
         self.append_with(table, rows, table.definition.on_conflict)
     }

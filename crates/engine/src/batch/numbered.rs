@@ -1,7 +1,7 @@
 //! The numbers of identity columns that added rows lack. All ways into a table come by here.
 
 use crate::batch::Batch;
-use crate::shared::numbers::SessionNumbers;
+use crate::shared::session_numbers::SessionNumbers;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow::compute::cast;
 use arrow::datatypes::{Field, Schema};

@@ -17,6 +17,7 @@ pub(crate) mod numbers;
 pub(crate) mod origin;
 pub(crate) mod preload;
 mod preload_chunk;
+pub(crate) mod session_numbers;
 pub(crate) mod temporary;
 pub(crate) mod workers;
 

@@ -1,15 +1,12 @@
-//! The numbers of identity columns: the blocks that this process holds, and what each session has drawn of them.
+//! The numbers of identity columns: the blocks that this process holds.
 //!
 //! A block belongs to one column and is drawn from by all sessions. The first ones are small, so that a program that
 //! inserts one row leaves no gap, and each is twice as large as the one before. Not owned: which numbers are free
-//! (`NumberRequest` and the store).
+//! (`NumberRequest` and the store), and what a session has drawn (`session_numbers`).
 
-use crate::shared::Shared;
-use crate::shared::temporary::is_temporary;
 use atsdb_core::{ColumnId, Counter, Error, NumberBlock, NumberRequest, Result, Store, Table, TableId};
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 /// The largest block that is reserved ahead of its use.
@@ -33,8 +30,14 @@ struct HeldNumbers {
 }
 
 impl Numbers {
-    /// Draws numbers for the column at a position of a table.
-    fn draw(&self, store: &dyn Store, table: &Table, position: usize, count: usize) -> Result<Vec<i64>> {
+    /// Draws numbers for the column at a position of a table. A temporary table has no store, and its counter is here.
+    pub(crate) fn draw(
+        &self,
+        store: Option<&dyn Store>,
+        table: &Table,
+        position: usize,
+        count: usize,
+    ) -> Result<Vec<i64>> {
         let named = |error: Error| {
             let column = table.definition.columns.get(position).map_or("", |column| column.name.as_str());
             error.context(format_args!("table {}, column {column}", table.definition.name))
@@ -47,7 +50,7 @@ impl Numbers {
     }
 
     /// The counter of a temporary table.
-    fn counter(&self, table: TableId, column: ColumnId) -> Option<Counter> {
+    pub(crate) fn counter(&self, table: TableId, column: ColumnId) -> Option<Counter> {
         let held = self.0.lock().get(&(table, column)).map(Arc::clone);
         held.and_then(|held| held.lock().counter)
     }
@@ -59,7 +62,7 @@ impl Numbers {
 }
 
 impl HeldNumbers {
-    fn draw(&mut self, store: &dyn Store, request: NumberRequest, count: usize) -> Result<Vec<i64>> {
+    fn draw(&mut self, store: Option<&dyn Store>, request: NumberRequest, count: usize) -> Result<Vec<i64>> {
         let mut drawn = Vec::with_capacity(count);
         while drawn.len() < count {
             let wanted = (count - drawn.len()) as u64;
@@ -79,9 +82,9 @@ impl HeldNumbers {
         Ok(drawn)
     }
 
-    fn reserve(&mut self, store: &dyn Store, request: NumberRequest) -> Result<NumberBlock> {
+    fn reserve(&mut self, store: Option<&dyn Store>, request: NumberRequest) -> Result<NumberBlock> {
         self.size = (self.size * 2).clamp(1, BLOCK_NUMBERS_MAX);
-        if !is_temporary(request.table) {
+        if let Some(store) = store {
             return store.reserve_numbers(&request);
         }
         let (block, counter) = request.take(self.counter)?;
@@ -99,72 +102,5 @@ fn is_valid(block: &NumberBlock, request: &NumberRequest) -> bool {
             false => block.first < after,
         }),
         false => block.restarts > identity.restarts,
-    }
-}
-
-/// The numbers that one session has drawn from identity columns. Clones are the same session.
-#[derive(Clone)]
-pub struct SessionNumbers(Arc<DrawnNumbers>);
-
-struct DrawnNumbers {
-    shared: Arc<Shared>,
-    drawn: Mutex<LastNumbers>,
-}
-
-#[derive(Default)]
-struct LastNumbers {
-    last: Option<i64>,
-    of_columns: HashMap<(TableId, ColumnId), i64>,
-}
-
-impl fmt::Debug for SessionNumbers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SessionNumbers").field("last", &self.last()).finish_non_exhaustive()
-    }
-}
-
-impl SessionNumbers {
-    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
-        Self(Arc::new(DrawnNumbers { shared: Arc::clone(shared), drawn: Mutex::default() }))
-    }
-
-    /// Draws numbers for the identity column at a position of a table. They are never given again, whatever becomes of
-    /// the statement.
-    ///
-    /// Errors: [`Limit`](atsdb_core::ErrorKind::Limit) if the column's type has no further number, and those of the
-    /// store.
-    pub fn draw(&self, table: &Table, position: usize, count: usize) -> Result<Vec<i64>> {
-        let numbers = self.0.shared.draw_numbers(table, position, count)?;
-        if let (Some(last), Some(column)) = (numbers.last(), table.definition.columns.get(position)) {
-            let mut drawn = self.0.drawn.lock();
-            drawn.last = Some(*last);
-            drawn.of_columns.insert((table.id, column.id), *last);
-        }
-        Ok(numbers)
-    }
-
-    /// The number that the session has drawn last, of any column.
-    pub fn last(&self) -> Option<i64> {
-        self.0.drawn.lock().last
-    }
-
-    /// The number that the session has drawn last for a column.
-    pub fn last_of(&self, table: TableId, column: ColumnId) -> Option<i64> {
-        self.0.drawn.lock().of_columns.get(&(table, column)).copied()
-    }
-}
-
-impl Shared {
-    /// The present counter of an identity column; `None` if it never gave a number.
-    pub(crate) fn counter(&self, table: TableId, column: ColumnId) -> Result<Option<Counter>> {
-        match is_temporary(table) {
-            true => Ok(self.numbers.counter(table, column)),
-            false => self.store.snapshot()?.counter(table, column),
-        }
-    }
-
-    /// Draws numbers for the identity column at a position of a table.
-    pub(crate) fn draw_numbers(&self, table: &Table, position: usize, count: usize) -> Result<Vec<i64>> {
-        self.numbers.draw(self.store.as_ref(), table, position, count)
     }
 }

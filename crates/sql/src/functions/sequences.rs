@@ -27,7 +27,7 @@ pub(crate) struct SequenceSession {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+enum SequenceCall {
     Next,
     Current,
     Last,
@@ -38,13 +38,14 @@ enum Kind {
 /// The functions for a statement; without a session, for one that is only planned.
 pub(crate) fn sequence_functions(session: Option<SequenceSession>) -> Vec<ScalarUDF> {
     let session = session.map(Arc::new);
-    let kinds = [Kind::Next, Kind::Current, Kind::Last, Kind::Set, Kind::OfColumn];
+    let kinds =
+        [SequenceCall::Next, SequenceCall::Current, SequenceCall::Last, SequenceCall::Set, SequenceCall::OfColumn];
     kinds.map(|kind| ScalarUDF::new_from_impl(SequenceFunction::new(kind, session.clone()))).into()
 }
 
 #[derive(Debug)]
 struct SequenceFunction {
-    kind: Kind,
+    kind: SequenceCall,
     session: Option<Arc<SequenceSession>>,
     signature: Signature,
 }
@@ -64,16 +65,16 @@ impl Hash for SequenceFunction {
 }
 
 impl SequenceFunction {
-    fn new(kind: Kind, session: Option<Arc<SequenceSession>>) -> Self {
+    fn new(kind: SequenceCall, session: Option<Arc<SequenceSession>>) -> Self {
         use DataType::{Boolean, Int64, Utf8};
         let signature = match kind {
-            Kind::Next | Kind::Current => Signature::exact(vec![Utf8], Volatility::Volatile),
-            Kind::Last => Signature::nullary(Volatility::Volatile),
-            Kind::Set => {
+            SequenceCall::Next | SequenceCall::Current => Signature::exact(vec![Utf8], Volatility::Volatile),
+            SequenceCall::Last => Signature::nullary(Volatility::Volatile),
+            SequenceCall::Set => {
                 let lists = [vec![Utf8, Int64], vec![Utf8, Int64, Boolean]].map(TypeSignature::Exact);
                 Signature::one_of(lists.into(), Volatility::Volatile)
             }
-            Kind::OfColumn => Signature::exact(vec![Utf8, Utf8], Volatility::Volatile),
+            SequenceCall::OfColumn => Signature::exact(vec![Utf8, Utf8], Volatility::Volatile),
         };
         Self { kind, session, signature }
     }
@@ -84,7 +85,7 @@ impl SequenceFunction {
 
     fn value(&self, arguments: &[ArrayRef], row: usize) -> Result<Option<i64>, Error> {
         let session = self.session().map_err(|error| Error::internal(error.to_string()))?;
-        if self.kind == Kind::Last {
+        if self.kind == SequenceCall::Last {
             let last = session.numbers.last();
             return last.map(Some).ok_or_else(|| sql_error("lastval is not yet defined in this session"));
         }
@@ -92,13 +93,13 @@ impl SequenceFunction {
         let (table, position) = find_sequence(session.snapshot.tables(), name).ok_or_else(|| unknown_sequence(name))?;
         let column = &table.definition.columns[position];
         match self.kind {
-            Kind::Next => {
+            SequenceCall::Next => {
                 if let Some(refusal) = &session.refusal {
                     return Err(Error::new(ErrorKind::ReadOnly, refusal.clone()));
                 }
                 Ok(session.numbers.draw(table, position, 1)?.pop())
             }
-            Kind::Set => Err(sql_error("setval is not supported yet").with_hint(format!(
+            SequenceCall::Set => Err(sql_error("setval is not supported yet").with_hint(format!(
                 "ALTER TABLE {} ALTER COLUMN {} RESTART WITH the next number",
                 table.definition.name, column.name
             ))),
@@ -137,11 +138,11 @@ fn text(arguments: &[ArrayRef], at: usize, row: usize) -> Option<&str> {
 impl ScalarUDFImpl for SequenceFunction {
     fn name(&self) -> &'static str {
         match self.kind {
-            Kind::Next => "nextval",
-            Kind::Current => "currval",
-            Kind::Last => "lastval",
-            Kind::Set => "setval",
-            Kind::OfColumn => "pg_get_serial_sequence",
+            SequenceCall::Next => "nextval",
+            SequenceCall::Current => "currval",
+            SequenceCall::Last => "lastval",
+            SequenceCall::Set => "setval",
+            SequenceCall::OfColumn => "pg_get_serial_sequence",
         }
     }
 
@@ -150,18 +151,18 @@ impl ScalarUDFImpl for SequenceFunction {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(if self.kind == Kind::OfColumn { DataType::Utf8 } else { DataType::Int64 })
+        Ok(if self.kind == SequenceCall::OfColumn { DataType::Utf8 } else { DataType::Int64 })
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let row_count = args.number_rows;
         let arrays = args.args.iter().map(|arg| arg.clone().into_array(row_count)).collect::<Result<Vec<_>>>()?;
-        if self.kind == Kind::OfColumn {
+        if self.kind == SequenceCall::OfColumn {
             let names = (0..row_count).map(|row| self.sequence_of(&arrays, row));
             let names = names.collect::<Result<Vec<_>, Error>>().map_err(external)?;
             return Ok(ColumnarValue::Array(Arc::new(StringArray::from(names))));
         }
-        if self.kind == Kind::Next
+        if self.kind == SequenceCall::Next
             && let (Some(ColumnarValue::Scalar(ScalarValue::Utf8(Some(name)))), 2..) = (args.args.first(), row_count)
         {
             return self.draw(name, row_count).map_err(external);

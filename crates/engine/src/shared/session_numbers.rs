@@ -1,0 +1,77 @@
+//! Drawing numbers of identity columns, and what each session has drawn last.
+
+use crate::shared::Shared;
+use crate::shared::temporary::is_temporary;
+use atsdb_core::{ColumnId, Counter, Result, Table, TableId};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// The numbers that one session has drawn from identity columns. Clones are the same session.
+#[derive(Clone)]
+pub struct SessionNumbers(Arc<DrawnNumbers>);
+
+struct DrawnNumbers {
+    shared: Arc<Shared>,
+    drawn: Mutex<LastNumbers>,
+}
+
+#[derive(Default)]
+struct LastNumbers {
+    last: Option<i64>,
+    of_columns: HashMap<(TableId, ColumnId), i64>,
+}
+
+impl fmt::Debug for SessionNumbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionNumbers").field("last", &self.last()).finish_non_exhaustive()
+    }
+}
+
+impl SessionNumbers {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        Self(Arc::new(DrawnNumbers { shared: Arc::clone(shared), drawn: Mutex::default() }))
+    }
+
+    /// Draws numbers for the identity column at a position of a table. They are never given again, whatever becomes of
+    /// the statement.
+    ///
+    /// Errors: [`Limit`](atsdb_core::ErrorKind::Limit) if the column's type has no further number, and those of the
+    /// store.
+    pub fn draw(&self, table: &Table, position: usize, count: usize) -> Result<Vec<i64>> {
+        let numbers = self.0.shared.draw_numbers(table, position, count)?;
+        if let (Some(last), Some(column)) = (numbers.last(), table.definition.columns.get(position)) {
+            let mut drawn = self.0.drawn.lock();
+            drawn.last = Some(*last);
+            drawn.of_columns.insert((table.id, column.id), *last);
+        }
+        Ok(numbers)
+    }
+
+    /// The number that the session has drawn last, of any column.
+    pub fn last(&self) -> Option<i64> {
+        self.0.drawn.lock().last
+    }
+
+    /// The number that the session has drawn last for a column.
+    pub fn last_of(&self, table: TableId, column: ColumnId) -> Option<i64> {
+        self.0.drawn.lock().of_columns.get(&(table, column)).copied()
+    }
+}
+
+impl Shared {
+    /// The present counter of an identity column; `None` if it never gave a number.
+    pub(crate) fn counter(&self, table: TableId, column: ColumnId) -> Result<Option<Counter>> {
+        match is_temporary(table) {
+            true => Ok(self.numbers.counter(table, column)),
+            false => self.store.snapshot()?.counter(table, column),
+        }
+    }
+
+    /// Draws numbers for the identity column at a position of a table.
+    pub(crate) fn draw_numbers(&self, table: &Table, position: usize, count: usize) -> Result<Vec<i64>> {
+        let store = (!is_temporary(table.id)).then_some(self.store.as_ref());
+        self.numbers.draw(store, table, position, count)
+    }
+}
