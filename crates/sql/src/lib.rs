@@ -16,7 +16,7 @@
 //! | `ddl` | declarations between text and definition, both ways |
 //! | `parse` | from a statement's text to its syntax tree |
 //! | `workarounds` | code that exists only because DataFusion answers wrongly or has a limit |
-//! | `operators` | steps of a plan that DataFusion lacks: joining by time, filling gaps |
+//! | `operators` | steps of a plan that DataFusion lacks: joining by time, filling gaps, first rows of partitions |
 //! | `functions` | functions for time series |
 //! | `text` | scripts, identifiers, parameters, literals, errors |
 //!

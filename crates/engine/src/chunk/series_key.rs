@@ -7,23 +7,33 @@ use crate::chunk::sort::SortKeys;
 use arrow::array::{ArrayRef, Int64Array, UInt32Array};
 use arrow::compute::take;
 use atsdb_codec::{Effort, encode_page};
+use atsdb_core::parallel::parallel_map;
 use atsdb_core::{ChunkUid, Column, Result};
 
-/// Size of each sample, in rows.
-const SAMPLE_ROWS: usize = 65_536;
+/// Maximum size of each sample, in rows.
+const SAMPLE_ROWS_MAX: usize = 65_536;
+/// Minimum size of each sample, in rows.
+const SAMPLE_ROWS_MIN: usize = 8_192;
+/// The samples of the first round have up to this many values in all columns together: those of wide tables are
+/// smaller.
+const SAMPLE_VALUES_MAX: usize = 1 << 21;
 /// Maximum number of columns to try. Each trial encodes a sample of all columns.
 const CANDIDATES_MAX: usize = 8;
 /// The share of the bytes that a further key column must save.
 const GAIN_MIN: f64 = 0.02;
 
 /// Chooses the mapped columns that make the rows smallest if these are sorted by them and then by time. Columns are
-/// added one by one as long as each saves enough. `read` returns a column of all rows.
+/// added one by one as long as each saves enough. `read` returns a column of all rows. Columns are encoded on so many
+/// threads.
 pub(crate) fn choose_key<'a>(
     columns: &'a [Column],
     times: &Int64Array,
-    read: &dyn Fn(&Column) -> Result<ArrayRef>,
+    threads: usize,
+    read: &(dyn Fn(&Column) -> Result<ArrayRef> + Sync),
 ) -> Result<Vec<&'a Column>> {
     let mut candidates = candidates(columns, times, read)?;
+    let sample_rows = SAMPLE_VALUES_MAX / (columns.len() * (candidates.len() + 1));
+    let sample_rows = sample_rows.clamp(SAMPLE_ROWS_MIN, SAMPLE_ROWS_MAX);
     let mut key: Vec<&Column> = Vec::new();
     let mut best = f64::INFINITY;
     while !candidates.is_empty() {
@@ -32,8 +42,8 @@ pub(crate) fn choose_key<'a>(
         if key.is_empty() {
             tried.push(Vec::new());
         }
-        let samples = tried.iter().map(|key| sample_of(key, times, read)).collect::<Result<Vec<_>>>()?;
-        let sizes = sizes_of(&samples, columns, read)?;
+        let samples = tried.iter().map(|key| sample_of(key, times, sample_rows, read)).collect::<Result<Vec<_>>>()?;
+        let sizes = sizes_of(&samples, columns, threads, read)?;
         if key.is_empty()
             && let Some(by_time_alone) = sizes.last()
         {
@@ -76,26 +86,33 @@ fn candidates<'a>(
     Ok(positions.into_iter().map(|position| mapped[position]).collect())
 }
 
-fn sample_of(key: &[&Column], times: &Int64Array, read: &dyn Fn(&Column) -> Result<ArrayRef>) -> Result<UInt32Array> {
+fn sample_of(
+    key: &[&Column],
+    times: &Int64Array,
+    sample_rows: usize,
+    read: &dyn Fn(&Column) -> Result<ArrayRef>,
+) -> Result<UInt32Array> {
     let keys = key.iter().map(|column| read(column)).collect::<Result<Vec<_>>>()?;
-    Ok(UInt32Array::from(SortKeys::new(&keys, times)?.middle(SAMPLE_ROWS)))
+    Ok(UInt32Array::from(SortKeys::new(&keys, times)?.middle(sample_rows)))
 }
 
 /// The encoded bytes of each sample.
 fn sizes_of(
     samples: &[UInt32Array],
     columns: &[Column],
-    read: &dyn Fn(&Column) -> Result<ArrayRef>,
+    threads: usize,
+    read: &(dyn Fn(&Column) -> Result<ArrayRef> + Sync),
 ) -> Result<Vec<usize>> {
-    let mut sizes = vec![0; samples.len()];
-    for column in columns {
+    let sizes_of_column = |column: &Column| -> Result<Vec<usize>> {
         let array = read(column)?;
-        for (sample, size) in samples.iter().zip(&mut sizes) {
+        let size_of_sample = |sample: &UInt32Array| {
             let rows = take(&array, sample, None)?;
-            *size += encode_page(ChunkUid([0; 16]), column, &rows, Effort::Sealed)?.bytes.len();
-        }
-    }
-    Ok(sizes)
+            Ok(encode_page(ChunkUid([0; 16]), column, &rows, Effort::Sealed)?.bytes.len())
+        };
+        samples.iter().map(size_of_sample).collect()
+    };
+    let by_column = parallel_map(threads, columns, sizes_of_column)?;
+    Ok((0..samples.len()).map(|sample| by_column.iter().map(|sizes| sizes[sample]).sum()).collect())
 }
 
 #[cfg(test)]

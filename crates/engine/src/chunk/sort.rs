@@ -32,19 +32,36 @@ impl<'a> SortKeys<'a> {
 
     /// The row numbers in sort order. Equal rows keep their order. `None` if the rows are sorted already.
     pub(crate) fn order(&self) -> Option<Vec<u32>> {
-        if (1..self.row_count()).all(|row| self.compare(row - 1, row).is_le()) {
-            return None;
+        let is_sorted = (1..self.row_count()).all(|row| self.compare(row - 1, row).is_le());
+        (!is_sorted).then(|| self.counted().unwrap_or_else(|| self.compared()))
+    }
+
+    /// The row numbers in sort order, by a stable counting sort for each key from the last to the first. `None` if the
+    /// codes of a key are spread too widely, as numbers may be; those of strings are dense.
+    fn counted(&self) -> Option<Vec<u32>> {
+        let spreads = self.codes.iter().map(|codes| Spread::of(codes)).collect::<Option<Vec<_>>>()?;
+        let mut rows: Vec<u32> = (0..self.row_count()).collect();
+        if !self.times.is_sorted() {
+            rows.sort_by_key(|row| self.times[*row as usize]);
         }
+        for (codes, spread) in self.codes.iter().zip(spreads).rev() {
+            rows = spread.sorted(codes, &rows);
+        }
+        Some(rows)
+    }
+
+    /// The row numbers in sort order, by comparing rows.
+    fn compared(&self) -> Vec<u32> {
         if let [codes] = self.codes.as_slice() {
-            // The usual case, one key: sorting tuples avoids a memory access per comparison.
+            // Sorting tuples avoids a memory access per comparison.
             let at = |row: u32| (codes[row as usize], self.times[row as usize], row);
             let mut rows: Vec<(u64, i64, u32)> = (0..self.row_count()).map(at).collect();
             rows.sort_unstable();
-            return Some(rows.into_iter().map(|(_, _, row)| row).collect());
+            return rows.into_iter().map(|(_, _, row)| row).collect();
         }
         let mut rows: Vec<u32> = (0..self.row_count()).collect();
         rows.sort_unstable_by(|a, b| self.compare(*a, *b));
-        Some(rows)
+        rows
     }
 
     /// How many rows have other keys than the row before, in order of arrival.
@@ -58,10 +75,14 @@ impl<'a> SortKeys<'a> {
         self.codes.first().map_or(0, |codes| codes.iter().collect::<HashSet<_>>().len())
     }
 
-    /// The `length` row numbers in the middle of the sort order, in order. The other rows are not sorted.
+    /// The `length` row numbers in the middle of the sort order, in order.
     pub(crate) fn middle(&self, length: usize) -> Vec<u32> {
+        let start = self.times.len().saturating_sub(length) / 2;
+        if let Some(rows) = self.counted() {
+            return rows.into_iter().skip(start).take(length).collect();
+        }
+        // The other rows need not be sorted.
         let mut rows: Vec<u32> = (0..self.row_count()).collect();
-        let start = rows.len().saturating_sub(length) / 2;
         let mut window = rows.as_mut_slice();
         if start > 0 {
             let (_, _, after) = window.select_nth_unstable_by(start - 1, |a, b| self.compare(*a, *b));
@@ -73,6 +94,40 @@ impl<'a> SortKeys<'a> {
         }
         window.sort_unstable_by(|a, b| self.compare(*a, *b));
         window.to_vec()
+    }
+}
+
+/// The range of the codes of a key, in which each code can have a counter.
+struct Spread {
+    min: u64,
+    count: usize,
+}
+
+impl Spread {
+    /// `None` if the range is much larger than the number of rows.
+    fn of(codes: &[u64]) -> Option<Self> {
+        let (min, max) = codes.iter().fold((u64::MAX, 0), |(min, max), code| (min.min(*code), max.max(*code)));
+        let width = max.saturating_sub(min);
+        let is_dense = width <= 2 * codes.len() as u64 + 1_024;
+        is_dense.then_some(Self { min, count: width as usize + 1 })
+    }
+
+    /// The rows in the order of their codes. Rows with equal codes keep their order.
+    fn sorted(&self, codes: &[u64], rows: &[u32]) -> Vec<u32> {
+        let at = |code: u64| (code - self.min) as usize;
+        let mut next = vec![0_u32; self.count];
+        codes.iter().for_each(|code| next[at(*code)] += 1);
+        let mut start = 0;
+        for position in &mut next {
+            start += std::mem::replace(position, start);
+        }
+        let mut sorted = vec![0; rows.len()];
+        for row in rows {
+            let position = &mut next[at(codes[*row as usize])];
+            sorted[*position as usize] = *row;
+            *position += 1;
+        }
+        sorted
     }
 }
 
@@ -138,6 +193,29 @@ mod tests {
         let number: ArrayRef = Arc::new(Int32Array::from(vec![0, 1, -1]));
         let times = Int64Array::from(vec![0, 0, 0]);
         assert_eq!(SortKeys::new(&[text, number], &times).unwrap().order().unwrap(), [2, 1, 0]);
+    }
+
+    /// Counting gives the order of comparing, for keys with ties, NULLs, unordered times, and codes at the ends.
+    #[test]
+    fn counting_and_comparing_give_the_same_order() {
+        let spread = |row: i64| row * 7_919 % 31;
+        let first: ArrayRef =
+            Arc::new(UInt32Array::from_iter((0..500).map(|row| (row % 9 > 0).then(|| spread(row) as u32))));
+        let second: ArrayRef = Arc::new(Int32Array::from_iter_values((0..500).map(|row| i32::MIN + (row % 5) as i32)));
+        let dense: ArrayRef = Arc::new(Int32Array::from_iter_values((0..500).map(|row| i32::MAX - (row % 7) as i32)));
+        let times = Int64Array::from_iter_values((0..500).map(|row| row * 613 % 40));
+        for keys in [vec![], vec![Arc::clone(&first)], vec![first, dense], vec![second]] {
+            let keys = SortKeys::new(&keys, &times).unwrap();
+            let compared = keys.compared();
+            match keys.counted() {
+                Some(counted) => assert_eq!(counted, compared),
+                None => panic!("the codes are dense"),
+            }
+            assert_eq!(keys.middle(100), compared[200..300]);
+        }
+        let wide: ArrayRef = Arc::new(Int32Array::from_iter_values((0..500).map(|row| spread(row) as i32 * 1_000)));
+        let wide = SortKeys::new(&[wide], &times).unwrap();
+        assert_eq!((wide.counted(), wide.middle(100)), (None, wide.compared()[200..300].to_vec()));
     }
 
     #[test]

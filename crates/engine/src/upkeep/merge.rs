@@ -9,6 +9,7 @@ use crate::chunk::slice_buffer::times_from;
 use crate::chunk::sort::SortKeys;
 use crate::read::snapshot::Inner;
 use crate::shared::Shared;
+use crate::upkeep::key_choice::KeyChoice;
 use crate::upkeep::seal_group::Group;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array};
 use arrow::compute::{concat, max, min, take};
@@ -40,13 +41,18 @@ pub(crate) struct Merge<'a> {
 }
 
 impl<'a> Merge<'a> {
-    pub(crate) fn open(snapshot: &'a Inner, table: &'a Table, group: &'a Group) -> Result<Self> {
+    pub(crate) fn open(
+        snapshot: &'a Inner,
+        table: &'a Table,
+        group: &'a Group,
+        choice: &mut KeyChoice,
+    ) -> Result<Self> {
         let describe = |entry: &'a ChunkEntry| snapshot.descriptor(table, entry).map(|descriptor| (entry, descriptor));
         let sources = group.entries.iter().map(describe).collect::<Result<Vec<_>>>()?;
         let (times, row_bytes) = (Int64Array::from(Vec::<i64>::new()), group.row_bytes.as_slice());
         let mut merge = Self { snapshot, table, sources, row_bytes, times, order: None };
         merge.times = merge.read_times()?;
-        let keys = merge.key()?;
+        let keys = merge.key(choice)?;
         let keys = keys.iter().map(|column| merge.read(column)).collect::<Result<Vec<_>>>()?;
         // The rows of a plain table without a key keep their order.
         if table.definition.time.is_some() || !keys.is_empty() {
@@ -84,7 +90,7 @@ impl<'a> Merge<'a> {
 
     /// The declared key, or the one that makes a sample smallest. A few rows are sorted by time alone: a key chosen
     /// from them would not suit more rows.
-    fn key(&self) -> Result<Vec<&'a Column>> {
+    fn key(&self, choice: &mut KeyChoice) -> Result<Vec<&'a Column>> {
         let definition: &'a TableDefinition = &self.table.definition;
         if !definition.key.is_empty() {
             let is_time = |column: &Column| definition.time_column() == Some(column);
@@ -94,7 +100,10 @@ impl<'a> Merge<'a> {
         if definition.time.is_none() || self.times.len() < KEY_ROWS_MIN {
             return Ok(Vec::new());
         }
-        choose_key(&definition.columns, &self.times, &|column| self.read(column))
+        let threads = self.snapshot.shared.workers.thread_count();
+        choice.key(self.table, self.times.len(), || {
+            choose_key(&definition.columns, &self.times, threads, &|column| self.read(column))
+        })
     }
 
     /// Encodes the new chunks, one column per thread at a time.

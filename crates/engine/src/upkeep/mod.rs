@@ -1,6 +1,7 @@
 //! Upkeep: work on existing chunks. They are sealed, re-sliced, indexed, dropped when they expire, and preloaded.
 
 pub(crate) mod build_index;
+mod key_choice;
 pub(crate) mod maintenance;
 mod merge;
 pub(crate) mod preloading;

@@ -8,6 +8,7 @@ use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::commit::RefusedChange;
 use crate::shared::holds::SealTrigger;
+use crate::upkeep::key_choice::KeyChoice;
 use crate::upkeep::merge::Merge;
 use crate::upkeep::reslice::reslice;
 use crate::upkeep::seal_group::Group;
@@ -130,6 +131,7 @@ pub(crate) struct Sealer<'a> {
     table: TableId,
     trigger: SealTrigger,
     listing: Option<ChunkListing>,
+    key_choice: KeyChoice,
 }
 
 /// A table's chunks at one moment, by slice.
@@ -156,7 +158,7 @@ impl ChunkListing {
 
 impl<'a> Sealer<'a> {
     pub(crate) fn new(shared: &'a Arc<Shared>, table: TableId, trigger: SealTrigger) -> Self {
-        Self { shared, table, trigger, listing: None }
+        Self { shared, table, trigger, listing: None, key_choice: KeyChoice::default() }
     }
 
     /// Seals a slice. `wanted` selects the fresh chunks to seal; sealed chunks are merged with them if that pays off.
@@ -206,8 +208,9 @@ impl<'a> Sealer<'a> {
         let Some(mut listing) = listing else { return Ok(false) };
         let entries = listing.slices.remove(&slice_start).unwrap_or_default();
         let mut bytes = 0;
+        let choice = &mut self.key_choice;
         let has_fresh =
-            merge_entries(self.shared, &listing.snapshot, &listing.table, entries, wanted, &mut |merged| {
+            merge_entries(self.shared, &listing.snapshot, &listing.table, entries, wanted, choice, &mut |merged| {
                 bytes += merged.as_ref().map_or(0, |seal| seal.report.bytes_before);
                 deliver(merged)
             })?;
@@ -289,6 +292,7 @@ fn merge_entries(
     table: &Table,
     entries: Vec<ChunkEntry>,
     wanted: impl Fn(&ChunkEntry) -> bool,
+    choice: &mut KeyChoice,
     deliver: &mut dyn FnMut(Result<PreparedSeal>) -> Result<()>,
 ) -> Result<bool> {
     let (sealed, fresh): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.sealed);
@@ -311,14 +315,20 @@ fn merge_entries(
     let mut sources = merged.into_iter().peekable();
     while let Some(group) = Group::next(&snapshot.inner, table, &mut sources)? {
         if !group.entries.iter().all(|entry| entry.sealed) {
-            deliver(merge_group(shared, snapshot, table, &group))?;
+            deliver(merge_group(shared, snapshot, table, &group, choice))?;
         }
     }
     Ok(true)
 }
 
-fn merge_group(shared: &Arc<Shared>, snapshot: &ReadSnapshot, table: &Table, group: &Group) -> Result<PreparedSeal> {
-    let merge = Merge::open(&snapshot.inner, table, group)?;
+fn merge_group(
+    shared: &Arc<Shared>,
+    snapshot: &ReadSnapshot,
+    table: &Table,
+    group: &Group,
+    choice: &mut KeyChoice,
+) -> Result<PreparedSeal> {
+    let merge = Merge::open(&snapshot.inner, table, group, choice)?;
     let new = merge.chunks(shared)?;
     new.iter().try_for_each(|chunk| shared.preload_chunk(&table.definition, chunk))?;
     let bytes = |chunks: &[NewChunk]| chunks.iter().map(|chunk| chunk.descriptor.byte_count()).sum::<u64>();

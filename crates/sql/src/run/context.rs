@@ -2,6 +2,7 @@
 
 use super::memory::QueryMemory;
 use super::options::SessionOptions;
+use crate::operators::partition_top::PartitionTop;
 use crate::operators::planner::StepPlanner;
 use crate::operators::{asof, gapfill};
 use crate::resident::join_rule::JoinByIndex;
@@ -61,6 +62,7 @@ pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
     workarounds::change_physical_rules(&mut physical);
     aggregate_chunks(&mut physical);
     physical.rules.insert(0, Arc::new(LatestFirst));
+    physical.rules.insert(0, Arc::new(PartitionTop));
     physical.rules.insert(0, Arc::new(JoinByIndex));
     let mut state = SessionStateBuilder::new()
         .with_config(config)

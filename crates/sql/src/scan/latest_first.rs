@@ -1,7 +1,9 @@
 //! The order of chunks for `ORDER BY time DESC LIMIT n`: chunks that are likely to have the rows come first. The others
-//! are then skipped by the filter that the sort publishes while it runs.
+//! are then skipped by the filter that the sort publishes while it runs. Likewise for the latest rows of each partition
+//! of a window function: the rows of earlier chunks are then dropped.
 
 use super::operator::AtsdbScan;
+use crate::operators::partition_top::PartitionTopExec;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -19,14 +21,14 @@ pub(crate) struct LatestFirst;
 impl PhysicalOptimizerRule for LatestFirst {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_down(|plan| {
-            let descending_by =
-                plan.downcast_ref::<SortExec>().filter(|sort| sort.fetch().is_some()).and_then(|sort| {
-                    let first = sort.expr().first();
-                    first
-                        .options
-                        .descending
-                        .then(|| first.expr.downcast_ref::<Column>().map(|column| column.name().to_owned()))?
-                });
+            let sort = plan.downcast_ref::<SortExec>().filter(|sort| sort.fetch().is_some());
+            let first = match plan.downcast_ref::<PartitionTopExec>() {
+                Some(top) => Some(top.first_order_key()),
+                None => sort.map(|sort| sort.expr().first()),
+            };
+            let descending_by = first
+                .filter(|first| first.options.descending)
+                .and_then(|first| first.expr.downcast_ref::<Column>().map(|column| column.name().to_owned()));
             match descending_by {
                 Some(column) => turned(plan, &column),
                 None => Ok(Transformed::no(plan)),

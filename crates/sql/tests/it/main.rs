@@ -19,6 +19,7 @@ mod keys;
 mod limits;
 mod mapped_groups;
 mod parameters;
+mod partition_top;
 mod prepared;
 mod render;
 mod rollups;

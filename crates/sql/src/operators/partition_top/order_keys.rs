@@ -1,0 +1,106 @@
+//! The keys by which rows are ordered, in a form whose natural order is the wanted one.
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray};
+use datafusion::arrow::compute::{SortOptions, cast};
+use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type};
+use datafusion::common::Result;
+use std::sync::Arc;
+
+/// The key of a row that is ordered by one number. The flag separates NULLs from values.
+pub(super) type NumberKey = (bool, u64);
+
+const SIGN: u64 = 1 << 63;
+
+/// Whether values of a type have [`NumberKey`]s.
+pub(super) fn is_number(data_type: &DataType) -> bool {
+    data_type.is_integer() || is_float(data_type) || is_time(data_type)
+}
+
+fn is_float(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Float32 | DataType::Float64)
+}
+
+fn is_time(data_type: &DataType) -> bool {
+    use DataType::{Date32, Date64, Duration, Time32, Time64, Timestamp};
+    matches!(data_type, Date32 | Date64 | Timestamp(..) | Time32(_) | Time64(_) | Duration(_))
+}
+
+/// The keys of an array for which [`is_number`] holds.
+pub(super) fn number_keys(array: &ArrayRef, options: SortOptions) -> Result<Vec<NumberKey>> {
+    let turn = if options.descending { u64::MAX } else { 0 };
+    let code_of_float = |value: &f64| {
+        let bits = value.to_bits();
+        if bits & SIGN == 0 { bits | SIGN } else { !bits }
+    };
+    let codes: Vec<u64> = match array.data_type() {
+        float if is_float(float) => {
+            let floats = cast(&with_one_zero(array), &DataType::Float64)?;
+            floats.as_primitive::<Float64Type>().values().iter().map(code_of_float).collect()
+        }
+        unsigned if unsigned.is_unsigned_integer() => {
+            cast(array, &DataType::UInt64)?.as_primitive::<UInt64Type>().values().to_vec()
+        }
+        other => {
+            let integers = match other {
+                DataType::Date32 | DataType::Time32(_) => cast(&cast(array, &DataType::Int32)?, &DataType::Int64)?,
+                _ => cast(array, &DataType::Int64)?,
+            };
+            integers.as_primitive::<Int64Type>().values().iter().map(|value| value.cast_unsigned() ^ SIGN).collect()
+        }
+    };
+    let value = |code: u64| (options.nulls_first, code ^ turn);
+    Ok(match array.nulls() {
+        None => codes.into_iter().map(value).collect(),
+        Some(nulls) => {
+            let key = |(code, is_valid)| if is_valid { value(code) } else { (!options.nulls_first, 0) };
+            codes.into_iter().zip(nulls).map(key).collect()
+        }
+    })
+}
+
+/// The same values, with 0.0 for -0.0, because the two have the same rank.
+pub(super) fn with_one_zero(array: &ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::Float32 => Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(|value| value + 0.0)),
+        DataType::Float64 => Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| value + 0.0)),
+        _ => Arc::clone(array),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::array::{Float64Array, Int32Array, TimestampSecondArray, UInt64Array};
+    use datafusion::arrow::compute::sort_to_indices;
+
+    #[test]
+    fn keys_have_the_order_of_sorting() {
+        let floats = [Some(f64::NEG_INFINITY), Some(-1.5), None, Some(0.25), Some(f64::NAN), Some(f64::INFINITY)];
+        let arrays: [ArrayRef; 4] = [
+            Arc::new(Float64Array::from(floats.to_vec())),
+            Arc::new(Int32Array::from(vec![Some(3), None, Some(i32::MIN), Some(i32::MAX), Some(-1)])),
+            Arc::new(UInt64Array::from(vec![Some(u64::MAX), Some(0), None, Some(7)])),
+            Arc::new(TimestampSecondArray::from(vec![Some(-5), Some(5), None, Some(0)])),
+        ];
+        for array in &arrays {
+            for (descending, nulls_first) in [(false, false), (false, true), (true, false), (true, true)] {
+                let options = SortOptions { descending, nulls_first };
+                let keys = number_keys(array, options).unwrap();
+                let mut rows: Vec<u32> = (0..array.len() as u32).collect();
+                rows.sort_by_key(|row| keys[*row as usize]);
+                assert_eq!(
+                    rows,
+                    sort_to_indices(array, Some(options), None).unwrap().values(),
+                    "{options:?} {array:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn both_zeros_have_one_key() {
+        let zeros: ArrayRef = Arc::new(Float64Array::from(vec![-0.0, 0.0]));
+        let keys = number_keys(&zeros, SortOptions::default()).unwrap();
+        assert_eq!(keys[0], keys[1]);
+    }
+}
