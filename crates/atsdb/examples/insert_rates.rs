@@ -2,9 +2,9 @@
 //! of processors for each.
 //!
 //! `cargo run --release -p atsdb --example insert_rates -- [SECONDS [SESSIONS,... [CASE,...]]]`. `ATSDB_FIGURES_DIR`
-//! chooses the disk, `ATSDB_DURABILITY` what a commit waits for. The cases: `plain` (two integers), `series` (a time and
-//! two mapped columns), `keyed` (a key of two columns, of 16), each also with `-quiet` behind it: without sealing in the
-//! background. Sessions of SQLite are connections, those of atsdb share an engine.
+//! chooses the disk, `ATSDB_DURABILITY` what a commit waits for. The cases: `plain` (two integers), `series` (a time
+//! and two mapped columns), `keyed` (a key of two columns, of 16), each also with `-quiet` behind it: without sealing
+//! in the background. Sessions of SQLite are connections, those of atsdb share an engine.
 
 #![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout, reason = "a benchmark tells its figures")]

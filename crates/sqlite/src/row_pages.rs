@@ -2,8 +2,8 @@
 //! and nothing is left to delete when the chunk is sealed.
 //!
 //! The bytes are a list and the pages, in the order of their columns: the number of pages, then for each page its
-//! column and its length, 2 bytes each, little-endian; then the pages. Each page has its own checksum, which is bound to
-//! its chunk and column, so damage to the list is found as damage to a page.
+//! column and its length, 2 bytes each, little-endian; then the pages. Each page has its own checksum, which is bound
+//! to its chunk and column, so damage to the list is found as damage to a page.
 
 use atsdb_core::{ColumnId, NewChunk};
 
@@ -20,11 +20,11 @@ pub(crate) fn encode(chunk: &NewChunk) -> Option<Vec<u8>> {
     if page_bytes + list_bytes as u64 > BYTES_MAX {
         return None;
     }
-    let mut bytes = Vec::with_capacity(list_bytes + page_bytes as usize);
-    bytes.extend_from_slice(&(chunk.pages.len() as u16).to_le_bytes());
+    let mut bytes = Vec::with_capacity(list_bytes + usize::try_from(page_bytes).ok()?);
+    bytes.extend_from_slice(&u16::try_from(chunk.pages.len()).ok()?.to_le_bytes());
     for (described, page) in chunk.descriptor.pages.iter().zip(&chunk.pages) {
         bytes.extend_from_slice(&described.column.0.to_le_bytes());
-        bytes.extend_from_slice(&(page.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(&u16::try_from(page.len()).ok()?.to_le_bytes());
     }
     chunk.pages.iter().for_each(|page| bytes.extend_from_slice(page));
     Some(bytes)

@@ -19,8 +19,8 @@ use std::time::Duration;
 const CHECKPOINT_PAGES: i64 = 4_096;
 /// The same while a stage is written: 64 MiB, since each checkpoint waits for the disk twice.
 const CHECKPOINT_PAGES_STAGING: i64 = 16_384;
-/// After a checkpoint, this many more pages are written before the next one: 1 MiB. As long as readers keep the log from
-/// being restarted, a commit that ran one each time would wait for the disk twice more.
+/// After a checkpoint, this many more pages are written before the next one: 1 MiB. As long as readers keep the log
+/// from being restarted, a commit that ran one each time would wait for the disk twice more.
 const CHECKPOINT_PAGES_AGAIN: i64 = 256;
 /// A longer log, in bytes, means that overlapping readers keep it from being restarted. A writer then waits a little
 /// for them.
