@@ -1,21 +1,22 @@
 //! Chunk lists in memory, so that a query of a narrow time range does not read a table's whole list again.
 //!
 //! A list is identified by its integrity record: as long as the record that a snapshot sees is that of the list in
-//! memory, both have the same entries. After a commit only the slices that got new chunks are read again. If the list
-//! then still differs from the record (chunks were removed elsewhere), it is read in full.
+//! memory, both have the same entries. After a commit only the new chunks are read. If the list then differs from the
+//! record, chunks were removed, mostly by sealing: the slices that got new chunks are read again, and if that is not
+//! enough, everything.
 
 use crate::error::Error;
 use crate::id::TableId;
 use crate::list::{ChunkKey, ChunkSums, ListKey, ListState};
 use crate::time::TimeRange;
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The maximum number of chunks in all lists together; each takes 40 bytes.
 const CHUNKS_MAX: usize = 1 << 21;
 
-/// The maximum number of new chunks, of all tables, for which slices are read one by one.
+/// The maximum number of new chunks, of all tables, for which the list in memory is continued.
 const NEWS_MAX: i64 = 1 << 10;
 
 /// The keys of a table's visible chunks, ordered by slice and number.
@@ -56,6 +57,19 @@ impl ChunkList {
         }
     }
 
+    /// Adds chunks that are newer than all others.
+    fn add(&mut self, news: &[ChunkKey]) {
+        let mut changed = self.keys.len();
+        for key in news {
+            let position = self.keys.partition_point(|other| other.slice_start <= key.slice_start);
+            self.keys.insert(position, *key);
+            self.sums.add(key);
+            changed = changed.min(position);
+        }
+        self.latest.truncate(changed);
+        self.extend_latest();
+    }
+
     fn replace_slice(&mut self, slice_start: i64, keys: Vec<ChunkKey>) {
         let first = self.keys.partition_point(|key| key.slice_start < slice_start);
         let end = self.keys.partition_point(|key| key.slice_start <= slice_start);
@@ -90,8 +104,8 @@ pub trait ChunkListReader {
     /// Returns the number of the newest chunk in the store, of any table, or 0.
     fn newest(&mut self) -> Result<i64, Self::Error>;
 
-    /// Returns the slices of the table's chunks with numbers above this one.
-    fn slices_since(&mut self, newest: i64) -> Result<Vec<i64>, Self::Error>;
+    /// Returns the table's chunks with numbers above this one, ordered by number.
+    fn keys_since(&mut self, newest: i64) -> Result<Vec<ChunkKey>, Self::Error>;
 
     /// Returns the chunks of the slice that starts at this time, or all, ordered by slice and number.
     fn keys(&mut self, slice_start: Option<i64>) -> Result<Vec<ChunkKey>, Self::Error>;
@@ -120,7 +134,7 @@ impl ChunkLists {
         // The list of a snapshot that is older than the one in memory is not worth keeping.
         let is_older = slot.as_ref().is_some_and(|list| newest < list.newest);
         let cached = if is_older { None } else { slot.take() };
-        let updated = cached.map_or(Ok(None), |cached| update(cached, newest, reader))?;
+        let updated = cached.map_or(Ok(None), |cached| update(cached, recorded, newest, reader))?;
         let list = match updated.filter(|list| list.state() == recorded) {
             Some(list) => list,
             None => {
@@ -149,19 +163,25 @@ impl ChunkLists {
     }
 }
 
-/// Reads the slices that got new chunks again; `None` if reading everything is cheaper.
+/// Adds the new chunks. If others were removed, the slices of the new ones are read again. `None` if reading everything
+/// is cheaper.
 fn update<R: ChunkListReader>(
     mut list: Arc<ChunkList>,
+    recorded: ListState,
     newest: i64,
     reader: &mut R,
 ) -> Result<Option<Arc<ChunkList>>, R::Error> {
     if newest - list.newest > NEWS_MAX {
         return Ok(None);
     }
-    let slices = reader.slices_since(list.newest)?;
+    let news = reader.keys_since(list.newest)?;
     let current = Arc::make_mut(&mut list);
-    for slice_start in slices {
-        current.replace_slice(slice_start, reader.keys(Some(slice_start))?);
+    current.add(&news);
+    if current.state() != recorded {
+        let slices: BTreeSet<i64> = news.iter().map(|key| key.slice_start).collect();
+        for slice_start in slices {
+            current.replace_slice(slice_start, reader.keys(Some(slice_start))?);
+        }
     }
     current.newest = newest;
     Ok(Some(list))
@@ -207,12 +227,11 @@ mod tests {
             Ok(self.newest)
         }
 
-        fn slices_since(&mut self, newest: i64) -> Result<Vec<i64>, Error> {
-            let mut slices: Vec<i64> =
-                self.keys.iter().filter(|key| key.id > newest).map(|key| key.slice_start).collect();
-            slices.sort_unstable();
-            slices.dedup();
-            Ok(slices)
+        fn keys_since(&mut self, newest: i64) -> Result<Vec<ChunkKey>, Error> {
+            let mut news: Vec<ChunkKey> = self.keys.iter().filter(|key| key.id > newest).copied().collect();
+            news.sort_by_key(|key| key.id);
+            self.read.set(self.read.get() + news.len());
+            Ok(news)
         }
 
         fn keys(&mut self, slice_start: Option<i64>) -> Result<Vec<ChunkKey>, Error> {
@@ -229,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_commit_only_the_slices_with_new_chunks_are_read_again() {
+    fn after_a_commit_only_the_new_chunks_are_read_and_after_a_seal_its_slice() {
         let (lists, mut store) = (ChunkLists::default(), FakeStore::default());
         (0..100).for_each(|slice| store.add(slice * 10));
         assert_eq!((read(&lists, &store), store.read.get()), (store.keys.clone(), 100));
@@ -237,10 +256,14 @@ mod tests {
 
         // An append, and a seal that replaces two chunks of a slice by one.
         store.add(500);
-        assert_eq!((read(&lists, &store), store.read.get()), (store.keys.clone(), 2));
+        assert_eq!((read(&lists, &store), store.read.get()), (store.keys.clone(), 1));
+        store.add(500);
+        store.add(700);
+        store.add(500);
+        assert_eq!((read(&lists, &store), store.read.get()), (store.keys.clone(), 3));
         store.add(500);
         store.keys.retain(|key| key.slice_start != 500 || key.id == store.newest);
-        assert_eq!((read(&lists, &store), store.read.get()), (store.keys.clone(), 1));
+        assert_eq!((read(&lists, &store), store.read.get()), (store.keys.clone(), 2));
 
         // A removal without a new chunk cannot be seen from the numbers.
         store.keys.remove(3);
@@ -269,7 +292,7 @@ mod tests {
             fn newest(&mut self) -> Result<i64, Error> {
                 Ok(self.0.newest)
             }
-            fn slices_since(&mut self, _: i64) -> Result<Vec<i64>, Error> {
+            fn keys_since(&mut self, _: i64) -> Result<Vec<ChunkKey>, Error> {
                 Ok(Vec::new())
             }
             fn keys(&mut self, _: Option<i64>) -> Result<Vec<ChunkKey>, Error> {

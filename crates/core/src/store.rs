@@ -312,6 +312,11 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// `byte_budget` bytes, so that no lock is held for long.
     fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed>;
 
+    /// [`reclaim`](Self::reclaim) for maintenance beside writers: space that their rows will soon need may be kept.
+    fn reclaim_beside_writers(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
+        self.reclaim(byte_budget, now_ms)
+    }
+
     /// Returns the size of the store.
     fn size(&self) -> Result<StoreSize>;
 

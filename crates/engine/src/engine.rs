@@ -177,6 +177,17 @@ impl Engine {
         find_table(&self.tables()?, name).cloned()
     }
 
+    /// The table with this name under the newest definition that this process has seen, without asking the store: for a
+    /// batch that [pins](Batch::pin_definitions) it. `None` if none was seen.
+    pub fn table_seen(&self, name: &str) -> Option<Table> {
+        self.shared().definitions.named(name).map(|table| Table::clone(&table))
+    }
+
+    /// Forgets a definition that was seen and turned out to be out of date.
+    pub fn forget_seen(&self, table: &Table) {
+        self.shared().definitions.forget(table.id);
+    }
+
     /// The program's own table with this name, which users do not see; `None` if it does not exist.
     pub fn system_table(&self, name: &str) -> Result<Option<Table>> {
         Ok(self.snapshot()?.system_table(name).cloned())

@@ -3,11 +3,12 @@
 //! A chunk's number follows the order of commits; its payload number, under which its pages are stored, follows the
 //! order in which they were written. They differ for a staged chunk: it gets its number when it becomes visible, and
 //! its pages stay where they are. In a split store the payload number of a larger chunk is the location of its pages in
-//! a page file.
+//! a page file. The row of a small chunk that is visible immediately has its pages ([`row_pages`]).
 
 use crate::chunk_numbers;
 use crate::error::Attempt;
 use crate::list_rows;
+use crate::row_pages;
 use crate::schema::COLUMN_BITS;
 use crate::split::placed_pages::PlacedPages;
 use crate::table;
@@ -23,6 +24,24 @@ pub(crate) fn page_key(payload: i64, column: ColumnId) -> i64 {
     payload << COLUMN_BITS | i64::from(column.0)
 }
 
+const INSERT: &str = "INSERT INTO atsdb_chunk (id, table_id, slice_start, sealed, row_count, time_min, time_max,
+    byte_count, page_count, payload, stage, descriptor) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+
+const INSERT_WITH_PAGES: &str = "INSERT INTO atsdb_chunk (id, table_id, slice_start, sealed, row_count, time_min,
+    time_max, byte_count, page_count, payload, stage, descriptor, pages)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+
+const REMOVE: &str = "DELETE FROM atsdb_chunk WHERE id = ?1 AND table_id = ?2 AND stage IS NULL
+    RETURNING id, slice_start, time_min, time_max, payload, byte_count, true";
+
+const REMOVE_WITH_PAGES: &str = "DELETE FROM atsdb_chunk WHERE id = ?1 AND table_id = ?2 AND stage IS NULL
+    RETURNING id, slice_start, time_min, time_max, payload, byte_count, pages IS NULL";
+
+/// Returns a condition for chunks whose pages are not in their rows.
+pub(crate) fn beside_rows(has_row_pages: bool) -> &'static str {
+    if has_row_pages { "pages IS NULL" } else { "true" }
+}
+
 /// Writes chunks, visible immediately or with their stage. Their pages are written too, except for those in page files.
 pub(crate) fn insert(
     transaction: &WriteTransaction<'_>,
@@ -32,10 +51,8 @@ pub(crate) fn insert(
 ) -> Attempt<()> {
     let Some(first) = chunks.first() else { return Ok(()) };
     let first_id = chunk_numbers::allocate(transaction, transaction.numbers, chunks.len())?;
-    let mut insert_chunk = transaction.prepare_cached(
-        "INSERT INTO atsdb_chunk (id, table_id, slice_start, sealed, row_count, time_min, time_max, byte_count,
-            page_count, payload, stage, descriptor) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    )?;
+    let takes_pages = transaction.has_row_pages && stage.is_none();
+    let mut insert_chunk = transaction.prepare_cached(if takes_pages { INSERT_WITH_PAGES } else { INSERT })?;
     let mut insert_page = transaction.prepare_cached("INSERT INTO atsdb_page (id, bytes) VALUES (?1, ?2)")?;
     table::require(transaction, first.table, stage)?;
     let mut table = first.table;
@@ -49,7 +66,10 @@ pub(crate) fn insert(
         let payload = placed.payload(position);
         let (slice_start, time_min, time_max) = (descriptor.slice.start, descriptor.time_min, descriptor.time_max);
         added.entry(table).or_default().add(&ChunkKey { id, slice_start, time_min, time_max });
-        insert_chunk.execute(params![
+        let in_row = if takes_pages && payload.is_none() { row_pages::encode(chunk) } else { None };
+        let (byte_count, page_count) = (descriptor.byte_count() as i64, chunk.pages.len() as i64);
+        let (payload_number, stage_number) = (payload.unwrap_or(id), stage.map(|stage| stage.0));
+        let mut values = params![
             id,
             chunk.table.0,
             descriptor.slice.start,
@@ -57,13 +77,18 @@ pub(crate) fn insert(
             descriptor.row_count,
             descriptor.time_min,
             descriptor.time_max,
-            descriptor.byte_count() as i64,
-            chunk.pages.len() as i64,
-            payload.unwrap_or(id),
-            stage.map(|stage| stage.0),
+            byte_count,
+            page_count,
+            payload_number,
+            stage_number,
             chunk.descriptor_bytes,
-        ])?;
-        if payload.is_some() {
+        ]
+        .to_vec();
+        if takes_pages {
+            values.push(&in_row);
+        }
+        insert_chunk.execute(values.as_slice())?;
+        if payload.is_some() || in_row.is_some() {
             continue;
         }
         for (page, bytes) in descriptor.pages.iter().zip(&chunk.pages) {
@@ -124,26 +149,34 @@ fn check_stage(connection: &Connection, stage: StageId, staged: &[(TableId, Chun
 
 /// Removes a visible chunk; the caller records the list change. It is a conflict if the chunk no longer exists.
 pub(crate) fn remove(
-    connection: &Connection,
+    connection: &WriteTransaction<'_>,
     table: TableId,
     chunk: ChunkId,
     changes: &mut ListChanges,
 ) -> Attempt<()> {
-    let sql = "SELECT id, slice_start, time_min, time_max FROM atsdb_chunk
-               WHERE id = ?1 AND table_id = ?2 AND stage IS NULL";
-    let key = |row: &Row<'_>| list_rows::chunk_key(row, 0);
-    let Some(key) = connection.prepare_cached(sql)?.query_row(params![chunk.0, table.0], key).optional()? else {
+    let sql = match connection.has_row_pages {
+        true => REMOVE_WITH_PAGES,
+        false => REMOVE,
+    };
+    let row = |row: &Row<'_>| Ok((list_rows::chunk_key(row, 0)?, row.get(4)?, row.get(5)?, row.get(6)?));
+    let removed = connection.prepare_cached(sql)?.query_row(params![chunk.0, table.0], row).optional()?;
+    let Some((key, payload, byte_count, has_own_pages)): Option<(ChunkKey, i64, i64, bool)> = removed else {
         return Err(refusal::chunk_replaced(table, chunk).into());
     };
-    let sql = "INSERT INTO atsdb_garbage SELECT payload, byte_count FROM atsdb_chunk WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute([chunk.0])?;
-    connection.prepare_cached("DELETE FROM atsdb_chunk WHERE id = ?1")?.execute([chunk.0])?;
+    if has_own_pages {
+        let sql = "INSERT INTO atsdb_garbage (payload, byte_count) VALUES (?1, ?2)";
+        connection.prepare_cached(sql)?.execute([payload, byte_count])?;
+    }
     changes.subtract(ListKey::chunks(None, table), ChunkSums::of(&key).state(table));
     Ok(())
 }
 
 /// Removes all chunks that match a condition on `?1`, `?2`, ..., and returns how many they were.
-pub(crate) fn discard(connection: &Connection, condition: &str, values: impl Params + Copy) -> Attempt<usize> {
+pub(crate) fn discard(
+    connection: &WriteTransaction<'_>,
+    condition: &str,
+    values: impl Params + Copy,
+) -> Attempt<usize> {
     let mut sums: BTreeMap<(Option<StageId>, TableId), ChunkSums> = BTreeMap::new();
     let sql = format!("SELECT stage, table_id, id, slice_start, time_min, time_max FROM atsdb_chunk WHERE {condition}");
     let mut statement = connection.prepare_cached(&sql)?;
@@ -157,7 +190,9 @@ pub(crate) fn discard(connection: &Connection, condition: &str, values: impl Par
         changes.subtract(ListKey::chunks(stage, table), sums.state(table));
     }
     list_rows::record(connection, &changes)?;
-    let keep = format!("INSERT INTO atsdb_garbage SELECT payload, byte_count FROM atsdb_chunk WHERE {condition}");
+    let beside = beside_rows(connection.has_row_pages);
+    let keep =
+        format!("INSERT INTO atsdb_garbage SELECT payload, byte_count FROM atsdb_chunk WHERE {beside} AND {condition}");
     connection.prepare_cached(&keep)?.execute(values)?;
     Ok(connection.prepare_cached(&format!("DELETE FROM atsdb_chunk WHERE {condition}"))?.execute(values)?)
 }

@@ -96,8 +96,11 @@ fn commit_one(
     change.drop.iter().try_for_each(|table| drop_table(transaction, *table))?;
     redefine::redefine(transaction, &change.redefine)?;
     let mut removed = ListChanges::default();
+    let mut required = None;
     for (table, chunk) in &change.remove {
-        table::require(transaction, *table, None)?;
+        if required.replace(*table) != Some(*table) {
+            table::require(transaction, *table, None)?;
+        }
         chunk_write::remove(transaction, *table, *chunk, &mut removed)?;
     }
     list_rows::record(transaction, &removed)?;

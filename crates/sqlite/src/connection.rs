@@ -8,7 +8,7 @@
 use crate::create;
 use crate::error::{Attempt, Failure, extended_code, primary_code};
 use crate::options::SqliteOptions;
-use crate::schema;
+use crate::schema::{self, StoreFacts};
 use crate::split::layout::SplitLayout;
 use atsdb_core::{Durability, Error, ErrorKind, Result};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
@@ -54,8 +54,7 @@ impl AccessMode {
 pub(crate) struct OpenedFile {
     pub(crate) connection: Connection,
     pub(crate) access: AccessMode,
-    pub(crate) uid: [u8; 16],
-    pub(crate) layout: Option<SplitLayout>,
+    pub(crate) facts: StoreFacts,
 }
 
 /// Opens the file, creates a store in it if requested and needed, and checks it.
@@ -207,7 +206,7 @@ fn open_as(path: &Path, access: AccessMode, create: CreatePolicy, busy_timeout: 
         }
         schema::create(&connection, create.layout)?;
     }
-    let (uid, layout) = schema::check(&connection, path)?;
+    let facts = schema::check(&connection, path)?;
     // A file without write permission is opened for reading.
     let access = if access.writes() && connection.is_readonly("main")? { AccessMode::Read } else { access };
     if access.writes() {
@@ -216,7 +215,7 @@ fn open_as(path: &Path, access: AccessMode, create: CreatePolicy, busy_timeout: 
         // This read checks whether the log's own files can be created.
         connection.query_row("SELECT count(*) FROM atsdb_store", [], |_| Ok(()))?;
     }
-    Ok(OpenedFile { connection, access, uid, layout })
+    Ok(OpenedFile { connection, access, facts })
 }
 
 /// Configures the writing connection. The writer runs checkpoints itself, since SQLite would not report that one

@@ -1,14 +1,14 @@
 //! Dropping a table with its chunks.
 
 use crate::error::Attempt;
+use crate::writer::WriteTransaction;
 use crate::{chunk_write, counter, list_rows, table};
 use atsdb_core::TableId;
 use atsdb_core::refusal;
-use rusqlite::Connection;
 
 /// Drops a table. `reclaim` deletes its mappings and pages later. Its chunks in open stages stay, so that their commit
 /// detects it.
-pub(crate) fn drop_table(connection: &Connection, id: TableId) -> Attempt<()> {
+pub(crate) fn drop_table(connection: &WriteTransaction<'_>, id: TableId) -> Attempt<()> {
     if !table::delete(connection, id, None)? {
         return Err(refusal::no_table(id).into());
     }

@@ -30,6 +30,7 @@ mod redefine;
 mod remove;
 mod reserve;
 mod rewrite;
+mod row_pages;
 mod schema;
 mod size;
 mod snapshot;
@@ -42,6 +43,6 @@ mod writer;
 
 pub use options::SqliteOptions;
 pub use remove::remove_unused;
-pub use schema::{APPLICATION_ID, FORMAT, FORMAT_SPLIT};
+pub use schema::{APPLICATION_ID, FORMAT};
 pub use split::layout::{SplitBy, SplitLayout};
 pub use store::SqliteStore;

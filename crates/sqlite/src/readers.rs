@@ -17,6 +17,8 @@ const READERS_KEPT_MAX: usize = 8;
 pub(crate) struct Readers {
     path: PathBuf,
     access: AccessMode,
+    /// Whether the rows of small chunks have their pages.
+    has_row_pages: bool,
     busy_timeout: Duration,
     idle: Mutex<Vec<Connection>>,
     /// The chunk lists that they read last.
@@ -26,9 +28,14 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    pub(crate) fn new(path: &Path, access: AccessMode, busy_timeout: Duration) -> Self {
+    pub(crate) fn new(path: &Path, access: AccessMode, has_row_pages: bool, busy_timeout: Duration) -> Self {
         let (lists, tables) = (ChunkLists::default(), TableList::default());
-        Self { path: path.to_owned(), access, busy_timeout, idle: Mutex::default(), lists, tables }
+        Self { path: path.to_owned(), access, has_row_pages, busy_timeout, idle: Mutex::default(), lists, tables }
+    }
+
+    /// Whether the rows of small chunks have their pages.
+    pub(crate) fn has_row_pages(&self) -> bool {
+        self.has_row_pages
     }
 
     /// The store's file.

@@ -25,11 +25,28 @@ SELECT id FROM owner WHERE id IS NOT NULL AND id NOT IN (SELECT id FROM atsdb_ta
 const FULL_DISK_DELETE_BYTES: u64 = 1 << 30;
 const FULL_DISK_BUDGET_MIN: u64 = 64 << 10;
 
+/// The free pages that stay in the file beside writers: an eighth of the file, and at least 4 MiB. Otherwise the file
+/// would become shorter with each round of sealing, and grow again with the next rows.
+const SPARE_FRACTION: i64 = 8;
+const SPARE_PAGES_MIN: i64 = 1_024;
+
+/// Deleting a small row costs about as much as deleting this many bytes of a large one. So a step holds the writer for
+/// milliseconds, however small the pages are.
+const ROW_COST_BYTES: u64 = 8 << 10;
+
+/// How much of the free space is returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    All,
+    /// What writers will probably fill soon is kept, in the file and in its log.
+    AllButSpare,
+}
+
 /// Runs one step. A step writes to the log before the file becomes shorter, so a full disk needs another order: first
 /// everything is deleted, so that nothing is moved that will be deleted too; then the file is truncated, in smaller
 /// steps if necessary.
-pub(crate) fn reclaim_step(writer: &mut Writer, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
-    match writer.free(|writer| reclaim(writer, byte_budget, now_ms)) {
+pub(crate) fn reclaim_step(writer: &mut Writer, extent: Extent, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
+    match writer.free(|writer| reclaim(writer, extent, byte_budget, now_ms)) {
         Err(failure) if failure.is_full() => {}
         done => return done,
     }
@@ -39,7 +56,7 @@ pub(crate) fn reclaim_step(writer: &mut Writer, byte_budget: u64, now_ms: i64) -
     }
     let mut byte_budget = byte_budget;
     loop {
-        match writer.free(|writer| reclaim(writer, byte_budget, now_ms)) {
+        match writer.free(|writer| reclaim(writer, extent, byte_budget, now_ms)) {
             Err(failure) if failure.is_full() && byte_budget > FULL_DISK_BUDGET_MIN => byte_budget /= 8,
             done => return done,
         }
@@ -47,23 +64,27 @@ pub(crate) fn reclaim_step(writer: &mut Writer, byte_budget: u64, now_ms: i64) -
 }
 
 /// Runs one step in the usual order.
-fn reclaim(writer: &mut Writer, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
+fn reclaim(writer: &mut Writer, extent: Extent, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
     let (garbage, is_news) = writer.read(|connection| {
         let (before, seen) = stage::find_idle_stages(connection, now_ms)?;
         Ok((has_garbage(connection, seen.cutoff_ms, now_ms)?, before != seen.since_ms))
     })?;
     if garbage || is_news {
         writer.transaction(SyncMode::Deferred, |connection| delete(connection, byte_budget, now_ms))?;
-    } else if free_pages(writer.connection())? == 0 {
+    } else if free_pages(writer.connection(), extent)? == 0 {
         return Ok(Reclaimed::default());
     }
-    let byte_count = shorten(writer, byte_budget)?;
-    let more = writer.read(|connection| Ok(is_due(connection, now_ms)? || free_pages(connection)? > 0))?;
+    let free = free_pages(writer.connection(), extent)?;
+    let byte_count = if free > 0 { shorten(writer, free, byte_budget)? } else { 0 };
+    let more = writer.read(|connection| Ok(is_due(connection, now_ms)? || free_pages(connection, extent)? > 0))?;
+    if extent == Extent::AllButSpare && byte_count == 0 {
+        return Ok(Reclaimed { byte_count, more });
+    }
     // The file must not grow because of data that the next step deletes.
     if !more || !writer.would_grow() {
         writer.checkpoint(false)?;
     }
-    if !more {
+    if !more && extent == Extent::All {
         writer.checkpoint(true)?;
     }
     Ok(Reclaimed { byte_count, more })
@@ -95,7 +116,7 @@ fn orphaned_dictionary(connection: &Connection) -> Attempt<Option<i64>> {
 }
 
 /// Deletes rows until about the budget is spent, at least something each time.
-fn delete(connection: &Connection, byte_budget: u64, now_ms: i64) -> Attempt<()> {
+fn delete(connection: &WriteTransaction<'_>, byte_budget: u64, now_ms: i64) -> Attempt<()> {
     stage::abandon_idle_stages(connection, now_ms)?;
 
     let mut left = delete_pages(connection, byte_budget.max(1))?;
@@ -135,11 +156,11 @@ fn delete_pages(connection: &Connection, byte_budget: u64) -> Attempt<u64> {
                 return Ok(0);
             }
             connection.prepare_cached("DELETE FROM atsdb_page WHERE id = ?1")?.execute([key])?;
-            left = left.saturating_sub(byte_count.max(1));
+            left = left.saturating_sub(byte_count.max(ROW_COST_BYTES));
             freed += byte_count as i64;
         }
         connection.prepare_cached("DELETE FROM atsdb_garbage WHERE payload = ?1")?.execute([payload])?;
-        left = left.saturating_sub(1);
+        left = left.saturating_sub(ROW_COST_BYTES);
         if left == 0 {
             break;
         }
@@ -147,19 +168,28 @@ fn delete_pages(connection: &Connection, byte_budget: u64) -> Attempt<u64> {
     Ok(left)
 }
 
-fn free_pages(connection: &Connection) -> Attempt<i64> {
-    Ok(connection.query_row("PRAGMA freelist_count", [], |row| row.get(0))?)
+/// Returns the number of free pages that are to be returned.
+fn free_pages(connection: &Connection, extent: Extent) -> Attempt<i64> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let free = number("PRAGMA freelist_count")?;
+    match extent {
+        Extent::All => Ok(free),
+        Extent::AllButSpare => {
+            let spare = (number("PRAGMA page_count")? / SPARE_FRACTION).max(SPARE_PAGES_MIN);
+            Ok((free - spare).max(0))
+        }
+    }
 }
 
 /// Moves pages from the end of the file into its holes and truncates it. Returns by how many bytes it became shorter.
-fn shorten(writer: &mut Writer, byte_budget: u64) -> Attempt<u64> {
+fn shorten(writer: &mut Writer, free: i64, byte_budget: u64) -> Attempt<u64> {
     writer.set_sync(SyncMode::Deferred)?;
     writer.repair_log()?;
     let connection = writer.connection();
     let page_bytes: u64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
     let count = |name: &str| connection.query_row(name, [], |row| row.get::<_, u64>(0));
     let before = count("PRAGMA page_count")?;
-    let limit = (byte_budget / page_bytes).clamp(1, 1 << 30);
+    let limit = (byte_budget / page_bytes).clamp(1, free.unsigned_abs().max(1));
     // Each step of the statement moves one page.
     let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({limit})"))?;
     let mut rows = statement.query([])?;

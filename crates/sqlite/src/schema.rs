@@ -6,11 +6,12 @@ use atsdb_core::{Error, ErrorKind};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use std::path::Path;
 
-/// The format of a store in one file.
-pub const FORMAT: i64 = 1;
+/// The format of new stores, in one file or split, and the newest that this version reads. Format 1 is one file, format
+/// 2 a split store; in both, all pages lie in rows or files of their own.
+pub const FORMAT: i64 = 3;
 
-/// The format of a split store's catalogue, and the newest that this version reads.
-pub const FORMAT_SPLIT: i64 = 2;
+/// The first format in which the row of a small chunk has its pages.
+const FORMAT_ROW_PAGES: i64 = 3;
 
 /// `PRAGMA application_id` of a store: the letters `ATSD`.
 pub const APPLICATION_ID: i32 = 0x4154_5344;
@@ -45,7 +46,7 @@ CREATE TABLE atsdb_chunk (
     id INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL, slice_start INTEGER NOT NULL,
     sealed INTEGER NOT NULL, row_count INTEGER NOT NULL, time_min INTEGER NOT NULL, time_max INTEGER NOT NULL,
     byte_count INTEGER NOT NULL, page_count INTEGER NOT NULL, payload INTEGER NOT NULL, stage INTEGER,
-    descriptor BLOB NOT NULL) STRICT;
+    descriptor BLOB NOT NULL, pages BLOB) STRICT;
 CREATE INDEX atsdb_chunk_slice ON atsdb_chunk (table_id, slice_start, id, time_min, time_max) WHERE stage IS NULL;
 CREATE INDEX atsdb_chunk_stage ON atsdb_chunk (stage) WHERE stage IS NOT NULL;
 CREATE TABLE atsdb_page (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
@@ -87,8 +88,7 @@ pub(crate) fn create(connection: &Connection, layout: Option<SplitLayout>) -> ru
     transaction.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     if is_blank_inside(&transaction)? {
         transaction.execute_batch(CREATE)?;
-        let format = if layout.is_some() { FORMAT_SPLIT } else { FORMAT };
-        transaction.execute("INSERT INTO atsdb_store VALUES ('format', ?1)", [format])?;
+        transaction.execute("INSERT INTO atsdb_store VALUES ('format', ?1)", [FORMAT])?;
         if let Some(layout) = layout {
             transaction.execute_batch(CREATE_SPLIT)?;
             layout::record(&transaction, layout)?;
@@ -103,9 +103,18 @@ fn is_blank_inside(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(objects == 0)
 }
 
-/// Refuses a file that is not a store, or one of a newer format. Returns the store's uid, and the layout of a
-/// catalogue.
-pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<([u8; 16], Option<SplitLayout>)> {
+/// The facts that a store's file records about itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StoreFacts {
+    pub(crate) uid: [u8; 16],
+    /// The layout of a split store's catalogue.
+    pub(crate) layout: Option<SplitLayout>,
+    /// Whether the rows of small chunks have their pages.
+    pub(crate) has_row_pages: bool,
+}
+
+/// Refuses a file that is not a store, or one of a newer format.
+pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<StoreFacts> {
     let location = path.display();
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'atsdb\\_%' ESCAPE '\\' ORDER BY 1";
     let mut statement = connection.prepare(sql)?;
@@ -121,8 +130,8 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<([u8; 16], 
     }
     let format: i64 =
         connection.query_row("SELECT value FROM atsdb_store WHERE key = 'format'", [], |row| row.get(0))?;
-    if format > FORMAT_SPLIT {
-        let message = format!("{location} has store format {format}; this program reads formats up to {FORMAT_SPLIT}");
+    if format > FORMAT {
+        let message = format!("{location} has store format {format}; this program reads formats up to {FORMAT}");
         return Err(Error::new(ErrorKind::NewerFormat, message).with_hint("upgrade atsdb").into());
     }
     if let Some(missing) = TABLES.iter().find(|table| !names.iter().any(|name| name == *table)) {
@@ -135,5 +144,6 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<([u8; 16], 
     let uid: Option<[u8; 16]> = connection
         .query_row("SELECT value FROM atsdb_store WHERE key = 'uid' AND length(value) = 16", [], |row| row.get(0))
         .optional()?;
-    Ok((uid.ok_or_else(|| Error::corrupt(format!("the store {location} lacks its uid")))?, layout))
+    let uid = uid.ok_or_else(|| Error::corrupt(format!("the store {location} lacks its uid")))?;
+    Ok(StoreFacts { uid, layout, has_row_pages: format >= FORMAT_ROW_PAGES })
 }

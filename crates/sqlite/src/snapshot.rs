@@ -5,6 +5,7 @@ use crate::chunk_write::page_key;
 use crate::error::{Attempt, Failure};
 use crate::list_rows;
 use crate::readers::Readers;
+use crate::row_pages;
 use crate::split::files::PageFiles;
 use crate::split::page_location::PageLocation;
 use crate::{counter, mapping, stage, table};
@@ -99,7 +100,8 @@ impl Snapshot for SqliteSnapshot {
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
-        match self.read(|connection| pages(connection, self.stage, chunk, columns))? {
+        let has_row_pages = self.readers.has_row_pages();
+        match self.read(|connection| pages(connection, has_row_pages, self.stage, chunk, columns))? {
             PageSource::Read(pages) => Ok(pages),
             // The connection is free for other threads in the meantime.
             PageSource::At(location) => {
@@ -123,9 +125,9 @@ const KEYS: &str = "SELECT id, slice_start, time_min, time_max FROM atsdb_chunk 
 const KEYS_OF_SLICE: &str = "SELECT id, slice_start, time_min, time_max FROM atsdb_chunk INDEXED BY atsdb_chunk_slice
     WHERE stage IS NULL AND table_id = ?1 AND slice_start = ?2 ORDER BY id";
 
-/// The slices of chunks above a number, by the primary key.
-const SLICES_SINCE: &str = "SELECT DISTINCT slice_start FROM atsdb_chunk NOT INDEXED
-    WHERE id > ?2 AND table_id = ?1 AND stage IS NULL";
+/// The chunks above a number, by the primary key.
+const KEYS_SINCE: &str = "SELECT id, slice_start, time_min, time_max FROM atsdb_chunk NOT INDEXED
+    WHERE id > ?2 AND table_id = ?1 AND stage IS NULL ORDER BY id";
 
 const CHUNK: &str = "SELECT id, slice_start, time_min, time_max, sealed, row_count, byte_count, descriptor
     FROM atsdb_chunk NOT INDEXED WHERE id = ?2 AND table_id = ?1 AND stage IS NULL";
@@ -164,10 +166,10 @@ impl ChunkListReader for ListReader<'_> {
         newest_chunk(self.connection).map(|chunk| chunk.0)
     }
 
-    fn slices_since(&mut self, newest: i64) -> Attempt<Vec<i64>> {
-        let mut statement = self.connection.prepare_cached(SLICES_SINCE)?;
-        let slices = statement.query_map(params![self.table.0, newest], |row| row.get(0))?;
-        Ok(slices.collect::<rusqlite::Result<_>>()?)
+    fn keys_since(&mut self, newest: i64) -> Attempt<Vec<ChunkKey>> {
+        let mut statement = self.connection.prepare_cached(KEYS_SINCE)?;
+        let keys = statement.query_map(params![self.table.0, newest], |row| list_rows::chunk_key(row, 0))?;
+        Ok(keys.collect::<rusqlite::Result<_>>()?)
     }
 
     fn keys(&mut self, slice_start: Option<i64>) -> Attempt<Vec<ChunkKey>> {
@@ -246,11 +248,25 @@ enum PageSource {
     At(PageLocation),
 }
 
-fn pages(connection: &Connection, stage: Option<StageId>, chunk: ChunkId, columns: &[ColumnId]) -> Attempt<PageSource> {
-    let mut find = connection.prepare_cached("SELECT payload FROM atsdb_chunk WHERE id = ?1 AND stage IS ?2")?;
-    let payload: Option<i64> =
-        find.query_row(params![chunk.0, stage.map(|stage| stage.0)], |row| row.get(0)).optional()?;
-    let payload = payload.ok_or_else(|| refusal::chunk_missing(chunk))?;
+fn pages(
+    connection: &Connection,
+    has_row_pages: bool,
+    stage: Option<StageId>,
+    chunk: ChunkId,
+    columns: &[ColumnId],
+) -> Attempt<PageSource> {
+    let sql = match has_row_pages {
+        true => "SELECT payload, pages FROM atsdb_chunk WHERE id = ?1 AND stage IS ?2",
+        false => "SELECT payload, NULL FROM atsdb_chunk WHERE id = ?1 AND stage IS ?2",
+    };
+    let mut find = connection.prepare_cached(sql)?;
+    let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let found: Option<(i64, Option<Vec<u8>>)> =
+        find.query_row(params![chunk.0, stage.map(|stage| stage.0)], row).optional()?;
+    let (payload, in_row) = found.ok_or_else(|| refusal::chunk_missing(chunk))?;
+    if let Some(in_row) = in_row {
+        return pages_in_row(&in_row, chunk, columns).map(PageSource::Read);
+    }
     if let Some(location) = PageLocation::of(payload) {
         return Ok(PageSource::At(location));
     }
@@ -261,4 +277,15 @@ fn pages(connection: &Connection, stage: Option<StageId>, chunk: ChunkId, column
         pages.push(bytes.ok_or_else(|| refusal::page_missing(chunk, *column))?);
     }
     Ok(PageSource::Read(pages))
+}
+
+fn pages_in_row(in_row: &[u8], chunk: ChunkId, columns: &[ColumnId]) -> Attempt<Vec<Vec<u8>>> {
+    let pages =
+        row_pages::decode(in_row).ok_or_else(|| damaged(&format!("the pages of chunk {} are damaged", chunk.0)))?;
+    let mut found = Vec::with_capacity(columns.len());
+    for column in columns {
+        let page = pages.iter().find(|(other, _)| other == column);
+        found.push(page.ok_or_else(|| refusal::page_missing(chunk, *column))?.1.to_vec());
+    }
+    Ok(found)
 }

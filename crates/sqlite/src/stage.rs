@@ -40,7 +40,7 @@ pub(crate) fn find_idle_stages(connection: &Connection, now_ms: i64) -> Attempt<
 }
 
 /// Discards idle stages, and records when they were first observed.
-pub(crate) fn abandon_idle_stages(connection: &Connection, now_ms: i64) -> Attempt<()> {
+pub(crate) fn abandon_idle_stages(connection: &WriteTransaction<'_>, now_ms: i64) -> Attempt<()> {
     let (before, seen) = find_idle_stages(connection, now_ms)?;
     let idle = connection
         .prepare_cached("SELECT id FROM atsdb_stage WHERE touched_ms < ?1")?
@@ -127,7 +127,7 @@ fn name_taken(connection: &Connection, stage: StageId) -> Result<Error, Failure>
 }
 
 /// Removes chunks from a stage. `reclaim` deletes their pages later.
-pub(crate) fn remove_chunks(connection: &Connection, stage: StageId, chunks: &[ChunkId]) -> Attempt<()> {
+pub(crate) fn remove_chunks(connection: &WriteTransaction<'_>, stage: StageId, chunks: &[ChunkId]) -> Attempt<()> {
     require(connection, stage)?;
     for chunk in chunks {
         if chunk_write::discard(connection, "stage = ?1 AND id = ?2", [stage.0, chunk.0])? == 0 {
@@ -138,7 +138,7 @@ pub(crate) fn remove_chunks(connection: &Connection, stage: StageId, chunks: &[C
 }
 
 /// Removes a table and its chunks from a stage. `reclaim` deletes its mappings and pages later.
-pub(crate) fn remove_table(connection: &Connection, stage: StageId, table: TableId) -> Attempt<()> {
+pub(crate) fn remove_table(connection: &WriteTransaction<'_>, stage: StageId, table: TableId) -> Attempt<()> {
     require(connection, stage)?;
     if !table::delete(connection, table, Some(stage))? {
         return Err(refusal::no_table_in_stage(stage, table).into());
@@ -149,7 +149,7 @@ pub(crate) fn remove_table(connection: &Connection, stage: StageId, table: Table
 }
 
 /// Discards a stage. `reclaim` deletes what it wrote later.
-pub(crate) fn abandon(connection: &Connection, stage: StageId) -> Attempt<()> {
+pub(crate) fn abandon(connection: &WriteTransaction<'_>, stage: StageId) -> Attempt<()> {
     let deleted = connection.prepare_cached("DELETE FROM atsdb_stage WHERE id = ?1")?.execute([stage.0])?;
     if deleted > 0 {
         chunk_write::discard(connection, "stage = ?1", [stage.0])?;

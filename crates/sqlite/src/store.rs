@@ -6,6 +6,7 @@ use crate::drop_table::drop_table;
 use crate::error::Failure;
 use crate::options::SqliteOptions;
 use crate::readers::Readers;
+use crate::reclaim::Extent;
 use crate::reserve::Reserve;
 use crate::snapshot::SqliteSnapshot;
 use crate::split::files::PageFiles;
@@ -61,13 +62,13 @@ impl SqliteStore {
         let create = options.create && (folder.is_none() || layout.is_some());
         let file = folder.as_ref().map_or_else(|| path.clone(), Folder::catalogue);
         let opened = open(&file, &SqliteOptions { create, ..options.clone() }, layout)?;
-        let files = match (folder, opened.layout) {
+        let files = match (folder, opened.facts.layout) {
             (Some(folder), Some(recorded)) => {
                 folder::check_layout(&path, recorded, layout)?;
                 if opened.access.writes() {
                     folder.create_pages(options.durability != Durability::Off)?;
                 }
-                Some(Arc::new(PageFiles::new(&folder, opened.uid, recorded, options.durability)))
+                Some(Arc::new(PageFiles::new(&folder, opened.facts.uid, recorded, options.durability)))
             }
             (None, None) => {
                 // SQLite does so for its log with the first commit, but reports nothing if file handles have run out.
@@ -78,12 +79,13 @@ impl SqliteStore {
             }
             (folder, _) => return Err(folder::misplaced_catalogue(&file, folder.is_some())),
         };
-        let readers = Arc::new(Readers::new(&file, opened.access, options.busy_timeout));
+        let readers = Arc::new(Readers::new(&file, opened.access, opened.facts.has_row_pages, options.busy_timeout));
         let reserve = Reserve::new(&file, files.as_ref().map(|files| files.folder().to_owned()));
         let writer = match opened.access.writes() {
             true => {
                 let (durability, busy_timeout) = (options.durability, options.busy_timeout);
                 let writer = Writer::new(opened.connection, &file, opened.access, reserve, durability, busy_timeout);
+                let writer = writer.map(|writer| writer.with_row_pages(opened.facts.has_row_pages));
                 Some(Mutex::new(writer.map_err(|error| Failure::Sqlite(error).into_error(&file))?))
             }
             false => None,
@@ -93,7 +95,7 @@ impl SqliteStore {
             Some(files) => format!("sqlite:{}?{}", path.display(), files.layout.split),
         };
         let catalogue = Catalogue { path, writer, readers, busy_timeout: options.busy_timeout };
-        Ok(Self { url, uid: opened.uid, durability: options.durability, catalogue, files })
+        Ok(Self { url, uid: opened.facts.uid, durability: options.durability, catalogue, files })
     }
 
     /// Whether writing is refused, because of the options or because the file cannot be written.
@@ -105,6 +107,24 @@ impl SqliteStore {
         let readers = &self.catalogue.readers;
         let connection = readers.take().map_err(|error| self.catalogue.error(error.into()))?;
         Ok(Box::new(SqliteSnapshot::new(connection, Arc::clone(readers), self.files.clone(), stage)?))
+    }
+
+    fn reclaim_space(&self, extent: Extent, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
+        // The catalogue comes first: the files can then free what its discarded stages used.
+        let of_catalogue = self.catalogue.write(|writer| reclaim::reclaim_step(writer, extent, byte_budget, now_ms))?;
+        let of_files = match self.files_to_write() {
+            Some(files) => split::reclaim::reclaim(&self.catalogue, files, byte_budget, now_ms)?,
+            None => Reclaimed::default(),
+        };
+        let byte_count = of_files.byte_count + of_catalogue.byte_count;
+        let more = of_files.more || of_catalogue.more;
+        if !more {
+            self.catalogue.write(|writer| {
+                writer.fill_reserve();
+                Ok(())
+            })?;
+        }
+        Ok(Reclaimed { byte_count, more })
     }
 
     /// Returns the page files to write to, if the store is open for writing.
@@ -205,21 +225,11 @@ impl Store for SqliteStore {
     }
 
     fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
-        // The catalogue comes first: the files can then free what its discarded stages used.
-        let of_catalogue = self.catalogue.write(|writer| reclaim::reclaim_step(writer, byte_budget, now_ms))?;
-        let of_files = match self.files_to_write() {
-            Some(files) => split::reclaim::reclaim(&self.catalogue, files, byte_budget, now_ms)?,
-            None => Reclaimed::default(),
-        };
-        let byte_count = of_files.byte_count + of_catalogue.byte_count;
-        let more = of_files.more || of_catalogue.more;
-        if !more {
-            self.catalogue.write(|writer| {
-                writer.fill_reserve();
-                Ok(())
-            })?;
-        }
-        Ok(Reclaimed { byte_count, more })
+        self.reclaim_space(Extent::All, byte_budget, now_ms)
+    }
+
+    fn reclaim_beside_writers(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
+        self.reclaim_space(Extent::AllButSpare, byte_budget, now_ms)
     }
 
     fn size(&self) -> Result<StoreSize> {
@@ -229,7 +239,7 @@ impl Store for SqliteStore {
     fn verify(&self) -> Result<Vec<Finding>> {
         let listed = self.files.as_ref().map(|files| files.list()).transpose()?;
         self.catalogue.read(|connection| {
-            let mut findings = verify::verify(connection, &self.catalogue.path);
+            let mut findings = verify::verify(connection, &self.catalogue.path, self.catalogue.readers.has_row_pages());
             if let (Some(files), Some(listed)) = (&self.files, &listed)
                 && !Finding::is_incomplete(&findings)
             {

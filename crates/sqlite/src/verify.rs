@@ -1,9 +1,11 @@
 //! Finding damage: SQLite's own check, then the consistency of its tables. If something cannot be read for lack of a
 //! resource, that is not damage, and it ends the check.
 
+use crate::chunk_write::beside_rows;
 use crate::counter;
 use crate::error::Failure;
 use crate::list_rows;
+use crate::row_pages;
 use crate::schema::COLUMN_BITS;
 use crate::split::page_location::PAGE_LOCATION_MIN;
 use atsdb_core::checksum;
@@ -38,7 +40,7 @@ const CONSISTENCY_QUERIES: [&str; 9] = [
 ];
 
 /// Returns all findings. Something that cannot be read is a finding too.
-pub(crate) fn verify(connection: &Connection, path: &Path) -> Vec<Finding> {
+pub(crate) fn verify(connection: &Connection, path: &Path, has_row_pages: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut note = |location: &str, look: &dyn Fn(&mut Vec<Finding>) -> rusqlite::Result<()>| {
         if !Finding::is_incomplete(&findings)
@@ -51,7 +53,10 @@ pub(crate) fn verify(connection: &Connection, path: &Path) -> Vec<Finding> {
     for query in CONSISTENCY_QUERIES {
         note("tables", &|found| ask(connection, query, found));
     }
-    note("atsdb_page", &|found| pages(connection, found));
+    note("atsdb_page", &|found| pages(connection, has_row_pages, found));
+    if has_row_pages {
+        note("atsdb_chunk", &|found| pages_in_rows(connection, found));
+    }
     note("atsdb_table", &|found| definitions(connection, found));
     note("atsdb_map", &|found| strings(connection, found));
     note("atsdb_store", &|found| counters(connection, found));
@@ -105,9 +110,10 @@ fn ask(connection: &Connection, query: &str, findings: &mut Vec<Finding>) -> rus
 
 /// Compares chunks with the existing pages, both in the order of payload numbers, so that memory does not grow with the
 /// store. Lengths are in the rows' headers, so no page is read.
-fn pages(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+fn pages(connection: &Connection, has_row_pages: bool, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    let beside = beside_rows(has_row_pages);
     let mut expected = connection.prepare(&format!(
-        "SELECT payload, 'chunk ' || id, page_count, byte_count FROM atsdb_chunk WHERE payload < {PAGE_LOCATION_MIN}
+        "SELECT payload, 'chunk ' || id, page_count, byte_count FROM atsdb_chunk WHERE {beside} AND payload < {PAGE_LOCATION_MIN}
          UNION ALL SELECT payload, NULL, 0, 0 FROM atsdb_garbage WHERE payload < {PAGE_LOCATION_MIN} ORDER BY 1",
     ))?;
     let mut present = connection.prepare(&format!(
@@ -141,6 +147,23 @@ fn pages(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Resu
     while let Some((found, ..)) = group {
         findings.push(orphan(found));
         group = next_present()?;
+    }
+    Ok(())
+}
+
+/// Checks that the rows of small chunks have as many pages and bytes as they say.
+fn pages_in_rows(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    let sql = "SELECT id, page_count, byte_count, pages FROM atsdb_chunk WHERE pages IS NOT NULL";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let expected: (u64, u64) = (row.get(1)?, row.get(2)?);
+        let pages = row_pages::decode(row.get_ref(3)?.as_blob().unwrap_or_default());
+        let bytes = |pages: &[(ColumnId, &[u8])]| pages.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
+        if pages.is_none_or(|pages| (pages.len() as u64, bytes(&pages)) != expected) {
+            let problem = "its row does not have the pages that it lists";
+            findings.push(finding(format!("chunk {}", row.get::<_, i64>(0)?), problem));
+        }
     }
     Ok(())
 }

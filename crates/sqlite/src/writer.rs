@@ -19,14 +19,17 @@ use std::time::Duration;
 const CHECKPOINT_PAGES: i64 = 4_096;
 /// The same while a stage is written: 64 MiB, since each checkpoint waits for the disk twice.
 const CHECKPOINT_PAGES_STAGING: i64 = 16_384;
+/// After a checkpoint, this many more pages are written before the next one: 1 MiB. As long as readers keep the log
+/// from being restarted, a commit that ran one each time would wait for the disk twice more.
+const CHECKPOINT_PAGES_AGAIN: i64 = 256;
 /// A longer log, in bytes, means that overlapping readers keep it from being restarted. A writer then waits a little
 /// for them.
 const LOG_BYTES_MAX: u64 = 256 << 20;
 /// How long the writer waits for each multiple of `LOG_BYTES_MAX` in the log's length, and at most.
 const LOG_WAIT: Duration = Duration::from_millis(500);
 const LOG_WAIT_MAX: Duration = Duration::from_secs(5);
-/// The number of transactions between two checks of the log's length.
-const TRANSACTIONS_PER_LOOK: u32 = 8;
+/// The number of log pages between two checks of the log's length and of the reserve: 1 MiB.
+const PAGES_PER_LOOK: i64 = 256;
 
 /// The time at which a transaction must be on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,14 +60,19 @@ pub(crate) struct Writer {
     pub(crate) is_unsynced: bool,
     log_path: PathBuf,
     log_bytes_tried: u64,
-    transactions_since_look: u32,
     numbers: Cell<Option<ReservedNumbers>>,
+    /// Whether the rows of small chunks have their pages.
+    has_row_pages: bool,
     durability: Durability,
     busy_timeout: Duration,
     synchronous: &'static str,
     checkpoint_pages: i64,
     /// The number of valid frames in the log after the last commit of this connection.
     frames: Arc<AtomicI64>,
+    /// The same at the last checkpoint of this connection, if the log was not restarted since.
+    checkpoint_frames: Option<i64>,
+    /// The same when the log's length was checked, if the log was not restarted since.
+    look_frames: Option<i64>,
     checked_indexes: HashSet<(TableId, ColumnId)>,
     keeps_log: bool,
     reserve: Reserve,
@@ -91,16 +99,23 @@ impl Writer {
             reserve,
             log_path,
             log_bytes_tried: 0,
-            transactions_since_look: 0,
             numbers: Cell::default(),
+            has_row_pages: false,
             durability,
             busy_timeout,
             synchronous: "",
             checkpoint_pages: 0,
             frames,
+            checkpoint_frames: None,
+            look_frames: None,
             checked_indexes: HashSet::new(),
             keeps_log: false,
         })
+    }
+
+    /// Sets whether the rows of small chunks have their pages, which depends on the format.
+    pub(crate) fn with_row_pages(self, has_row_pages: bool) -> Self {
+        Self { has_row_pages, ..self }
     }
 
     /// Records the consequences of a failure.
@@ -212,7 +227,8 @@ impl Writer {
         self.set_sync(sync)?;
         self.repair_log()?;
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        let transaction = WriteTransaction { connection: &self.connection, numbers: &self.numbers, committed: false };
+        let (numbers, has_row_pages) = (&self.numbers, self.has_row_pages);
+        let transaction = WriteTransaction { connection: &self.connection, numbers, has_row_pages, committed: false };
         let done = work(&transaction)?;
         transaction.commit()?;
         self.is_unsynced = self.durability != Durability::Full || sync == SyncMode::Deferred;
@@ -253,11 +269,20 @@ impl Writer {
 
     /// Runs the tasks after each commit. Their result does not affect the commit.
     pub(crate) fn after_commit(&mut self) {
-        if !self.keeps_log && self.frames.load(Ordering::Relaxed) >= self.checkpoint_pages {
+        let frames = self.frames.load(Ordering::Relaxed);
+        // A number that has fallen shows that the log was restarted.
+        self.checkpoint_frames = self.checkpoint_frames.filter(|before| *before <= frames);
+        self.look_frames = self.look_frames.filter(|before| *before <= frames);
+        let due = self.checkpoint_frames.map_or(self.checkpoint_pages, |before| before + CHECKPOINT_PAGES_AGAIN);
+        if !self.keeps_log && frames >= due {
             let _ = self.checkpoint(false);
-            self.frames.store(0, Ordering::Relaxed);
+            self.checkpoint_frames = Some(frames);
         }
-        self.limit_log_growth();
+        if self.look_frames.is_none_or(|before| frames >= before + PAGES_PER_LOOK) {
+            self.look_frames = Some(frames);
+            self.fill_reserve();
+            self.limit_log_growth();
+        }
     }
 
     /// Returns the number of valid frames in the log, including those of other processes.
@@ -265,17 +290,10 @@ impl Writer {
         self.connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| row.get(1))
     }
 
-    /// Checks the reserve and the log now and then. It keeps the log from growing without bound under overlapping
-    /// readers: SQLite's own checkpoints never find a moment without any of them, so once in a while a writer waits
-    /// until the oldest have finished. A reader that stays for minutes holds the log in any case: the next attempt is
-    /// made when it has grown by half.
+    /// Keeps the log from growing without bound under overlapping readers: SQLite's own checkpoints never find a moment
+    /// without any of them, so once in a while a writer waits until the oldest have finished. A reader that stays for
+    /// minutes holds the log in any case: the next attempt is made when it has grown by half.
     fn limit_log_growth(&mut self) {
-        self.transactions_since_look += 1;
-        if self.transactions_since_look < TRANSACTIONS_PER_LOOK {
-            return;
-        }
-        self.transactions_since_look = 0;
-        self.fill_reserve();
         let length = std::fs::metadata(&self.log_path).map_or(0, |metadata| metadata.len());
         if length <= LOG_BYTES_MAX {
             self.log_bytes_tried = 0;
@@ -285,6 +303,18 @@ impl Writer {
             let excess = u32::try_from(length / LOG_BYTES_MAX).unwrap_or(u32::MAX);
             let _ = self.checkpoint_within("TRUNCATE", LOG_WAIT.saturating_mul(excess).min(LOG_WAIT_MAX));
         }
+    }
+}
+
+#[cfg(test)]
+impl Writer {
+    /// The writer of a new store in memory.
+    pub(crate) fn in_memory(layout: Option<crate::split::layout::SplitLayout>) -> Self {
+        let (connection, path) = (Connection::open_in_memory().unwrap(), Path::new("/nonexistent/a.db"));
+        crate::schema::create(&connection, layout).unwrap();
+        let (reserve, wait) = (Reserve::new(path, None), Duration::ZERO);
+        let writer = Self::new(connection, path, AccessMode::Write, reserve, Durability::Off, wait);
+        writer.unwrap().with_row_pages(true)
     }
 }
 
@@ -304,6 +334,8 @@ pub(crate) struct WriteTransaction<'a> {
     connection: &'a Connection,
     /// The writer's reserved numbers, which a rollback discards.
     pub(crate) numbers: &'a Cell<Option<ReservedNumbers>>,
+    /// Whether the rows of small chunks have their pages.
+    pub(crate) has_row_pages: bool,
     committed: bool,
 }
 

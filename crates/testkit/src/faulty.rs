@@ -272,6 +272,10 @@ impl Store for FaultyStore {
         self.faults.call("reclaim", || self.inner.reclaim(byte_budget, now_ms))
     }
 
+    fn reclaim_beside_writers(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
+        self.faults.call("reclaim", || self.inner.reclaim_beside_writers(byte_budget, now_ms))
+    }
+
     fn size(&self) -> Result<StoreSize> {
         self.faults.call("size", || self.inner.size())
     }

@@ -194,11 +194,11 @@ fn a_store_of_a_newer_format_is_refused_with_the_remedy() {
         let file = rusqlite::Connection::open(&path).unwrap();
         file.execute("UPDATE atsdb_store SET value = ?1 WHERE key = 'format'", [format]).unwrap();
     };
-    set(3);
+    set(4);
     let error = refusal(&path);
     assert_eq!(error.kind(), ErrorKind::NewerFormat);
-    assert!(error.to_string().contains("format 3") && error.to_string().contains("upgrade"), "{error}");
-    set(1);
+    assert!(error.to_string().contains("format 4") && error.to_string().contains("upgrade"), "{error}");
+    set(3);
     assert!(read(&open_quiet(&path).unwrap().snapshot().unwrap()).unwrap() == right);
 }
 

@@ -20,9 +20,13 @@ use std::sync::Arc;
 /// The most bytes that all golden stores of a format may take together.
 const BYTES_MAX: u64 = 450_000;
 
-/// Returns a copy of a golden store, so that opening it does not change the original.
+/// Returns a copy of a golden store of format 1, so that opening it does not change the original.
 fn golden(folder: &Path, name: &str, make: impl FnOnce(&Database)) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/format1").join(name);
+    golden_of("format1", folder, name, make)
+}
+
+fn golden_of(format: &str, folder: &Path, name: &str, make: impl FnOnce(&Database)) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat").join(format).join(name);
     if std::env::var_os("ATSDB_WRITE_GOLDEN").is_some() && !path.exists() {
         make(&open_quiet(&path).unwrap());
     }
@@ -212,23 +216,39 @@ fn read_all(db: &Database) -> Vec<RecordBatch> {
     snapshot.tables().iter().map(read).collect()
 }
 
+/// Fresh and sealed batches, and an import that was never finished.
+fn write_batches(db: &Database) {
+    create_tables(db);
+    for number in 0..16 {
+        send(db, Shape::Small, number).unwrap();
+        if number == 10 {
+            db.engine().recompress(None).unwrap();
+        }
+    }
+    let stage = db.engine().store().open_stage(i64::MAX).unwrap();
+    db.engine().store().create_table(&definition("staged"), Some(stage)).unwrap();
+}
+
 #[test]
 fn batches_of_a_store_of_format_1_are_read_and_remembered() {
     let folder = tempfile::tempdir().unwrap();
-    let make = |db: &Database| {
-        create_tables(db);
-        for number in 0..16 {
-            send(db, Shape::Small, number).unwrap();
-            if number == 10 {
-                db.engine().recompress(None).unwrap();
-            }
-        }
-        // An import that was never finished.
-        let stage = db.engine().store().open_stage(i64::MAX).unwrap();
-        db.engine().store().create_table(&definition("staged"), Some(stage)).unwrap();
-    };
-    let path = golden(folder.path(), "batches.db", make);
-    let db = open_quiet(&path).unwrap();
+    assert_remembers_batches(&golden(folder.path(), "batches.db", write_batches));
+}
+
+/// Small chunks have their pages in their rows.
+#[test]
+fn batches_of_a_store_of_format_3_are_read_and_remembered() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = golden_of("format3", folder.path(), "batches.db", write_batches);
+    let file = rusqlite::Connection::open(&path).unwrap();
+    let sql = "SELECT count(pages) > 0 AND count(pages) < count(*) FROM atsdb_chunk";
+    assert!(file.query_row(sql, [], |row| row.get::<_, bool>(0)).unwrap(), "some in rows, some beside");
+    drop(file);
+    assert_remembers_batches(&path);
+}
+
+fn assert_remembers_batches(path: &Path) {
+    let db = open_quiet(path).unwrap();
     assert_sound(&db);
     assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Small, 0..16);
     for number in 0..16 {

@@ -144,7 +144,8 @@ impl Batch {
             };
             change = *refused.change;
             let is_conflict = refused.error.kind() == ErrorKind::Conflict;
-            if !is_conflict || !only_appends || !self.follow_definitions(&mut change)? {
+            let follows = only_appends && !self.pins_definitions;
+            if !is_conflict || !follows || !self.follow_definitions(&mut change)? {
                 return Err(refused.error);
             }
         }

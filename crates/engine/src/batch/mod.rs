@@ -62,6 +62,8 @@ pub struct Batch {
     /// The session that draws the numbers of identity columns.
     numbers: Option<SessionNumbers>,
     row_count: u64,
+    /// Whether a definition that has changed is a conflict, also for a batch that only appends.
+    pins_definitions: bool,
     /// Whether an operation failed halfway: the batch can then be dropped or rolled back to a savepoint, not committed.
     is_half_done: bool,
 }
@@ -81,6 +83,7 @@ impl Batch {
             session: None,
             numbers: None,
             row_count: 0,
+            pins_definitions: false,
             is_half_done: false,
         }
     }
@@ -112,6 +115,9 @@ impl Batch {
     }
 
     fn append_present(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
+        if self.pins_definitions {
+            return self.append_under(table, rows, policy);
+        }
         let newer = self.present(table)?;
         let table = newer.as_ref().unwrap_or(table);
         let was_half_done = self.is_half_done;
@@ -180,6 +186,12 @@ impl Batch {
     /// was committed before is a conflict.
     pub fn set_parts(&mut self, parts: Vec<BatchId>) {
         self.parts = parts;
+    }
+
+    /// Makes a definition that has changed a [`Conflict`](ErrorKind::Conflict), also if the batch only appends and its
+    /// rows would be valid under the new one: the table may have another name now.
+    pub fn pin_definitions(&mut self) {
+        self.pins_definitions = true;
     }
 
     /// The number of rows added so far.

@@ -113,6 +113,11 @@ impl Shared {
         Ok(self.store.reclaim(RECLAIM_STEP_BYTES, self.environment.now_ms())?.more)
     }
 
+    /// Frees space in one step, except for what writers will soon need. Returns whether there is more.
+    pub(crate) fn reclaim_step_beside_writers(&self) -> Result<bool> {
+        Ok(self.store.reclaim_beside_writers(RECLAIM_STEP_BYTES, self.environment.now_ms())?.more)
+    }
+
     /// Frees all unused space, and ignores failures: background maintenance retries.
     pub(crate) fn give_back(&self) {
         let _ = self.reclaim();

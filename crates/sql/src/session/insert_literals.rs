@@ -6,7 +6,7 @@ use super::state::Session;
 use crate::run::interrupt::Interrupt;
 use crate::text::params::Parameters;
 use crate::write::insert_run::{InsertRun, PushOutcome};
-use atsdb_core::Result;
+use atsdb_core::{Error, ErrorKind, Result, Table};
 use std::sync::atomic::Ordering;
 
 /// The maximum text of waiting statements in bytes, for all forms together.
@@ -18,19 +18,66 @@ impl Session {
         if let Some(open) = self.transaction.lock().as_mut() {
             return insert_in_transaction(open, text, parameters, &self.interrupt);
         }
-        let Some(mut run) = InsertRun::begin(text, parameters, || self.tables())? else { return Ok(None) };
+        let mut seen = None;
+        let run = InsertRun::begin(text, parameters, |name| {
+            seen = self.table_seen(name);
+            seen.clone().map_or_else(|| self.tables(), |table| Ok(vec![table]))
+        });
+        let inserted = self.insert_run(run, text, parameters, seen.is_some());
+        let Some(seen) = seen else { return inserted.map_err(|(error, _)| error) };
+        match inserted {
+            // The error may be due to a definition that is out of date.
+            Err((error, MayBeStored(false))) if error.kind() != ErrorKind::Interrupted => {
+                self.engine.forget_seen(&seen);
+                let run = InsertRun::begin(text, parameters, |_| self.tables());
+                self.insert_run(run, text, parameters, false).map_err(|(error, _)| error)
+            }
+            inserted => inserted.map_err(|(error, _)| error),
+        }
+    }
+
+    /// The table that a name means, as this process has seen it last. The commit compares the definition's version, so
+    /// that a statement need not ask the store for it. `None` for what is not checked like that: tables in memory,
+    /// views, and names of temporary tables.
+    fn table_seen(&self, name: &str) -> Option<Table> {
+        if self.has_temporary() {
+            return None;
+        }
+        let table = self.engine.table_seen(name)?;
+        (!table.definition.is_in_memory() && table.definition.view.is_none()).then_some(table)
+    }
+
+    /// Inserts the rows of a statement in a batch of its own. With `pins`, a definition that has changed is a conflict.
+    fn insert_run(
+        &self,
+        run: Result<Option<InsertRun>>,
+        text: &str,
+        parameters: &Parameters,
+        pins: bool,
+    ) -> Result<Option<u64>, (Error, MayBeStored)> {
+        let unstored = |error: Error| (error, MayBeStored(false));
+        let Some(mut run) = run.map_err(unstored)? else { return Ok(None) };
         let mut batch = self.batch();
-        let row_count = match run.push(text, parameters, &self.interrupt, &mut batch)? {
+        if pins {
+            batch.pin_definitions();
+        }
+        let row_count = match run.push(text, parameters, &self.interrupt, &mut batch).map_err(unstored)? {
             PushOutcome::Rows(row_count) => row_count,
             PushOutcome::NotPlain => return Ok(None),
-            PushOutcome::Refused(error) => return Err(error),
+            PushOutcome::Refused(error) => return Err(unstored(error)),
         };
-        run.flush(&mut batch)?;
+        run.flush(&mut batch).map_err(unstored)?;
         let skipped_rows = batch.skipped_rows();
-        batch.commit()?;
+        batch.commit().map_err(|error| {
+            let is_refused = matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound);
+            (error, MayBeStored(!is_refused))
+        })?;
         Ok(Some(row_count.saturating_sub(skipped_rows.load(Ordering::Relaxed))))
     }
 }
+
+/// Whether a statement that failed may have stored its rows all the same, or was refused because of its rows.
+struct MayBeStored(bool);
 
 fn insert_in_transaction(
     open: &mut Transaction,
@@ -39,7 +86,7 @@ fn insert_in_transaction(
     interrupt: &Interrupt,
 ) -> Result<Option<u64>> {
     if !open.runs.choose(text) {
-        let tables = || usable(open)?.tables();
+        let tables = |_: &str| usable(open)?.tables();
         let Some(run) = InsertRun::begin(text, parameters, tables)? else { return Ok(None) };
         // From here on, an error leaves the work half done.
         open.failed = true;

@@ -63,11 +63,11 @@ pub(crate) enum PushOutcome {
 }
 
 impl InsertRun {
-    /// Begins a run with a statement; `None` if it is not plain. `tables` returns the tables that it may mean.
+    /// Begins a run with a statement; `None` if it is not plain. `tables` returns the tables that a name may mean.
     pub(crate) fn begin(
         text: &str,
         parameters: &Parameters,
-        tables: impl FnOnce() -> Result<Vec<Table>>,
+        tables: impl FnOnce(&str) -> Result<Vec<Table>>,
     ) -> Result<Option<Self>> {
         let Some(mut insert) = InsertText::begin(text, parameters) else { return Ok(None) };
         let head = text[..insert.place()].to_owned();
@@ -77,7 +77,7 @@ impl InsertRun {
         }
         let (columns, on_duplicate): (_, OnDuplicate) = (insert.columns.take(), insert.on_duplicate.clone());
         let target = Target::new(std::mem::take(&mut insert.table), columns, on_duplicate);
-        let (table, positions) = target.resolve_among(&tables()?)?;
+        let (table, positions) = target.resolve_among(&tables(&target.table)?)?;
         target.refuse_given(&table, &positions)?;
         let policy = target.on_duplicate.policy(&table)?;
         let columns: Vec<LiteralColumn> =

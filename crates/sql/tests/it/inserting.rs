@@ -3,8 +3,11 @@
 
 use crate::scripts::answer;
 use crate::stores::{STORES, session};
-use atsdb_core::{Error, ErrorKind, Result};
-use atsdb_sql::{Answer, Session};
+use atsdb_core::{Error, ErrorKind, Result, Store};
+use atsdb_engine::{Engine, EngineOptions};
+use atsdb_memory::MemoryStore;
+use atsdb_sql::{Answer, Session, SessionOptions};
+use std::sync::Arc;
 
 /// A generator of random numbers.
 struct Dice(u64);
@@ -206,4 +209,47 @@ fn two_transactions_do_not_both_add_a_key() {
     }
     run(&one, "COMMIT").unwrap();
     assert_eq!(run(&other, "COMMIT").unwrap_err().kind(), ErrorKind::Conflict);
+}
+
+/// Two sessions of one store whose engines know nothing of each other, like those of two processes.
+fn sessions_of_two_processes() -> [Session; 2] {
+    let store = Arc::new(MemoryStore::new([7; 16]));
+    [(), ()].map(|()| {
+        let options = EngineOptions { maintenance: false, ..EngineOptions::default() };
+        let engine = Engine::new(Arc::clone(&store) as Arc<dyn Store>, options).unwrap();
+        Session::new(engine, SessionOptions::default()).unwrap()
+    })
+}
+
+#[test]
+fn a_statement_follows_the_definitions_that_another_process_has_changed() {
+    let [own, other] = sessions_of_two_processes();
+    let done = |session: &Session, text: &str| answer(session, text).map(drop).unwrap();
+    let rows = |text: &str| answer(&own, text).unwrap()[1..].to_vec();
+    done(&own, "CREATE TABLE t (a INT)");
+    done(&own, "INSERT INTO t VALUES (1)");
+    done(&other, "ALTER TABLE t ADD COLUMN b INT");
+    done(&own, "INSERT INTO t VALUES (2, 3)");
+    done(&own, "INSERT INTO t (a, b) VALUES (3, 4)");
+    done(&other, "ALTER TABLE t ALTER COLUMN a TYPE BIGINT");
+    done(&own, "INSERT INTO t VALUES (3000000000, 5)");
+    assert_eq!(rows("SELECT a, b FROM t ORDER BY a"), ["1 | NULL", "2 | 3", "3 | 4", "3000000000 | 5"]);
+
+    // The statement means the table that has the name now, although it would fit the other one.
+    done(&other, "ALTER TABLE t RENAME TO u");
+    done(&other, "CREATE TABLE t (a BIGINT, b INT)");
+    done(&own, "INSERT INTO t VALUES (6, 6)");
+    assert_eq!(rows("SELECT a, b FROM t"), ["6 | 6"]);
+    assert_eq!(rows("SELECT count(*) FROM u"), ["4"]);
+
+    done(&other, "ALTER TABLE t ADD CONSTRAINT k UNIQUE (a)");
+    let error = answer(&own, "INSERT INTO t VALUES (6, 7)").unwrap_err();
+    assert!(error.contains("already exists"), "{error}");
+    done(&other, "DROP TABLE t");
+    let error = answer(&own, "INSERT INTO t VALUES (8, 8)").unwrap_err();
+    assert!(error.contains("no table named t"), "{error}");
+    done(&other, "ALTER TABLE u RENAME TO t");
+    done(&own, "INSERT INTO t VALUES (9, 9)");
+    done(&own, "INSERT INTO t VALUES (10, 10)");
+    assert_eq!(rows("SELECT count(*) FROM t"), ["6"]);
 }

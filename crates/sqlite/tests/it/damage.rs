@@ -1,7 +1,7 @@
 //! Damaged files: verify finds the damage and names its place, and nothing panics.
 
 use crate::support::{Scratch, append, create, reopen, visible};
-use atsdb_core::{ColumnId, ErrorKind, Store, TimeRange};
+use atsdb_core::{Change, ColumnId, ErrorKind, Store, TimeRange};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, Random};
 use std::path::PathBuf;
@@ -45,6 +45,64 @@ fn verify_names_what_contradicts() {
         let findings = reopen(&path).verify().unwrap();
         assert!(findings.iter().any(|finding| finding.place == place), "{damage}: {findings:?}");
     }
+}
+
+/// Small chunks have their pages in their rows.
+#[test]
+fn damage_to_the_pages_in_a_row_is_reported() {
+    let damages = [
+        "UPDATE atsdb_chunk SET pages = NULL WHERE id = 2",
+        "UPDATE atsdb_chunk SET pages = x'' WHERE id = 2",
+        "UPDATE atsdb_chunk SET pages = substr(pages, 1, length(pages) - 1) WHERE id = 2",
+        "UPDATE atsdb_chunk SET pages = x'0000' WHERE id = 2",
+    ];
+    for damage in damages {
+        let scratch = Scratch::new();
+        let store = scratch.open("a.db");
+        let table = create(&store, "t");
+        (0..3).for_each(|seed| append(&store, table, &Plan::new(seed).with_pages(3, 90)));
+        drop(store);
+        let path = scratch.path("a.db");
+        let changed = rusqlite::Connection::open(&path).unwrap().execute(damage, []).unwrap();
+        assert_eq!(changed, 1, "{damage}");
+        let store = reopen(&path);
+        let findings = store.verify().unwrap();
+        assert!(findings.iter().all(|finding| finding.place == "chunk 2") && findings.len() == 1, "{findings:?}");
+        let snapshot = store.snapshot().unwrap();
+        let entries = snapshot.chunks(table, TimeRange::ALL).unwrap();
+        let read = |at: usize| snapshot.read_pages(entries[at].id, &[ColumnId(0), ColumnId(2)]);
+        let error = read(1).unwrap_err();
+        assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("chunk 2"), "{damage}: {error}");
+        assert_eq!(read(2).unwrap().len(), 2, "damage stays local");
+    }
+}
+
+/// Of a store of an older format no row has pages.
+#[test]
+fn a_store_without_pages_in_rows_is_written_as_it_is() {
+    let scratch = Scratch::new();
+    drop(scratch.open("a.db"));
+    let path = scratch.path("a.db");
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute_batch(
+        "ALTER TABLE atsdb_chunk DROP COLUMN pages; UPDATE atsdb_store SET value = 1 WHERE key = 'format'",
+    )
+    .unwrap();
+    let store = reopen(&path);
+    let table = create(&store, "t");
+    (0..3).for_each(|seed| append(&store, table, &Plan::new(seed).with_pages(3, 90)));
+    let entries = visible(&store, table);
+    assert_eq!(store.snapshot().unwrap().read_pages(entries[1].id, &[ColumnId(1)]).unwrap()[0].len(), 90);
+    let remove = vec![(table, entries[1].id)];
+    store.commit(&[Change { remove, ..Change::default() }], 0).unwrap().remove(0).unwrap();
+    let count = |sql: &str| raw.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM atsdb_page"), 9);
+    while store.reclaim(1 << 20, 0).unwrap().more {}
+    assert_eq!(count("SELECT count(*) FROM atsdb_page"), 6);
+    store.drop_table(table).unwrap();
+    while store.reclaim(1 << 20, 0).unwrap().more {}
+    assert_eq!(count("SELECT count(*) FROM atsdb_page"), 0);
+    assert!(store.verify().unwrap().is_empty());
 }
 
 #[test]

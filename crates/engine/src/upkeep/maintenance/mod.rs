@@ -54,7 +54,7 @@ impl Maintenance {
     /// process holds the lease.
     pub fn run_once(&mut self) -> Result<bool> {
         match self.shared.upgrade() {
-            Some(shared) => self.run_all(&shared, &Nudges::default()),
+            Some(shared) => self.run_all(&shared, &Nudges::default(), false),
             None => Ok(false),
         }
     }
@@ -67,19 +67,18 @@ impl Maintenance {
     fn run(mut self, nudges: &Nudges) {
         let mut busy = false;
         loop {
-            if nudges.wait(if busy { PAUSE } else { LONG_PAUSE }, PAUSE).is_none() {
-                return;
-            }
+            let Some(has_writers) = nudges.wait(if busy { PAUSE } else { LONG_PAUSE }, PAUSE) else { return };
             let Some(shared) = self.shared.upgrade() else { return };
             // Work that fails (the disk is full, the store is busy) is retried in the next run. Callers of the same
             // operations get the error themselves.
-            busy = self.run_all(&shared, nudges).unwrap_or(true);
+            busy = self.run_all(&shared, nudges, has_writers).unwrap_or(true) || has_writers;
         }
     }
 
     /// Does all work that is due, and returns whether another run should follow soon. A step that fails does not stop
-    /// the others, least of all reclaiming, which may be the remedy. The first error is returned at the end.
-    fn run_all(&mut self, shared: &Arc<Shared>, nudges: &Nudges) -> Result<bool> {
+    /// the others, least of all reclaiming, which may be the remedy. The first error is returned at the end. With
+    /// `has_writers`, space that they will soon need is kept.
+    fn run_all(&mut self, shared: &Arc<Shared>, nudges: &Nudges, has_writers: bool) -> Result<bool> {
         if !self.has_lease(shared)? {
             self.seen.clear();
             return Ok(false);
@@ -95,7 +94,7 @@ impl Maintenance {
         };
         let all_resliced = all_done(own.iter().map(reslice_table));
         let sealed = self.seal_due(shared, nudges);
-        let reclaimed = self.reclaim(shared, nudges);
+        let reclaimed = self.reclaim(shared, nudges, has_writers);
         let more = [retained, all_resliced].into_iter().collect::<Result<()>>().and(sealed)? | reclaimed?;
         let waiting = more || !self.seen.is_empty() || resliced > 0 || task_waits;
         if !more && !shared.holds.need_lease() {
@@ -140,8 +139,9 @@ impl Maintenance {
     }
 
     /// Gives space back. Returns true if some is left because the lease is lost or the thread is to end.
-    fn reclaim(&self, shared: &Shared, nudges: &Nudges) -> Result<bool> {
-        while shared.reclaim_step()? {
+    fn reclaim(&self, shared: &Shared, nudges: &Nudges, has_writers: bool) -> Result<bool> {
+        let step = || if has_writers { shared.reclaim_step_beside_writers() } else { shared.reclaim_step() };
+        while step()? {
             if !self.has_lease(shared)? || nudges.are_over() {
                 return Ok(true);
             }
