@@ -160,8 +160,8 @@ def test_files_are_imported_once(db, tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "expected"),
     [
-        ("x,y,z\n1,2,3\n", {"columns": {"b": "y", "a": "x"}}, [("b", "a"), (2, 1)]),
-        ("x,y,z\n1,2,3\n", {"columns": ["z", "x"]}, [("z", "x"), (3, 1)]),
+        ("x,y,z\n1,2,3\n", {"columns": {"b": "y", "a": "x"}}, [("a", "b"), (1, 2)]),
+        ("x,y,z\n1,2,3\n", {"columns": ["z", "x"]}, [("x", "z"), (1, 3)]),
         ("x,y,z\n1,2,3\n", {"omit": "y"}, [("x", "z"), (1, 3)]),
         ("x,y,z\n1,2,3\n", {"unpivot": ["y", "z"], "into": ("k", "v")}, [("x", "k", "v"), (1, "y", 2), (1, "z", 3)]),
         ("a report\nx;y\n1;2,5\n", {"skip": 1, "decimal_comma": True}, [("x", "y"), (1, 2.5)]),

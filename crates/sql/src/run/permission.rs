@@ -16,8 +16,8 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// The right needed by a statement with this verb. A statement that begins with `WITH`, or with no word, may turn out
-    /// to be an `INSERT`, which is checked when it is planned.
+    /// The right needed by a statement with this verb. A statement that begins with `WITH`, or with no word, may turn
+    /// out to be an `INSERT`, which is checked when it is planned.
     pub(crate) fn needed(verb: &str) -> Self {
         match verb_kind(verb) {
             Some(VerbKind::Query | VerbKind::Transaction) => Self::Read,
