@@ -1,13 +1,13 @@
 //! Parameters from Arrow: each row of the bound data is one set of values.
 
 use crate::failure::{invalid, of_store};
-use crate::link::{Link, first_word};
+use crate::link::Link;
 use adbc_core::error::Result;
 use atsdb::ErrorKind;
 use atsdb::arrow::array::{RecordBatch, RecordBatchReader};
 use atsdb::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use atsdb::arrow::error::ArrowError;
-use atsdb::sql::{Answer, NumberedText, ParameterValue, Prepared, Rows, Session};
+use atsdb::sql::{Answer, NumberedText, ParameterValue, Prepared, Rows, Session, verb_of};
 use std::sync::Arc;
 
 /// Data that was bound.
@@ -55,7 +55,7 @@ impl BoundStatement {
         let inferred = session.prepare(&statement.text, &[]).map_err(of_store)?;
         let count = inferred.parameter_types().len();
         let columns = columns_of(statement, data, by_name, count)?;
-        let is_query = matches!(first_word(&statement.text).as_str(), "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE");
+        let is_query = matches!(verb_of(&statement.text).as_str(), "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE");
         let pairs = inferred.parameter_types().iter().zip(&columns);
         let declared: Vec<Option<DataType>> = pairs
             .map(|(inferred, column)| declared_type(inferred, data.field(*column).data_type(), is_query))

@@ -3,7 +3,7 @@
 use crate::failure::{invalid_state, of_store, with_state};
 use adbc_core::CancelHandle;
 use adbc_core::error::{Error, Result, Status};
-use atsdb::sql::{Answer, Permission, Session, Statements};
+use atsdb::sql::{Answer, Permission, Session, Statements, verb_of};
 use atsdb::{Database, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -135,7 +135,7 @@ impl Link {
         if self.is_autocommit()
             || self.is_read_only()
             || session.in_transaction()
-            || OTHERS.contains(&first_word(statement).as_str())
+            || OTHERS.contains(&verb_of(statement).as_str())
         {
             return Ok(());
         }
@@ -159,12 +159,6 @@ impl Link {
         }
         done
     }
-}
-
-/// The word that a statement begins with, in capitals.
-pub(crate) fn first_word(statement: &str) -> String {
-    let letters = statement.chars().take_while(char::is_ascii_alphabetic);
-    letters.collect::<String>().to_ascii_uppercase()
 }
 
 /// Executes one statement without parameters.

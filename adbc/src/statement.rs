@@ -3,7 +3,7 @@
 use crate::binding::{BoundData, BoundStatement, RowsPerRow, change_per_row, row_count};
 use crate::failure::{guarded, invalid_state, not_implemented, of_store};
 use crate::ingest::{Ingestion, check_target};
-use crate::link::{Canceller, Link, first_word, no_statement};
+use crate::link::{Canceller, Link, no_statement};
 use crate::options::{BIND_BY_NAME, DICTIONARIES, flag, text, unknown_to_get, unknown_to_set};
 use crate::rows::{Reader, nothing, shown_schema, stream};
 use adbc_core::error::Result;
@@ -11,7 +11,7 @@ use adbc_core::options::{IngestMode, OptionStatement, OptionValue};
 use adbc_core::{CancelHandle, Optionable, PartitionedResult, Statement};
 use atsdb::arrow::array::{RecordBatch, RecordBatchReader};
 use atsdb::arrow::datatypes::{Field, Schema};
-use atsdb::sql::{Answer, NumberedText, Prepared, Statements};
+use atsdb::sql::{Answer, NumberedText, Prepared, Statements, verb_of};
 use std::sync::Arc;
 
 /// A statement.
@@ -196,7 +196,7 @@ impl Statement for AtsdbStatement {
                     Answer::Done { .. } => Ok(nothing()),
                 };
             };
-            let word = first_word(statement.prepared.statement().text());
+            let word = verb_of(statement.prepared.statement().text());
             if statement.prepared.schema().is_none() {
                 return self.change(&statement, data).map(|_| nothing());
             }

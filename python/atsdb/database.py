@@ -62,6 +62,17 @@ class _ImportOptions:
     format: str | None
     delimiter: str | None
     header: bool | None
+    skip: int | None
+    quotes: bool
+    records: str | None
+    sheet: str | None
+    columns: list[tuple[str, str]]
+    omit: list[str]
+    unpivot: list[str]
+    into: tuple[str, str]
+    decimal_comma: bool
+    zone: str | None
+    times_until: int
     time: list[str]
     time_unit: str | None
     date_order: str | None
@@ -273,20 +284,33 @@ class Database:
         format: str | None = None,
         delimiter: str | None = None,
         header: bool | None = None,
+        skip: int | None = None,
+        quotes: bool = True,
+        records: str | None = None,
+        sheet: str | None = None,
+        columns: str | Sequence[str] | Mapping[str, str] = (),
+        omit: str | Sequence[str] = (),
+        unpivot: str | Sequence[str] = (),
+        into: tuple[str, str] = ("name", "value"),
+        decimal_comma: bool = False,
+        zone: str | None = None,
         time: str | Sequence[str] = (),
         time_unit: str | None = None,
         date_order: str | None = None,
         map: Sequence[str] | Mapping[str, str | None] = (),
         slice: str | None = None,
-        key: Sequence[str] = (),
+        key: str | Sequence[str] = (),
         null: str | Sequence[str] = (),
         skip_bad: bool = False,
         file_column: str | None = None,
     ) -> Imported:
-        """Imports files (CSV, JSON or Parquet, plain or compressed) into a table, as one batch.
+        """Imports files into a table, as one batch: separated values, JSON, Parquet, Arrow IPC, line protocol, sheets of
+        workbooks, plain, compressed or in a zip archive.
 
         A table that does not exist is created from what the files show: types, time column, mapped columns. The options are
-        those of ``atsdb import``. ``map`` names columns, or gives their widths.
+        those of ``atsdb import``, with these differences: ``map`` names columns, or gives their widths; ``columns`` names the
+        columns to read, or gives for each column of the table its name in the files; ``records`` is ``--path``, and
+        ``quotes=False`` is ``--no-quotes``.
         """
         if self.in_transaction:
             raise BY_KIND["usage"]("an import is a separate batch", "import outside of the transaction")
@@ -295,12 +319,23 @@ class Database:
             format,
             delimiter,
             header,
+            skip,
+            quotes,
+            records,
+            sheet,
+            list(columns.items()) if isinstance(columns, Mapping) else [(name, name) for name in _texts(columns)],
+            _texts(omit),
+            _texts(unpivot),
+            into,
+            decimal_comma,
+            zone,
+            int(datetime.now().timestamp()),
             _texts(time),
             time_unit,
             date_order,
             list(map.items()) if isinstance(map, Mapping) else [(name, None) for name in _texts(map)],
             slice,
-            list(key),
+            _texts(key),
             _texts(null),
             skip_bad,
             file_column,

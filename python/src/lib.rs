@@ -12,6 +12,7 @@ mod declare;
 mod failure;
 mod parameter_value;
 mod parameters;
+mod process;
 mod program;
 mod row_source;
 mod rows;

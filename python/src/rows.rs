@@ -2,7 +2,8 @@
 
 use crate::capsule::{export_schema, export_stream};
 use crate::cells::{objects, python_type};
-use crate::failure::exception;
+use crate::failure::{exception, raised};
+use crate::process::OwnerProcess;
 use crate::waiting::{is_main_thread, wait_for};
 use atsdb::arrow::array::{RecordBatch, RecordBatchReader};
 use atsdb::arrow::datatypes::{Schema, SchemaRef};
@@ -28,6 +29,16 @@ pub(crate) struct Rows {
     interrupt: InterruptHandle,
     /// The exception that a signal's handler raised while a stream was read.
     raised: Arc<Mutex<Option<PyErr>>>,
+    process: OwnerProcess,
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        if !self.process.is_current() {
+            // Ending the query would wait for its threads, which only the parent has.
+            std::mem::forget(self.reading.get_mut().take());
+        }
+    }
 }
 
 /// Rows that are not read yet.
@@ -42,15 +53,15 @@ struct UnreadRows {
 impl Rows {
     pub(crate) fn of(answer: Answer, session: Arc<Session>) -> Self {
         let interrupt = session.interrupt_handle();
-        let raised = Arc::default();
+        let (raised, process) = (Arc::default(), OwnerProcess::current());
         match answer {
             Answer::Rows(rows) => {
                 let schema = Some(rows.schema());
                 let reading = Mutex::new(Some(UnreadRows { rows, batch: None, session }));
-                Self { schema, verb: "SELECT", row_count: None, reading, interrupt, raised }
+                Self { schema, verb: "SELECT", row_count: None, reading, interrupt, raised, process }
             }
             Answer::Done { verb, row_count } => {
-                Self { schema: None, verb, row_count, reading: Mutex::new(None), interrupt, raised }
+                Self { schema: None, verb, row_count, reading: Mutex::new(None), interrupt, raised, process }
             }
         }
     }
@@ -94,6 +105,7 @@ impl Rows {
     /// At most `count` rows as tuples; fewer only at the end.
     #[pyo3(signature = (count = None))]
     fn fetch<'py>(&self, py: Python<'py>, count: Option<usize>) -> PyResult<Bound<'py, PyList>> {
+        raised(py, self.process.check())?;
         let fetched = PyList::empty(py);
         let Some(mut reading) = self.reading.lock().take() else { return Ok(fetched) };
         let wanted = count.unwrap_or(usize::MAX);
@@ -119,6 +131,7 @@ impl Rows {
 
     /// The rest of the rows as a stream in a capsule.
     fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        raised(py, self.process.check())?;
         let schema = self.schema_or_empty();
         let taken = self.reading.lock().take();
         if taken.is_none() && self.schema.is_some() {
@@ -148,7 +161,9 @@ impl Rows {
 
     /// Discards the rows that are not read.
     fn close(&self) {
-        drop(self.reading.lock().take());
+        if self.process.is_current() {
+            drop(self.reading.lock().take());
+        }
     }
 }
 

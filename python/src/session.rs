@@ -4,6 +4,7 @@ use crate::capsule::import_batches;
 use crate::declare::TableDeclaration;
 use crate::failure::{exception, raised};
 use crate::parameters::BoundText;
+use crate::process::OwnerProcess;
 use crate::row_source::RowSource;
 use crate::rows::Rows;
 use crate::waiting::wait_for;
@@ -20,14 +21,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Session {
     session: Arc<atsdb::sql::Session>,
     database: Database,
+    process: OwnerProcess,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if !self.process.is_current() {
+            // Ending it would wait for its threads, which only the parent has.
+            std::mem::forget((Arc::clone(&self.session), self.database.clone()));
+        }
+    }
 }
 
 impl Session {
     pub(crate) fn new(database: Database, session: atsdb::sql::Session) -> Self {
-        Self { session: Arc::new(session), database }
+        Self { session: Arc::new(session), database, process: OwnerProcess::current() }
     }
 
     fn wait_for<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+        raised(py, self.process.check())?;
         let interrupt = self.session.interrupt_handle();
         wait_for(py, move || interrupt.interrupt(), work)
     }
@@ -129,12 +141,14 @@ impl Session {
 
     /// The names of a table's columns.
     fn columns(&self, py: Python<'_>, table: &str) -> PyResult<Vec<String>> {
+        raised(py, self.process.check())?;
         let table = raised(py, self.session.table_named(table))?;
         Ok(table.definition.columns.into_iter().map(|column| column.name).collect())
     }
 
     /// Creates a table, unless one with the same columns exists. Returns the statement that declares it.
     fn create_table(&self, py: Python<'_>, declaration: TableDeclaration) -> PyResult<String> {
+        raised(py, self.process.check())?;
         let definition = raised(py, declaration.definition())?;
         let statement = BoundText { text: atsdb::sql::create_table_sql(&definition), values: Vec::new() };
         match self.session.table_named(&definition.name) {
@@ -184,6 +198,7 @@ struct AppendTarget {
 
 impl AppendTarget {
     fn new(session: &Session, table: &str, id: Option<&str>) -> Result<Self> {
+        session.process.check()?;
         let id = id.map(BatchId::new).transpose()?;
         let is_inside = session.session.in_transaction();
         if is_inside && id.is_some() {

@@ -2,9 +2,10 @@
 
 use crate::declare::durability;
 use crate::failure::raised;
+use crate::process::{OwnerProcess, store_closed, store_opens};
 use crate::session::Session;
 use crate::waiting::wait_for;
-use atsdb::import_options::{DateOrder, Format, Input, Options};
+use atsdb::import_options::{ColumnChoice, DateOrder, Format, Input, Options, UnpivotChoice, Zone};
 use atsdb::sql::SessionOptions;
 use atsdb::{
     BackupOptions, BackupSelector, BatchId, CommitOutcome, CopyOptions, CopyReport, Database, Error, ErrorKind,
@@ -23,6 +24,19 @@ use std::time::Duration;
 pub(crate) struct Store {
     /// `None` once it is closed.
     open: Mutex<Option<OpenStore>>,
+    process: OwnerProcess,
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let open = self.open.get_mut().take();
+        if self.process.is_current() {
+            drop(open.inspect(|_| store_closed()));
+        } else {
+            // Closing it would wait for its threads, which only the parent has.
+            std::mem::forget(open);
+        }
+    }
 }
 
 /// A store, and the session whose threads and memory all others share.
@@ -52,6 +66,18 @@ pub(crate) struct ImportOptions {
     format: Option<String>,
     delimiter: Option<String>,
     header: Option<bool>,
+    skip: Option<u64>,
+    quotes: bool,
+    records: Option<String>,
+    sheet: Option<String>,
+    /// The name in the table and the name in the files.
+    columns: Vec<(String, String)>,
+    omit: Vec<String>,
+    unpivot: Vec<String>,
+    into: (String, String),
+    decimal_comma: bool,
+    zone: Option<String>,
+    times_until: i64,
     time: Vec<String>,
     time_unit: Option<String>,
     date_order: Option<String>,
@@ -65,12 +91,6 @@ pub(crate) struct ImportOptions {
 
 impl ImportOptions {
     fn options(self) -> Result<Options> {
-        let format = |name: String| match name.as_str() {
-            "csv" => Ok(Format::Csv),
-            "json" => Ok(Format::Json),
-            "parquet" => Ok(Format::Parquet),
-            _ => Err(Error::usage(format!("unknown format {name}")).with_hint("use csv, json or parquet")),
-        };
         let delimiter = |text: String| match text.as_bytes() {
             [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
             _ => Err(Error::usage(format!("cannot separate fields by {text:?}")).with_hint("use one ASCII character")),
@@ -81,10 +101,22 @@ impl ImportOptions {
             _ => Err(Error::usage(format!("unknown date_order {name}")).with_hint("use dmy or mdy")),
         };
         let width = |width: Option<String>| width.as_deref().map(MapWidth::parse).transpose();
+        let (name, value) = self.into;
+        let unpivot = UnpivotChoice { columns: self.unpivot, name, value };
         Ok(Options {
-            format: self.format.map(format).transpose()?,
+            format: self.format.as_deref().map(Format::parse).transpose()?,
             delimiter: self.delimiter.map(delimiter).transpose()?,
             header: self.header,
+            skip: self.skip,
+            no_quotes: !self.quotes,
+            path: self.records,
+            sheet: self.sheet,
+            columns: self.columns.into_iter().map(|(name, source)| ColumnChoice { name, source }).collect(),
+            omit: self.omit,
+            unpivot: Some(unpivot).filter(|unpivot| !unpivot.columns.is_empty()),
+            decimal_comma: self.decimal_comma,
+            zone: self.zone.as_deref().map(Zone::parse).transpose()?,
+            times_until: Some(self.times_until),
             time: self.time,
             time_unit: self.time_unit.as_deref().map(TimeUnit::parse).transpose()?,
             date_order: self.date_order.map(date_order).transpose()?,
@@ -101,6 +133,7 @@ impl ImportOptions {
 
 impl Store {
     fn opened(&self, py: Python<'_>) -> PyResult<OpenStore> {
+        raised(py, self.process.check())?;
         let open = self.open.lock().clone();
         raised(py, open.ok_or_else(|| Error::usage("the store is closed").with_hint("open it again")))
     }
@@ -136,8 +169,9 @@ impl Store {
             let first = Arc::new(database.session(session_options)?);
             Ok(OpenStore { database, first })
         };
-        let open = wait_for(py, || (), open)?;
-        Ok(Self { open: Mutex::new(Some(open)) })
+        raised(py, store_opens())?;
+        let open = wait_for(py, || (), open).inspect_err(|_| store_closed())?;
+        Ok(Self { open: Mutex::new(Some(open)), process: OwnerProcess::current() })
     }
 
     /// A session.
@@ -153,8 +187,10 @@ impl Store {
 
     /// Closes the store once its sessions have ended.
     fn close(&self, py: Python<'_>) {
-        let open = self.open.lock().take();
-        py.detach(|| drop(open));
+        if self.process.is_current() {
+            let open = self.open.lock().take();
+            py.detach(|| drop(open.inspect(|_| store_closed())));
+        }
     }
 
     /// Imports files into a table.

@@ -1,6 +1,7 @@
 """The store: statements, appends, transactions, files, copies."""
 
 import datetime as dt
+import zipfile
 
 import pytest
 
@@ -154,6 +155,40 @@ def test_files_are_imported_once(db, tmp_path):
         db.import_file(tmp_path / "none.csv", "air")
     with pytest.raises(atsdb.UsageError, match="unknown format xml"):
         db.import_file(file, "air", format="xml")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("x,y,z\n1,2,3\n", {"columns": {"b": "y", "a": "x"}}, [("a", "b"), (1, 2)]),
+        ("x,y,z\n1,2,3\n", {"columns": ["z", "x"]}, [("x", "z"), (1, 3)]),
+        ("x,y,z\n1,2,3\n", {"omit": "y"}, [("x", "z"), (1, 3)]),
+        ("x,y,z\n1,2,3\n", {"unpivot": ["y", "z"], "into": ("k", "v")}, [("x", "k", "v"), (1, "y", 2), (1, "z", 3)]),
+        ("a report\nx;y\n1;2,5\n", {"skip": 1, "decimal_comma": True}, [("x", "y"), (1, 2.5)]),
+        ('x,y\n1,"a"\n', {"quotes": False}, [("x", "y"), (1, '"a"')]),
+        ('{"meta": 1, "items": [{"x": 1}, {"x": 2}]}', {"records": "items"}, [("x",), (1,), (2,)]),
+        ("x\ty\n1\t\\N\n", {"format": "text", "header": True}, [("x", "y"), (1, None)]),
+        (
+            "time,x\n2024-07-01 12:00:00,1\n",
+            {"zone": "Europe/Prague"},
+            [("time", "x"), (dt.datetime(2024, 7, 1, 10, tzinfo=dt.timezone.utc), 1)],
+        ),
+    ],
+)
+def test_files_are_read_as_the_options_say(db, tmp_path, text, options, expected):
+    file = tmp_path / "x.json" if text.startswith("{") else tmp_path / "x.csv"
+    file.write_text(text)
+    assert db.import_file(file, "t", **options).rows == len(expected) - 1
+    result = db.sql("SELECT * FROM t ORDER BY 1, 2" if len(expected[0]) > 1 else "SELECT * FROM t ORDER BY 1")
+    assert [tuple(result.columns), *result.fetchall()] == expected
+
+
+def test_a_file_of_an_archive_is_imported(db, tmp_path):
+    with zipfile.ZipFile(tmp_path / "both.zip", "w") as archive:
+        archive.writestr("one.csv", "x\n1\n")
+        archive.writestr("two.csv", "x\n2\n")
+    db.import_file(tmp_path / "both.zip", "t", sheet="two.csv")
+    assert db.sql("SELECT x FROM t").fetchall() == [(2,)]
 
 
 def test_figures_say_what_a_table_holds(readings):

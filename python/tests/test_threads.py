@@ -123,3 +123,55 @@ def test_a_process_ends_while_results_are_open():
     script = f"import atsdb\ndb = atsdb.open('memory:')\nrows = db.sql('SELECT * FROM generate_series(1, 1000000)')\nnext(rows)\nstream = db.sql({SLOW!r}).__arrow_c_stream__()\nprint('end')"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
     assert (done.stdout, done.stderr, done.returncode) == ("end\n", "", 0)
+
+
+FORKED = """
+import os, sys, warnings
+import atsdb
+
+warnings.simplefilter("ignore", DeprecationWarning)
+path = sys.argv[1]
+early = os.fork()
+if early == 0:
+    with atsdb.open(path + ".child") as db:
+        db.sql("CREATE TABLE t (a INT)")
+        os._exit(0 if db.append("t", [(1,)]).rows == 1 else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(early, 0)[1]) == 0
+
+db = atsdb.open(path)
+db.sql("CREATE TABLE t (a INT)")
+db.append("t", [(1,)] * 10_000)
+rows = db.sql("SELECT a FROM t")
+rows.fetchone()
+late = os.fork()
+if late == 0:
+    calls = [
+        lambda: db.sql("SELECT 1"),
+        lambda: db.append("t", [(1,)]),
+        db.tables,
+        rows.fetchall,
+        lambda: atsdb.open(path + ".other"),
+    ]
+    for call in calls:
+        try:
+            call()
+        except atsdb.UsageError as error:
+            assert "forked" in str(error), error
+        else:
+            os._exit(2)
+    rows.close()
+    db.close()
+    # Ends as programs do, and not by os._exit: nothing waits for threads that are not there.
+    sys.exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(late, 0)[1]) == 0
+assert len(rows.fetchall()) == 9_999
+assert db.append("t", [(1,)]).rows == 1
+db.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_is_refused_instead_of_waiting_forever(tmp_path):
+    run = [sys.executable, "-c", FORKED, str(tmp_path / "air.db")]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -175,13 +175,13 @@ impl BackupWriter<'_> {
         let tables = self.cut.tables().iter().enumerate();
         let sources: Vec<(usize, usize, &CutTable, &CutChunk)> = tables
             .flat_map(|(position, table)| {
-                table.chunks.iter().enumerate().map(move |(place, source)| (position, place, table, source))
+                table.chunks.iter().enumerate().map(move |(nth, source)| (position, nth, table, source))
             })
             .collect();
         let missing = sources.iter().filter(|(_, _, _, source)| self.found(source).is_none());
         self.done.lock().progress.bytes_total = missing.map(|(_, _, _, source)| source.byte_count()).sum();
-        parallel_map(self.archive.objects.at_once(), &sources, |(position, place, table, source)| {
-            self.write_source(*position, *place, table, source)
+        parallel_map(self.archive.objects.at_once(), &sources, |(position, nth, table, source)| {
+            self.write_source(*position, *nth, table, source)
         })
         .map(drop)
     }
@@ -194,12 +194,12 @@ impl BackupWriter<'_> {
         (self.there.get(&name) == Some(&length)).then(|| (entry.descriptor_bytes.clone(), name, length))
     }
 
-    fn write_source(&self, position: usize, place: usize, table: &CutTable, source: &CutChunk) -> Result<()> {
+    fn write_source(&self, position: usize, nth: usize, table: &CutTable, source: &CutChunk) -> Result<()> {
         if let Some((descriptor, name, length)) = self.found(source) {
             let mut done = self.done.lock();
             done.used.insert(name, length);
             done.report.bytes += length;
-            done.chunks.insert((position, place), vec![descriptor]);
+            done.chunks.insert((position, nth), vec![descriptor]);
             return Ok(());
         }
         let mut descriptors = Vec::new();
@@ -208,7 +208,7 @@ impl BackupWriter<'_> {
             self.write_chunk(&chunk)?;
             descriptors.push(chunk.descriptor_bytes);
         }
-        self.done.lock().chunks.insert((position, place), descriptors);
+        self.done.lock().chunks.insert((position, nth), descriptors);
         Ok(())
     }
 
@@ -268,8 +268,8 @@ impl BackupWriter<'_> {
 
     fn write_table(&self, position: usize, table: &CutTable, report: &mut BackupReport) -> Result<TableEntry> {
         let (mut listed, mut rows) = (Vec::new(), 0);
-        for (place, source) in table.chunks.iter().enumerate() {
-            let descriptors = self.done.lock().chunks.remove(&(position, place)).unwrap_or_default();
+        for (nth, source) in table.chunks.iter().enumerate() {
+            let descriptors = self.done.lock().chunks.remove(&(position, nth)).unwrap_or_default();
             for descriptor in descriptors {
                 rows += u64::from(decode_descriptor(&descriptor)?.row_count);
                 listed.push((number_of(source, position, listed.len()), descriptor));

@@ -92,7 +92,7 @@ pub mod sql {
 /// The files that [`Database::import`] reads, and options for reading them.
 #[cfg(feature = "import")]
 pub mod import_options {
-    pub use atsdb_import::{DateOrder, Format, Input, Options, Report, Skipped};
+    pub use atsdb_import::{ColumnChoice, DateOrder, Format, Input, Options, Report, Skipped, UnpivotChoice, Zone};
 }
 
 /// The version of Arrow that batches are made of.

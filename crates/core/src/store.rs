@@ -201,7 +201,7 @@ pub struct StoreSize {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The affected table, chunk, page or structure.
-    pub place: String,
+    pub location: String,
     /// The damage, or the reason why it could not be checked.
     pub problem: String,
     /// Whether it is damaged. Otherwise nothing is known about it.
@@ -210,13 +210,13 @@ pub struct Finding {
 
 impl Finding {
     /// Creates a finding of damage.
-    pub fn damage(place: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { place: place.into(), problem: problem.into(), is_damage: true }
+    pub fn damage(location: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { location: location.into(), problem: problem.into(), is_damage: true }
     }
 
     /// Creates a finding from an error: damage, unless [a resource was unavailable](crate::ErrorKind::is_shortage).
-    pub fn from_error(place: impl Into<String>, problem: impl Into<String>, error: &Error) -> Self {
-        Self { is_damage: !error.kind().is_shortage(), ..Self::damage(place, problem) }
+    pub fn from_error(location: impl Into<String>, problem: impl Into<String>, error: &Error) -> Self {
+        Self { is_damage: !error.kind().is_shortage(), ..Self::damage(location, problem) }
     }
 
     /// Whether the check is incomplete because a resource was unavailable.

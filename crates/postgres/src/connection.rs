@@ -160,8 +160,8 @@ impl PostgresConnection {
     }
 
     fn set_up(&mut self, setup: &str) -> Attempt<()> {
-        let told = self.answer(self.client.simple_query(&format!("{setup}; {MARK}")))?;
-        let row = told.iter().find_map(|message| match message {
+        let messages = self.answer(self.client.simple_query(&format!("{setup}; {MARK}")))?;
+        let row = messages.iter().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => Some((row.get(0)?.to_owned(), row.get(1)? == "1")),
             _ => None,
         });

@@ -10,20 +10,20 @@ use tokio_postgres::error::DbError;
 /// Converts an error of the client to a failure. `location` is the URL without secrets.
 pub(crate) fn translate(error: tokio_postgres::Error, location: &str) -> Failure {
     match error.as_db_error() {
-        Some(told) => by_code(told, location).with_source(error),
+        Some(reported) => by_code(reported, location).with_source(error),
         None => lost(error, location),
     }
 }
 
 /// Converts an error of the client while it reads a table that is none of the store's.
 pub(crate) fn translate_source(error: tokio_postgres::Error, location: &str, table: &str) -> Error {
-    let Some(told) = error.as_db_error() else { return lost(error, location).into_error() };
-    let (code, said) = (told.code().code(), told.message());
+    let Some(reported) = error.as_db_error() else { return lost(error, location).into_error() };
+    let (code, said) = (reported.code().code(), reported.message());
     let known = match code {
         "42501" => errors::not_permitted(location, said, &format!("GRANT SELECT ON {table} TO the user")),
         // The classes of connections, resources, and a server that is shutting down.
         _ if ["08", "53", "57P"].iter().any(|class| code.starts_with(class)) => {
-            return by_code(told, location).with_source(error).into_error();
+            return by_code(reported, location).with_source(error).into_error();
         }
         _ => errors::failed(location, table, said, &format!("SQLSTATE {code}")),
     };
@@ -70,8 +70,8 @@ fn causes(error: &dyn StdError) -> String {
     text
 }
 
-fn by_code(told: &DbError, location: &str) -> Failure {
-    let (code, said) = (told.code().code(), told.message());
+fn by_code(reported: &DbError, location: &str) -> Failure {
+    let (code, said) = (reported.code().code(), reported.message());
     let unavailable = |message: String, hint: &str| Error::new(ErrorKind::Unavailable, message).with_hint(hint);
     match code {
         // Serialization failure, deadlock.

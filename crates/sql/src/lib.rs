@@ -59,5 +59,6 @@ pub use text::script::{Statement, Statements, is_complete};
 pub use text::statement_error::StatementError;
 pub use text::time_text::parse_time;
 pub use text::tree_walk;
+pub use text::verbs::{VerbKind, verb_kind, verb_of};
 pub use text::without_literals::without_literals;
 pub use text::words::{Word, Words};

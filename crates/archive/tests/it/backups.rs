@@ -160,7 +160,7 @@ fn damaged_and_missing_files_are_named_and_missing_ones_written_again() {
                 assert!(error.to_string().contains(&name), "{name}: {error}");
                 assert!(target.tables().unwrap().is_empty());
                 let findings = archive.verify().unwrap().findings;
-                assert!(findings.iter().any(|finding| finding.place == name), "{name}: {findings:?}");
+                assert!(findings.iter().any(|finding| finding.location == name), "{name}: {findings:?}");
             }
             // A file that is missing or too short is written again.
             if !is_manifest && damaged.is_none_or(|damaged| damaged.len() < bytes.len()) {

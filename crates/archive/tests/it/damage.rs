@@ -69,7 +69,7 @@ fn a_damaged_manifest_costs_its_own_backup_and_no_other() {
     assert!(error.hint().unwrap().contains(&made[0].0), "{error:?}");
     let findings = archive.verify().unwrap().findings;
     assert_eq!(findings.len(), 1, "{findings:?}");
-    assert!(second.ends_with(&findings[0].place), "{findings:?}");
+    assert!(second.ends_with(&findings[0].location), "{findings:?}");
 
     // Further backups are made. Objects of the damaged backup are kept in case it is repaired.
     let report = back_up(&source, &archive, Some(3)).unwrap();
@@ -105,7 +105,7 @@ fn a_damaged_list_keeps_chunks_from_being_deleted_and_nothing_else() {
     let chunks = files(&folder.path().join("chunks"));
     let report = back_up(&source, &archive, Some(3)).unwrap();
     assert_eq!(report.findings.len(), 1, "{report:?}");
-    assert!(list.ends_with(&report.findings[0].place), "{report:?}");
+    assert!(list.ends_with(&report.findings[0].location), "{report:?}");
     assert!(chunks.iter().all(|chunk| chunk.exists()));
     assert_restores(&archive, &BackupSelector::Id(made[1].0.clone()), &made[1].1);
     std::fs::write(&list, before).unwrap();

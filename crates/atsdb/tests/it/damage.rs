@@ -224,7 +224,7 @@ fn a_damaged_page_is_named_and_the_rest_of_the_store_works() {
     assert!(error.to_string().contains("table noise") && error.to_string().contains("column bytes"), "{error}");
     let report = db.engine().verify(None).unwrap();
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
-    assert!(report.findings[0].place.contains("table noise, chunk"), "{:?}", report.findings);
+    assert!(report.findings[0].location.contains("table noise, chunk"), "{:?}", report.findings);
     // Other tables are read and written as before.
     let noise = db.engine().table("noise").unwrap();
     db.engine().drop_table(&noise).unwrap();

@@ -1,44 +1,7 @@
 //! Distinguishes SQL from names.
 
+use atsdb::sql::{verb_kind, verb_of};
 use std::path::Path;
-
-/// The first words of statements. Those that only read come first.
-pub(crate) const VERBS: [&str; 31] = [
-    "SELECT",
-    "WITH",
-    "VALUES",
-    "FROM",
-    "TABLE",
-    "SHOW",
-    "DESCRIBE",
-    "DESC",
-    "EXPLAIN",
-    "SUMMARIZE",
-    "SET",
-    "PRAGMA",
-    "INSERT",
-    "REPLACE",
-    "UPDATE",
-    "DELETE",
-    "CREATE",
-    "DROP",
-    "ALTER",
-    "TRUNCATE",
-    "COPY",
-    "LOAD",
-    "BEGIN",
-    "START",
-    "COMMIT",
-    "ROLLBACK",
-    "CHECKPOINT",
-    "REFRESH",
-    "ANALYZE",
-    "VACUUM",
-    "MERGE",
-];
-
-/// The number of [`VERBS`] that only read.
-pub(crate) const READING: usize = 12;
 
 /// Whether an argument is SQL and no store: it begins as SQL, or has several words, does not look like a path, and no
 /// file is called so.
@@ -50,11 +13,11 @@ pub(crate) fn is_sql(text: &str) -> bool {
 /// Whether an argument begins with a verb that something follows, and is not the name of a file.
 pub(crate) fn begins_as_sql(text: &str) -> bool {
     let statement = without_lead(text);
-    let word = first_word(statement);
-    let rest = &statement[word.len()..];
+    let verb = verb_of(statement);
+    let rest = &statement[verb.len()..];
     let has_more =
         !rest.trim_start().is_empty() && rest.starts_with(|next: char| !next.is_alphanumeric() && next != '.');
-    has_more && VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(word)) && !Path::new(text).exists()
+    has_more && verb_kind(&verb).is_some() && !Path::new(text).exists()
 }
 
 /// Whether a text of several words looks like a path or a URL: it begins as one, ends as a file, or its folder is
@@ -81,13 +44,6 @@ pub(crate) fn without_lead(text: &str) -> &str {
         };
         rest = after.trim_start();
     }
-}
-
-/// The letters that a text begins with.
-pub(crate) fn first_word(text: &str) -> &str {
-    let text = text.trim_start();
-    let end = text.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(text.len());
-    &text[..end]
 }
 
 #[cfg(test)]

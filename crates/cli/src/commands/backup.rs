@@ -12,8 +12,8 @@ use serde::Serialize;
 use std::path::Path;
 
 pub(super) fn run(args: &BackupArgs) -> Result<()> {
-    if let Some(place) = &args.list {
-        return list(place, args.format);
+    if let Some(url) = &args.list {
+        return list(url, args.format);
     }
     let (Some(source), Some(target)) = (&args.source, &args.target) else {
         return Err(Error::usage("name the store to back up, and the target"));
@@ -42,7 +42,7 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
     };
     let report = watched(back_up, &args.into)?;
     for finding in &report.findings {
-        warn(&format!("{}: {}; what it may need is not deleted", finding.place, finding.problem));
+        warn(&format!("{}: {}; what it may need is not deleted", finding.location, finding.problem));
     }
     eprintln!("{} in {:.1} s", describe(&report), started.elapsed().as_secs_f64());
     report::write_text(&format!("{}\n", report.id))
@@ -103,8 +103,8 @@ struct WholeBackupJson {
     bytes: u64,
 }
 
-fn list(place: &str, format: ReportFormat) -> Result<()> {
-    let archive = Archive::open(place)?;
+fn list(url: &str, format: ReportFormat) -> Result<()> {
+    let archive = Archive::open(url)?;
     archive.require()?;
     let backups = archive.backups()?;
     let whole = backups.whole.into_iter().map(|backup| BackupJson {

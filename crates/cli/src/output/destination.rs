@@ -45,7 +45,7 @@ enum Encoder {
 /// file is removed.
 pub(crate) struct Destination {
     encoder: Encoder,
-    place: String,
+    name: String,
     file: Option<(File, TempPath, PathBuf)>,
     may_replace: bool,
     is_stdout: bool,
@@ -57,7 +57,7 @@ impl Destination {
         let plain: PlainWriter = BufWriter::with_capacity(BUFFER_BYTES, Box::new(Stdout));
         Self {
             encoder: Encoder::None(plain),
-            place: "stdout".to_owned(),
+            name: "stdout".to_owned(),
             file: None,
             may_replace: true,
             is_stdout: true,
@@ -76,8 +76,8 @@ impl Destination {
 
     /// A file, written under a temporary name and renamed when complete. A pipe or device is written directly.
     pub(crate) fn file(path: &Path, compression: Compression) -> Result<Self> {
-        let place = path.display().to_string();
-        let refuse = |error: io::Error| write_error(&place, error);
+        let name = path.display().to_string();
+        let refuse = |error: io::Error| write_error(&name, error);
         let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let special = target.metadata().is_ok_and(|metadata| !metadata.is_file());
         let (out, file): (Box<dyn Write + Send>, _) = if special {
@@ -99,12 +99,12 @@ impl Destination {
             Compression::Gzip => Encoder::Gzip(GzEncoder::new(plain, flate2::Compression::default())),
             Compression::Zstd => Encoder::Zstd(zstd::Encoder::new(plain, 3).map_err(refuse)?),
         };
-        Ok(Self { encoder, place, file, may_replace: true, is_stdout: false })
+        Ok(Self { encoder, name, file, may_replace: true, is_stdout: false })
     }
 
     /// The name of the output in messages.
-    pub(crate) fn place(&self) -> &str {
-        &self.place
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Whether this is the standard output.
@@ -114,18 +114,18 @@ impl Destination {
 
     /// Writes bytes. An error names the output.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.write_all(bytes).map_err(|error| write_error(&self.place, error))
+        self.write_all(bytes).map_err(|error| write_error(&self.name, error))
     }
 
     /// Writes buffered data.
     pub(crate) fn hand_on(&mut self) -> Result<()> {
-        self.flush().map_err(|error| write_error(&self.place, error))
+        self.flush().map_err(|error| write_error(&self.name, error))
     }
 
     /// Ends the output. The file then exists under its name.
     pub(crate) fn complete(self) -> Result<()> {
-        let place = self.place;
-        let refuse = |error: io::Error| write_error(&place, error);
+        let name = self.name;
+        let refuse = |error: io::Error| write_error(&name, error);
         let mut plain = match self.encoder {
             Encoder::None(plain) => plain,
             Encoder::Gzip(encoder) => encoder.finish().map_err(refuse)?,

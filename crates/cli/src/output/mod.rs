@@ -30,20 +30,20 @@ pub(crate) fn result_writer<'a>(
 ) -> Result<Box<dyn ResultWriter + 'a>> {
     // A file can be mapped into memory and supports seeking; stdout does not.
     let shape = if out.is_stdout() { IpcShape::Stream } else { IpcShape::File };
-    let place = out.place().to_owned();
+    let name = out.name().to_owned();
     Ok(match format {
         Format::Table => Box::new(table::TableWriter::new(schema, out)),
-        Format::Csv => Box::new(CsvWriter::new(schema, b',', Output::new(out, place))?),
-        Format::Tsv => Box::new(CsvWriter::new(schema, b'\t', Output::new(out, place))?),
-        Format::Json => Box::new(JsonWriter::new(schema, JsonShape::Array, Output::new(out, place))),
-        Format::Jsonl => Box::new(JsonWriter::new(schema, JsonShape::Lines, Output::new(out, place))),
+        Format::Csv => Box::new(CsvWriter::new(schema, b',', Output::new(out, name))?),
+        Format::Tsv => Box::new(CsvWriter::new(schema, b'\t', Output::new(out, name))?),
+        Format::Json => Box::new(JsonWriter::new(schema, JsonShape::Array, Output::new(out, name))),
+        Format::Jsonl => Box::new(JsonWriter::new(schema, JsonShape::Lines, Output::new(out, name))),
         Format::Markdown => Box::new(markdown::MarkdownWriter::new(schema, out)?),
         Format::Chart => Box::new(chart::ChartWriter::new(schema, out)?),
         Format::Spark => Box::new(spark::SparkWriter::new(schema, out)?),
         Format::Svg => Box::new(svg::SvgWriter::new(schema, false, out)?),
         Format::Html => Box::new(svg::SvgWriter::new(schema, true, out)?),
-        Format::Parquet => Box::new(ParquetWriter::new(schema, Output::new(out, place))?),
-        Format::Arrow => Box::new(ArrowIpcWriter::new(schema, shape, Output::new(out, place))?),
+        Format::Parquet => Box::new(ParquetWriter::new(schema, Output::new(out, name))?),
+        Format::Arrow => Box::new(ArrowIpcWriter::new(schema, shape, Output::new(out, name))?),
     })
 }
 

@@ -1,18 +1,17 @@
 //! Determines whether statements write.
 
-use crate::args::sql_text::{READING, VERBS, first_word, without_lead};
-use atsdb::sql::Statements;
+use crate::args::sql_text::without_lead;
+use atsdb::sql::{Statements, VerbKind, verb_kind, verb_of};
 
 /// Whether the statements of a text may write, so that a store may be created for them. Text that is not SQL may not.
 pub(crate) fn may_write(text: &str) -> bool {
     Statements::new(text).map_while(Result::ok).any(|statement| {
-        let word = first_word(without_lead(statement.text())).to_ascii_uppercase();
-        let is_reading = VERBS[..READING].contains(&word.as_str()) || word.is_empty();
-        match word.as_str() {
+        let verb = verb_of(without_lead(statement.text()));
+        match verb.as_str() {
             // It contains a query, but the rows are stored in a table.
             "WITH" | "FROM" => ["INSERT", "UPDATE", "DELETE"].iter().any(|verb| has_word(statement.text(), verb)),
             "COPY" => !has_word(statement.text(), "TO"),
-            word => !is_reading && VERBS.contains(&word),
+            verb => matches!(verb_kind(verb), Some(VerbKind::Change | VerbKind::Definition)),
         }
     })
 }

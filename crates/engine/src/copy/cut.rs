@@ -266,7 +266,7 @@ impl Cut {
             1 => String::new(),
             count => format!(" (and {} more places)", count - 1),
         };
-        let message = format!("{} is damaged: {}: {}{more}", self.location, first.place, first.problem);
+        let message = format!("{} is damaged: {}: {}{more}", self.location, first.location, first.problem);
         Err(Error::corrupt(message).with_hint(
             "atsdb verify lists all damage; restore a backup, or copy what can be read to another store with --no-verify",
         ))

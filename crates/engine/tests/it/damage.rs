@@ -35,7 +35,7 @@ fn a_damaged_page_is_named_and_the_others_stay_readable() {
     assert_eq!(rows_of(scan.batches()).unwrap().len(), 2_000, "other chunks are readable");
     let report = engine.verify(None).unwrap();
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
-    assert!(report.findings[0].place.contains("column count"), "{:?}", report.findings);
+    assert!(report.findings[0].location.contains("column count"), "{:?}", report.findings);
     assert_eq!((report.chunks, report.rows), (3, 2_000));
     let error = engine.recompress(None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);

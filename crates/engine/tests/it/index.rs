@@ -207,7 +207,7 @@ fn a_damaged_filter_is_an_error_and_never_a_wrong_answer() {
         assert_eq!(rows_of(snapshot.scan(&table, &ScanRequest::all(&table)).unwrap().batches()).unwrap().len(), 20_000);
         let report = engine.verify(None).unwrap();
         assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
-        assert!(report.findings[0].place.contains("index by_count"), "{:?}", report.findings);
+        assert!(report.findings[0].location.contains("index by_count"), "{:?}", report.findings);
         assert_eq!(report.rows, 18_000);
     }
     write(&whole);

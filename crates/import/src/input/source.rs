@@ -52,7 +52,7 @@ pub(crate) struct Source {
     pub(crate) remarks: Vec<(String, String)>,
     /// For a table of another database: the names of columns that were not read.
     pub(crate) left_out: Vec<String>,
-    place: InputSource,
+    location: InputSource,
     compression: Compression,
     /// The part of the file that the caller names.
     part: Option<String>,
@@ -66,7 +66,7 @@ impl Source {
             Input::Part(input, part) => (*input, Some(part)),
             input => (input, options.sheet.clone()),
         };
-        let (name, place) = match input {
+        let (name, location) = match input {
             Input::Path(path) => {
                 if path.is_dir() {
                     return Err(Error::usage(format!("{} is a folder", path.display()))
@@ -106,11 +106,11 @@ impl Source {
             notes: Vec::new(),
             remarks,
             left_out,
-            place,
+            location,
             compression,
             part,
         };
-        if let InputSource::Pieces(pieces) = &source.place {
+        if let InputSource::Pieces(pieces) = &source.location {
             (source.byte_count, source.format) = (pieces.byte_count(), Format::Parquet);
         } else {
             source.look(format, progress)?;
@@ -133,7 +133,7 @@ impl Source {
 
     /// The path of its uncompressed bytes.
     pub(crate) fn plain_path(&self) -> Option<&Path> {
-        match &self.place {
+        match &self.location {
             InputSource::Path(path) if self.compression == Compression::None => Some(path),
             _ => None,
         }
@@ -181,7 +181,7 @@ impl Source {
     fn unpack_whole(&mut self) -> Result<()> {
         if self.compression != Compression::None {
             let file = spooled(self.open(&Arc::default())?, &|_| ()).map_err(|error| self.read_error(error))?;
-            (self.place, self.compression) = (InputSource::Spooled(file), Compression::None);
+            (self.location, self.compression) = (InputSource::Spooled(file), Compression::None);
         }
         Ok(())
     }
@@ -207,7 +207,7 @@ impl Source {
             }
         };
         self.byte_count = file.metadata().map_err(|error| io_error("cannot read", &self.name, error))?.len();
-        self.place = InputSource::Spooled(file);
+        self.location = InputSource::Spooled(file);
         Ok(())
     }
 
@@ -218,7 +218,7 @@ impl Source {
 
     /// The pieces of a file elsewhere.
     pub(crate) fn pieces(&self) -> Option<&Arc<dyn Pieces>> {
-        match &self.place {
+        match &self.location {
             InputSource::Pieces(pieces) => Some(pieces),
             _ => None,
         }
@@ -232,12 +232,12 @@ impl Source {
 
     /// The file itself, from its start.
     pub(crate) fn file(&self) -> Result<File> {
-        let opened = match &self.place {
+        let opened = match &self.location {
             InputSource::Path(path) => File::open(path),
             InputSource::Spooled(file) => file.try_clone().and_then(|mut file| file.rewind().map(|()| file)),
             InputSource::Pieces(_) => Err(io::Error::from(io::ErrorKind::Unsupported)),
         };
-        opened.map_err(|error| match (&self.place, error.kind()) {
+        opened.map_err(|error| match (&self.location, error.kind()) {
             (InputSource::Path(path), io::ErrorKind::NotFound) => {
                 Error::not_found(format!("no file {}", path.display()))
             }

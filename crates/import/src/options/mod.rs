@@ -38,6 +38,28 @@ pub enum Format {
     Lines,
 }
 
+impl Format {
+    /// The format with a name: `csv`, `text`, `json`, `parquet`, `arrow` or `line`.
+    ///
+    /// # Errors
+    ///
+    /// [`Usage`](atsdb_core::ErrorKind::Usage) for any other name.
+    pub fn parse(name: &str) -> Result<Self> {
+        match name {
+            "csv" => Ok(Self::Csv),
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            "parquet" => Ok(Self::Parquet),
+            "arrow" => Ok(Self::Arrow),
+            "line" => Ok(Self::Lines),
+            _ => {
+                Err(Error::usage(format!("unknown format {name}"))
+                    .with_hint("use csv, text, json, parquet, arrow or line"))
+            }
+        }
+    }
+}
+
 /// A column of the files that is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnChoice {
@@ -77,8 +99,7 @@ pub struct Options {
     /// The zone of times without one; UTC by default.
     pub zone: Option<Zone>,
     /// The columns to read, and their names in the table. An empty list means all. Without a header these are the names
-    /// of
-    /// the fields.
+    /// of the fields.
     pub columns: Vec<ColumnChoice>,
     /// Columns to leave out.
     pub omit: Vec<String>,

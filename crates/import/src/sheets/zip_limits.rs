@@ -109,7 +109,7 @@ enum XmlState {
 /// The sizes of tags and texts.
 #[derive(Debug, Default)]
 struct Pieces {
-    place: XmlState,
+    state: XmlState,
     piece_bytes: u64,
     position: u64,
     /// Whether there was a large piece, or a comment or the like, in which anything may be.
@@ -123,7 +123,7 @@ impl Pieces {
     fn take(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.piece_bytes += 1;
-            self.place = match (self.place, byte) {
+            self.state = match (self.state, byte) {
                 (XmlState::Text, b'<') => self.next(XmlState::Opened),
                 (XmlState::Opened, b'!') => {
                     self.is_bad = true;
@@ -137,7 +137,7 @@ impl Pieces {
                 (XmlState::Opened | XmlState::Tag, b'"' | b'\'') => XmlState::Quoted(*byte),
                 (XmlState::Opened, _) => XmlState::Tag,
                 (XmlState::Quoted(quote), byte) if quote == *byte => XmlState::Tag,
-                (place, _) => place,
+                (state, _) => state,
             };
             self.position += 1;
             self.merge_length = match MERGE.get(self.merge_length) {
@@ -151,10 +151,10 @@ impl Pieces {
         self.is_bad |= self.piece_bytes > PIECE_BYTES_MAX;
     }
 
-    fn next(&mut self, place: XmlState) -> XmlState {
+    fn next(&mut self, state: XmlState) -> XmlState {
         self.is_bad |= self.piece_bytes > PIECE_BYTES_MAX;
         self.piece_bytes = 0;
-        place
+        state
     }
 }
 

@@ -31,15 +31,15 @@ fn dropped(aggregate: &Aggregate) -> Vec<String> {
 /// Groups columns, in order of appearance.
 pub(super) fn groups(columns: &[Column], aggregate: &Aggregate) -> Vec<Group> {
     let without = dropped(aggregate);
-    let mut places: HashMap<Labels, usize> = HashMap::new();
+    let mut numbers: HashMap<Labels, usize> = HashMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for (number, column) in columns.iter().enumerate() {
         let labels = group_labels(&column.labels, aggregate, &without);
-        let place = *places.entry(labels.clone()).or_insert(groups.len());
-        if place == groups.len() {
+        let group = *numbers.entry(labels.clone()).or_insert(groups.len());
+        if group == groups.len() {
             groups.push(Group { labels, members: Vec::new() });
         }
-        groups[place].members.push(number);
+        groups[group].members.push(number);
     }
     groups
 }
@@ -77,9 +77,9 @@ impl Evaluator<'_> {
     /// The aggregate of some columns at each step.
     fn aggregated(&self, op: AggregateOp, members: &[&[f64]], quantiles: &[f64]) -> Vec<f64> {
         let mut values = Vec::with_capacity(members.len());
-        let cells = (0..self.grid.count).map(|place| {
+        let cells = (0..self.grid.count).map(|step| {
             values.clear();
-            values.extend(members.iter().map(|member| member[place]).filter(|value| !is_gap(*value)));
+            values.extend(members.iter().map(|member| member[step]).filter(|value| !is_gap(*value)));
             let Some((first, rest)) = values.split_first() else { return GAP };
             let first = *first;
             match op {
@@ -99,7 +99,7 @@ impl Evaluator<'_> {
                 AggregateOp::Max => best(first, rest, |value, best| value > best),
                 AggregateOp::Stddev => variance(&values).sqrt(),
                 AggregateOp::Stdvar => variance(&values),
-                AggregateOp::Quantile => quantile(quantiles[place], &mut values),
+                AggregateOp::Quantile => quantile(quantiles[step], &mut values),
                 AggregateOp::Topk
                 | AggregateOp::Bottomk
                 | AggregateOp::CountValues
@@ -121,17 +121,17 @@ impl Evaluator<'_> {
             grouping.labels.push(label.to_owned());
         }
         let without = dropped(&grouping);
-        let mut places: HashMap<Labels, usize> = HashMap::new();
+        let mut numbers: HashMap<Labels, usize> = HashMap::new();
         let mut results: Vec<Column> = Vec::new();
         for column in self.columns(&aggregate.expr)? {
-            for (place, value) in column.values.iter().enumerate().filter(|(_, value)| !is_gap(**value)) {
+            for (step, value) in column.values.iter().enumerate().filter(|(_, value)| !is_gap(**value)) {
                 let labels = group_labels(&column.labels.with(label, &shown(*value)), &grouping, &without);
-                let number = *places.entry(labels.clone()).or_insert(results.len());
+                let number = *numbers.entry(labels.clone()).or_insert(results.len());
                 if number == results.len() {
                     self.query.charge(self.grid.count)?;
                     results.push(Column { labels, drop_name: false, values: vec![GAP; self.grid.count] });
                 }
-                let count = &mut results[number].values[place];
+                let count = &mut results[number].values[step];
                 *count = if is_gap(*count) { 1.0 } else { *count + 1.0 };
             }
         }
@@ -150,9 +150,9 @@ fn variance(values: &[f64]) -> f64 {
         return f64::NAN;
     }
     let (mut mean, mut squares) = (values[0], 0.0);
-    for (place, value) in values.iter().enumerate().skip(1) {
+    for (index, value) in values.iter().enumerate().skip(1) {
         let difference = value - mean;
-        mean += difference / (place + 1) as f64;
+        mean += difference / (index + 1) as f64;
         squares += difference * (value - mean);
     }
     squares / values.len() as f64

@@ -77,14 +77,14 @@ impl Evaluator<'_> {
     fn set(&self, binary: &Binary, mut left: Vec<Column>, mut right: Vec<Column>) -> Vec<Column> {
         let groups = Groups::new(&left, &right, &binary.matching);
         let mut there = vec![false; groups.count];
-        for place in 0..self.grid.count {
+        for step in 0..self.grid.count {
             there.fill(false);
             let (of, numbers) = match binary.op {
                 BinaryOp::Or => (&left, &groups.left),
                 _ => (&right, &groups.right),
             };
             for (column, number) in of.iter().zip(numbers) {
-                there[*number] |= !is_gap(column.values[place]);
+                there[*number] |= !is_gap(column.values[step]);
             }
             let (filtered, numbers, keep) = match binary.op {
                 BinaryOp::And => (&mut left, &groups.left, true),
@@ -93,7 +93,7 @@ impl Evaluator<'_> {
             };
             for (column, number) in filtered.iter_mut().zip(numbers) {
                 if there[*number] != keep {
-                    column.values[place] = GAP;
+                    column.values[step] = GAP;
                 }
             }
         }
@@ -114,20 +114,20 @@ impl Evaluator<'_> {
             if swapped { (&groups.right, &groups.left) } else { (&groups.left, &groups.right) };
         // As in Prometheus, `fill_left` is the value for the "many" side, even if that is the right side.
         let (fill_many, fill_one) = (matching.fill_left, matching.fill_right);
-        let mut results = Results { places: HashMap::new(), columns: Vec::new(), pairs: HashMap::new() };
+        let mut results = Results { numbers: HashMap::new(), columns: Vec::new(), pairs: HashMap::new() };
         let mut of_group: Vec<Option<usize>> = vec![None; groups.count];
         let mut of_many: Vec<bool> = vec![false; groups.count];
         let mut matched: Vec<bool> = vec![false; groups.count];
         let mut inserted: HashSet<(usize, usize)> = HashSet::new();
-        for place in 0..self.grid.count {
-            if place % 256 == 0 {
+        for step in 0..self.grid.count {
+            if step % 256 == 0 {
                 self.query.check()?;
             }
             of_group.fill(None);
             of_many.fill(false);
             matched.fill(false);
             inserted.clear();
-            let present = |column: &Column| !is_gap(column.values[place]);
+            let present = |column: &Column| !is_gap(column.values[step]);
             if fill_many.is_none() && fill_one.is_none() && !(many.iter().any(present) && one.iter().any(present)) {
                 continue;
             }
@@ -142,7 +142,7 @@ impl Evaluator<'_> {
                                group: usize| {
                 let (left, right) = if swapped { (values.1, values.0) } else { values };
                 let (value, holds) = apply(binary.op, left, right);
-                let result = results.place((many_labels.0, one_labels.0), self.grid.count, || {
+                let result = results.number_of((many_labels.0, one_labels.0), self.grid.count, || {
                     result_labels(many_labels.1, one_labels.1, binary.op, matching)
                 });
                 if one_to_one {
@@ -163,18 +163,18 @@ impl Evaluator<'_> {
                 let value = if binary.bool { truth(holds) } else { value };
                 let column = &mut results.columns[result];
                 column.drop_name |= binary.bool;
-                if !is_gap(std::mem::replace(&mut column.values[place], value)) {
+                if !is_gap(std::mem::replace(&mut column.values[step], value)) {
                     return fail("vector cannot contain metrics with the same labelset");
                 }
                 Ok(())
             };
-            for (number, column) in many.iter().enumerate().filter(|(_, column)| !is_gap(column.values[place])) {
+            for (number, column) in many.iter().enumerate().filter(|(_, column)| !is_gap(column.values[step])) {
                 let group = many_groups[number];
-                let value = column.values[place];
+                let value = column.values[step];
                 of_many[group] = true;
                 match (of_group[group], fill_one) {
                     (Some(other), _) => {
-                        let values = (value, one[other].values[place]);
+                        let values = (value, one[other].values[step]);
                         operate((number, &column.labels), (other, &one[other].labels), values, group)?;
                     }
                     (None, Some(fill)) => {
@@ -188,7 +188,7 @@ impl Evaluator<'_> {
             for (group, number) in of_group.iter().enumerate() {
                 let Some(number) = number.filter(|_| !of_many[group]) else { continue };
                 let labels = signature(&one[number].labels, matching);
-                let values = (fill, one[number].values[place]);
+                let values = (fill, one[number].values[step]);
                 operate((usize::MAX, &labels), (number, &one[number].labels), values, group)?;
             }
         }
@@ -199,23 +199,23 @@ impl Evaluator<'_> {
 
 /// The columns of a result, by their labels and by the pair of series that they come from.
 struct Results {
-    places: HashMap<Labels, usize>,
+    numbers: HashMap<Labels, usize>,
     columns: Vec<Column>,
     pairs: HashMap<(usize, usize), usize>,
 }
 
 impl Results {
-    fn place(&mut self, pair: (usize, usize), count: usize, labels: impl FnOnce() -> Labels) -> usize {
-        if let Some(place) = self.pairs.get(&pair) {
-            return *place;
+    fn number_of(&mut self, pair: (usize, usize), count: usize, labels: impl FnOnce() -> Labels) -> usize {
+        if let Some(number) = self.pairs.get(&pair) {
+            return *number;
         }
         let labels = labels();
-        let place = *self.places.entry(labels.clone()).or_insert(self.columns.len());
-        if place == self.columns.len() {
+        let number = *self.numbers.entry(labels.clone()).or_insert(self.columns.len());
+        if number == self.columns.len() {
             self.columns.push(Column { labels, drop_name: false, values: vec![GAP; count] });
         }
-        self.pairs.insert(pair, place);
-        place
+        self.pairs.insert(pair, number);
+        number
     }
 }
 

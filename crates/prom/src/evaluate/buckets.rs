@@ -66,14 +66,14 @@ impl Evaluator<'_> {
         let (lower, upper) = (self.scalar(&args[0])?, self.scalar(&args[1])?);
         let columns = self.columns(&args[2])?;
         let histograms = self.histograms(args[2].bare().start, &columns);
-        Ok(self.of_buckets(&histograms, &columns, |_, place, buckets| fraction(lower[place], upper[place], buckets)))
+        Ok(self.of_buckets(&histograms, &columns, |_, step, buckets| fraction(lower[step], upper[step], buckets)))
     }
 
     fn quantiles(&self, histograms: &[Histogram], columns: &[Column], start: usize, q: &[f64]) -> Vec<Column> {
-        self.of_buckets(histograms, columns, |histogram, place, buckets| {
-            let (value, raised) = quantile(q[place], buckets);
+        self.of_buckets(histograms, columns, |histogram, step, buckets| {
+            let (value, raised) = quantile(q[step], buckets);
             if let Some(RaisedCounts { bounds, difference }) = raised {
-                let time = self.grid.at(place);
+                let time = self.grid.at(step);
                 let name = histogram.labels.metric();
                 let name = if name.is_empty() { String::new() } else { format!(" for metric name {name:?}") };
                 let page = "https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile";
@@ -94,12 +94,12 @@ impl Evaluator<'_> {
     ) -> Vec<Column> {
         let mut buckets = Vec::new();
         let of = |histogram: &Histogram| {
-            let cells = (0..self.grid.count).map(|place| {
+            let cells = (0..self.grid.count).map(|step| {
                 buckets.clear();
-                let counts = histogram.members.iter().map(|(bound, column)| (*bound, columns[*column].values[place]));
+                let counts = histogram.members.iter().map(|(bound, column)| (*bound, columns[*column].values[step]));
                 let counted = counts.filter(|(_, count)| !is_gap(*count));
                 buckets.extend(counted.map(|(bound, count)| Bucket { bound, count }));
-                if buckets.is_empty() { GAP } else { value(histogram, place, &mut buckets) }
+                if buckets.is_empty() { GAP } else { value(histogram, step, &mut buckets) }
             });
             Column { values: cells.collect(), labels: histogram.labels.clone(), drop_name: true }
         };
@@ -109,7 +109,7 @@ impl Evaluator<'_> {
     /// Groups columns by their labels without the bound.
     fn histograms(&self, start: usize, columns: &[Column]) -> Vec<Histogram> {
         let without = [BOUND.to_owned()];
-        let mut places: HashMap<Labels, usize> = HashMap::new();
+        let mut numbers: HashMap<Labels, usize> = HashMap::new();
         let mut histograms: Vec<Histogram> = Vec::new();
         for (column, series) in columns.iter().enumerate() {
             let text = series.labels.get(BOUND);
@@ -121,11 +121,11 @@ impl Evaluator<'_> {
                 continue;
             };
             let labels = series.labels.without(&without);
-            let place = *places.entry(labels.clone()).or_insert(histograms.len());
-            if place == histograms.len() {
+            let number = *numbers.entry(labels.clone()).or_insert(histograms.len());
+            if number == histograms.len() {
                 histograms.push(Histogram { labels, members: Vec::new() });
             }
-            histograms[place].members.push((bound, column));
+            histograms[number].members.push((bound, column));
         }
         histograms
     }
@@ -197,18 +197,18 @@ fn quantile(q: f64, buckets: &mut Vec<Bucket>) -> (f64, Option<RaisedCounts>) {
         return (f64::NAN, raised);
     }
     let mut rank = q * observations;
-    let place = buckets[..last].iter().position(|bucket| bucket.count >= rank).unwrap_or(last);
-    let value = if place == last {
+    let index = buckets[..last].iter().position(|bucket| bucket.count >= rank).unwrap_or(last);
+    let value = if index == last {
         buckets[last - 1].bound
-    } else if place == 0 && buckets[0].bound <= 0.0 {
+    } else if index == 0 && buckets[0].bound <= 0.0 {
         buckets[0].bound
     } else {
-        let end = buckets[place].bound;
-        let (mut begin, mut count) = (0.0, buckets[place].count);
-        if place > 0 {
-            begin = buckets[place - 1].bound;
-            count -= buckets[place - 1].count;
-            rank -= buckets[place - 1].count;
+        let end = buckets[index].bound;
+        let (mut begin, mut count) = (0.0, buckets[index].count);
+        if index > 0 {
+            begin = buckets[index - 1].bound;
+            count -= buckets[index - 1].count;
+            rank -= buckets[index - 1].count;
         }
         begin + (end - begin) * (rank / count)
     };

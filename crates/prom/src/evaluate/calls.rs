@@ -39,15 +39,15 @@ impl Evaluator<'_> {
             "clamp" => {
                 let (min, max) = (self.scalar(&args[1])?, self.scalar(&args[2])?);
                 let columns = self.columns(&args[0])?;
-                Ok(present(mapped(columns, |place, value| clamped(value, min[place], max[place]))))
+                Ok(present(mapped(columns, |step, value| clamped(value, min[step], max[step]))))
             }
             "clamp_min" => {
                 let min = self.scalar(&args[1])?;
-                Ok(mapped(self.columns(&args[0])?, |place, value| clamped(value, min[place], f64::INFINITY)))
+                Ok(mapped(self.columns(&args[0])?, |step, value| clamped(value, min[step], f64::INFINITY)))
             }
             "clamp_max" => {
                 let max = self.scalar(&args[1])?;
-                Ok(mapped(self.columns(&args[0])?, |place, value| clamped(value, f64::NEG_INFINITY, max[place])))
+                Ok(mapped(self.columns(&args[0])?, |step, value| clamped(value, f64::NEG_INFINITY, max[step])))
             }
             "timestamp" => self.timestamp(&args[0]),
             // The times at which counters began are not stored.
@@ -80,8 +80,8 @@ impl Evaluator<'_> {
 
     /// The value of the only series with one; NaN if none or several have one.
     fn only_value(&self, columns: &[Column]) -> Vec<f64> {
-        let only = |place: usize| {
-            let mut values = columns.iter().map(|column| column.values[place]).filter(|value| !is_gap(*value));
+        let only = |step: usize| {
+            let mut values = columns.iter().map(|column| column.values[step]).filter(|value| !is_gap(*value));
             match (values.next(), values.next()) {
                 (Some(value), None) => value,
                 _ => f64::NAN,
@@ -97,8 +97,8 @@ impl Evaluator<'_> {
         };
         let columns = self.columns(&args[0])?;
         // Multiplying by the inverse loses fewer digits than dividing.
-        Ok(mapped(columns, |place, value| {
-            let inverse = 1.0 / nearest[place];
+        Ok(mapped(columns, |step, value| {
+            let inverse = 1.0 / nearest[step];
             (value * inverse + 0.5).floor() / inverse
         }))
     }
@@ -111,7 +111,7 @@ impl Evaluator<'_> {
             }));
         }
         let grid = self.grid;
-        Ok(mapped(self.columns(arg)?, |place, _| grid.at(place) as f64 / 1000.0))
+        Ok(mapped(self.columns(arg)?, |step, _| grid.at(step) as f64 / 1000.0))
     }
 }
 
@@ -119,9 +119,9 @@ impl Evaluator<'_> {
 fn mapped(mut columns: Vec<Column>, function: impl Fn(usize, f64) -> f64) -> Vec<Column> {
     for column in &mut columns {
         column.drop_name = true;
-        for (place, value) in column.values.iter_mut().enumerate() {
+        for (step, value) in column.values.iter_mut().enumerate() {
             if !is_gap(*value) {
-                *value = function(place, *value);
+                *value = function(step, *value);
             }
         }
     }

@@ -28,8 +28,8 @@ impl Grid {
         Self { start, step, count }
     }
 
-    pub(super) fn at(&self, place: usize) -> i64 {
-        self.start + self.step * place as i64
+    pub(super) fn at(&self, index: usize) -> i64 {
+        self.start + self.step * index as i64
     }
 
     pub(super) fn end(&self) -> i64 {
@@ -37,7 +37,7 @@ impl Grid {
     }
 
     pub(super) fn times(self) -> impl Iterator<Item = i64> {
-        (0..self.count).map(move |place| self.at(place))
+        (0..self.count).map(move |index| self.at(index))
     }
 }
 
@@ -67,15 +67,15 @@ pub(super) struct SameLabels;
 
 /// Merges columns with equal labels, if no two have a value at the same step.
 pub(super) fn merge_equal(columns: Vec<Column>) -> Result<Vec<Column>, SameLabels> {
-    let mut places: HashMap<Labels, usize> = HashMap::with_capacity(columns.len());
+    let mut numbers: HashMap<Labels, usize> = HashMap::with_capacity(columns.len());
     let mut merged: Vec<Column> = Vec::with_capacity(columns.len());
     for column in columns {
-        let Some(place) = places.get(&column.labels) else {
-            places.insert(column.labels.clone(), merged.len());
+        let Some(number) = numbers.get(&column.labels) else {
+            numbers.insert(column.labels.clone(), merged.len());
             merged.push(column);
             continue;
         };
-        for (value, other) in merged[*place].values.iter_mut().zip(&column.values) {
+        for (value, other) in merged[*number].values.iter_mut().zip(&column.values) {
             match (is_gap(*value), is_gap(*other)) {
                 (_, true) => {}
                 (true, false) => *value = *other,

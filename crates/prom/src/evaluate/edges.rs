@@ -27,7 +27,7 @@ fn edges(times: &[i64], values: &[f64], (begin, end): (i64, i64), smoothed: bool
     if times[last] <= begin || (smoothed && times[first] > end) {
         return None;
     }
-    let point = |place: usize| (times[place], values[place]);
+    let point = |index: usize| (times[index], values[index]);
     let left = if smoothed && times[first] < begin {
         interpolate((point(first), point(first + 1)), begin, counter)
     } else {
@@ -45,7 +45,7 @@ fn edges(times: &[i64], values: &[f64], (begin, end): (i64, i64), smoothed: bool
 pub(super) fn extended(times: &[i64], values: &[f64], range: (i64, i64), smoothed: bool) -> Vec<Point> {
     let Some(edges) = edges(times, values, range, smoothed, false) else { return Vec::new() };
     let mut points = vec![(range.0, edges.left)];
-    points.extend(inner(times, range, &edges).map(|place| (times[place], values[place])));
+    points.extend(inner(times, range, &edges).map(|index| (times[index], values[index])));
     points.push((range.1, edges.right));
     points
 }

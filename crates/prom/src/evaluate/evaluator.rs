@@ -53,12 +53,12 @@ impl Query<'_> {
         if (self.limits.stop)() { Err(EvaluateError::Stopped) } else { Ok(()) }
     }
 
-    pub(super) fn warn(&self, place: usize, message: impl Into<String>) {
-        self.notes.borrow_mut().warn(place, message.into());
+    pub(super) fn warn(&self, offset: usize, message: impl Into<String>) {
+        self.notes.borrow_mut().warn(offset, message.into());
     }
 
-    pub(super) fn inform(&self, place: usize, message: impl Into<String>) {
-        self.notes.borrow_mut().inform(place, message.into(), Detail::None);
+    pub(super) fn inform(&self, offset: usize, message: impl Into<String>) {
+        self.notes.borrow_mut().inform(offset, message.into(), Detail::None);
     }
 
     /// The seconds between the first and the last time.

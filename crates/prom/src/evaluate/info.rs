@@ -56,8 +56,8 @@ impl Evaluator<'_> {
             for info in infos.iter().filter(|info| !ignored && identity(&info.0) == identity(&series.labels)) {
                 candidates.entry(info.0.metric()).or_default().push(info);
             }
-            for (place, value) in series.values.iter().enumerate().filter(|(_, value)| !is_gap(**value)) {
-                let Some(labels) = self.enriched(&wanted, &series.labels, ignored, &candidates, place)? else {
+            for (step, value) in series.values.iter().enumerate().filter(|(_, value)| !is_gap(**value)) {
+                let Some(labels) = self.enriched(&wanted, &series.labels, ignored, &candidates, step)? else {
                     continue;
                 };
                 let number = *results.entry(labels.clone()).or_insert(columns.len());
@@ -66,7 +66,7 @@ impl Evaluator<'_> {
                     let values = vec![GAP; self.grid.count];
                     columns.push(Column { labels, drop_name: series.drop_name, values });
                 }
-                if !is_gap(std::mem::replace(&mut columns[number].values[place], *value)) {
+                if !is_gap(std::mem::replace(&mut columns[number].values[step], *value)) {
                     return fail("vector cannot contain metrics with the same labelset");
                 }
             }
@@ -81,7 +81,7 @@ impl Evaluator<'_> {
         labels: &Labels,
         ignored: bool,
         candidates: &BTreeMap<&str, Vec<&(Labels, Vec<f64>)>>,
-        place: usize,
+        step: usize,
     ) -> Result<Option<Labels>> {
         if ignored {
             return Ok(Some(labels.clone()));
@@ -90,16 +90,16 @@ impl Evaluator<'_> {
         let mut found = false;
         for infos in candidates.values() {
             let mut newest: Option<&(Labels, Vec<f64>)> = None;
-            for info in infos.iter().filter(|info| !is_gap(info.1[place])) {
+            for info in infos.iter().filter(|info| !is_gap(info.1[step])) {
                 match newest {
-                    Some(other) if other.1[place] == info.1[place] => {
-                        let time = info.1[place];
+                    Some(other) if other.1[step] == info.1[step] => {
+                        let time = info.1[step];
                         let (one, other) = (super::binary::spaced(&other.0), super::binary::spaced(&info.0));
                         return fail(format!(
                             "found duplicate series for info metric: existing {one} @ {time}, new {other} @ {time}"
                         ));
                     }
-                    Some(other) if other.1[place] > info.1[place] => {}
+                    Some(other) if other.1[step] > info.1[step] => {}
                     _ => newest = Some(info),
                 }
             }

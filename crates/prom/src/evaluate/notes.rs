@@ -24,14 +24,14 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Adds a warning. `place` is the position in the query in bytes.
-    pub(super) fn warn(&mut self, place: usize, message: String) {
-        self.warnings.entry(message).or_insert((place, Detail::None));
+    /// Adds a warning. `offset` is where in the query, in bytes.
+    pub(super) fn warn(&mut self, offset: usize, message: String) {
+        self.warnings.entry(message).or_insert((offset, Detail::None));
     }
 
     /// Something that may be wrong.
-    pub(super) fn inform(&mut self, place: usize, message: String, detail: Detail) {
-        let entry = self.infos.entry(message).or_insert_with(|| (place, detail.clone()));
+    pub(super) fn inform(&mut self, offset: usize, message: String, detail: Detail) {
+        let entry = self.infos.entry(message).or_insert_with(|| (offset, detail.clone()));
         if let (
             Detail::Monotonicity { buckets, difference, count, times },
             Detail::Monotonicity { buckets: more, difference: other, times: (time, _), .. },
@@ -45,10 +45,10 @@ impl Notes {
     }
 
     /// Warnings and infos in the form in which they are shown, with line and column.
-    pub(super) fn shown(self, place: impl Fn(usize) -> (usize, usize)) -> (Vec<String>, Vec<String>) {
+    pub(super) fn shown(self, line_and_column: impl Fn(usize) -> (usize, usize)) -> (Vec<String>, Vec<String>) {
         let show = |kind: &str, notes: BTreeMap<String, (usize, Detail)>| {
             let shown = notes.into_iter().map(|(message, (start, detail))| {
-                let (line, column) = place(start);
+                let (line, column) = line_and_column(start);
                 format!("PromQL {kind}: {message}{} ({line}:{column})", shown_detail(&detail))
             });
             shown.collect()

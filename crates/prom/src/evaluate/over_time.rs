@@ -43,28 +43,28 @@ pub(super) fn time_of_last(window: &Window<'_>) -> Option<f64> {
 /// The position of the best value. Every value is better than a NaN.
 fn best(window: &Window<'_>, beats: impl Fn(f64, f64) -> bool) -> Option<usize> {
     let mut best = 0;
-    for (place, value) in window.values.iter().enumerate() {
+    for (index, value) in window.values.iter().enumerate() {
         if beats(*value, window.values[best]) || window.values[best].is_nan() {
-            best = place;
+            best = index;
         }
     }
     (!window.values.is_empty()).then_some(best)
 }
 
 pub(super) fn max(window: &Window<'_>) -> Option<f64> {
-    best(window, |value, best| value > best).map(|place| window.values[place])
+    best(window, |value, best| value > best).map(|index| window.values[index])
 }
 
 pub(super) fn min(window: &Window<'_>) -> Option<f64> {
-    best(window, |value, best| value < best).map(|place| window.values[place])
+    best(window, |value, best| value < best).map(|index| window.values[index])
 }
 
 pub(super) fn time_of_max(window: &Window<'_>) -> Option<f64> {
-    best(window, |value, best| value >= best).map(|place| window.times[place] as f64 / 1000.0)
+    best(window, |value, best| value >= best).map(|index| window.times[index] as f64 / 1000.0)
 }
 
 pub(super) fn time_of_min(window: &Window<'_>) -> Option<f64> {
-    best(window, |value, best| value <= best).map(|place| window.times[place] as f64 / 1000.0)
+    best(window, |value, best| value <= best).map(|index| window.times[index] as f64 / 1000.0)
 }
 
 pub(super) fn stdvar(window: &Window<'_>) -> Option<f64> {

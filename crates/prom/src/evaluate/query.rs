@@ -88,7 +88,7 @@ fn run(
     let notes = RefCell::new(Notes::default());
     let query = Query { source, grid, end, step_seconds, limits, notes, samples: Cell::new(0) };
     let value = evaluate(&Evaluator { query: &query, grid })?;
-    let (warnings, infos) = query.notes.into_inner().shown(|place| line_and_column(text, place));
+    let (warnings, infos) = query.notes.into_inner().shown(|offset| line_and_column(text, offset));
     Ok(Outcome { value, warnings, infos })
 }
 

@@ -11,7 +11,7 @@ pub(super) struct Window<'a> {
     pub(super) begin: i64,
     pub(super) end: i64,
     /// The time of the step.
-    pub(super) step: i64,
+    pub(super) time: i64,
     /// The length of the range.
     pub(super) seconds: f64,
     pub(super) edge: Edge,

@@ -107,9 +107,9 @@ impl Evaluator<'_> {
             while next < times.len() && times[next] <= time {
                 next += 1;
             }
-            let Some(place) = next.checked_sub(1) else { return GAP };
-            let stale = is_gap(values[place]) || times[place] <= time.saturating_sub(lookback);
-            if stale { GAP } else { value(times[place], values[place]) }
+            let Some(last) = next.checked_sub(1) else { return GAP };
+            let stale = is_gap(values[last]) || times[last] <= time.saturating_sub(lookback);
+            if stale { GAP } else { value(times[last], values[last]) }
         });
         Column { values: cells.collect(), labels, drop_name: false }
     }
@@ -194,11 +194,11 @@ impl Evaluator<'_> {
             let next = times.partition_point(|other| *other < time);
             match (next.checked_sub(1), times.get(next)) {
                 (_, Some(exact)) if *exact == time => values[next],
-                (Some(place), Some(_)) => {
-                    let points = ((times[place], values[place]), (times[next], values[next]));
+                (Some(before), Some(_)) => {
+                    let points = ((times[before], values[before]), (times[next], values[next]));
                     super::edges::interpolate(points, time, false)
                 }
-                (Some(place), None) => values[place],
+                (Some(before), None) => values[before],
                 (None, _) => GAP,
             }
         });

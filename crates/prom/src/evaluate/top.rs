@@ -30,12 +30,12 @@ impl Evaluator<'_> {
                 }
                 _ => Vec::new(),
             };
-            for place in 0..self.grid.count {
+            for step in 0..self.grid.count {
                 let all = group.members.iter().enumerate();
                 let mut there: Vec<(usize, usize, f64)> =
-                    all.map(|(nth, member)| (nth, *member, columns[*member].values[place])).collect();
+                    all.map(|(nth, member)| (nth, *member, columns[*member].values[step])).collect();
                 there.retain(|(_, _, value)| !is_gap(*value));
-                let count = param[place].clamp(0.0, columns.len() as f64) as usize;
+                let count = param[step].clamp(0.0, columns.len() as f64) as usize;
                 match aggregate.op {
                     AggregateOp::Topk | AggregateOp::Bottomk => {
                         let descending = aggregate.op == AggregateOp::Topk;
@@ -43,11 +43,11 @@ impl Evaluator<'_> {
                         there.truncate(count);
                     }
                     AggregateOp::Limitk => there.truncate(count),
-                    _ => there.retain(|(nth, ..)| is_in_ratio(param[place].clamp(-1.0, 1.0), offsets[*nth])),
+                    _ => there.retain(|(nth, ..)| is_in_ratio(param[step].clamp(-1.0, 1.0), offsets[*nth])),
                 }
                 for (_, member, value) in there {
-                    kept[member][place] = value;
-                    if place == 0 {
+                    kept[member][step] = value;
+                    if step == 0 {
                         order.push(member);
                     }
                 }

@@ -33,7 +33,7 @@ pub(super) fn deriv(window: &Window<'_>) -> Option<f64> {
 pub(super) fn predict_linear(window: &Window<'_>) -> Option<f64> {
     let ahead = *window.args.first()?;
     (window.values.len() > 1).then(|| {
-        let (slope, value) = regression(window.times, window.values, window.step);
+        let (slope, value) = regression(window.times, window.values, window.time);
         slope * ahead + value
     })
 }
@@ -43,8 +43,8 @@ pub(super) fn double_exponential_smoothing(window: &Window<'_>) -> Option<f64> {
     let [smoothing, trending] = *window.args else { return None };
     let [first, second, ..] = *window.values else { return None };
     let (mut before, mut level, mut trend) = (0.0, first, second - first);
-    for (place, value) in window.values.iter().enumerate().skip(1) {
-        if place > 1 {
+    for (index, value) in window.values.iter().enumerate().skip(1) {
+        if index > 1 {
             trend = trending * (level - before) + (1.0 - trending) * trend;
         }
         let next = smoothing * value + (1.0 - smoothing) * (level + trend);

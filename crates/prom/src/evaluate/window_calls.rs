@@ -88,8 +88,8 @@ impl Evaluator<'_> {
         };
         let mut args = Vec::with_capacity(numbers.len());
         let (mut low, mut high) = (0, 0);
-        let cells = self.grid.times().enumerate().map(|(place, step)| {
-            let end = ranged.time_shift.time(step);
+        let cells = self.grid.times().enumerate().map(|(step, time)| {
+            let end = ranged.time_shift.time(time);
             let begin = end.saturating_sub(ranged.range);
             let (from, to) = (begin.saturating_sub(before), end.saturating_add(after));
             while low < series.times.len() && series.times[low] <= from {
@@ -103,13 +103,13 @@ impl Evaluator<'_> {
                 return GAP;
             }
             args.clear();
-            args.extend(numbers.iter().map(|(_, values)| values[place]));
+            args.extend(numbers.iter().map(|(_, values)| values[step]));
             let window = Window {
                 times: &series.times[low..high],
                 values: &series.values[low..high],
                 begin,
                 end,
-                step,
+                time,
                 seconds: ranged.range as f64 / 1000.0,
                 edge: ranged.edge,
                 args: &args,
@@ -126,9 +126,9 @@ impl Evaluator<'_> {
         match name {
             "quantile_over_time" => {
                 // Prometheus also reports the position of the first argument.
-                let place = numbers.first().map_or(start, |number| number.0);
+                let offset = numbers.first().map_or(start, |number| number.0);
                 for q in numbers.iter().flat_map(|number| &number.1) {
-                    self.check_quantile(place, *q);
+                    self.check_quantile(offset, *q);
                 }
             }
             "double_exponential_smoothing" | "holt_winters" => {
@@ -167,7 +167,7 @@ impl Evaluator<'_> {
     /// 1 at each step where no column has a value.
     pub(super) fn absent(&self, expr: &Expr, columns: &[Column]) -> Vec<Column> {
         let values: Vec<f64> = (0..self.grid.count)
-            .map(|place| if columns.iter().all(|column| is_gap(column.values[place])) { 1.0 } else { GAP })
+            .map(|step| if columns.iter().all(|column| is_gap(column.values[step])) { 1.0 } else { GAP })
             .collect();
         let column = Column { labels: labels_of_absent(expr), drop_name: false, values };
         if column.is_empty() { Vec::new() } else { vec![column] }

@@ -85,8 +85,8 @@ impl Labels {
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         let mut all: Vec<Label> = self.0.iter().filter(|label| &*label.0 != name).cloned().collect();
         if !value.is_empty() {
-            let place = all.partition_point(|label| &*label.0 < name);
-            all.insert(place, (name.into(), value.into()));
+            let index = all.partition_point(|label| &*label.0 < name);
+            all.insert(index, (name.into(), value.into()));
         }
         Self(all.into())
     }

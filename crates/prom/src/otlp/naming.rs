@@ -56,8 +56,8 @@ fn unit_suffixes(unit: &str) -> (String, String) {
 fn clean(unit: &str) -> String {
     let parts: Vec<&str> = unit.split(|letter| !is_plain(letter)).collect();
     let mut cleaned = String::new();
-    for (place, part) in parts.iter().enumerate() {
-        if place > 0 && !cleaned.is_empty() && !cleaned.ends_with('_') {
+    for (index, part) in parts.iter().enumerate() {
+        if index > 0 && !cleaned.is_empty() && !cleaned.ends_with('_') {
             cleaned.push('_');
         }
         cleaned.push_str(part);

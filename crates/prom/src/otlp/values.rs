@@ -117,9 +117,9 @@ fn base64(bytes: &[u8]) -> String {
     let mut text = String::new();
     for group in bytes.chunks(3) {
         let bits = group.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= group.len() { char::from(letter) } else { '=' });
+        for index in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * index) & 63) as usize];
+            text.push(if index <= group.len() { char::from(letter) } else { '=' });
         }
     }
     text

@@ -12,7 +12,7 @@ const DEPTH_MAX: usize = 300;
 pub(super) struct Parser<'a> {
     text: &'a str,
     words: Vec<Word>,
-    place: usize,
+    position: usize,
     depth: usize,
 }
 
@@ -49,7 +49,7 @@ fn operator(token: &Token) -> Option<(BinaryOp, u8)> {
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Result<Self, SyntaxError> {
-        Ok(Self { text, words: lex(text)?, place: 0, depth: 0 })
+        Ok(Self { text, words: lex(text)?, position: 0, depth: 0 })
     }
 
     /// The whole text as one expression.
@@ -65,20 +65,20 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn peek(&self) -> &Token {
-        &self.words[self.place].token
+        &self.words[self.position].token
     }
 
     pub(super) fn peek_second(&self) -> &Token {
-        &self.words[(self.place + 1).min(self.words.len() - 1)].token
+        &self.words[(self.position + 1).min(self.words.len() - 1)].token
     }
 
     pub(super) fn start(&self) -> usize {
-        self.words[self.place].start
+        self.words[self.position].start
     }
 
     pub(super) fn advance(&mut self) -> Token {
-        let token = self.words[self.place].token.clone();
-        self.place = (self.place + 1).min(self.words.len() - 1);
+        let token = self.words[self.position].token.clone();
+        self.position = (self.position + 1).min(self.words.len() - 1);
         token
     }
 
@@ -86,8 +86,8 @@ impl<'a> Parser<'a> {
         self.error_at(self.start(), message)
     }
 
-    pub(super) fn error_at(&self, place: usize, message: impl Into<String>) -> SyntaxError {
-        SyntaxError::at(self.text, place, message)
+    pub(super) fn error_at(&self, offset: usize, message: impl Into<String>) -> SyntaxError {
+        SyntaxError::at(self.text, offset, message)
     }
 
     pub(super) fn unexpected(&self, context: &str) -> SyntaxError {
@@ -236,7 +236,7 @@ impl<'a> Parser<'a> {
                 Token::Word(name) if !name.contains(':') => names.push(name),
                 Token::Text(name) if !name.is_empty() => names.push(name),
                 _ => {
-                    self.place -= 1;
+                    self.position -= 1;
                     return Err(self.unexpected(&format!("{context}, expected label")));
                 }
             }
@@ -273,8 +273,8 @@ impl<'a> Parser<'a> {
             } else if self.is_word("anchored") || self.is_word("smoothed") {
                 let edge = if self.is_word("anchored") { Edge::Anchored } else { Edge::Smoothed };
                 self.advance();
-                let (_, place) = self.shift_of(&mut expr, "anchored and smoothed modifiers")?;
-                match place {
+                let (_, current) = self.shift_of(&mut expr, "anchored and smoothed modifiers")?;
+                match current {
                     Some(Edge::Inside) => {}
                     Some(old) if *old == edge => {}
                     Some(_) => {

@@ -15,8 +15,8 @@ pub struct SyntaxError {
 }
 
 impl SyntaxError {
-    pub(super) fn at(text: &str, place: usize, message: impl Into<String>) -> Self {
-        let (line, column) = line_and_column(text, place);
+    pub(super) fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
+        let (line, column) = line_and_column(text, offset);
         Self { line, column, message: message.into() }
     }
 }
@@ -27,9 +27,9 @@ impl fmt::Display for SyntaxError {
     }
 }
 
-/// Line and column of a byte position, both from 1.
-pub(crate) fn line_and_column(text: &str, place: usize) -> (usize, usize) {
-    let before = text.get(..place.min(text.len())).unwrap_or(text);
+/// Line and column of a byte offset, both from 1.
+pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset.min(text.len())).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     (line, column)
@@ -64,7 +64,7 @@ const SYMBOLS: [&str; 28] = [
 /// Cuts an expression into words. The last is always [`Token::End`].
 pub(super) fn lex(text: &str) -> Result<Vec<Word>, SyntaxError> {
     let mut words = Vec::new();
-    let mut lexer = Lexer { text, place: 0, braces: false, brackets: false };
+    let mut lexer = Lexer { text, offset: 0, braces: false, brackets: false };
     loop {
         let word = lexer.next()?;
         match word.token {
@@ -84,7 +84,7 @@ pub(super) fn lex(text: &str) -> Result<Vec<Word>, SyntaxError> {
 
 struct Lexer<'a> {
     text: &'a str,
-    place: usize,
+    offset: usize,
     /// Inside `{}` a name holds no colon, and `inf` and keywords are names.
     braces: bool,
     /// Whether this is inside `[]`, where a colon is a separate word.
@@ -97,28 +97,28 @@ fn is_name(letter: char) -> bool {
 
 impl<'a> Lexer<'a> {
     fn rest(&self) -> &'a str {
-        &self.text[self.place..]
+        &self.text[self.offset..]
     }
 
-    fn error(&self, place: usize, message: impl Into<String>) -> SyntaxError {
-        SyntaxError::at(self.text, place, message)
+    fn error(&self, offset: usize, message: impl Into<String>) -> SyntaxError {
+        SyntaxError::at(self.text, offset, message)
     }
 
     fn skip_space(&mut self) {
         loop {
             let rest = self.rest();
             let trimmed = rest.trim_start_matches([' ', '\t', '\n', '\r']);
-            self.place += rest.len() - trimmed.len();
+            self.offset += rest.len() - trimmed.len();
             if !trimmed.starts_with('#') {
                 return;
             }
-            self.place += trimmed.find('\n').unwrap_or(trimmed.len());
+            self.offset += trimmed.find('\n').unwrap_or(trimmed.len());
         }
     }
 
     fn next(&mut self) -> Result<Word, SyntaxError> {
         self.skip_space();
-        let start = self.place;
+        let start = self.offset;
         let rest = self.rest();
         let mut letters = rest.chars();
         let Some(first) = letters.next() else { return Ok(Word { token: Token::End, start }) };
@@ -135,7 +135,7 @@ impl<'a> Lexer<'a> {
                     return Err(self.error(start, format!("unexpected character: {first:?}")));
                 };
                 // Inside brackets and after a comparison, a slash is a separate division operator.
-                self.place += symbol.len();
+                self.offset += symbol.len();
                 Token::Symbol(symbol)
             }
         };
@@ -146,7 +146,7 @@ impl<'a> Lexer<'a> {
         let colons = !self.braces && !self.brackets;
         let rest = self.rest();
         let end = rest.find(|letter| !(is_name(letter) || (colons && letter == ':'))).unwrap_or(rest.len());
-        self.place += end;
+        self.offset += end;
         let word = &rest[..end];
         if !self.braces {
             if word.eq_ignore_ascii_case("inf") {
@@ -160,7 +160,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn quoted(&mut self, quote: char) -> Result<Token, SyntaxError> {
-        let start = self.place;
+        let start = self.offset;
         let body = &self.rest()[1..];
         let mut escaped = false;
         let end = body.find(|letter| {
@@ -172,7 +172,7 @@ impl<'a> Lexer<'a> {
         let Some(end) = end.filter(|end| !broken(end)) else {
             return Err(self.error(start, "unterminated quoted string"));
         };
-        self.place += end + 2;
+        self.offset += end + 2;
         if quote == '`' {
             return Ok(Token::Text(body[..end].to_owned()));
         }
@@ -182,7 +182,7 @@ impl<'a> Lexer<'a> {
 
     fn number(&mut self) -> Result<Token, SyntaxError> {
         let rest = self.rest();
-        let start = self.place;
+        let start = self.offset;
         let bytes = rest.as_bytes();
         let hex = rest.len() > 2 && (rest.starts_with("0x") || rest.starts_with("0X"));
         let mut end = 0;
@@ -196,13 +196,13 @@ impl<'a> Lexer<'a> {
             }
         }
         let word = &rest[..end];
-        self.place += end;
+        self.offset += end;
         if let Some(number) = parse_number(word) {
             return Ok(Token::Number(number));
         }
         // A sign after an exponent is not part of a duration, which has none.
         let until = word.find(['+', '-']).unwrap_or(word.len());
-        self.place = start + until;
+        self.offset = start + until;
         match parse_duration(&word[..until]) {
             Some(seconds) => Ok(Token::Duration(seconds)),
             None => Err(self.error(start, format!("bad number or duration syntax: {word:?}"))),
@@ -250,10 +250,10 @@ pub(crate) fn parse_duration(word: &str) -> Option<f64> {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let letters = rest[digits..].bytes().take_while(u8::is_ascii_alphabetic).count();
         let unit = &rest[digits..digits + letters];
-        let place = next + UNITS[next..].iter().position(|(name, _)| *name == unit)?;
+        let index = next + UNITS[next..].iter().position(|(name, _)| *name == unit)?;
         let count: u64 = rest[..digits].parse().ok()?;
-        total = total.checked_add(count.checked_mul(UNITS[place].1)?)?;
-        next = place + 1;
+        total = total.checked_add(count.checked_mul(UNITS[index].1)?)?;
+        next = index + 1;
         rest = &rest[digits + letters..];
     }
     // As in Prometheus, the maximum is 63 bits of nanoseconds.

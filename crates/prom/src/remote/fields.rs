@@ -33,10 +33,10 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn varint(&mut self) -> Result<u64, RemoteError> {
         let mut value = 0;
-        for (place, byte) in self.rest.iter().enumerate().take(10) {
-            value |= u64::from(byte & 0x7f) << (7 * place);
+        for (index, byte) in self.rest.iter().enumerate().take(10) {
+            value |= u64::from(byte & 0x7f) << (7 * index);
             if *byte < 0x80 {
-                self.rest = &self.rest[place + 1..];
+                self.rest = &self.rest[index + 1..];
                 return Ok(value);
             }
         }

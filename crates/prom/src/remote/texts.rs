@@ -15,9 +15,9 @@ pub(super) struct Texts {
 }
 
 fn at<'a>(all: &'a str, ends: &[usize], number: u32) -> &'a str {
-    let place = number as usize;
-    let start = place.checked_sub(1).map_or(0, |before| ends[before]);
-    &all[start..ends[place]]
+    let index = number as usize;
+    let start = index.checked_sub(1).map_or(0, |before| ends[before]);
+    &all[start..ends[index]]
 }
 
 impl Texts {

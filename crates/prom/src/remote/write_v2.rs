@@ -36,7 +36,7 @@ struct Series<'a> {
 
 impl<'a> Series<'a> {
     fn symbol(&self, reference: u64) -> Result<&'a str, RemoteError> {
-        let symbol = usize::try_from(reference).ok().and_then(|place| self.symbols.get(place));
+        let symbol = usize::try_from(reference).ok().and_then(|index| self.symbols.get(index));
         symbol.copied().ok_or_else(|| {
             RemoteError::malformed(format!("symbol {reference} is not among {} symbols", self.symbols.len()))
         })
@@ -70,8 +70,8 @@ impl<'a> Series<'a> {
             return Err(RemoteError::malformed("a series has an odd number of label references"));
         }
         self.labels.clear();
-        for place in (0..self.references.len()).step_by(2) {
-            let label = (self.symbol(self.references[place])?, self.symbol(self.references[place + 1])?);
+        for index in (0..self.references.len()).step_by(2) {
+            let label = (self.symbol(self.references[index])?, self.symbol(self.references[index + 1])?);
             self.labels.push(label);
         }
         let Some(number) = request.series_number(&mut self.labels)? else { return Ok(()) };

@@ -5,12 +5,12 @@ use super::context::Flight;
 use super::error::{Answered, IntoStatus};
 use super::handle::StatementHandle;
 use super::rows::{answer_schema, schema_bytes, sent_schema};
-use super::session::{StatementSession, first_word};
+use super::session::StatementSession;
 use crate::access::caller::Caller;
 use arrow_flight::sql::{ActionCreatePreparedStatementResult, ProstMessageExt, TicketStatementQuery};
 use arrow_flight::{FlightDescriptor, FlightEndpoint, FlightInfo, Ticket};
 use atsdb::arrow::datatypes::{Field, Schema, SchemaRef};
-use atsdb::sql::{Permission, Prepared};
+use atsdb::sql::{Permission, Prepared, verb_of};
 use prost::Message;
 use std::sync::Arc;
 
@@ -73,5 +73,5 @@ impl Flight {
 /// Whether a statement with rows may change something.
 fn may_change(prepared: &Prepared) -> bool {
     let returns = || prepared.statement().text().to_ascii_uppercase().contains("RETURNING");
-    prepared.permission() != Permission::Read || first_word(prepared.statement()) == "WITH" && returns()
+    prepared.permission() != Permission::Read || verb_of(prepared.statement().text()) == "WITH" && returns()
 }

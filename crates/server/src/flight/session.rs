@@ -7,7 +7,7 @@ use super::transactions::Transaction;
 use crate::access::caller::Caller;
 use crate::shared::clock;
 use crate::shared::phase::Phase;
-use atsdb::sql::{Answer, Prepared, Session, Statement};
+use atsdb::sql::{Answer, Prepared, Session, Statement, VerbKind, verb_kind, verb_of};
 use atsdb::{Error, ErrorKind, Result};
 use std::ops::Deref;
 use std::time::Duration;
@@ -93,16 +93,10 @@ impl StatementSession {
     }
 }
 
-/// The first word of a statement, in capitals.
-pub(super) fn first_word(statement: &Statement) -> String {
-    let letters = statement.text().chars().take_while(char::is_ascii_alphabetic);
-    letters.collect::<String>().to_ascii_uppercase()
-}
-
 /// Refuses a statement that begins or ends a transaction. Sessions without one are gone after a statement.
 fn refuse_bracket(statement: &Statement) -> Result<()> {
-    match first_word(statement).as_str() {
-        "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
+    match verb_kind(&verb_of(statement.text())) {
+        Some(VerbKind::Transaction) => {
             let message = "transactions are begun and ended by actions of Flight SQL, not by statements";
             Err(Error::new(ErrorKind::Sql, message).with_hint("switch the driver's autocommit mode off"))
         }

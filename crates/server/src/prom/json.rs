@@ -38,8 +38,8 @@ pub(crate) fn array<'a>(texts: impl Iterator<Item = &'a str>) -> String {
 /// Labels as an object.
 pub(crate) fn push_labels(json: &mut String, labels: &Labels) {
     json.push('{');
-    for (place, (name, value)) in labels.iter().enumerate() {
-        if place > 0 {
+    for (index, (name, value)) in labels.iter().enumerate() {
+        if index > 0 {
             json.push(',');
         }
         push_quoted(json, name);
@@ -104,8 +104,8 @@ pub(crate) fn result(outcome: &Outcome, series_max: usize) -> String {
         }
         ResultValue::Vector(series) => {
             json.push_str("{\"resultType\":\"vector\",\"result\":[");
-            for (place, (labels, time, value)) in series[..shown(series.len())].iter().enumerate() {
-                json.push_str(if place > 0 { ",{\"metric\":" } else { "{\"metric\":" });
+            for (index, (labels, time, value)) in series[..shown(series.len())].iter().enumerate() {
+                json.push_str(if index > 0 { ",{\"metric\":" } else { "{\"metric\":" });
                 push_labels(&mut json, labels);
                 json.push_str(",\"value\":");
                 push_point(&mut json, (*time, *value));
@@ -115,12 +115,12 @@ pub(crate) fn result(outcome: &Outcome, series_max: usize) -> String {
         }
         ResultValue::Matrix(all) => {
             json.push_str("{\"resultType\":\"matrix\",\"result\":[");
-            for (place, series) in all[..shown(all.len())].iter().enumerate() {
-                json.push_str(if place > 0 { ",{\"metric\":" } else { "{\"metric\":" });
+            for (index, series) in all[..shown(all.len())].iter().enumerate() {
+                json.push_str(if index > 0 { ",{\"metric\":" } else { "{\"metric\":" });
                 push_labels(&mut json, &series.labels);
                 json.push_str(",\"values\":[");
-                for (place, point) in series.points.iter().enumerate() {
-                    if place > 0 {
+                for (index, point) in series.points.iter().enumerate() {
+                    if index > 0 {
                         json.push(',');
                     }
                     push_point(&mut json, *point);

@@ -58,8 +58,8 @@ pub(crate) async fn series(prom: Prom, params: Params) -> Result<Response, ApiEr
     let limit = params.limit()?;
     let all = found(&prom, &params).await?;
     let mut json = String::from("[");
-    for (place, labels) in all[..shown(all.len(), limit)].iter().enumerate() {
-        if place > 0 {
+    for (index, labels) in all[..shown(all.len(), limit)].iter().enumerate() {
+        if index > 0 {
             json.push(',');
         }
         push_labels(&mut json, labels);

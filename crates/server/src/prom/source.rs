@@ -141,8 +141,8 @@ impl Chosen<'_> {
         let mut from = 0;
         for run in numbers.chunk_by(|one, next| one == next) {
             let to = from + run.len();
-            if let Some(Some(place)) = self.known.get(&run[0]) {
-                let series = &mut self.found[*place];
+            if let Some(Some(index)) = self.known.get(&run[0]) {
+                let series = &mut self.found[*index];
                 series.times.extend_from_slice(&times[from..to]);
                 series.values.extend_from_slice(&values[from..to]);
                 count += run.len();
@@ -181,8 +181,8 @@ impl StoreSource<'_> {
             let indices: ArrayRef = Arc::new(UInt32Array::from(missing.clone()));
             let strings = cast(&self.snapshot.strings(table, column, &indices)?, &DataType::Utf8)?;
             let texts = strings.as_string::<i32>();
-            for (place, number) in missing.into_iter().enumerate() {
-                let text = texts.value(place);
+            for (index, number) in missing.into_iter().enumerate() {
+                let text = texts.value(index);
                 let labels = read_series(text)
                     .ok_or_else(|| Error::invalid(format!("table {SAMPLES} holds {text:?}, which is not a series")))?;
                 cache.text_bytes += text.len();

@@ -122,8 +122,8 @@ fn statements_are_cancelled_and_sessions_ended_by_those_who_may() {
         let slow = scope.spawn(|| served.psql_as("user=two", "two", SLOW));
         wait_for(&mut boss, "SELECT query FROM pg_stat_activity WHERE usename = 'two' AND state = 'active'", &[SLOW]);
         rows(&mut boss, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'two'");
-        let told = slow.join().unwrap().unwrap();
-        assert!(told.contains("FATAL:  57P01: terminating connection due to administrator command"), "{told}");
+        let message = slow.join().unwrap().unwrap();
+        assert!(message.contains("FATAL:  57P01: terminating connection due to administrator command"), "{message}");
         let mut other = connect(&served, "boss");
         let copying = other.copy_in("COPY points FROM STDIN").unwrap();
         rows(

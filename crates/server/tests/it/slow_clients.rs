@@ -106,7 +106,7 @@ fn half_sent_frames_are_limited_and_end() {
     assert_eq!(client.query_one("SELECT count(*) FROM sensors", &[]).unwrap().get::<_, i64>(0), 2);
     let ends: Vec<String> = streams.into_iter().map(end_of).collect();
     let count = |code: &str| ends.iter().filter(|end| end.contains(code)).count();
-    // Who finds no room is told so; who has some has to go on sending.
+    // A client that finds no room gets an error; one that has some must keep sending.
     let (refused, ended) = (count("C53200"), count("C08006"));
     assert!(refused > 20 && refused + ended == 40, "{refused} refused, {ended} ended");
     assert_eq!(client.simple_query(&text).unwrap().len(), 3, "there is room again");

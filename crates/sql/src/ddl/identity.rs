@@ -120,15 +120,15 @@ enum IdentityChange {
 
 impl AlterIdentity {
     /// Parses a statement; `None` if it is another one. A statement may change only one column like this.
-    pub(crate) fn of(text: &str, place: SourcePosition) -> Result<Option<Self>> {
+    pub(crate) fn of(text: &str, position: SourcePosition) -> Result<Option<Self>> {
         let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["ALTER", "TABLE" | "SEQUENCE"] => {}
             _ => return Ok(None),
         }
-        let in_place = |error| from_parser(error, place);
-        let mut parser = Parser::new(&GenericDialect).try_with_sql(text).map_err(in_place)?;
-        match Self::parse(&mut parser).map_err(in_place)? {
+        let in_script = |error| from_parser(error, position);
+        let mut parser = Parser::new(&GenericDialect).try_with_sql(text).map_err(in_script)?;
+        match Self::parse(&mut parser).map_err(in_script)? {
             Some(alter) => alter.map(Some),
             None => Ok(None),
         }

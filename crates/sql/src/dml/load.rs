@@ -21,9 +21,9 @@ pub(crate) struct Load {
 }
 
 /// Parses MySQL's statement, which DataFusion's parser does not know.
-pub(crate) fn load_data(text: &str, place: SourcePosition) -> Result<Load> {
+pub(crate) fn load_data(text: &str, position: SourcePosition) -> Result<Load> {
     let parser = Parser::new(&GenericDialect).try_with_sql(text);
-    let mut words = Words { parser: parser.map_err(|error| from_parser(error, place))?, place };
+    let mut words = Words { parser: parser.map_err(|error| from_parser(error, position))?, position };
     words.expect(&["LOAD", "DATA"])?;
     for ignored in ["LOW_PRIORITY", "CONCURRENT", "LOCAL"] {
         words.take(&[ignored]);
@@ -35,15 +35,15 @@ pub(crate) fn load_data(text: &str, place: SourcePosition) -> Result<Load> {
             .with_hint("declare how equal keys are handled: WITH (on_conflict = 'replace')"));
     }
     words.expect(&["INTO", "TABLE"])?;
-    let table = words.parser.parse_object_name(false).map_err(|error| from_parser(error, place))?;
+    let table = words.parser.parse_object_name(false).map_err(|error| from_parser(error, position))?;
     let mut load = Load { path, table: table_name(&table)?, columns: None, delimiter: b'\t', has_header: false };
     if words.take(&["CHARACTER", "SET"]) {
-        words.parser.parse_identifier().map_err(|error| from_parser(error, place))?;
+        words.parser.parse_identifier().map_err(|error| from_parser(error, position))?;
     }
     words.fields(&mut load)?;
     words.lines()?;
     if words.take(&["IGNORE"]) {
-        load.has_header = match words.parser.parse_literal_uint().map_err(|error| from_parser(error, place))? {
+        load.has_header = match words.parser.parse_literal_uint().map_err(|error| from_parser(error, position))? {
             0 => false,
             1 => true,
             more => return Err(not_supported(format_args!("IGNORE {more} LINES")).with_hint("the maximum is 1")),
@@ -53,12 +53,12 @@ pub(crate) fn load_data(text: &str, place: SourcePosition) -> Result<Load> {
         }
     }
     let columns = words.parser.parse_parenthesized_column_list(IsOptional::Optional, false);
-    load.columns = names(&columns.map_err(|error| from_parser(error, place))?);
+    load.columns = names(&columns.map_err(|error| from_parser(error, position))?);
     match words.parser.next_token() {
         end if end.token == Token::EOF => Ok(load),
         other => {
             let message = format!("Expected: end of LOAD DATA, found: {}{}", other.token, other.span.start);
-            Err(from_parser(ParserError::ParserError(message), place))
+            Err(from_parser(ParserError::ParserError(message), position))
         }
     }
 }
@@ -66,7 +66,7 @@ pub(crate) fn load_data(text: &str, place: SourcePosition) -> Result<Load> {
 /// The words of a statement, one after the other.
 struct Words<'a> {
     parser: Parser<'a>,
-    place: SourcePosition,
+    position: SourcePosition,
 }
 
 impl Words<'_> {
@@ -87,7 +87,7 @@ impl Words<'_> {
         }
         let found = self.parser.peek_token_ref();
         let message = format!("Expected: {}, found: {}{}", words.join(" "), found.token, found.span.start);
-        Err(from_parser(ParserError::ParserError(message), self.place))
+        Err(from_parser(ParserError::ParserError(message), self.position))
     }
 
     /// A text in quotes. MySQL also accepts double quotes.
@@ -98,7 +98,7 @@ impl Words<'_> {
             Token::Word(word) if word.quote_style == Some('"') => Ok(word.value),
             other => {
                 let message = format!("Expected: a text, found: {other}{}", token.span.start);
-                Err(from_parser(ParserError::ParserError(message), self.place))
+                Err(from_parser(ParserError::ParserError(message), self.position))
             }
         }
     }

@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer};
 use std::ops::ControlFlow;
 
 /// The query of `CREATE ... AS query`, as written, and its position.
-pub(crate) fn query_of(text: &str, place: SourcePosition) -> Result<Option<(&str, SourcePosition)>> {
+pub(crate) fn query_of(text: &str, position: SourcePosition) -> Result<Option<(&str, SourcePosition)>> {
     let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| sql_error(error.to_string()))?;
     let mut depth = 0_usize;
@@ -23,7 +23,7 @@ pub(crate) fn query_of(text: &str, place: SourcePosition) -> Result<Option<(&str
             Token::Word(word) if depth == 0 && word.keyword == Keyword::AS => {
                 let start = byte_of(text, token.span.end);
                 let start = start + (text[start..].len() - text[start..].trim_start().len());
-                return Ok(Some((&text[start..], place.after(&text[..start]))));
+                return Ok(Some((&text[start..], position.after(&text[..start]))));
             }
             _ => {}
         }
@@ -81,8 +81,8 @@ mod tests {
     #[test]
     fn the_query_of_a_declaration_is_what_stands_behind_as() {
         let text = "CREATE VIEW é (a) -- as\n AS\n  SELECT 'as' AS x";
-        let (query, place) = query_of(text, SourcePosition { line: 5, column: 3 }).unwrap().unwrap();
-        assert_eq!((query, place), ("SELECT 'as' AS x", SourcePosition { line: 7, column: 3 }));
+        let (query, position) = query_of(text, SourcePosition { line: 5, column: 3 }).unwrap().unwrap();
+        assert_eq!((query, position), ("SELECT 'as' AS x", SourcePosition { line: 7, column: 3 }));
         assert!(query_of("CREATE TABLE t (a INT, CHECK (x AS y))", SourcePosition::START).unwrap().is_none());
     }
 }

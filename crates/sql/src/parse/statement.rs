@@ -38,59 +38,59 @@ const DECLARING_CHAIN_TOKENS_MAX: usize = 2_000;
 pub(crate) const RELATIONS_MAX: usize = 64;
 
 /// Parses without changing the spelling of names, for statements that declare them.
-pub(crate) fn parse_declaring(text: &str, place: SourcePosition, parameters: &Parameters) -> Result<Ast> {
-    let mut tokens = tokens_of(text, place, parameters, DECLARING_CHAIN_TOKENS_MAX)?;
+pub(crate) fn parse_declaring(text: &str, position: SourcePosition, parameters: &Parameters) -> Result<Ast> {
+    let mut tokens = tokens_of(text, position, parameters, DECLARING_CHAIN_TOKENS_MAX)?;
     params::unmark(&mut tokens);
     read_foreign(&mut tokens)?;
-    settled(parse(tokens, place)?, &[], place)
+    settled(parse(tokens, position)?, &[], position)
 }
 
 /// Parses a statement over tables.
 pub(crate) fn parse_over(
     text: &str,
-    place: SourcePosition,
+    position: SourcePosition,
     parameters: &Parameters,
     tables: &[Table],
 ) -> Result<(Ast, Spellings)> {
-    let mut tokens = tokens_of(text, place, parameters, CHAIN_TOKENS_MAX)?;
+    let mut tokens = tokens_of(text, position, parameters, CHAIN_TOKENS_MAX)?;
     let spellings = Spellings::unify(&mut tokens, tables);
-    let tokens = asof::rewrite_tokens(tokens, place)?;
-    Ok((settled(parse(tokens, place)?, tables, place)?, spellings))
+    let tokens = asof::rewrite_tokens(tokens, position)?;
+    Ok((settled(parse(tokens, position)?, tables, position)?, spellings))
 }
 
 /// Parses one step of a statement whose `WITH` changes rows.
 pub(crate) fn parse_step(
     text: &str,
-    place: SourcePosition,
+    position: SourcePosition,
     parameters: &Parameters,
     tables: &[Table],
     step: &WithStep,
 ) -> Result<(Ast, Spellings)> {
-    let mut tokens = tokens_of(text, place, parameters, CHAIN_TOKENS_MAX)?;
+    let mut tokens = tokens_of(text, position, parameters, CHAIN_TOKENS_MAX)?;
     let spellings = Spellings::unify(&mut tokens, tables);
-    let tokens = asof::rewrite_tokens(tokens, place)?;
-    let statement = take_step(parse(tokens, place)?, step)?;
-    Ok((settled(statement, tables, place)?, spellings))
+    let tokens = asof::rewrite_tokens(tokens, position)?;
+    let statement = take_step(parse(tokens, position)?, step)?;
+    Ok((settled(statement, tables, position)?, spellings))
 }
 
 /// The items of a statement's `WITH` that are executed before it; `None` if none of them changes rows.
 pub(crate) fn items_of_with(
     text: &str,
-    place: SourcePosition,
+    position: SourcePosition,
     parameters: &Parameters,
     tables: &[Table],
 ) -> Result<Option<Vec<WithItem>>> {
-    let mut tokens = tokens_of(text, place, parameters, CHAIN_TOKENS_MAX)?;
+    let mut tokens = tokens_of(text, position, parameters, CHAIN_TOKENS_MAX)?;
     Spellings::unify(&mut tokens, tables);
-    let tokens = asof::rewrite_tokens(tokens, place)?;
-    let statement = parse(tokens, place)?;
+    let tokens = asof::rewrite_tokens(tokens, position)?;
+    let statement = parse(tokens, position)?;
     refuse_inner_changes(&statement)?;
     items_to_execute(&statement)
 }
 
 fn tokens_of(
     text: &str,
-    place: SourcePosition,
+    position: SourcePosition,
     parameters: &Parameters,
     chain_tokens_max: usize,
 ) -> Result<Vec<TokenWithSpan>> {
@@ -99,32 +99,32 @@ fn tokens_of(
             .with_hint(format!("split it: the maximum is {PARSED_BYTES_MAX} bytes, but for INSERT with literals")));
     }
     let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
-        from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), place)
+        from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), position)
     })?;
     workarounds::rewrite_tokens(&mut tokens)?;
     check_depth(&tokens, chain_tokens_max)?;
-    params::bind(&mut tokens, parameters, place)?;
+    params::bind(&mut tokens, parameters, position)?;
     Ok(tokens)
 }
 
-fn parse(tokens: Vec<TokenWithSpan>, place: SourcePosition) -> Result<Ast> {
+fn parse(tokens: Vec<TokenWithSpan>, position: SourcePosition) -> Result<Ast> {
     let end = tokens.iter().map(|token| token.span.end).max().unwrap_or_else(Location::empty);
     let mut parser =
         Parser::new(&StatementDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
-    let statement = parser.parse_statement().map_err(|error| from_parser(placed_at_end(error, end), place))?;
+    let statement = parser.parse_statement().map_err(|error| from_parser(positioned_at_end(error, end), position))?;
     let next = parser.next_token();
     if next.token != Token::EOF {
         let message = format!("Expected: end of statement, found: {}{}", next.token, next.span.start);
-        return Err(from_parser(ParserError::ParserError(message), place));
+        return Err(from_parser(ParserError::ParserError(message), position));
     }
     Ok(statement)
 }
 
 /// Rewrites a parsed statement for the planner.
-fn settled(mut statement: Ast, tables: &[Table], place: SourcePosition) -> Result<Ast> {
+fn settled(mut statement: Ast, tables: &[Table], position: SourcePosition) -> Result<Ast> {
     refuse_changes_in_with(&statement)?;
     settle_with(&mut statement);
-    workarounds::rewrite_statement(&mut statement, tables, place)?;
+    workarounds::rewrite_statement(&mut statement, tables, position)?;
     let mut relation_count = 0;
     let _ = visit_relations(&statement, |_| {
         relation_count += 1;
@@ -137,9 +137,9 @@ fn settled(mut statement: Ast, tables: &[Table], place: SourcePosition) -> Resul
     Ok(statement)
 }
 
-/// The parser's error with the end of the statement as its place, if something is missing there. The parser has no
-/// place for that.
-fn placed_at_end(error: ParserError, end: Location) -> ParserError {
+/// The parser's error at the end of the statement, if something is missing there. The parser has no position for
+/// that.
+fn positioned_at_end(error: ParserError, end: Location) -> ParserError {
     match error {
         ParserError::ParserError(message) => match message.strip_suffix("found: EOF") {
             Some(start) => ParserError::ParserError(format!("{start}found: the end of the statement{end}")),
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_missed_at_the_end() {
-        for (text, place) in [
+        for (text, position) in [
             ("SELECT 1 +", "line 3, column 12"),
             ("SELECT 1 FROM", "line 3, column 15"),
             ("SELECT\n1 +", "line 4, column 4"),
@@ -229,7 +229,7 @@ mod tests {
             let error = parse_declaring(text, SourcePosition { line: 3, column: 2 }, &Parameters::none())
                 .unwrap_err()
                 .to_string();
-            assert!(error.contains(place) && error.contains("found: the end of the statement"), "{text}: {error}");
+            assert!(error.contains(position) && error.contains("found: the end of the statement"), "{text}: {error}");
         }
     }
 

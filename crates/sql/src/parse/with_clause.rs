@@ -2,6 +2,7 @@
 //! DataFusion plans only queries. So the clause moves to the query whose rows are inserted, or that finds the rows to
 //! change. Not owned: items of the clause that change rows themselves (`with_steps`).
 
+use crate::text::verbs::verb_of;
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement as Ast, With};
 
 /// Statements that may follow the clause and change rows.
@@ -44,10 +45,10 @@ pub(crate) fn add_with(query: &mut Query, with: Option<With>) {
 /// The word that a statement's kind depends on, in upper case: the first one, or for `WITH ...` the one after the
 /// clause. Empty if the statement begins with something else, such as `(`.
 pub(crate) fn main_word(text: &str) -> String {
-    let first = text.chars().take_while(|character| character.is_ascii_alphabetic()).collect::<String>();
-    match first.eq_ignore_ascii_case("WITH") {
-        true => change_after_with(text).map_or_else(|| "WITH".to_owned(), str::to_owned),
-        false => first.to_ascii_uppercase(),
+    let verb = verb_of(text);
+    match verb == "WITH" {
+        true => change_after_with(text).map_or(verb, str::to_owned),
+        false => verb,
     }
 }
 

@@ -30,12 +30,12 @@ impl BucketedQuery {
     /// Parses a query over `source`. The bucket is the one that it groups by, or else one with the width `every`.
     pub(crate) fn read(
         text: &str,
-        place: SourcePosition,
+        position: SourcePosition,
         source: &Table,
         every: Option<&str>,
         tables: &[Table],
     ) -> Result<Self> {
-        let (mut statement, _) = parse_over(text, place, &Parameters::none(), tables)?;
+        let (mut statement, _) = parse_over(text, position, &Parameters::none(), tables)?;
         crate::functions::place_named_arguments(&mut statement)?;
         let Ast::Query(mut query) = statement else { return Err(sql_error("the query of a rollup must be a SELECT")) };
         let select = only_select(&mut query)?;
@@ -156,10 +156,10 @@ fn take_groups(select: &Select) -> Result<Vec<Expr>> {
     let stands_for = |expr: &Expr| -> Result<Expr> {
         match expr {
             Expr::Value(value) => match &value.value {
-                Value::Number(place, _) => {
-                    let place: usize = place.to_string().parse().map_err(|_| bad_place(expr))?;
-                    let item = place.checked_sub(1).and_then(|place| select.projection.get(place));
-                    item.and_then(item_expr).cloned().ok_or_else(|| bad_place(expr))
+                Value::Number(position, _) => {
+                    let position: usize = position.to_string().parse().map_err(|_| bad_position(expr))?;
+                    let item = position.checked_sub(1).and_then(|position| select.projection.get(position));
+                    item.and_then(item_expr).cloned().ok_or_else(|| bad_position(expr))
                 }
                 _ => Ok(expr.clone()),
             },
@@ -179,7 +179,7 @@ fn take_groups(select: &Select) -> Result<Vec<Expr>> {
     groups.iter().map(stands_for).collect()
 }
 
-fn bad_place(expr: &Expr) -> Error {
+fn bad_position(expr: &Expr) -> Error {
     sql_error(format!("GROUP BY {expr}: the SELECT list has no such position"))
 }
 
@@ -280,16 +280,16 @@ fn implied_bucket(every: &str, source: &Table) -> Result<Expr> {
 /// Makes the bucket a column, and returns its name.
 fn name_bucket(select: &mut Select, bucket: &Expr, time: &str) -> String {
     let text = bucket.to_string();
-    let place = select.projection.iter().position(|item| match item_expr(item) {
+    let position = select.projection.iter().position(|item| match item_expr(item) {
         Some(Expr::Identifier(_)) | None => false,
         Some(expr) => expr.to_string() == text,
     });
     let alias = if quoted(time) == time { Ident::new(time) } else { Ident::with_quote('"', time) };
-    match place {
-        Some(place) => match &select.projection[place] {
+    match position {
+        Some(position) => match &select.projection[position] {
             SelectItem::ExprWithAlias { alias, .. } => alias.value.clone(),
             _ => {
-                select.projection[place] = SelectItem::ExprWithAlias { expr: bucket.clone(), alias };
+                select.projection[position] = SelectItem::ExprWithAlias { expr: bucket.clone(), alias };
                 time.to_owned()
             }
         },

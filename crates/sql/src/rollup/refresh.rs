@@ -108,8 +108,8 @@ impl Refresh<'_> {
             true => None,
             false => {
                 let text = format!("SELECT * FROM {}", quoted(&table.definition.name));
-                let (place, parameters) = (SourcePosition::START, Parameters::none());
-                let query = Query { text, place, parameters, snapshot, files: None, scope: None };
+                let (position, parameters) = (SourcePosition::START, Parameters::none());
+                let query = Query { text, position, parameters, snapshot, files: None, scope: None };
                 let focus = Focus { computed: Some((table.id, step.times.clone().into())), ..Focus::default() };
                 Some(Rows::query(self.worker.start_focused(query, focus, self.interrupt)?.rows))
             }

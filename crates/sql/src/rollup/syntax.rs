@@ -30,38 +30,38 @@ pub(crate) struct CreateRollup {
     pub(crate) options: Vec<SqlOption>,
     /// The query, as written, and its position in the statement.
     pub(crate) query: String,
-    pub(crate) place: SourcePosition,
+    pub(crate) position: SourcePosition,
 }
 
 impl RollupStatement {
     /// Parses a text; `None` if it is not a statement about rollups.
-    pub(crate) fn of(text: &str, place: SourcePosition) -> Result<Option<Self>> {
+    pub(crate) fn of(text: &str, position: SourcePosition) -> Result<Option<Self>> {
         let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
         let [verb, what] = words.as_slice() else { return Ok(None) };
         if what != "ROLLUP" || !matches!(verb.as_str(), "CREATE" | "DROP" | "REFRESH") {
             return Ok(None);
         }
         let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
-            from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), place)
+            from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), position)
         })?;
         let mut parser =
             Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
         parser.next_token();
         parser.next_token();
         let statement = match verb.as_str() {
-            "CREATE" => create(&mut parser, text, place).map(Self::Create),
+            "CREATE" => create(&mut parser, text, position).map(Self::Create),
             "DROP" => drop_rollup(&mut parser),
             _ => names(&mut parser).map(|names| Self::Refresh { names }),
         };
         statement.map(Some).map_err(|error| {
             let hint = "CREATE ROLLUP name ON table EVERY '1 hour' AS SELECT ... FROM table GROUP BY ...";
-            let error = from_parser(error, place);
+            let error = from_parser(error, position);
             if verb == "CREATE" { error.with_hint(hint) } else { error }
         })
     }
 }
 
-fn create(parser: &mut Parser<'_>, text: &str, place: SourcePosition) -> Result<CreateRollup, ParserError> {
+fn create(parser: &mut Parser<'_>, text: &str, position: SourcePosition) -> Result<CreateRollup, ParserError> {
     let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
     let name = parser.parse_object_name(false)?;
     parser.expect_keyword(Keyword::ON)?;
@@ -79,7 +79,7 @@ fn create(parser: &mut Parser<'_>, text: &str, place: SourcePosition) -> Result<
     }
     let start = byte_of(text, start.span.start);
     let query = text[start..].to_owned();
-    Ok(CreateRollup { name, if_not_exists, table, every, options, query, place: place.after(&text[..start]) })
+    Ok(CreateRollup { name, if_not_exists, table, every, options, query, position: position.after(&text[..start]) })
 }
 
 fn width(parser: &mut Parser<'_>) -> Result<String, ParserError> {
@@ -117,19 +117,19 @@ mod tests {
         };
         assert!(create.if_not_exists && create.options.len() == 1 && create.table.to_string() == "r");
         assert_eq!((create.every.as_deref(), create.query.as_str()), (Some("1 hour"), "SELECT 1"));
-        assert_eq!((create.place.line, create.place.column), (2, 25));
+        assert_eq!((create.position.line, create.position.column), (2, 25));
         assert!(RollupStatement::of("CREATE TABLE rollup (a INT)", SourcePosition::START).unwrap().is_none());
     }
 
     #[test]
-    fn what_is_wrong_names_its_place() {
-        for (text, place) in [
+    fn what_is_wrong_names_its_position() {
+        for (text, position) in [
             ("CREATE ROLLUP h EVERY '1 hour' AS SELECT 1", "column 17"),
             ("CREATE ROLLUP h ON r EVERY 'a' AS 5", "column 35"),
             ("DROP ROLLUP a b", "column 15"),
         ] {
             let error = RollupStatement::of(text, SourcePosition::START).unwrap_err();
-            assert!(error.to_string().contains(place), "{error}");
+            assert!(error.to_string().contains(position), "{error}");
         }
     }
 }

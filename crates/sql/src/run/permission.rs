@@ -1,5 +1,6 @@
 //! The rights of a session's statements.
 
+use crate::text::verbs::{VerbKind, verb_kind};
 use atsdb_core::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 
@@ -15,17 +16,15 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// The right needed by a statement that begins with this word in upper case. A statement that begins with `WITH`,
-    /// or with no word, may turn out to be an `INSERT`, which is checked when it is planned.
-    pub(crate) fn needed(first_word: &str) -> Self {
-        match first_word {
-            "" | "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "SHOW" | "DESCRIBE" | "DESC"
-            | "SUMMARIZE" | "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => Self::Read,
-            "INSERT" | "REPLACE" | "UPDATE" | "DELETE" | "TRUNCATE" | "COPY" | "LOAD" | "CHECKPOINT" | "REFRESH" => {
-                Self::Change
-            }
-            // This includes unknown words.
-            _ => Self::Define,
+    /// The right needed by a statement with this verb. A statement that begins with `WITH`, or with no word, may turn
+    /// out to be an `INSERT`, which is checked when it is planned.
+    pub(crate) fn needed(verb: &str) -> Self {
+        match verb_kind(verb) {
+            Some(VerbKind::Query | VerbKind::Transaction) => Self::Read,
+            Some(VerbKind::Change) => Self::Change,
+            Some(VerbKind::Definition) => Self::Define,
+            None if verb.is_empty() => Self::Read,
+            None => Self::Define,
         }
     }
 }

@@ -8,7 +8,7 @@ use atsdb_engine::ReadSnapshot;
 /// A query that is sent to a worker.
 pub(crate) struct Query {
     pub(crate) text: String,
-    pub(crate) place: SourcePosition,
+    pub(crate) position: SourcePosition,
     pub(crate) parameters: Parameters,
     pub(crate) snapshot: ReadSnapshot,
     /// The reader of files that the query names. Without one, it may name none.

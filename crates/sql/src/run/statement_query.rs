@@ -38,14 +38,14 @@ pub(super) struct StatementQuery {
 impl StatementQuery {
     pub(super) fn of_text(query: &Query, focus: Focus) -> Result<Self> {
         let tables = query.snapshot.tables();
-        let (statement, spellings) = parse_over(&query.text, query.place, &query.parameters, tables)?;
+        let (statement, spellings) = parse_over(&query.text, query.position, &query.parameters, tables)?;
         Self::of_statement(query, statement, spellings, focus, Vec::new())
     }
 
     /// One step of a statement whose `WITH` changes rows.
     pub(super) fn of_step(query: &Query, step: &StepRequest) -> Result<Self> {
         let tables = query.snapshot.tables();
-        let (statement, spellings) = parse_step(&query.text, query.place, &query.parameters, tables, &step.step)?;
+        let (statement, spellings) = parse_step(&query.text, query.position, &query.parameters, tables, &step.step)?;
         let items = step.rows.iter().map(|rows| rows.provider(&spellings)).collect::<Result<Vec<_>>>()?;
         Self::of_statement(query, statement, spellings, Focus::default(), items)
     }

@@ -18,8 +18,8 @@ impl Session {
     pub(super) fn change(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
-            let (text, place) = (statement.text().to_owned(), statement.place());
-            let query = Query { text, place, parameters: parameters.clone(), snapshot, files: None, scope: None };
+            let (text, position) = (statement.text().to_owned(), statement.position());
+            let query = Query { text, position, parameters: parameters.clone(), snapshot, files: None, scope: None };
             let worker = Arc::clone(&self.worker);
             let snapshot = query.snapshot.clone();
             let Started { change, rows, spellings, .. } = worker.start(query, &self.interrupt)?;

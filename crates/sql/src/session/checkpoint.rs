@@ -15,8 +15,8 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 impl Session {
     /// Saves the named tables, or all, in one commit.
-    pub(super) fn checkpoint(&self, text: &str, place: SourcePosition) -> Result<Answer> {
-        let names = names(text).map_err(|error| from_parser(error, place))?;
+    pub(super) fn checkpoint(&self, text: &str, position: SourcePosition) -> Result<Answer> {
+        let names = names(text).map_err(|error| from_parser(error, position))?;
         if self.in_transaction() {
             return Err(not_supported("CHECKPOINT inside a transaction").with_hint("COMMIT first"));
         }

@@ -26,7 +26,7 @@ impl Session {
         self
     }
 
-    pub(super) fn copy(&self, text: &str, place: SourcePosition, parameters: &Parameters) -> Result<Answer> {
+    pub(super) fn copy(&self, text: &str, position: SourcePosition, parameters: &Parameters) -> Result<Answer> {
         let copy = CopyStatement::parse(text)?;
         let path = match &copy.target {
             CopyTarget::File(path) => path.clone(),
@@ -39,7 +39,7 @@ impl Session {
         };
         match &copy.source {
             CopySource::Table { name, .. } if copy.is_in => {
-                self.copy_from(&copy, &name_of_table(name)?, &path, place, parameters)
+                self.copy_from(&copy, &name_of_table(name)?, &path, position, parameters)
             }
             _ => self.copy_to(&copy, &path, parameters),
         }
@@ -80,7 +80,7 @@ impl Session {
         copy: &CopyStatement,
         table: &str,
         path: &str,
-        place: SourcePosition,
+        position: SourcePosition,
         parameters: &Parameters,
     ) -> Result<Answer> {
         let Some(files) = self.files.as_ref().filter(|_| self.options.file_access) else {
@@ -105,7 +105,7 @@ impl Session {
         let mut row_count = 0_u64;
         self.with_batch(|batch| {
             let mut condition = match &copy.condition {
-                Some(text) => Some(CopyCondition::new(text, place, &table, &tables, parameters)?),
+                Some(text) => Some(CopyCondition::new(text, position, &table, &tables, parameters)?),
                 None => None,
             };
             let snapshot = match condition {

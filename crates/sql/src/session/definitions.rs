@@ -31,20 +31,20 @@ use datafusion::sql::sqlparser::ast::{
 
 impl Session {
     /// The rows of a query, which runs until they are dropped.
-    pub(super) fn rows_of(&self, text: &str, place: SourcePosition, parameters: &Parameters) -> Result<Rows> {
-        self.rows_with(text, place, parameters, self.query_files())
+    pub(super) fn rows_of(&self, text: &str, position: SourcePosition, parameters: &Parameters) -> Result<Rows> {
+        self.rows_with(text, position, parameters, self.query_files())
     }
 
     fn rows_with(
         &self,
         text: &str,
-        place: SourcePosition,
+        position: SourcePosition,
         parameters: &Parameters,
         files: Option<QueryFiles>,
     ) -> Result<Rows> {
         let (snapshot, _) = self.snapshot()?;
         let (text, parameters) = (text.to_owned(), parameters.clone());
-        let query = Query { text, place, parameters, snapshot, files, scope: None };
+        let query = Query { text, position, parameters, snapshot, files, scope: None };
         let Started { rows, .. } = self.worker.start(query, &self.interrupt)?;
         Ok(Rows::query(rows))
     }
@@ -64,12 +64,12 @@ impl Session {
                 not_supported(format_args!("CREATE VIEW with {what}")).with_hint("write CREATE VIEW v AS SELECT")
             );
         }
-        let Some((query, place)) = query_of(statement.text(), statement.place())? else {
+        let Some((query, position)) = query_of(statement.text(), statement.position())? else {
             return Err(sql_error("CREATE VIEW without a query"));
         };
         let renamed = renamed_columns(create, query);
         let query = renamed.as_deref().unwrap_or(query);
-        check_names(&format!("view {name}"), &self.rows_with(query, place, &Parameters::none(), None)?.schema())?;
+        check_names(&format!("view {name}"), &self.rows_with(query, position, &Parameters::none(), None)?.schema())?;
         if let Some(read) = self.temporary_read_by(&create.query)?.filter(|_| !create.temporary) {
             return Err(sql_error(format!("view {name} would read the temporary table {read}"))
                 .with_hint("CREATE TEMPORARY VIEW declares a view for this session"));
@@ -134,11 +134,11 @@ impl Session {
                 }
             };
         }
-        let Some((query, place)) = query_of(statement.text(), statement.place())? else {
+        let Some((query, position)) = query_of(statement.text(), statement.position())? else {
             return Err(sql_error("CREATE TABLE without columns"));
         };
-        let rows = self.rows_of(query, place, parameters)?;
-        let schema = with_room(&rows.schema(), || self.computed_columns(query, place, parameters))?;
+        let rows = self.rows_of(query, position, parameters)?;
+        let schema = with_room(&rows.schema(), || self.computed_columns(query, position, parameters))?;
         let definition = definition_of(&name, &schema)?;
         let definition = table_options(create)?.apply(definition).map_err(as_sql_error)?;
         definition.check().map_err(as_sql_error)?;
@@ -153,10 +153,10 @@ impl Session {
     }
 
     /// For each column of a query, whether it is computed.
-    fn computed_columns(&self, text: &str, place: SourcePosition, parameters: &Parameters) -> Result<Vec<bool>> {
+    fn computed_columns(&self, text: &str, position: SourcePosition, parameters: &Parameters) -> Result<Vec<bool>> {
         let (snapshot, _) = self.snapshot()?;
         let (text, parameters, files) = (text.to_owned(), parameters.clone(), self.query_files());
-        let query = Query { text, place, parameters, snapshot, files, scope: None };
+        let query = Query { text, position, parameters, snapshot, files, scope: None };
         self.worker.plan(move |state| describe_statement(&query, state).map(|described| described.computed))
     }
 

@@ -21,6 +21,7 @@ use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::params::Parameters;
 use crate::text::script::Statement;
 use crate::text::table_names::{table_name, unknown_table};
+use crate::text::verbs::{VerbKind, verb_kind, verb_of};
 use crate::write::insert::append_rows;
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, Result, Table};
@@ -77,7 +78,7 @@ impl Session {
             }
             "SUMMARIZE" => self.summarize(statement),
             "DESCRIBE" | "DESC" => self.describe_statement(statement, parameters),
-            "CHECKPOINT" => self.checkpoint(statement.text(), statement.place()),
+            "CHECKPOINT" => self.checkpoint(statement.text(), statement.position()),
             _ => self.declare(statement, parameters),
         }
     }
@@ -105,8 +106,8 @@ impl Session {
 
     fn query_of(&self, statement: &Statement, parameters: &Parameters) -> Result<Query> {
         let (snapshot, scope) = self.snapshot()?;
-        let (text, place, parameters) = (statement.text().to_owned(), statement.place(), parameters.clone());
-        Ok(Query { text, place, parameters, snapshot, files: self.query_files(), scope: Some(scope) })
+        let (text, position, parameters) = (statement.text().to_owned(), statement.position(), parameters.clone());
+        Ok(Query { text, position, parameters, snapshot, files: self.query_files(), scope: Some(scope) })
     }
 
     fn run_query(&self, query: Query) -> Result<Answer> {
@@ -144,19 +145,19 @@ impl Session {
 
     fn declare(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         match main_word(statement.text()).as_str() {
-            "COPY" => return self.copy(statement.text(), statement.place(), parameters),
-            "LOAD" if is_load_data(statement.text()) => return self.load(statement.text(), statement.place()),
+            "COPY" => return self.copy(statement.text(), statement.position(), parameters),
+            "LOAD" if is_load_data(statement.text()) => return self.load(statement.text(), statement.position()),
             _ => {}
         }
         refuse_files(statement.text())?;
         refuse_sequences(statement.text())?;
-        if let Some(alter) = AlterIdentity::of(statement.text(), statement.place())? {
+        if let Some(alter) = AlterIdentity::of(statement.text(), statement.position())? {
             return self.alter_identity(&alter);
         }
-        if let Some(rollup) = RollupStatement::of(statement.text(), statement.place())? {
+        if let Some(rollup) = RollupStatement::of(statement.text(), statement.position())? {
             return self.rollup_statement(&rollup);
         }
-        match parse_declaring(statement.text(), statement.place(), parameters)? {
+        match parse_declaring(statement.text(), statement.position(), parameters)? {
             Ast::CreateTable(create) if create.query.is_some() => self.create_table_as(statement, &create, parameters),
             Ast::CreateTable(create) if !create.external => self.create_table(&create),
             Ast::CreateView(create) => self.create_view(statement, &create),
@@ -216,8 +217,8 @@ impl Session {
     /// `DESCRIBE table`; of a query or a file, the columns of its rows.
     fn describe_statement(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         let text = statement.text();
-        let rest = text[first_word(text).len()..].trim_start();
-        let query = match first_word(rest).as_str() {
+        let rest = text[verb_of(text).len()..].trim_start();
+        let query = match verb_of(rest).as_str() {
             "SELECT" | "WITH" | "VALUES" | "FROM" => rest.to_owned(),
             "" if rest.starts_with('(') => rest.to_owned(),
             "" if rest.starts_with('\'') => format!("SELECT * FROM {rest}"),
@@ -297,11 +298,6 @@ impl DroppedKind {
     }
 }
 
-/// The first word of a statement in upper case; empty if it begins with something else, such as `(`.
-pub(super) fn first_word(text: &str) -> String {
-    text.chars().take_while(|character| character.is_ascii_alphabetic()).collect::<String>().to_ascii_uppercase()
-}
-
 /// Whether a statement that begins with this word only reads what it names.
 fn is_query(word: &str) -> bool {
     matches!(word, "" | "SELECT" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "BEGIN" | "COMMIT" | "ROLLBACK")
@@ -309,28 +305,13 @@ fn is_query(word: &str) -> bool {
 
 /// Whether a statement is neither a query nor about the transaction itself.
 fn may_change(text: &str) -> bool {
-    const OTHERS: [&str; 19] = [
-        "",
-        "SELECT",
-        "WITH",
-        "VALUES",
-        "FROM",
-        "TABLE",
-        "EXPLAIN",
-        "SHOW",
-        "DESCRIBE",
-        "DESC",
-        "SUMMARIZE",
-        "BEGIN",
-        "START",
-        "COMMIT",
-        "END",
-        "ROLLBACK",
-        "SAVEPOINT",
-        "RELEASE",
-        "CHECKPOINT",
-    ];
-    !OTHERS.contains(&main_word(text).as_str())
+    let verb = main_word(text);
+    match verb_kind(&verb) {
+        Some(VerbKind::Query | VerbKind::Transaction) => false,
+        Some(VerbKind::Change) => verb != "CHECKPOINT",
+        Some(VerbKind::Definition) => true,
+        None => !verb.is_empty(),
+    }
 }
 
 /// The names of the only time zone of a session.

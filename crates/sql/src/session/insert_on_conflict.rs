@@ -52,7 +52,7 @@ impl Session {
             let snapshot = batch.snapshot()?;
             let query = Query {
                 text: statement.text().to_owned(),
-                place: statement.place(),
+                position: statement.position(),
                 parameters: parameters.clone(),
                 snapshot: snapshot.clone(),
                 files: self.query_files(),

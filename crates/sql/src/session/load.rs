@@ -26,11 +26,11 @@ impl Session {
     }
 
     /// `LOAD DATA`: all rows of the file, or none.
-    pub(super) fn load(&self, text: &str, place: SourcePosition) -> Result<Answer> {
+    pub(super) fn load(&self, text: &str, position: SourcePosition) -> Result<Answer> {
         let Some(files) = self.files.as_ref().filter(|_| self.options.file_access) else {
             return Err(no_files());
         };
-        let load = load_data(text, place)?;
+        let load = load_data(text, position)?;
         let target = Target::new(load.table.clone(), load.columns.clone(), OnDuplicate::default());
         let (table, positions) = target.resolve_among(&self.tables()?)?;
         let definition = fields_of(&table, &positions);

@@ -1,7 +1,6 @@
 //! Prepared statements: the parameters and the columns of a statement are known before it is executed, and its
 //! parameters have types.
 
-use super::execute::first_word;
 use super::parameter_value::{ParameterValue, bound};
 use super::state::Session;
 use super::summarize;
@@ -20,6 +19,7 @@ use crate::run::worker::Worker;
 use crate::text::errors::sql_error;
 use crate::text::params::{Parameters, parameter_count};
 use crate::text::script::{Statement, Statements};
+use crate::text::verbs::verb_of;
 use crate::write::returning::no_rows;
 use crate::write::upsert::update_query;
 use arrow::datatypes::{DataType, SchemaRef};
@@ -49,7 +49,7 @@ impl Prepared {
 
     /// The right that its first word needs.
     pub fn permission(&self) -> Permission {
-        Permission::needed(&first_word(self.statement.text()))
+        Permission::needed(&verb_of(self.statement.text()))
     }
 
     /// The columns of the answer, according to the definitions at the time when the statement was prepared; `None` if
@@ -77,10 +77,10 @@ impl Session {
     /// Prepares one statement of a script, like [`prepare`](Self::prepare). More types may be declared than it has
     /// parameters, because other statements of the script may have them.
     pub fn prepare_statement(&self, statement: &Statement, declared: &[Option<DataType>]) -> Result<Prepared> {
-        let count = parameter_count(statement.text(), statement.place())?;
+        let count = parameter_count(statement.text(), statement.position())?;
         let mut types = declared.to_vec();
         types.resize(count.max(declared.len()), None);
-        let (types, schema) = match first_word(statement.text()).as_str() {
+        let (types, schema) = match verb_of(statement.text()).as_str() {
             "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "INSERT" | "REPLACE" | "UPDATE"
             | "DELETE" | "" => self.described(statement, types)?,
             "SHOW" | "DESCRIBE" | "DESC" => match self.execute(statement, &[])? {
@@ -164,7 +164,7 @@ impl Session {
         let plan = |types: &[Option<DataType>]| {
             let query = Query {
                 text: statement.text().to_owned(),
-                place: statement.place(),
+                position: statement.position(),
                 parameters: Parameters::Types(types.into()),
                 snapshot: snapshot.clone(),
                 files: self.query_files(),

@@ -75,7 +75,7 @@ impl Session {
         if source.definition.is_in_memory() {
             return Err(not_supported(format_args!("a rollup on the in-memory table {}", source.definition.name)));
         }
-        let query = BucketedQuery::read(&create.query, create.place, &source, create.every.as_deref(), &tables);
+        let query = BucketedQuery::read(&create.query, create.position, &source, create.every.as_deref(), &tables);
         let query = query.map_err(|error| error.context(format_args!("rollup {name}")))?;
         let described = self.describe_rollup(&query.text, &source);
         let described = described.map_err(|error| error.context(format_args!("rollup {name}")))?;

@@ -1,6 +1,5 @@
 //! `SUMMARIZE table` and `SUMMARIZE query`, as in DuckDB: one row of measures for each column.
 
-use super::execute::first_word;
 use super::state::Session;
 use crate::ddl::from_query::type_name_of;
 use crate::run::answer::{Answer, Rows};
@@ -8,6 +7,7 @@ use crate::text::errors::sql_error;
 use crate::text::params::Parameters;
 use crate::text::script::Statement;
 use crate::text::source_position::SourcePosition;
+use crate::text::verbs::verb_of;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema, SchemaRef};
@@ -36,7 +36,7 @@ impl Session {
     /// Runs one query that computes the same number of measures for each column.
     pub(super) fn summarize(&self, statement: &Statement) -> Result<Answer> {
         let rest = statement.text()[VERB.len()..].trim();
-        let query = match first_word(rest).as_str() {
+        let query = match verb_of(rest).as_str() {
             "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" => rest.to_owned(),
             _ if rest.starts_with('(') => rest.to_owned(),
             _ if rest.is_empty() => return Err(sql_error("SUMMARIZE what?").with_hint("SUMMARIZE table")),

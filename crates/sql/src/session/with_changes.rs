@@ -60,8 +60,8 @@ impl Session {
         parameters: &Parameters,
         tables: Vec<Table>,
     ) -> Result<Option<Vec<WithItem>>> {
-        let (text, place, parameters) = (statement.text().to_owned(), statement.place(), parameters.clone());
-        self.worker.plan(move |_| items_of_with(&text, place, &parameters, &tables))
+        let (text, position, parameters) = (statement.text().to_owned(), statement.position(), parameters.clone());
+        self.worker.plan(move |_| items_of_with(&text, position, &parameters, &tables))
     }
 }
 
@@ -95,7 +95,7 @@ impl Steps<'_> {
         let session = self.session;
         let query = Query {
             text: self.statement.text().to_owned(),
-            place: self.statement.place(),
+            position: self.statement.position(),
             parameters: self.parameters.clone(),
             snapshot: self.snapshot.clone(),
             files: session.query_files(),

@@ -1,34 +1,9 @@
 //! Errors about SQL text: those of the parser, and refused statements.
 
 use super::source_position::SourcePosition;
-use atsdb_core::name::nearest_name;
+use super::verbs::nearest_verb;
 use atsdb_core::{ColumnType, Error, ErrorKind};
 use datafusion::sql::sqlparser::parser::ParserError;
-
-/// Words that statements begin with.
-const STATEMENTS: [&str; 21] = [
-    "SELECT",
-    "INSERT",
-    "UPDATE",
-    "DELETE",
-    "CREATE",
-    "DROP",
-    "ALTER",
-    "TRUNCATE",
-    "COPY",
-    "WITH",
-    "VALUES",
-    "FROM",
-    "SHOW",
-    "DESCRIBE",
-    "SUMMARIZE",
-    "EXPLAIN",
-    "BEGIN",
-    "COMMIT",
-    "ROLLBACK",
-    "SET",
-    "REPLACE",
-];
 
 /// [`ErrorKind::Sql`] with this message.
 pub(crate) fn sql_error(message: impl Into<String>) -> Error {
@@ -46,8 +21,8 @@ pub(crate) fn unfit(value: impl std::fmt::Display, column_type: ColumnType) -> E
 }
 
 /// The error for an invalid text at a position in the script.
-pub(crate) fn syntax_error(message: impl std::fmt::Display, place: SourcePosition) -> Error {
-    sql_error(format!("syntax error at line {}, column {}: {message}", place.line, place.column))
+pub(crate) fn syntax_error(message: impl std::fmt::Display, position: SourcePosition) -> Error {
+    sql_error(format!("syntax error at line {}, column {}: {message}", position.line, position.column))
 }
 
 /// Turns an error about a wrong name into an error about the SQL text, wherever it was found.
@@ -62,14 +37,14 @@ pub(crate) fn as_sql_error(error: Error) -> Error {
     }
 }
 
-/// Converts an error of the parser; `place` is the start of the statement.
-pub(crate) fn from_parser(error: ParserError, place: SourcePosition) -> Error {
+/// Converts an error of the parser; `position` is the start of the statement.
+pub(crate) fn from_parser(error: ParserError, position: SourcePosition) -> Error {
     match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
-            let (message, inner) = split_place(&message);
+            let (message, inner) = split_position(&message);
             match inner {
-                Some(inner) => with_statement(message, syntax_error(message, place.of_inner(inner))),
-                None => with_statement(message, syntax_error(message, place)),
+                Some(inner) => with_statement(message, syntax_error(message, position.of_inner(inner))),
+                None => with_statement(message, syntax_error(message, position)),
             }
         }
         ParserError::RecursionLimitExceeded => too_deep(),
@@ -79,7 +54,7 @@ pub(crate) fn from_parser(error: ParserError, place: SourcePosition) -> Error {
 /// Suggests the word that a statement may have been meant to begin with.
 fn with_statement(message: &str, error: Error) -> Error {
     let word = message.strip_prefix("Expected: an SQL statement, found: ");
-    match word.and_then(|word| nearest_name(word, STATEMENTS)) {
+    match word.and_then(nearest_verb) {
         Some(near) => error.with_hint(format!("did you mean {near}?")),
         None => error,
     }
@@ -106,14 +81,14 @@ pub(crate) fn too_deep() -> Error {
 }
 
 /// Splits `message at Line: 1, Column: 8` into message and position.
-fn split_place(message: &str) -> (&str, Option<SourcePosition>) {
+fn split_position(message: &str) -> (&str, Option<SourcePosition>) {
     let parse = || {
-        let (text, place) = message.rsplit_once(" at Line: ")?;
-        let (line, column) = place.split_once(", Column: ")?;
+        let (text, position) = message.rsplit_once(" at Line: ")?;
+        let (line, column) = position.split_once(", Column: ")?;
         Some((text, SourcePosition { line: line.trim().parse().ok()?, column: column.trim().parse().ok()? }))
     };
     match parse() {
-        Some((text, place)) => (text, Some(place)),
+        Some((text, position)) => (text, Some(position)),
         None => (message, None),
     }
 }

@@ -21,6 +21,7 @@ pub(crate) mod statement_error;
 pub(crate) mod table_names;
 pub(crate) mod time_text;
 pub mod tree_walk;
+pub(crate) mod verbs;
 pub(crate) mod without_literals;
 pub(crate) mod words;
 mod wrong_calls;

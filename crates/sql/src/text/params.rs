@@ -59,25 +59,25 @@ pub(crate) fn number(id: &str) -> Option<usize> {
 }
 
 /// The number of parameters of a statement, which is the highest number in it.
-pub(crate) fn parameter_count(text: &str, place: SourcePosition) -> Result<usize> {
+pub(crate) fn parameter_count(text: &str, position: SourcePosition) -> Result<usize> {
     let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location();
     let mut count = 0;
     // An unreadable text is reported when the statement is parsed.
     for token in tokens.unwrap_or_default() {
         if let Token::Placeholder(id) = &token.token {
-            count = count.max(number(id).ok_or_else(|| not_numbered(id, &token, place))?);
+            count = count.max(number(id).ok_or_else(|| not_numbered(id, &token, position))?);
         }
     }
     Ok(count)
 }
 
-fn not_numbered(id: &str, token: &TokenWithSpan, place: SourcePosition) -> atsdb_core::Error {
-    syntax_error(format_args!("the parameter {id}"), place_of(token, place))
+fn not_numbered(id: &str, token: &TokenWithSpan, position: SourcePosition) -> atsdb_core::Error {
+    syntax_error(format_args!("the parameter {id}"), position_of(token, position))
         .with_hint("the parameters of a prepared statement are numbered: $1, $2")
 }
 
-fn place_of(token: &TokenWithSpan, place: SourcePosition) -> SourcePosition {
-    place.of_inner(SourcePosition { line: token.span.start.line as usize, column: token.span.start.column as usize })
+fn position_of(token: &TokenWithSpan, position: SourcePosition) -> SourcePosition {
+    position.of_inner(SourcePosition { line: token.span.start.line as usize, column: token.span.start.column as usize })
 }
 
 /// The text that is bound to `$name`.
@@ -106,13 +106,13 @@ pub(crate) fn is_number(text: &str) -> bool {
 }
 
 /// Inserts the values that are given as text into a statement's tokens, and checks that other parameters have a number.
-pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, parameters: &Parameters, place: SourcePosition) -> Result<()> {
+pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, parameters: &Parameters, position: SourcePosition) -> Result<()> {
     if !tokens.iter().any(|token| matches!(token.token, Token::Placeholder(_))) {
         return Ok(());
     }
     let texts = match parameters {
         Parameters::Texts(texts) => texts,
-        Parameters::Values(_) | Parameters::Types(_) => return check(tokens, parameters, place),
+        Parameters::Values(_) | Parameters::Types(_) => return check(tokens, parameters, position),
     };
     let mut bound_tokens = Vec::with_capacity(tokens.len());
     for token in tokens.drain(..) {
@@ -121,7 +121,7 @@ pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, parameters: &Parameters, pla
             continue;
         };
         let Some(name) = placeholder.strip_prefix('$').filter(|name| !name.is_empty()) else {
-            return Err(syntax_error(format_args!("the parameter {placeholder}"), place_of(&token, place))
+            return Err(syntax_error(format_args!("the parameter {placeholder}"), position_of(&token, position))
                 .with_hint("write $name"));
         };
         let text = bound(name, texts)?;
@@ -141,10 +141,10 @@ pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, parameters: &Parameters, pla
     Ok(())
 }
 
-fn check(tokens: &[TokenWithSpan], parameters: &Parameters, place: SourcePosition) -> Result<()> {
+fn check(tokens: &[TokenWithSpan], parameters: &Parameters, position: SourcePosition) -> Result<()> {
     for token in tokens {
         let Token::Placeholder(id) = &token.token else { continue };
-        let number = number(id).ok_or_else(|| not_numbered(id, token, place))?;
+        let number = number(id).ok_or_else(|| not_numbered(id, token, position))?;
         let count = match parameters {
             Parameters::Values(values) => values.len(),
             Parameters::Types(types) => types.len(),

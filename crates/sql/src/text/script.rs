@@ -12,7 +12,7 @@ use atsdb_core::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     text: String,
-    place: SourcePosition,
+    position: SourcePosition,
 }
 
 impl Statement {
@@ -23,16 +23,16 @@ impl Statement {
 
     /// The line of the script in which it begins, from 1.
     pub fn line(&self) -> usize {
-        self.place.line
+        self.position.line
     }
 
     /// The column at which it begins, in characters, from 1.
     pub fn column(&self) -> usize {
-        self.place.column
+        self.position.column
     }
 
-    pub(crate) fn place(&self) -> SourcePosition {
-        self.place
+    pub(crate) fn position(&self) -> SourcePosition {
+        self.position
     }
 }
 
@@ -40,24 +40,24 @@ impl Statement {
 #[derive(Debug)]
 pub struct Statements<'a> {
     rest: &'a str,
-    place: SourcePosition,
+    position: SourcePosition,
 }
 
 impl<'a> Statements<'a> {
     /// Creates an iterator that starts at the beginning of the script.
     pub fn new(text: &'a str) -> Self {
-        Self { rest: text.strip_prefix('\u{feff}').unwrap_or(text), place: SourcePosition::START }
+        Self { rest: text.strip_prefix('\u{feff}').unwrap_or(text), position: SourcePosition::START }
     }
 
     fn pass(&mut self, byte_count: usize) {
-        self.place = self.place.after(&self.rest[..byte_count]);
+        self.position = self.position.after(&self.rest[..byte_count]);
         self.rest = &self.rest[byte_count..];
     }
 
     fn fail(&mut self, at: usize, message: &str) -> Error {
         self.pass(at);
         self.rest = "";
-        syntax_error(message, self.place)
+        syntax_error(message, self.position)
     }
 }
 
@@ -79,11 +79,12 @@ impl Iterator for Statements<'_> {
             Err(unclosed) => return Some(Err(self.fail(unclosed.at, unclosed.what))),
         };
         if end > SQL_BYTES_MAX {
-            let error = Error::new(ErrorKind::Limit, format!("a statement of {end} bytes at line {}", self.place.line));
+            let error =
+                Error::new(ErrorKind::Limit, format!("a statement of {end} bytes at line {}", self.position.line));
             self.rest = "";
             return Some(Err(error.with_hint(format!("split it: the maximum is {SQL_BYTES_MAX} bytes"))));
         }
-        let statement = Statement { text: self.rest[..end].trim_end().to_owned(), place: self.place };
+        let statement = Statement { text: self.rest[..end].trim_end().to_owned(), position: self.position };
         self.pass(end);
         Some(Ok(statement))
     }
@@ -240,15 +241,15 @@ mod tests {
     #[test]
     fn statements_know_where_they_begin() {
         let found: Vec<_> =
-            Statements::new("SELECT 1;\n -- é\n  SELECT 'é'; SELECT 3").map(|item| item.unwrap().place()).collect();
-        let place = |line, column| SourcePosition { line, column };
-        assert_eq!(found, [place(1, 1), place(3, 3), place(3, 15)]);
-        assert_eq!(place(3, 3).of_inner(place(1, 4)), place(3, 6));
-        assert_eq!(place(3, 3).of_inner(place(2, 4)), place(4, 4));
+            Statements::new("SELECT 1;\n -- é\n  SELECT 'é'; SELECT 3").map(|item| item.unwrap().position()).collect();
+        let position = |line, column| SourcePosition { line, column };
+        assert_eq!(found, [position(1, 1), position(3, 3), position(3, 15)]);
+        assert_eq!(position(3, 3).of_inner(position(1, 4)), position(3, 6));
+        assert_eq!(position(3, 3).of_inner(position(2, 4)), position(4, 4));
     }
 
     #[test]
-    fn what_is_not_closed_is_named_with_its_place() {
+    fn what_is_not_closed_is_named_with_its_position() {
         for (script, what) in
             [("SELECT 1;\n SELECT 'a", "a string"), ("\n /* a", "a comment"), ("\n $a$ $b$", "a dollar")]
         {

@@ -3,7 +3,7 @@
 //! `repeat('x', 1000000000)` allocates its result in one piece, for a whole batch of rows, before any limit or
 //! cancellation can act. So the length is computed from the arguments first. The functions themselves are DataFusion's.
 //!
-//! DataFusion 55 makes such a result without asking for memory. Waits for
+//! DataFusion 55.2 makes such a result without asking for memory. Waits for
 //! [#5415](https://github.com/apache/datafusion/issues/5415).
 
 use crate::functions::of_inner::of_inner;

@@ -1,8 +1,8 @@
 //! `extract` and `date_part`: the parts of intervals; `second` and `millisecond` of times with their fraction;
 //! `decade`, `century`, `millennium` and `julian`. All other parts of times are left to DataFusion's `date_part`.
 //!
-//! DataFusion 55 counts the seconds of the whole interval, counts a year and a month of an interval wrongly in `epoch`,
-//! drops fractions, and does not know those units. Waits for
+//! DataFusion 55.2 counts the seconds of the whole interval, counts a year and a month of an interval wrongly in
+//! `epoch`, drops fractions, and does not know those units. Waits for
 //! [#14817](https://github.com/apache/datafusion/issues/14817).
 
 use crate::functions::arguments::text_of;

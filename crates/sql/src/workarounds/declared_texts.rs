@@ -2,7 +2,7 @@
 //! PostgreSQL, and gets the form in which columns have UUIDs. JSON is not compared: equal values may be different
 //! texts.
 //!
-//! DataFusion 55 has no types for UUIDs and JSON. Waits for
+//! DataFusion 55.2 has no types for UUIDs and JSON. Waits for
 //! [#7845](https://github.com/apache/datafusion/issues/7845) (JSON); for UUIDs no upstream issue known.
 
 use super::expressions::rewrite_expressions;

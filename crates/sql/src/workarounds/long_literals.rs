@@ -2,7 +2,7 @@
 //! batches. Otherwise `unnest(range(1, 10000000))` would ask for 8,192 times its 80 MB at once, which no memory limit
 //! notices in advance and no allocator grants.
 //!
-//! DataFusion 55 copies them and does not account for the copies. No upstream issue known.
+//! DataFusion 55.2 copies them and does not account for the copies. No upstream issue known.
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};

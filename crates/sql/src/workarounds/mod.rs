@@ -1,9 +1,9 @@
-//! Code that exists only because DataFusion 55 answers wrongly, or has a limit that this crate cannot accept.
+//! Code that exists only because DataFusion 55.2 answers wrongly, or has a limit that this crate cannot accept.
 //!
-//! Each file names the fault of DataFusion and the issue whose fix would make the file superfluous, except
-//! `expressions` and `filters`, which several of them share. All are listed here, in the order in which they are
-//! plugged in. To try an upgrade without one of them, remove it from its list. Not owned: what DataFusion does not
-//! claim to do (`operators`, `functions`), and its errors in plain words (`text`).
+//! Each file, or the `mod.rs` of its folder, names the fault of DataFusion and the issue whose fix would make the file
+//! superfluous, except `expressions`, `filters` and `operator`, which several of them share. All are listed here, in
+//! the order in which they are plugged in. To try an upgrade without one of them, remove it from its list. Not owned:
+//! what DataFusion does not claim to do (`operators`, `functions`), and its errors in plain words (`text`).
 
 mod array_members;
 mod bounded_functions;
@@ -23,6 +23,7 @@ mod in_subqueries;
 mod intervals;
 mod long_literals;
 mod one_row;
+mod operator;
 mod overflow;
 mod plain_results;
 mod plain_values;
@@ -72,16 +73,16 @@ pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Res
     syntax::words::settle_words(tokens)
 }
 
-/// Rewrites a parsed statement over tables. `place` is its position in the script.
+/// Rewrites a parsed statement over tables. `position` is its position in the script.
 pub(crate) fn rewrite_statement(
     statement: &mut Statement,
     tables: &[Table],
-    place: SourcePosition,
+    position: SourcePosition,
 ) -> atsdb_core::Result<()> {
     syntax::distinct_from::operators_to_expressions(statement);
     syntax::binding::words_to_sharps(statement);
     syntax::clauses::settle_clauses(statement, tables)?;
-    syntax::constant_in::count_instead(statement).map_err(|error| from_parser(error, place))
+    syntax::constant_in::count_instead(statement).map_err(|error| from_parser(error, position))
 }
 
 /// Planners that see an expression before DataFusion's own.

@@ -3,7 +3,7 @@
 //! DataFusion keeps the dictionary when a function is applied to its texts. That saves work if the result is text. But
 //! most other functions do not accept a dictionary of lengths, as in `abs(length(sensor))`.
 //!
-//! No upstream issue known: DataFusion 55 does so on purpose, since
+//! No upstream issue known: DataFusion 55.2 does so on purpose, since
 //! [#23743](https://github.com/apache/datafusion/pull/23743) and
 //! [#23930](https://github.com/apache/datafusion/pull/23930).
 

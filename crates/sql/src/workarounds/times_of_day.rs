@@ -1,6 +1,6 @@
 //! Times of day of different units are compared in microseconds, which columns have.
 //!
-//! DataFusion 55 has no common type for them, and makes nanoseconds of `TIME '12:30'`. No upstream issue known.
+//! DataFusion 55.2 has no common type for them, and makes nanoseconds of `TIME '12:30'`. No upstream issue known.
 
 use super::expressions::rewrite_expressions;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};

@@ -33,17 +33,17 @@ pub(crate) struct CopyCondition {
 }
 
 impl CopyCondition {
-    /// Parses a condition. `place` is where the statement begins.
+    /// Parses a condition. `position` is where the statement begins.
     pub(crate) fn new(
         text: &str,
-        place: SourcePosition,
+        position: SourcePosition,
         table: &Table,
         tables: &[Table],
         parameters: &Parameters,
     ) -> Result<Self> {
         let name = crate::ddl::print::quoted(&table.definition.name);
         let (statement, spellings) =
-            parse_over(&format!("SELECT 1 FROM {name} WHERE {text}"), place, parameters, tables)?;
+            parse_over(&format!("SELECT 1 FROM {name} WHERE {text}"), position, parameters, tables)?;
         let selection = condition_of(statement)?;
         if visit(&selection, &mut Subqueries).is_break() {
             return Err(not_supported("a subquery in the WHERE of COPY").with_hint("load the rows, then delete some"));

@@ -70,7 +70,7 @@ impl InsertRun {
         tables: impl FnOnce(&str) -> Result<Vec<Table>>,
     ) -> Result<Option<Self>> {
         let Some(mut insert) = InsertText::begin(text, parameters) else { return Ok(None) };
-        let head = text[..insert.place()].to_owned();
+        let head = text[..insert.bytes_read()].to_owned();
         // The first row is checked before the store is accessed.
         if insert.next(&mut Vec::new())? != Step::Row {
             return Ok(None);

@@ -51,7 +51,7 @@ impl<'a> InsertText<'a> {
     }
 
     /// The number of bytes read so far.
-    pub(crate) fn place(&self) -> usize {
+    pub(crate) fn bytes_read(&self) -> usize {
         self.reader.at
     }
 

@@ -43,7 +43,7 @@ fn verify_names_what_contradicts() {
         assert_eq!(raw.execute(damage, []).unwrap(), 1, "{damage}");
         drop(raw);
         let findings = reopen(&path).verify().unwrap();
-        assert!(findings.iter().any(|finding| finding.place == place), "{damage}: {findings:?}");
+        assert!(findings.iter().any(|finding| finding.location == place), "{damage}: {findings:?}");
     }
 }
 

@@ -43,7 +43,7 @@ fn assert_reported(path: &Path, table: TableId, why: &str) {
     }
     let findings = store.verify().unwrap();
     assert_eq!(findings.len(), 1, "{why}: {findings:?}");
-    assert!(findings[0].place == "chunk 2" && findings[0].problem.contains(why), "{findings:?}");
+    assert!(findings[0].location == "chunk 2" && findings[0].problem.contains(why), "{findings:?}");
     // Writing continues and causes no further damage.
     append(&store, table, &plan(1));
     drop(snapshot);
@@ -114,10 +114,10 @@ fn a_file_that_is_not_the_stores_is_reported_and_left_alone() {
     raw.execute("DELETE FROM atsdb_page_file WHERE id = 1", []).unwrap();
     fs::write(path.join("pages/1.pages"), own).unwrap();
     let (lists, files): (Vec<_>, Vec<_>) =
-        store.verify().unwrap().into_iter().partition(|finding| finding.place.starts_with("the list"));
+        store.verify().unwrap().into_iter().partition(|finding| finding.location.starts_with("the list"));
     assert_eq!(lists.len(), 1, "the chunk that was forgotten: {lists:?}");
     assert_eq!(files.len(), 1, "{files:?}");
-    assert!(files[0].place.ends_with("77.pages"), "{files:?}");
+    assert!(files[0].location.ends_with("77.pages"), "{files:?}");
     while store.reclaim(1 << 20, NOW_MS).unwrap().more {}
     let mut names: Vec<_> =
         page_files(&path).iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_owned()).collect();

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 pub(super) struct FindingJson {
-    pub(super) place: String,
+    #[serde(rename = "place")]
+    pub(super) location: String,
     pub(super) problem: String,
     /// Whether it is damage. Otherwise this part of the store could not be checked.
     pub(super) is_damage: bool,
@@ -14,8 +15,8 @@ pub(super) struct FindingJson {
 
 impl From<Finding> for FindingJson {
     fn from(finding: Finding) -> Self {
-        let Finding { place, problem, is_damage } = finding;
-        Self { place, problem, is_damage }
+        let Finding { location, problem, is_damage } = finding;
+        Self { location, problem, is_damage }
     }
 }
 
@@ -25,8 +26,8 @@ pub(super) fn outcome(url: &str, findings: &[FindingJson], hint: &str) -> Result
     let unchecked = findings.iter().find(|finding| !finding.is_damage);
     match (damage, unchecked) {
         (0, None) => Ok(()),
-        (0, Some(FindingJson { place, problem, .. })) => {
-            Err(Error::new(ErrorKind::Unavailable, format!("{url} could not be checked: {place}: {problem}"))
+        (0, Some(FindingJson { location, problem, .. })) => {
+            Err(Error::new(ErrorKind::Unavailable, format!("{url} could not be checked: {location}: {problem}"))
                 .with_hint("nothing is known to be damaged: see to what was missing, and check again"))
         }
         (count, rest) => {
@@ -40,7 +41,7 @@ pub(super) fn outcome(url: &str, findings: &[FindingJson], hint: &str) -> Result
 pub(super) fn findings_for_people(findings: &[FindingJson]) -> (String, &'static str) {
     let line = |finding: &FindingJson| {
         let unchecked = if finding.is_damage { "" } else { "could not be checked: " };
-        format!("{}: {unchecked}{}\n", finding.place, finding.problem)
+        format!("{}: {unchecked}{}\n", finding.location, finding.problem)
     };
     let word = match findings.iter().any(|finding| finding.is_damage) {
         true => "damaged",

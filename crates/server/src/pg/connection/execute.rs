@@ -92,7 +92,6 @@ impl Connection {
             Answer::Done { verb, row_count: Some(count) } if has_count(verb) => {
                 Outcome::Done(format!("{verb} {count}"))
             }
-            Answer::Done { verb: "", .. } => Outcome::Done(first_word(text)),
             Answer::Done { verb, .. } => Outcome::Done(verb.to_owned()),
         })
     }
@@ -251,8 +250,4 @@ pub(super) fn tag_of_rows(verb: &str, count: usize) -> String {
 
 fn has_count(verb: &str) -> bool {
     ["UPDATE", "DELETE", "COPY", "SELECT", "MERGE"].contains(&verb)
-}
-
-fn first_word(text: &str) -> String {
-    text.split_whitespace().next().unwrap_or_default().to_uppercase()
 }

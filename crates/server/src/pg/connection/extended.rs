@@ -232,9 +232,10 @@ fn is_declared(id: u32) -> bool {
 }
 
 /// Checks that the columns are still those that were described to the client: a definition may have changed since.
-pub(super) fn check_columns(told: Option<&[ResultColumn]>, found: &[ResultColumn]) -> Result<(), PgError> {
-    let same = told.is_some_and(|told| {
-        told.len() == found.len() && told.iter().zip(found).all(|(told, found)| told.type_id == found.type_id)
+pub(super) fn check_columns(announced: Option<&[ResultColumn]>, found: &[ResultColumn]) -> Result<(), PgError> {
+    let same = announced.is_some_and(|announced| {
+        announced.len() == found.len()
+            && announced.iter().zip(found).all(|(announced, found)| announced.type_id == found.type_id)
     });
     match same {
         true => Ok(()),

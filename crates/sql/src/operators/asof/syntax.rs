@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
 
 /// Rewrites the ASOF joins of a statement.
-pub(crate) fn rewrite_tokens(tokens: Vec<TokenWithSpan>, place: SourcePosition) -> Result<Vec<TokenWithSpan>> {
+pub(crate) fn rewrite_tokens(tokens: Vec<TokenWithSpan>, position: SourcePosition) -> Result<Vec<TokenWithSpan>> {
     if !tokens.iter().any(|token| is(token, Keyword::ASOF)) {
         return Ok(tokens);
     }
@@ -26,7 +26,7 @@ pub(crate) fn rewrite_tokens(tokens: Vec<TokenWithSpan>, place: SourcePosition) 
     let mut at = 0;
     while at < tokens.len() {
         if is(&tokens[at], Keyword::ASOF) && !is_name(&tokens, at) {
-            rewrite(&mut tokens, at).map_err(|at| syntax_error(&tokens, at, place))?;
+            rewrite(&mut tokens, at).map_err(|at| syntax_error(&tokens, at, position))?;
         }
         at += 1;
     }
@@ -121,9 +121,9 @@ fn word(text: &str) -> Token {
     Token::make_word(text, None)
 }
 
-fn syntax_error(tokens: &[TokenWithSpan], at: usize, place: SourcePosition) -> atsdb_core::Error {
+fn syntax_error(tokens: &[TokenWithSpan], at: usize, position: SourcePosition) -> atsdb_core::Error {
     let found = tokens.get(at).map_or("end of statement".to_owned(), |token| token.token.to_string());
     let span = tokens.get(at).or(tokens.last()).map_or(Span::empty(), |token| token.span);
     let expected = "ON a.k = b.k AND a.t >= b.t, or MATCH_CONDITION (a.t >= b.t) ON a.k = b.k, after ASOF JOIN";
-    from_parser(ParserError::ParserError(format!("Expected: {expected}, found: {found}{}", span.start)), place)
+    from_parser(ParserError::ParserError(format!("Expected: {expected}, found: {found}{}", span.start)), position)
 }

@@ -5,7 +5,7 @@
 //! casts itself wherever units differ. So after types are made equal, these casts become functions. DataFusion leaves
 //! functions alone, and each function reports which times a literal stands for.
 //!
-//! Waits for [#25095](https://github.com/apache/datafusion/issues/25095) (a local time as an instant). DataFusion 55
+//! Waits for [#25095](https://github.com/apache/datafusion/issues/25095) (a local time as an instant). DataFusion 55.2
 //! fixes the half of [#22142](https://github.com/apache/datafusion/issues/22142) that is about coarser units; for finer
 //! ones no upstream issue is known.
 //! no upstream issue is known.

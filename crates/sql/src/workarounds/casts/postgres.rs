@@ -3,7 +3,7 @@
 //! intervals by its rules, and what is out of range of a float is an error. `round` of a float goes to the even
 //! neighbour.
 //!
-//! DataFusion 55 truncates floats to integers, writes floats, times and intervals in forms of its own, copies text to
+//! DataFusion 55.2 truncates floats to integers, writes floats, times and intervals in forms of its own, copies text to
 //! bytes unchanged, requires seconds in times, reads a bare number in an interval as months, and makes infinite what is
 //! too large for a float. Waits for
 //! [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream issue is known.

@@ -1,7 +1,7 @@
 //! Times of day as text, without zeros at the end, and text as times of day, rounded to microseconds.
 //!
-//! Part of [`postgres`](super::postgres). DataFusion 55 does not read times without colons (`040506`), writes fractions
-//! of a second with 3, 6 or 9 digits, and cuts what the type does not have. No upstream issue known.
+//! Part of [`postgres`](super::postgres). DataFusion 55.2 does not read times without colons (`040506`), writes
+//! fractions of a second with 3, 6 or 9 digits, and cuts what the type does not have. No upstream issue known.
 
 use atsdb_core::{Error, time_of_day};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray, Time64MicrosecondArray};

@@ -2,7 +2,7 @@
 //! is compared or combined with a float becomes a float; quotients have at least 16 digits after the point; products
 //! with too many digits are rounded instead of refused. A `REAL` beside an integer becomes a `DOUBLE`.
 //!
-//! DataFusion 55 reads numbers as decimals only if an option says so, converts floats beside decimals to
+//! DataFusion 55.2 reads numbers as decimals only if an option says so, converts floats beside decimals to
 //! `DECIMAL(30, 15)`, and gives a quotient four digits more than its dividend has. No upstream issue known.
 
 pub(super) mod arithmetic;

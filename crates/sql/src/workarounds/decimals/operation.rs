@@ -1,16 +1,15 @@
 //! A quotient or product of decimals.
 
 use super::quotient_scale::quotient_scale;
+use crate::workarounds::operator::{Kernel, OperatorFunction};
 use atsdb_core::Error;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::array::{Array, ArrayRef, ArrowNativeTypeOp, AsArray, Decimal128Array};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Decimal128Type, DecimalType, Field, FieldRef, i256};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, DecimalType, i256};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, Result, ScalarValue, internal_err};
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::{ColumnarValue, Expr, Operator, ScalarUDF};
 use std::sync::Arc;
 
 /// Digits after the point of a quotient: as many as PostgreSQL gives quotients between 1 and 9,999, or those below 1 if
@@ -59,7 +58,6 @@ pub(super) struct Operation {
     sign: Sign,
     precision: u8,
     scale: i8,
-    signature: Signature,
 }
 
 impl Operation {
@@ -93,15 +91,16 @@ impl Operation {
     }
 
     fn new(sign: Sign, precision: u8, scale: i8) -> Self {
-        Self { sign, precision, scale, signature: Signature::any(2, Volatility::Immutable) }
+        Self { sign, precision, scale }
     }
 
-    pub(super) fn sign(&self) -> Sign {
-        self.sign
+    /// The sign of the operation that a function stands for.
+    pub(super) fn sign_of(function: &ScalarUDF) -> Option<Sign> {
+        OperatorFunction::<Self>::kernel_of(function).map(|operation| operation.sign)
     }
 
     pub(super) fn call(self, left: Expr, right: Expr) -> Expr {
-        ScalarUDF::new_from_impl(self).call(vec![left, right])
+        OperatorFunction::call(self, vec![left, right])
     }
 
     fn data_type(&self) -> DataType {
@@ -109,7 +108,7 @@ impl Operation {
     }
 
     /// Computes the result for two numbers, each in units of its scale. 128 bits are faster, and mostly enough.
-    fn compute(&self, (left, left_scale): (i128, i8), (right, right_scale): (i128, i8)) -> Result<i128> {
+    fn result(&self, (left, left_scale): (i128, i8), (right, right_scale): (i128, i8)) -> Result<i128> {
         let wide = i256::from_i128;
         let result = match self.sign {
             Sign::Quotient if right == 0 => return Err(ArrowError::DivideByZero.into()),
@@ -156,50 +155,29 @@ fn quotient<T: ArrowNativeTypeOp>(dividend: T, divisor: T, digits: i8) -> Option
     }
 }
 
-impl ScalarUDFImpl for Operation {
-    fn name(&self) -> &str {
+impl Kernel for Operation {
+    fn symbol(&self) -> &'static str {
         match self.sign {
             Sign::Quotient => "/",
             Sign::Product => "*",
         }
     }
 
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+    fn result_type(&self, _: &[DataType]) -> Result<DataType> {
         Ok(self.data_type())
     }
 
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new(self.name(), self.data_type(), is_nullable)))
-    }
-
-    fn is_strict(&self) -> bool {
-        true
-    }
-
-    /// Uses the name of DataFusion's own operator, because plans refer to expressions by these names.
-    fn schema_name(&self, operands: &[Expr]) -> Result<String> {
-        Ok(match operands {
-            [left, right] => format!("{} {} {}", left.schema_name(), self.name(), right.schema_name()),
-            _ => self.name().to_owned(),
-        })
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let [left, right] = arrays.as_slice() else { return internal_err!("{} needs two operands", self.name()) };
+    fn compute(&self, operands: &[ColumnarValue]) -> Result<ColumnarValue> {
+        let arrays = ColumnarValue::values_to_arrays(operands)?;
+        let [left, right] = arrays.as_slice() else { return internal_err!("{} needs two operands", self.symbol()) };
         let ((left, left_scale), (right, right_scale)) = (decimals(left)?, decimals(right)?);
         let result = |(left, right): (Option<i128>, Option<i128>)| match (left, right) {
-            (Some(left), Some(right)) => self.compute((left, left_scale), (right, right_scale)).map(Some),
+            (Some(left), Some(right)) => self.result((left, left_scale), (right, right_scale)).map(Some),
             _ => Ok(None),
         };
         let results = left.iter().zip(right.iter()).map(result).collect::<Result<Decimal128Array>>()?;
         let results: ArrayRef = Arc::new(results.with_data_type(self.data_type()));
-        match args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_))) {
+        match operands.iter().all(|value| matches!(value, ColumnarValue::Scalar(_))) {
             true => ScalarValue::try_from_array(&results, 0).map(ColumnarValue::Scalar),
             false => Ok(ColumnarValue::Array(results)),
         }
@@ -229,15 +207,15 @@ mod tests {
         assert_eq!(quotient.data_type(), decimal(38, 16));
         let one = 10_i128.pow(16);
         for (left, right, expected) in [(30, 4, 75 * one / 10), (1, 3, one / 3), (2, 3, 2 * one / 3 + 1)] {
-            assert_eq!(quotient.compute((left, 0), (right, 0)).unwrap(), expected);
-            assert_eq!(quotient.compute((-left, 0), (right, 0)).unwrap(), -expected);
-            assert_eq!(quotient.compute((-left, 0), (-right, 0)).unwrap(), expected);
+            assert_eq!(quotient.result((left, 0), (right, 0)).unwrap(), expected);
+            assert_eq!(quotient.result((-left, 0), (right, 0)).unwrap(), -expected);
+            assert_eq!(quotient.result((-left, 0), (-right, 0)).unwrap(), expected);
         }
-        assert!(quotient.compute((1, 0), (0, 0)).is_err());
-        assert!(quotient.compute((10_i128.pow(30), 0), (1, 0)).is_err());
+        assert!(quotient.result((1, 0), (0, 0)).is_err());
+        assert!(quotient.result((10_i128.pow(30), 0), (1, 0)).is_err());
         let quotient = Operation::of(Sign::Quotient, &decimal(10, 2), &decimal(5, 1)).unwrap();
         assert_eq!(quotient.data_type(), decimal(38, 20));
-        assert_eq!(quotient.compute((100, 2), (30, 1)).unwrap(), 10_i128.pow(20) / 3);
+        assert_eq!(quotient.result((100, 2), (30, 1)).unwrap(), 10_i128.pow(20) / 3);
     }
 
     #[test]
@@ -246,7 +224,7 @@ mod tests {
         let product = Operation::of(Sign::Product, &decimal(38, 16), &decimal(38, 16)).unwrap();
         assert_eq!(product.data_type(), decimal(38, 16));
         let one = 10_i128.pow(16);
-        assert_eq!(product.compute((3 * one / 2, 16), (-one / 2, 16)).unwrap(), -3 * one / 4);
-        assert!(product.compute((one * 10_i128.pow(12), 16), (one * 10_i128.pow(12), 16)).is_err());
+        assert_eq!(product.result((3 * one / 2, 16), (-one / 2, 16)).unwrap(), -3 * one / 4);
+        assert!(product.result((one * 10_i128.pow(12), 16), (one * 10_i128.pow(12), 16)).is_err());
     }
 }

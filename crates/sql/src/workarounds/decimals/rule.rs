@@ -152,12 +152,12 @@ fn settled(expr: &Expr, schema: &DFSchema, rewriting: Rewriting) -> Option<Expr>
             operation(Sign::of(*op)?, left, right, schema)
         }
         Expr::BinaryExpr(_) | Expr::Between(_) | Expr::InList(_) if !rewriting.keeps_names => compared(expr, schema),
-        Expr::ScalarFunction(call) => match (call.func.inner().downcast_ref::<Operation>(), call.args.as_slice()) {
+        Expr::ScalarFunction(call) => match (Operation::sign_of(&call.func), call.args.as_slice()) {
             // It was planned when the types of its operands were not settled.
-            (Some(planned), [left, right]) => {
-                let binary = || binary_expr(left.clone(), planned.sign().operator(), right.clone());
-                let again = operation(planned.sign(), left, right, schema).unwrap_or_else(binary);
-                (again != *expr).then_some(again)
+            (Some(sign), [left, right]) => {
+                let binary = || binary_expr(left.clone(), sign.operator(), right.clone());
+                let replanned = operation(sign, left, right, schema).unwrap_or_else(binary);
+                (replanned != *expr).then_some(replanned)
             }
             _ => whole(call, schema),
         },

@@ -4,35 +4,33 @@
 //! No upstream issue known.
 
 use super::float_range::{RangeRule, check_range};
+use crate::workarounds::operator::{Kernel, OperatorFunction};
 use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::compute::kernels::numeric::{add, div, mul, sub};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Float32Type, Float64Type};
+use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{Result, ScalarValue, internal_err};
-use datafusion::logical_expr::expr::{BinaryExpr, ScalarFunction};
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::expr::BinaryExpr;
+use datafusion::logical_expr::{ColumnarValue, Expr, Operator};
 use datafusion::physical_expr_common::datum::apply;
-use std::sync::Arc;
 
 /// The checked operation on two floats of one type for an operator of DataFusion's.
 pub(super) fn of_binary(binary: BinaryExpr) -> Expr {
-    let Some(sign) = FloatSign::of(binary.op) else { return Expr::BinaryExpr(binary) };
-    let operation = FloatOperation { sign, signature: Signature::user_defined(Volatility::Immutable) };
-    let function = Arc::new(ScalarUDF::new_from_impl(operation));
-    Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![*binary.left, *binary.right]))
+    match FloatOperation::of(binary.op) {
+        Some(operation) => OperatorFunction::call(operation, vec![*binary.left, *binary.right]),
+        None => Expr::BinaryExpr(binary),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum FloatSign {
+pub(super) enum FloatOperation {
     Plus,
     Minus,
     Times,
     By,
 }
 
-impl FloatSign {
+impl FloatOperation {
     pub(super) fn of(operator: Operator) -> Option<Self> {
         match operator {
             Operator::Plus => Some(Self::Plus),
@@ -40,15 +38,6 @@ impl FloatSign {
             Operator::Multiply => Some(Self::Times),
             Operator::Divide => Some(Self::By),
             _ => None,
-        }
-    }
-
-    fn text(self) -> &'static str {
-        match self {
-            Self::Plus => "+",
-            Self::Minus => "-",
-            Self::Times => "*",
-            Self::By => "/",
         }
     }
 
@@ -61,59 +50,26 @@ impl FloatSign {
     }
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct FloatOperation {
-    sign: FloatSign,
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for FloatOperation {
-    fn name(&self) -> &str {
-        self.sign.text()
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        Ok(types.to_vec())
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        match types.first() {
-            Some(first) => Ok(first.clone()),
-            None => internal_err!("{} without operands", self.name()),
+impl Kernel for FloatOperation {
+    fn symbol(&self) -> &'static str {
+        match self {
+            Self::Plus => "+",
+            Self::Minus => "-",
+            Self::Times => "*",
+            Self::By => "/",
         }
     }
 
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new(self.name(), args.arg_fields[0].data_type().clone(), is_nullable)))
-    }
-
-    fn is_strict(&self) -> bool {
-        true
-    }
-
-    /// Uses the name of DataFusion's own operator, because plans refer to expressions by these names.
-    fn schema_name(&self, operands: &[Expr]) -> Result<String> {
-        Ok(match operands {
-            [left, right] => format!("{} {} {}", left.schema_name(), self.name(), right.schema_name()),
-            _ => self.name().to_owned(),
-        })
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let [left, right] = args.args.as_slice() else { return internal_err!("{} needs two operands", self.name()) };
-        let results = match self.sign {
-            FloatSign::Plus => apply(left, right, add)?,
-            FloatSign::Minus => apply(left, right, sub)?,
-            FloatSign::Times => apply(left, right, mul)?,
-            FloatSign::By if !may_divide(left, right)? => return Err(ArrowError::DivideByZero.into()),
-            FloatSign::By => apply(left, right, div)?,
+    fn compute(&self, operands: &[ColumnarValue]) -> Result<ColumnarValue> {
+        let [left, right] = operands else { return internal_err!("{} needs two operands", self.symbol()) };
+        let results = match self {
+            Self::Plus => apply(left, right, add)?,
+            Self::Minus => apply(left, right, sub)?,
+            Self::Times => apply(left, right, mul)?,
+            Self::By if !may_divide(left, right)? => return Err(ArrowError::DivideByZero.into()),
+            Self::By => apply(left, right, div)?,
         };
-        check_range(&results, &args.args, self.sign.range_rule())?;
+        check_range(&results, operands, self.range_rule())?;
         Ok(results)
     }
 }

@@ -1,12 +1,12 @@
 //! Numbers that do not fit their type are an error, as in PostgreSQL. DataFusion wraps integers around, and makes
 //! floats infinite or zero.
 //!
-//! Owned here: `+`, `-` and `*` of integers and their negation ([`CheckNumbers`], which replaces DataFusion's operator
-//! by an [`Operation`](operation::Operation) as soon as types are known, so that constants are checked too), `sum` of
-//! integers and decimals ([`ExactSum`](sum::ExactSum)), `avg` of integers of 64 bits and of decimals
-//! ([`ExactAverage`](average::ExactAverage)), arithmetic of floats ([`float_operation`]) and functions of floats
-//! ([`float_functions`]). Not owned: division of integers, casts, `abs` and arithmetic of times and decimals, which
-//! DataFusion checks, and sums of floats, which become infinite.
+//! Owned here: `+`, `-` and `*` of integers and their negation ([`integer_operation`]) and arithmetic of floats
+//! ([`float_operation`]), which replace DataFusion's operators as soon as types are known, so that constants are
+//! checked too ([`CheckNumbers`]); `sum` of integers and decimals ([`ExactSum`](sum::ExactSum)), `avg` of integers of
+//! 64 bits and of decimals ([`ExactAverage`](average::ExactAverage)), and functions of floats ([`float_functions`]).
+//! Not owned: division of integers, casts, `abs` and arithmetic of times and decimals, which DataFusion checks, and
+//! sums of floats, which become infinite.
 //!
 //! Waits for [#3520](https://github.com/apache/datafusion/issues/3520) and
 //! [#21318](https://github.com/apache/datafusion/issues/21318); for `sum` and `avg` no upstream issue is known.
@@ -16,7 +16,7 @@ mod average_groups;
 mod float_functions;
 mod float_operation;
 mod float_range;
-mod operation;
+mod integer_operation;
 mod rule;
 mod sum;
 mod sum_distinct;

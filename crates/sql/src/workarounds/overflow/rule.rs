@@ -1,8 +1,7 @@
 //! Replaces the operators of a plan.
 
-use super::float_operation;
-use super::float_operation::FloatSign;
-use super::operation::{Operation, Sign, of_binary};
+use super::float_operation::{self, FloatOperation};
+use super::integer_operation::{self, IntegerOperation};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
@@ -39,17 +38,19 @@ impl AnalyzerRule for CheckNumbers {
 /// Replaces the operations on integers and floats in an expression by checked ones. Types must have been made equal.
 pub(crate) fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|expr| match expr {
-        Expr::BinaryExpr(binary) if FloatSign::of(binary.op).is_some() => {
+        Expr::BinaryExpr(binary) if FloatOperation::of(binary.op).is_some() => {
             let types = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
             let is_one = types.0 == types.1;
             Ok(match &types.0 {
-                of if of.is_integer() && is_one && Sign::of(binary.op).is_some() => Transformed::yes(of_binary(binary)),
+                of if of.is_integer() && is_one && IntegerOperation::of(binary.op).is_some() => {
+                    Transformed::yes(integer_operation::of_binary(binary))
+                }
                 of if of.is_floating() && is_one => Transformed::yes(float_operation::of_binary(binary)),
                 _ => Transformed::no(Expr::BinaryExpr(binary)),
             })
         }
         Expr::Negative(operand) if operand.get_type(schema)?.is_integer() => {
-            Ok(Transformed::yes(Operation::call(Sign::Negative, vec![*operand])))
+            Ok(Transformed::yes(integer_operation::negated(*operand)))
         }
         other => Ok(Transformed::no(other)),
     })
@@ -61,7 +62,7 @@ fn calculates(plan: &LogicalPlan) -> Result<bool> {
     plan.apply_expressions(|expr| {
         expr.apply(|expr| {
             found |= match expr {
-                Expr::BinaryExpr(binary) => FloatSign::of(binary.op).is_some(),
+                Expr::BinaryExpr(binary) => FloatOperation::of(binary.op).is_some(),
                 Expr::Negative(_) => true,
                 _ => false,
             };

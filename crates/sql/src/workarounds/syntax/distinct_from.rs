@@ -3,7 +3,7 @@
 //! mean.
 //!
 //! Fixed upstream by the parser's pull request
-//! [#2436](https://github.com/apache/datafusion-sqlparser-rs/pull/2436), which is not in DataFusion 55's sqlparser
+//! [#2436](https://github.com/apache/datafusion-sqlparser-rs/pull/2436), which is not in DataFusion 55.2's sqlparser
 //! 0.62.
 
 use crate::text::tree_walk::visit_expressions_mut;

@@ -1,4 +1,6 @@
-//! Unique names for columns of an answer that would have the same name; `output_names` tells why.
+//! Unique names for columns of an answer that would have the same name.
+//!
+//! Part of [`output_names`](super::output_names), which explains why.
 
 use datafusion::sql::sqlparser::ast::Ident;
 

@@ -1,4 +1,6 @@
 //! The tables that names in a statement mean, and their columns.
+//!
+//! Part of [`stars`](super::stars), [`natural`](super::natural) and [`alias_columns`](super::alias_columns).
 
 use atsdb_core::Table;
 use atsdb_core::name::same_name;

@@ -89,22 +89,22 @@ fn mark_exclusion(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Result<usize> {
     let Some(rows) = rows else { return Ok(0) };
     let unsuited = || sql_error("EXCLUDE outside of a window");
     let open = opening(tokens, at).ok_or_else(unsuited)?;
-    let mut place = after(tokens, open).ok_or_else(unsuited)?;
+    let mut position = after(tokens, open).ok_or_else(unsuited)?;
     // The name of the window that it is based on comes first.
-    if !CLAUSES.iter().any(|clause| is_word(&tokens[place], clause)) {
-        place = after(tokens, place).ok_or_else(unsuited)?;
+    if !CLAUSES.iter().any(|clause| is_word(&tokens[position], clause)) {
+        position = after(tokens, position).ok_or_else(unsuited)?;
     }
     let mark = Token::Word(Word { value: mark_of(rows), quote_style: Some('"'), keyword: Keyword::NoKeyword });
     let space = || Token::Whitespace(Whitespace::Space);
-    let written = match is_word(&tokens[place], "PARTITION") {
+    let written = match is_word(&tokens[position], "PARTITION") {
         true => {
-            place = after(tokens, place).ok_or_else(unsuited)? + 1;
+            position = after(tokens, position).ok_or_else(unsuited)? + 1;
             vec![space(), mark, Token::Comma, space()]
         }
         false => vec![Token::make_keyword("PARTITION"), space(), Token::make_keyword("BY"), space(), mark, space()],
     };
     let (span, count) = (tokens[at].span, written.len());
-    tokens.splice(place..place, written.into_iter().map(|token| TokenWithSpan::new(token, span)));
+    tokens.splice(position..position, written.into_iter().map(|token| TokenWithSpan::new(token, span)));
     Ok(count)
 }
 
