@@ -44,11 +44,12 @@ mod typed;
 mod values;
 
 pub use input::content::open_content;
+pub use options::encoding::Encoding;
 pub use options::key::declare_key;
 pub use options::report::{Progress, Report, SKIPPED_SHOWN_MAX, Skipped};
 pub use options::selection::chosen_columns;
 pub use options::{ColumnChoice, Format, Input, Options, Pieces, Sink, UnpivotChoice};
-pub use run::import;
 pub use run::single::SingleColumn;
+pub use run::{import, typed_table};
 pub use values::dates::DateOrder;
 pub use values::zones::Zone;

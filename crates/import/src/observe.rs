@@ -152,8 +152,8 @@ fn sample_file(
     }
     facts.columns.resize_with(facts.parser.names.len(), Facts::new);
     facts.is_complete = blocks.is_done();
-    // A decompressor reads ahead, so that the rows of a compressed file are guessed low rather than high.
-    let read = if source.is_compressed() { read.load(Ordering::Relaxed) } else { facts.byte_count };
+    // A decompressor or decoder reads ahead, so that the rows of such a file are guessed low rather than high.
+    let read = if source.is_converted() { read.load(Ordering::Relaxed) } else { facts.byte_count };
     let share = source.byte_count as f64 / read.max(1) as f64;
     facts.row_count_estimate =
         if facts.is_complete { facts.row_count } else { (facts.row_count as f64 * share.max(1.0)) as u64 };
@@ -201,7 +201,7 @@ fn look(source: &Source, options: &Options, nulls: &NullTexts) -> Result<Dialect
                 Error::invalid(message).with_hint("say what separates the fields, or which columns they are of")
             );
         }
-        dialect.names.clone_from(names);
+        (dialect.names, dialect.empty_count) = (names.clone(), 0);
     }
     Ok(dialect)
 }

@@ -43,7 +43,7 @@ pub use ddl::options::is_storage_parameter;
 pub use ddl::print::{create_table_sql, quoted};
 pub use dml::copy::options::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
 pub use dml::copy::statement::{CopySource, CopyStatement, CopyTarget};
-pub use dml::files::{FileLayout, FileReader, FileRequest, FileTable, FileTableRequest};
+pub use dml::files::{FileLayout, FileReader, FileRequest, FileRows, FileTable, FileTableRequest, StoredRows};
 pub use functions::version::{POSTGRES_VERSION, version_text};
 pub use rollup::refresh::RefreshReport;
 pub use run::answer::{Answer, Rows};

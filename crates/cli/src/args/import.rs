@@ -70,6 +70,10 @@ pub(crate) struct ImportArgs {
     /// The format of the files [default: detected for each]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ImportFormat>,
+    /// The encoding of the texts, such as latin1, windows-1251 or utf-16le [default: UTF-8, or UTF-16 with a byte order
+    /// mark]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) encoding: Option<String>,
     /// The character between fields; tab for a tab [default: detected]
     #[arg(long, value_name = "CHAR")]
     pub(crate) delimiter: Option<String>,

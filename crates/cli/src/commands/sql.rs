@@ -3,6 +3,7 @@
 use super::export::{open_output, report_written};
 use crate::args::sql_text::is_sql;
 use crate::args::{Cli, ShellArgs, SqlArgs};
+use crate::console::running::RunningLine;
 use crate::output::destination::Compression;
 use crate::output::{Format, format_of};
 use crate::session::script::{Changes, PieceReader, Reports, Runner};
@@ -92,6 +93,7 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
         terminal: None,
         result_count: 0,
         written_rows: 0,
+        running: RunningLine::default(),
         changes: Changes::default(),
     };
     let mut out = open_output(path, compression, args.overwrite)?;

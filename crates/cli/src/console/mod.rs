@@ -9,6 +9,7 @@ pub(crate) mod password;
 pub(crate) mod program;
 pub(crate) mod progress;
 pub(crate) mod quantity;
+pub(crate) mod running;
 pub(crate) mod stdin;
 pub(crate) mod stdout;
 pub(crate) mod version;

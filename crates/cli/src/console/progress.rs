@@ -4,7 +4,7 @@ use crate::console::clock;
 use crate::console::quantity::{show_bytes, show_count, show_duration, show_rows};
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -19,11 +19,21 @@ const LEFT_SECONDS_MAX: f64 = 1e7;
 /// True while a progress line is shown on the terminal.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 
+/// How many pieces of work show their progress.
+static BUSY: AtomicUsize = AtomicUsize::new(0);
+
 fn show(line: &str) {
     IS_SHOWN.store(true, Ordering::SeqCst);
     eprint!("\r\x1b[K{line}");
     // If the terminal is closed, the progress is not needed.
     let _ = std::io::stderr().flush();
+}
+
+/// Shows a line, unless work shows its progress there.
+pub(crate) fn show_unless_busy(line: &str) {
+    if BUSY.load(Ordering::SeqCst) == 0 {
+        show(line);
+    }
 }
 
 /// Removes the line, if there is one, so that a message can replace it.
@@ -43,12 +53,22 @@ pub(crate) struct Progress {
 impl Progress {
     /// Starts measuring. Nothing is shown during the first two seconds.
     pub(crate) fn new() -> Self {
+        BUSY.fetch_add(1, Ordering::SeqCst);
         Self { is_terminal: std::io::stderr().is_terminal(), started: clock::now(), shown: Cell::new(None) }
     }
 
     /// Shows the progress: bytes of all bytes, and rows.
     pub(crate) fn update(&self, done: u64, total: u64, rows: u64) {
         self.show_if_due(|elapsed| line(done, total, rows, elapsed));
+    }
+
+    /// Shows how far an import is.
+    pub(crate) fn update_import(&self, now: atsdb_import::Progress) {
+        match (now.bytes_total, now.row_count) {
+            (0, 0) => self.update_bytes(now.bytes_read, None),
+            (0, rows) => self.update_rows(rows, None),
+            (total, rows) => self.update(now.bytes_read, total, rows),
+        }
     }
 
     /// Shows how many bytes arrived, of how many if that is known.
@@ -72,9 +92,14 @@ impl Progress {
     }
 }
 
-/// `[=====     ]  50 % 1.00 MB of 2.00 MB, 10,000 rows, 5,000 rows/s, 2.00 s left`.
+/// `[=====     ]  50 % 1.00 MB of 2.00 MB, 10,000 rows, 5,000 rows/s, 2.00 s left`; with bytes a second while there are
+/// no rows yet.
 fn line(done: u64, total: u64, rows: u64, elapsed: Duration) -> String {
     let (bar, bytes, all) = (bar(done, total), show_bytes(done), show_bytes(total));
+    if rows == 0 {
+        let rate = show_bytes((done as f64 / elapsed.as_secs_f64().max(1e-9)) as u64);
+        return format!("{bar} {bytes} of {all}, {rate}/s, {}", rest(elapsed, share(done, total)));
+    }
     format!("{bar} {bytes} of {all}, {}, {}", show_rows(rows), pace(rows, elapsed, share(done, total)))
 }
 
@@ -98,15 +123,19 @@ fn row_line(done: u64, total: Option<u64>, elapsed: Duration) -> String {
     }
 }
 
-/// The rows of a second, and how long the rest takes at the pace so far; the time so far if that is unknown.
+/// The rows of a second, and how long the rest takes.
 fn pace(rows: u64, elapsed: Duration, share: f64) -> String {
-    let seconds = elapsed.as_secs_f64().max(1e-9);
-    let rate = show_count((rows as f64 / seconds) as u64);
-    let left = seconds * (1.0 - share) / share;
+    let rate = show_count((rows as f64 / elapsed.as_secs_f64().max(1e-9)) as u64);
+    format!("{rate} rows/s, {}", rest(elapsed, share))
+}
+
+/// How long the rest takes at the pace so far; the time so far if that is unknown.
+fn rest(elapsed: Duration, share: f64) -> String {
+    let left = elapsed.as_secs_f64().max(1e-9) * (1.0 - share) / share;
     if share > 0.0 && left < LEFT_SECONDS_MAX {
-        return format!("{rate} rows/s, {} left", show_duration(Duration::from_secs(left.ceil() as u64)));
+        return format!("{} left", show_duration(Duration::from_secs(left.ceil() as u64)));
     }
-    format!("{rate} rows/s, {} so far", show_duration(Duration::from_secs(elapsed.as_secs())))
+    format!("{} so far", show_duration(Duration::from_secs(elapsed.as_secs())))
 }
 
 fn share(done: u64, total: u64) -> f64 {
@@ -115,6 +144,7 @@ fn share(done: u64, total: u64) -> f64 {
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        BUSY.fetch_sub(1, Ordering::SeqCst);
         clear();
     }
 }
@@ -173,7 +203,9 @@ mod tests {
         assert!(shown.ends_with("25 % 1.00 MB of 4.00 MB, 5,000 rows, 500 rows/s, 30.00 s left"), "{shown}");
         assert_eq!(row_line(5_000, None, ten), "5,000 rows, 500 rows/s, 10.00 s so far");
         assert!(row_line(5_000, Some(10_000), ten).ends_with("50 % 5,000 of 10,000 rows, 500 rows/s, 10.00 s left"));
-        assert!(line(0, 0, 0, ten).ends_with("0 rows/s, 10.00 s so far"));
+        assert!(line(0, 0, 0, ten).ends_with("0 B/s, 10.00 s so far"));
+        let shown = line(1_000_000, 4_000_000, 0, ten);
+        assert!(shown.ends_with("25 % 1.00 MB of 4.00 MB, 100 kB/s, 30.00 s left"), "{shown}");
     }
 
     #[test]

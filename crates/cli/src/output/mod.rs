@@ -13,6 +13,7 @@ pub(crate) mod screen;
 mod spark;
 mod svg;
 mod table;
+mod ticks;
 
 pub(crate) use format::{Format, format_of};
 

@@ -2,6 +2,7 @@
 
 use super::destination::Destination;
 use super::plot::{Plot, XKind, number_text};
+use super::ticks;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use atsdb::Result;
@@ -15,8 +16,12 @@ const RIGHT: f64 = 20.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
 
-/// The number of lines of the vertical scale.
-const STEPS: usize = 5;
+/// The most parts of the vertical and of the horizontal scale.
+const Y_PARTS: usize = 6;
+const X_PARTS: usize = 6;
+
+/// The width of a letter of a label.
+const LETTER: f64 = 6.6;
 
 /// Colours that people with any kind of colour vision can distinguish (Okabe and Ito).
 const COLOURS: [&str; 7] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#000000"];
@@ -59,6 +64,7 @@ fn svg(plot: &Plot) -> String {
     let (mut x_range, y_range) = (plot.x_range(), plot.y_range());
     let is_bars = plot.x_kind == XKind::Name;
     let y_range = if is_bars { (y_range.0.min(0.0), y_range.1.max(0.0)) } else { y_range };
+    let y_range = ticks::rounded(y_range, Y_PARTS);
     if is_bars {
         x_range = (-0.5, plot.x.len() as f64 - 0.5);
     }
@@ -71,8 +77,7 @@ fn svg(plot: &Plot) -> String {
          font-size=\"12\">\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
     );
     // Writing to a string does not fail.
-    for step in 0..=STEPS {
-        let value = y_range.0 + (y_range.1 - y_range.0) * step as f64 / STEPS as f64;
+    for value in ticks::numbers(y_range, Y_PARTS) {
         let y = y_of(value);
         let _ = writeln!(
             out,
@@ -85,10 +90,11 @@ fn svg(plot: &Plot) -> String {
         );
     }
     for (x, label) in labels(plot, x_range) {
+        let half = label.chars().count() as f64 * LETTER / 2.0;
         let _ = writeln!(
             out,
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            x_of(x),
+            x_of(x).min(WIDTH - half),
             HEIGHT - BOTTOM + 20.0,
             escaped(&label)
         );
@@ -129,13 +135,14 @@ fn svg(plot: &Plot) -> String {
 }
 
 /// The positions on the horizontal scale, and their texts.
-fn labels(plot: &Plot, (low, high): (f64, f64)) -> Vec<(f64, String)> {
+fn labels(plot: &Plot, range: (f64, f64)) -> Vec<(f64, String)> {
     if plot.x_kind == XKind::Name {
         let step = plot.x.len().div_ceil(12).max(1);
         return plot.x.iter().copied().zip(plot.labels.iter().cloned()).step_by(step).collect();
     }
-    let place = |step: usize| low + (high - low) * step as f64 / 4.0;
-    (0..=4).map(|step| (place(step), plot.x_text(place(step)))).collect()
+    let is_time = plot.x_kind == XKind::Time;
+    let places = if is_time { ticks::times(range, X_PARTS) } else { ticks::numbers(range, X_PARTS) };
+    places.into_iter().map(|place| (place, plot.x_text(place))).collect()
 }
 
 fn escaped(text: &str) -> String {

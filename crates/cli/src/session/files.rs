@@ -1,16 +1,16 @@
 //! Files that SQL statements name. They are read by the importer and written like exports, with the rights of the user.
 
 use crate::console::clock::unix_seconds;
+use crate::console::progress::Progress;
 use crate::output::destination::{Compression, Destination};
 use crate::output::{format_of, write_result};
+use crate::session::file_rows::{CollectedRows, typed_files};
 use crate::session::paths;
 use crate::session::source_file::SourceFile;
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use atsdb::sql::{CopyOptions, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows};
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
-use atsdb_import::{Format, Input, Options, Sink, Zone, open_content};
+use atsdb_import::{Encoding, Format, Input, Options, Sink, Zone, open_content};
 use atsdb_remote::is_remote;
 use atsdb_server::{read_copied, write_copied};
 use std::io;
@@ -49,7 +49,9 @@ impl FileReader for HostFiles {
         };
         let inputs = inputs(&sources(request.path, true)?)?;
         let mut sink = BatchesToCaller { rows, begun: false };
-        atsdb_import::import(&definition.name, inputs, &options, Some(definition), &mut sink, &|_| ())
+        let progress = Progress::new();
+        let show = |now| progress.update_import(now);
+        atsdb_import::import(&definition.name, inputs, &options, Some(definition), &mut sink, &show)
             .map(drop)
             .map_err(without_flags)
     }
@@ -58,9 +60,14 @@ impl FileReader for HostFiles {
         let options = file_options(request)?;
         let in_pieces = request.format.is_none_or(|format| format == "parquet");
         let files = paths::files(&[PathBuf::from(&request.path)], in_pieces)?;
-        let mut sink = PlainText { path: &request.path, bytes_max: request.bytes_max, bytes: 0, batches: Vec::new() };
+        if let Some(table) = typed_files(&files, &options).map_err(without_flags)? {
+            return Ok(table);
+        }
+        let mut sink = CollectedRows::new(request.bytes_max);
+        let progress = Progress::new();
+        let show = |now| progress.update_import(now);
         let mut import =
-            |options: &Options| atsdb_import::import("file", inputs(&files)?, options, None, &mut sink, &|_| ());
+            |options: &Options| atsdb_import::import("file", inputs(&files)?, options, None, &mut sink, &show);
         let report = import(&options).or_else(|error| match error.kind() {
             // A table must have one time column without NULL. A query does not need one.
             ErrorKind::Usage | ErrorKind::InvalidValue => {
@@ -68,12 +75,8 @@ impl FileReader for HostFiles {
             }
             _ => Err(error),
         });
-        let report = report.map_err(without_flags)?;
-        let schema = match sink.batches.first() {
-            Some(batch) => batch.schema(),
-            None => plain_schema(&atsdb::arrow_schema(&report.definition)),
-        };
-        Ok(FileTable { schema, batches: sink.batches })
+        let (schema, rows) = sink.finish(&report.map_err(without_flags)?.definition)?;
+        Ok(FileTable { schema, rows })
     }
 }
 
@@ -82,7 +85,7 @@ fn sources(path: &str, in_pieces: bool) -> Result<Vec<SourceFile>> {
     let (file, part) = paths::with_part(Path::new(path));
     let files = match file.to_str().filter(|path| is_remote(path)) {
         Some(url) => SourceFile::fetch(url, in_pieces)?,
-        None => vec![SourceFile::Local(file)],
+        None => vec![SourceFile::local(file)?],
     };
     Ok(match part {
         Some(part) => files.into_iter().map(|file| SourceFile::Part(Box::new(file), part.clone())).collect(),
@@ -103,11 +106,12 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
         _ => None,
     };
     let times_until = Some(unix_seconds());
-    let mut options = Options { format, times_until, ..Options::default() };
+    let mut options = Options { format, times_until, for_query: true, ..Options::default() };
     for (name, value) in &request.options {
         let refused = |what: &str| {
-            Err(Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}"))
-                .with_hint("there are header, sep, skip, nullstr, quote, path, sheet, zone and decimal_separator"))
+            Err(Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}")).with_hint(
+                "there are header, sep, skip, nullstr, quote, encoding, path, sheet, zone and decimal_separator",
+            ))
         };
         match (name.as_str(), value.as_str()) {
             ("header", "true" | "1") => options.header = Some(true),
@@ -123,6 +127,7 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
             ("quote", "\"") | ("all_varchar", "false") | ("auto_detect", "true") => {}
             ("decimal_separator" | "decimal", ",") => options.decimal_comma = true,
             ("decimal_separator" | "decimal", ".") => {}
+            ("encoding", name) => options.encoding = Some(Encoding::parse(name)?),
             ("path", path) => options.path = Some(path.to_owned()),
             ("sheet", sheet) => options.sheet = Some(sheet.to_owned()),
             ("zone", zone) => options.zone = Some(Zone::parse(zone)?),
@@ -133,46 +138,6 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
         }
     }
     Ok(options)
-}
-
-/// Collects the rows of a file, with mapped text as plain text.
-struct PlainText<'a> {
-    path: &'a str,
-    bytes_max: usize,
-    bytes: usize,
-    batches: Vec<RecordBatch>,
-}
-
-impl Sink for PlainText<'_> {
-    fn begin(&mut self, _: &TableDefinition) -> Result<()> {
-        (self.bytes, self.batches) = (0, Vec::new());
-        Ok(())
-    }
-
-    fn rows(&mut self, batch: RecordBatch) -> Result<()> {
-        crate::console::interrupt::check()?;
-        let schema = plain_schema(&batch.schema());
-        let columns =
-            batch.columns().iter().zip(schema.fields()).map(|(column, field)| cast(column, field.data_type()));
-        let batch = RecordBatch::try_new(Arc::clone(&schema), columns.collect::<std::result::Result<Vec<_>, _>>()?)?;
-        self.bytes += batch.get_array_memory_size();
-        if self.bytes > self.bytes_max {
-            let most = crate::console::quantity::show_bytes(self.bytes_max as u64);
-            return Err(Error::new(ErrorKind::Resources, format!("the rows of {} take more than {most}", self.path))
-                .with_hint("import the file into a store and query that, or raise --memory"));
-        }
-        self.batches.push(batch);
-        Ok(())
-    }
-}
-
-/// The schema, with each dictionary type replaced by the type of its values.
-fn plain_schema(schema: &SchemaRef) -> SchemaRef {
-    let field = |field: &Arc<Field>| match field.data_type() {
-        DataType::Dictionary(_, values) => Arc::new(Field::new(field.name(), values.as_ref().clone(), true)),
-        _ => Arc::new(field.as_ref().clone().with_nullable(true)),
-    };
-    Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
 }
 
 impl FileWriter for HostFiles {

@@ -23,7 +23,7 @@ pub(crate) fn files(arguments: &[PathBuf], in_pieces: bool) -> Result<Vec<Source
         } else if is_remote(text) && !argument.exists() {
             files.extend(SourceFile::fetch(text, in_pieces)?);
         } else {
-            files.push(SourceFile::Local(argument));
+            files.push(SourceFile::local(argument)?);
         }
         if let Some(part) = part {
             let parts = files.split_off(first).into_iter();

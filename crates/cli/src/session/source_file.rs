@@ -1,25 +1,40 @@
 //! A file that a command or a statement reads: here, or elsewhere and fetched.
 
+use crate::console::ahead::Ahead;
 use crate::console::failure;
 use crate::console::interrupt;
 use crate::console::progress::Progress;
-use atsdb::{Error, Result};
+use atsdb::{Error, ErrorKind, Result};
 use atsdb_import::{Input, Pieces};
 use atsdb_remote::{Content, PiecewiseFile, RemoteClient, RemoteFile};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tempfile::NamedTempFile;
+
+/// Bytes of a pipe that are read at once.
+const PIECE_BYTES: usize = 1 << 16;
 
 /// A file.
 #[derive(Debug, Clone)]
 pub(crate) enum SourceFile {
     /// A file of this machine, or what only an import understands: `-`, the URL of a table.
     Local(PathBuf),
+    /// What can be read only once, such as a pipe.
+    Piped(Arc<PipedFile>),
     /// A file from elsewhere.
     Fetched(Arc<FetchedFile>),
     /// A sheet of a workbook, or a file of a zip archive, by name.
     Part(Box<Self>, String),
+}
+
+/// What a pipe contained.
+#[derive(Debug)]
+pub(crate) struct PipedFile {
+    path: PathBuf,
+    copy: NamedTempFile,
 }
 
 /// A file from elsewhere.
@@ -30,6 +45,17 @@ pub(crate) struct FetchedFile {
 }
 
 impl SourceFile {
+    /// A file of this machine. A pipe, such as `<(zcat a.csv.gz)` in a shell or `/dev/stdin`, is copied to a temporary
+    /// file. Ctrl-C ends the wait.
+    pub(crate) fn local(path: PathBuf) -> Result<Self> {
+        let is_pipe = path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+        if !is_pipe {
+            return Ok(Self::Local(path));
+        }
+        let copy = copied(&path)?;
+        Ok(Self::Piped(Arc::new(PipedFile { path, copy })))
+    }
+
     /// Fetches the files that a URL means. Parquet may be left where it is and read piece by piece. Ctrl-C ends the
     /// wait.
     pub(crate) fn fetch(url: &str, in_pieces: bool) -> Result<Vec<Self>> {
@@ -56,6 +82,7 @@ impl SourceFile {
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Local(path) => path.display().to_string(),
+            Self::Piped(piped) => piped.path.display().to_string(),
             Self::Fetched(fetched) => fetched.file.shown().to_owned(),
             Self::Part(file, part) => format!("{}#{part}", file.shown()),
         }
@@ -65,6 +92,7 @@ impl SourceFile {
     pub(crate) fn name(&self) -> Option<&[u8]> {
         match self {
             Self::Local(path) => path.file_name().map(std::ffi::OsStr::as_encoded_bytes),
+            Self::Piped(piped) => piped.path.file_name().map(std::ffi::OsStr::as_encoded_bytes),
             Self::Fetched(fetched) => Some(fetched.file.name().as_bytes()),
             Self::Part(file, _) => file.name(),
         }
@@ -74,6 +102,7 @@ impl SourceFile {
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Local(path) => Some(path),
+            Self::Piped(piped) => Some(piped.copy.path()),
             Self::Fetched(fetched) => match &fetched.content {
                 Content::Whole(file) => Some(file.path()),
                 Content::Pieces(_) => None,
@@ -97,7 +126,7 @@ impl SourceFile {
                 Content::Whole(_) => None,
                 Content::Pieces(pieces) => pieces.version(),
             },
-            Self::Local(_) => None,
+            Self::Local(_) | Self::Piped(_) => None,
             Self::Part(file, _) => file.version(),
         }
     }
@@ -107,19 +136,56 @@ impl SourceFile {
         let fetched = match self {
             Self::Local(path) => return Ok(Input::Path(path.clone())),
             Self::Part(file, part) => return Ok(Input::Part(Box::new(file.input()?), part.clone())),
+            Self::Piped(piped) => return reopened(self.shown(), &piped.copy),
             Self::Fetched(fetched) => fetched,
         };
         let name = fetched.file.name().to_owned();
         match &fetched.content {
-            Content::Whole(file) => {
-                let file = file.reopen().map_err(|error| {
-                    Error::internal(format!("the temporary file of {name} is gone: {error}")).with_source(error)
-                })?;
-                Ok(Input::File(name, file))
-            }
+            Content::Whole(file) => reopened(name, file),
             Content::Pieces(pieces) => Ok(Input::Pieces(name, Arc::new(ImportedPieces(Arc::clone(pieces))))),
         }
     }
+}
+
+fn reopened(name: String, copy: &NamedTempFile) -> Result<Input> {
+    match copy.reopen() {
+        Ok(file) => Ok(Input::File(name, file)),
+        Err(error) => Err(Error::internal(format!("the temporary file of {name} is gone: {error}")).with_source(error)),
+    }
+}
+
+/// A temporary file with the content of a pipe.
+fn copied(path: &Path) -> Result<NamedTempFile> {
+    let failed = |error: io::Error| {
+        let message = format!("cannot copy {} to a temporary file: {error}", path.display());
+        Error::new(ErrorKind::Unavailable, message).with_source(error)
+    };
+    let pipe = path.to_owned();
+    let pieces = Ahead::<io::Result<Vec<u8>>>::run(move |put| {
+        let mut read = || -> io::Result<()> {
+            // Opening waits for the other end.
+            let mut pipe = File::open(&pipe)?;
+            loop {
+                let mut piece = Vec::with_capacity(PIECE_BYTES);
+                let count = (&mut pipe).take(PIECE_BYTES as u64).read_to_end(&mut piece)?;
+                if count == 0 || !put(Ok(piece)) {
+                    return Ok(());
+                }
+            }
+        };
+        if let Err(error) = read() {
+            put(Err(error));
+        }
+    })?;
+    let mut copy = NamedTempFile::new().map_err(failed)?;
+    let (progress, mut byte_count) = (Progress::new(), 0);
+    while let Some(piece) = pieces.next()? {
+        let piece = piece.map_err(failed)?;
+        copy.write_all(&piece).map_err(failed)?;
+        byte_count += piece.len() as u64;
+        progress.update_bytes(byte_count, None);
+    }
+    Ok(copy)
 }
 
 /// The pieces of a file for the importer.

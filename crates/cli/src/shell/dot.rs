@@ -19,25 +19,29 @@ pub(super) const HELP: &str = "\
 .databases           the open store
 .users               the users who may use the store when it is served
 .dump [TABLE]        the statements that make one table, or all, with their rows
-.import FILE TABLE   import a file into a table; flags of atsdb import may follow
+.import FILE TABLE   import a file into a table; flags of atsdb import follow
 .stats [TABLE]       rows, bytes and encodings; how the cache does
-.mode FORMAT         how results are written: table, csv, tsv, json, jsonl, markdown, chart,
-                     spark
+.mode FORMAT         how results are written: table, csv, tsv, json, jsonl,
+                     markdown, chart, spark
 .expanded on|off|auto  a line for each value; auto: where a row does not fit
 .limit ROWS|off      how many rows of a result are shown
 .pager on|off        whether long results are shown page by page
 .timing on|off       whether each statement's time is shown
-.chart [QUERY]       draw the result of a query, or of the last one; --spark draws a line for each column
+.chart [QUERY]       draw the result of a query, or of the last one; --spark draws
+                     a line for each column
 .edit                edit the last statement in $EDITOR, and run it
 .read FILE           run the statements of a file
-.save URL            copy the open store, also one in memory, to another one or to a directory of backups
-.load URL            bring what another store or the newest backup of a directory holds into the open one
+.save URL            copy the open store, also one in memory, to another one or to
+                     a directory of backups
+.load URL            bring what another store or the newest backup of a directory
+                     holds into the open one
 .quit                leave; Ctrl-D does the same
 
-Also as in psql: \\d, \\d TABLE, \\dt, \\di, \\dv, \\df, \\du, \\l, \\x, \\timing, \\e, \\i FILE, \\q, \\?; and help,
-quit, exit.
+Also as in psql: \\d, \\d TABLE, \\dt, \\di, \\dv, \\df, \\du, \\l, \\x, \\timing, \\e,
+\\i FILE, \\q, \\?; and help, quit, exit.
 Tab completes names, keywords, functions and files. Ctrl-R searches the history.
-SQL ends with ; and may go over several lines. Ctrl-C stops a statement, or drops what was typed.
+SQL ends with ; and may go over several lines. Ctrl-C stops a statement, or
+drops what was typed.
 ";
 
 pub(super) const NAMES: [&str; 25] = [
@@ -289,6 +293,11 @@ mod tests {
             DotCommand::Ask(format!("{INDEXES} WHERE lower(table_name) = lower('it''s')"))
         );
         assert!(parse(".import x.csv").is_err());
+    }
+
+    #[test]
+    fn the_help_fits_a_narrow_terminal() {
+        assert!(HELP.lines().all(|line| line.len() <= 80), "{HELP}");
     }
 
     #[test]

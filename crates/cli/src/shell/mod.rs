@@ -15,6 +15,7 @@ mod words;
 use self::interpreter::Shell;
 use crate::args::ShellArgs;
 use crate::console::pager;
+use crate::console::running::RunningLine;
 use crate::output::destination::Destination;
 use crate::output::screen::{Expanded, Screen};
 use crate::session::script::{Changes, Reports, Runner, Terminal};
@@ -44,6 +45,7 @@ pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
         terminal: (is_terminal && std::io::stdout().is_terminal()).then(terminal),
         result_count: 0,
         written_rows: 0,
+        running: RunningLine::default(),
     };
     let mut shell = Shell { database, runner, out: Destination::stdout(), last_query: None };
     if is_terminal {

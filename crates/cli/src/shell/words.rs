@@ -146,7 +146,8 @@ impl Words {
         let ahead = &before[..start];
         if let Some(table) = ahead.strip_suffix('.') {
             let table = &table[table.rfind(|letter| !is_part(letter)).map_or(0, |at| at + 1)..];
-            return (start, matching(self.columns_of(table), word));
+            let table = self.meant(table, whole);
+            return (start, spelled(matching(self.columns_of(table), word)));
         }
         let last_word = ahead.split_whitespace().next_back().unwrap_or("").to_ascii_uppercase();
         let is_command = ahead.trim_start().starts_with(['.', '\\']);
@@ -160,15 +161,32 @@ impl Words {
         }
         let mentioned: Vec<&str> = whole.split(|letter| !is_part(letter)).collect();
         let is_mentioned = |name: &str| mentioned.iter().any(|word| word.eq_ignore_ascii_case(name));
-        let tables = self.tables.iter().filter(|(name, _)| is_mentioned(name));
+        // The tables are named behind the columns, so at first all columns may be meant.
+        let is_any = !self.tables.iter().any(|(name, _)| is_mentioned(name));
+        let tables = self.tables.iter().filter(|(name, _)| is_any || is_mentioned(name));
         let columns = tables.flat_map(|(_, columns)| columns.iter().map(String::as_str));
-        let mut found = matching(columns, word);
+        let mut found = spelled(matching(columns, word));
         found.extend(matching(KEYWORDS, word).into_iter().map(|keyword| in_case_of(word, &keyword)));
         found.extend(matching(self.tables.iter().map(|(name, _)| name.as_str()), word));
         found.extend(matching(functions().iter().map(String::as_str), word).into_iter().map(|name| format!("{name}(")));
         found.dedup();
         found.truncate(SUGGESTIONS_MAX);
         (start, found)
+    }
+
+    /// The table that a name means, which may be its alias in the statement.
+    fn meant<'a>(&'a self, name: &'a str, statement: &str) -> &'a str {
+        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let words: Vec<&str> = statement.split(|letter| !is_part(letter)).filter(|word| !word.is_empty()).collect();
+        let is_alias = |table: &str| {
+            words.iter().enumerate().filter(|(_, word)| word.eq_ignore_ascii_case(table)).any(|(at, _)| {
+                let next = words[at + 1..].iter().find(|word| !word.eq_ignore_ascii_case("AS"));
+                next.is_some_and(|word| word.eq_ignore_ascii_case(name))
+            })
+        };
+        let is_table = self.tables.iter().any(|(table, _)| table.eq_ignore_ascii_case(name));
+        let aliased = self.tables.iter().map(|(table, _)| table.as_str()).find(|table| !is_table && is_alias(table));
+        aliased.unwrap_or(name)
     }
 
     fn columns_of<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a str> {
@@ -186,6 +204,16 @@ fn matching<'a>(names: impl IntoIterator<Item = &'a str>, word: &str) -> Vec<Str
     found
 }
 
+/// The names as SQL spells them: in quotes if they are no plain words.
+fn spelled(names: Vec<String>) -> Vec<String> {
+    let is_plain = |name: &str| {
+        name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+            && !name.starts_with(|letter: char| letter.is_numeric())
+    };
+    let spell = |name: String| if is_plain(&name) { name } else { format!("\"{}\"", name.replace('"', "\"\"")) };
+    names.into_iter().map(spell).collect()
+}
+
 /// Returns a keyword in lower case, if the word that it completes is in lower case.
 fn in_case_of(word: &str, keyword: &str) -> String {
     if word.chars().any(char::is_lowercase) { keyword.to_lowercase() } else { keyword.to_owned() }
@@ -199,8 +227,21 @@ mod tests {
         static FUNCTIONS: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
         let functions = || FUNCTIONS.get_or_init(|| vec!["sensible".to_owned(), "time_bucket".to_owned()]).as_slice();
         let table = |name: &str, columns: &[&str]| (name.to_owned(), columns.iter().map(|c| (*c).to_owned()).collect());
-        let words = Words { tables: vec![table("readings", &["time", "sensor"]), table("stations", &["name"])] };
-        words.complete(before, &format!("{before} FROM readings"), functions)
+        let words =
+            Words { tables: vec![table("readings", &["time", "sensor"]), table("stations", &["name", "PM2.5"])] };
+        let whole = if before.contains("sta") { before.to_owned() } else { format!("{before} FROM readings") };
+        words.complete(before, &whole, functions)
+    }
+
+    #[test]
+    fn columns_are_completed_before_their_table_is_named_and_by_its_alias() {
+        assert_eq!(complete("SELECT 'sta', na"), (14, vec!["name".to_owned()]));
+        assert_eq!(
+            complete("SELECT 'sta', tim"),
+            (14, ["time", "timestamp", "time_bucket("].map(str::to_owned).to_vec())
+        );
+        assert_eq!(complete("SELECT * FROM stations AS s WHERE s.n"), (36, vec!["name".to_owned()]));
+        assert_eq!(complete("SELECT * FROM stations s WHERE s.p"), (33, vec!["\"PM2.5\"".to_owned()]));
     }
 
     #[test]

@@ -69,8 +69,71 @@ fn files_are_tables_of_a_query() {
     case.run(&["sql", "SELECT * FROM 'missing.csv'"]).failed(3, &["missing.csv"]);
     case.run(&["sql", "SELECT * FROM read_csv('day.csv', skp = 1)"])
         .failed(3, &["skp", "not an option of a file", "skip"]);
-    case.run(&["sql", "SELECT * FROM 'day.csv'", "--memory", "1"]).failed(2, &["take more than", "--memory"]);
     case.run(&["sql", "a.db", "CREATE VIEW v AS SELECT * FROM 'day.csv'"]).failed(3, &["may not read files"]);
+}
+
+#[test]
+fn a_pipe_is_read_like_a_file() {
+    let case = Case::new();
+    let table = "time,v\n2024-01-01,1\n2024-01-02,2\n";
+    let run = case.run_with(&["sql", "SELECT sum(v), max(time) FROM '/dev/stdin'", "--format", "csv"], table).well();
+    assert_eq!(run.text().lines().last(), Some("3,2024-01-02"));
+    case.run_with(&["import", "a.db", "t", "/dev/stdin"], table).well();
+    assert_eq!(case.query("a.db", "SELECT sum(v) FROM t"), "3");
+    case.run_with(&["import", "a.db", "t", "/dev/stdin"], "time,v\n2024-01-01,x\n")
+        .failed(2, &["/dev/stdin, line 2", "\"x\""]);
+}
+
+#[test]
+fn queries_read_only_the_columns_of_parquet_that_they_need() {
+    let case = Case::new();
+    let rows = "SELECT 1700000000 + i AS ts, 's' || (i % 5) AS s, i AS n, i / CAST(4 AS DOUBLE) AS x, DATE '2024-01-01' AS d, \
+                '2024-01-0' || (1 + i % 9) AS texts FROM generate_series(0, 99999) t(i)";
+    for file in ["a.parquet", "a.arrow"] {
+        case.run(&["sql", &format!("COPY ({rows}) TO '{file}'")]).well();
+        let query = |sql: &str| {
+            let run = case.run(&["sql", &sql.replace("FILE", &format!("'{file}'")), "--format", "csv"]).well();
+            run.text().lines().skip(1).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(query("SELECT count(*) FROM FILE"), "100000");
+        // Whole numbers in a column of such a name are times, whichever columns are asked for.
+        assert_eq!(query("SELECT max(ts) FROM FILE"), "2023-11-16T01:59:59Z");
+        assert_eq!(
+            query("SELECT s, sum(n), max(x) FROM FILE WHERE ts < '2023-11-15' GROUP BY 1 ORDER BY 1 LIMIT 1"),
+            "s0,4092800,1598.75"
+        );
+        assert_eq!(query("SELECT texts, d FROM FILE LIMIT 1 OFFSET 99999"), "2024-01-01,2024-01-01");
+        assert_eq!(query("SELECT count(*) FROM FILE a JOIN FILE b ON a.n = b.n + 1 WHERE a.s = 's1'"), "20000");
+        case.run(&["import", "a.db", &file[2..], file]).well();
+        let types = |sql: &str| query(&format!("DESCRIBE {sql}")).replace(",false", ",true");
+        let stored = case.run(&["sql", "a.db", &format!("DESCRIBE {}", &file[2..]), "--format", "csv"]).text();
+        let stored = stored
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').take(2).collect::<Vec<_>>().join(","))
+            .collect::<Vec<_>>();
+        let found = types("SELECT * FROM FILE");
+        for column in stored {
+            assert!(found.contains(&column), "{file}: {column} is not in {found}");
+        }
+    }
+}
+
+#[test]
+fn files_of_more_rows_than_fit_the_memory_are_queried() {
+    let case = Case::new();
+    let row = |row: u32| format!("{},s{},{},{}\n", 1_700_000_000 + row, row % 7, f64::from(row) / 8.0, row % 100);
+    case.write("big.csv", format!("ts,sensor,v,n\n{}", (0..200_000).map(row).collect::<String>()));
+    for sql in [
+        "SELECT count(*) FROM 'big.csv'",
+        "SELECT sensor, n, sum(v), max(ts) FROM 'big.csv' WHERE n < 2 GROUP BY 1, 2 ORDER BY 1, 2",
+        "SELECT v, sensor FROM 'big.csv' LIMIT 3",
+        "SELECT count(*), sum(b.v) FROM 'big.csv' a JOIN 'big.csv' b ON a.ts = b.ts WHERE a.n = 5",
+    ] {
+        let (wide, narrow) = (case.run(&["sql", sql]), case.run(&["sql", sql, "--memory", "16MiB"]));
+        assert_eq!(narrow.code, 0, "{sql}: {}", narrow.stderr);
+        assert_eq!(narrow.text(), wide.text(), "{sql}");
+    }
 }
 
 #[test]

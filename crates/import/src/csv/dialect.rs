@@ -27,6 +27,8 @@ pub(crate) struct Dialect {
     pub(crate) preamble_end: usize,
     /// Notes for the user.
     pub(crate) notes: Vec<String>,
+    /// How many of the last fields have no column: they have no name, and are empty in each record that was inspected.
+    pub(crate) empty_count: usize,
     /// Whether blanks around text are padding, as in the names of the columns.
     pub(crate) is_padded: bool,
 }
@@ -79,20 +81,25 @@ impl Dialect {
         {
             *first = name.trim().to_owned();
         }
-        let mut unread_last = false;
+        let is_empty =
+            |position: usize| records.count() > 0 && records.column(position).all(|field| field.bytes(data).is_empty());
+        let mut empty_count = 0;
         if has_header && has_one_more {
             // Either every record ends with a separator, which adds an empty field, or the first field has no name.
-            unread_last = records.column(width - 1).all(|field| field.bytes(data).is_empty()) && records.count() > 0;
-            if unread_last {
-                names.push("unread".to_owned());
+            empty_count = usize::from(is_empty(width - 1));
+            if empty_count > 0 {
+                names.push(String::new());
             } else {
                 names.insert(0, "row".to_owned());
             }
+        } else if has_header {
+            // The header ends with a separator as well, or with those of several empty columns of a spreadsheet.
+            let unnamed = names.iter().skip(1).rev().take_while(|name| name.trim().is_empty()).count();
+            empty_count = (1..=unnamed).take_while(|back| is_empty(width - back)).count();
         }
         let mut names = proper_names(&names);
-        if unread_last && let Some(last) = names.last_mut() {
-            last.clear();
-        }
+        let named = names.len() - empty_count;
+        names[named..].iter_mut().for_each(String::clear);
         let mut notes = match separator.quoting {
             Quoting::Escapes if options.format.is_none() => {
                 vec!["read as PostgreSQL and ClickHouse write text: \\N is NULL, \\t and the like are escapes, quotes are \
@@ -115,7 +122,12 @@ impl Dialect {
             let first = shown(first.trim());
             notes.push(format!("the first record is read as data: {first}; --header makes it the columns' names"));
         }
-        Self { separator, names, has_header, preamble_end: 0, notes, is_padded }
+        if first_width == 1 && data_width == 1 && options.delimiter.is_none() && has_words(text) {
+            notes.push(
+                "there is one column, as no separator was found; --delimiter space separates at blanks".to_owned(),
+            );
+        }
+        Self { separator, names, has_header, preamble_end: 0, notes, empty_count, is_padded }
     }
 
     /// The start of the records in the file's first block.
@@ -123,6 +135,15 @@ impl Dialect {
         let records = text.get(self.preamble_end..).unwrap_or(&[]);
         self.preamble_end.min(text.len()) + if self.has_header { first_record(self.separator, records).1 } else { 0 }
     }
+}
+
+/// Whether the first lines have equal numbers of words, several in each.
+fn has_words(text: &[u8]) -> bool {
+    let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let mut counts =
+        lines.take(20).map(|line| line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count());
+    let first = counts.next().unwrap_or(0);
+    first > 1 && counts.next() == Some(first) && counts.all(|count| count == first)
 }
 
 /// The separator that the first line names, as Excel writes and reads it (`sep=;`), and where the next line starts.

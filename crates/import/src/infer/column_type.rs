@@ -81,10 +81,20 @@ fn why_text(facts: &Facts) -> Option<String> {
     }
     let typed = facts.number_count.max(facts.time_count);
     let seen = facts.first_text.as_ref()?;
+    if is_lost_number(&seen.value) {
+        let value = shown(&seen.value);
+        return Some(format!("line {} has {value}, which DOUBLE would make infinite or zero", seen.line));
+    }
     (typed * 10 > facts.value_count * 9).then(|| {
         let (what, value) = (if facts.number_count >= facts.time_count { "numbers" } else { "times" }, &seen.value);
         format!("not all of its values are {what}: line {} has {}", seen.line, shown(value))
     })
+}
+
+/// Whether a text is a number beyond the range of DOUBLE.
+fn is_lost_number(text: &str) -> bool {
+    let is_lost = text.parse::<f64>().is_ok_and(|value| value.is_infinite() || value == 0.0);
+    is_lost && text.bytes().any(|byte| matches!(byte, b'1'..=b'9'))
 }
 
 /// The order of day and month in one file's dates, as far as its values show it; `Err` if it is undecided.

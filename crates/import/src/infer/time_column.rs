@@ -62,6 +62,12 @@ fn plain_name(name: &str) -> String {
     plain.chars().filter(|letter| letter.is_alphanumeric()).collect()
 }
 
+/// Whether a column of this name may be the time, or a part of it, whatever its type.
+pub(crate) fn suggests_time(name: &str) -> bool {
+    const PARTS: [&str; 6] = ["year", "month", "day", "hour", "minute", "second"];
+    NAMES.contains(&plain_name(name).as_str()) || PARTS.iter().any(|part| name.eq_ignore_ascii_case(part))
+}
+
 /// Chooses the time of a new table.
 pub(crate) fn choose(
     columns: &[Merged],

@@ -26,6 +26,11 @@ pub(crate) fn damaged(source: &Source, error: impl std::fmt::Display) -> Error {
     if let Some(failure) = source.pieces().and_then(|pieces| pieces.failure()) {
         return failure;
     }
+    let error = error.to_string();
+    if let Some((_, compression)) = error.split_once("Disabled feature at compile time: ") {
+        return Error::usage(format!("{} is compressed with {compression}, which cannot be read", source.name))
+            .with_hint("write it with zstd, snappy, lz4, gzip or no compression");
+    }
     let format = match source.format {
         Format::Arrow => "Arrow",
         Format::Lines => "line protocol",

@@ -23,6 +23,11 @@ pub(crate) fn format_of(name: &str, head: &[u8]) -> Format {
     }
 }
 
+/// Whether a file that begins with these bytes has types of its own, and is no text.
+pub(crate) fn has_types(head: &[u8]) -> bool {
+    head.starts_with(b"PAR1") || is_arrow(head)
+}
+
 /// Whether a name has one of these extensions, before that of a compression.
 pub(crate) fn has_ending(name: &str, endings: &[&str]) -> bool {
     let name = name.to_lowercase();

@@ -7,7 +7,7 @@ use crate::json::reader::Names;
 use crate::json::{arrays, objects};
 use crate::options::report::Skipped;
 use crate::records::error::{RecordError, line_ends, shown};
-use crate::records::{BadRecord, Records};
+use crate::records::{BadRecord, Field, Records};
 use atsdb_core::{Error, Result};
 
 /// The parser of one file's records.
@@ -78,7 +78,12 @@ impl RecordParser {
                     _ => 0,
                 };
                 let width = self.unpivot.as_ref().map_or(self.names.len(), |unpivot| unpivot.width);
-                let (records, bad) = separator.records_from(text.as_bytes(), start, Some(width.max(1)));
+                let (mut records, mut bad) = separator.records_from(text.as_bytes(), start, Some(width.max(1)));
+                let empty_count = self.dialect.as_ref().map_or(0, |dialect| dialect.empty_count);
+                if empty_count > 0 {
+                    bad.extend(without_column(&mut records, text.as_bytes(), empty_count));
+                    bad.sort_by_key(|bad| bad.start);
+                }
                 match &self.unpivot {
                     Some(unpivot) => (unpivot.expand(&mut text, &records), bad),
                     None => (records, bad),
@@ -129,6 +134,33 @@ impl RecordParser {
         let line = first_line + line_ends(&error.as_bytes()[..position]);
         let byte = error.as_bytes().get(position).copied().unwrap_or(0);
         Error::invalid(format!("{}, line {line}: byte {byte:#04x} is not UTF-8", self.file))
-            .with_hint("convert it on the way: iconv -f LATIN1 -t UTF-8 FILE | atsdb import URL TABLE -")
+            .with_hint("name the encoding, such as --encoding latin1 or --encoding windows-1251")
     }
+}
+
+/// Takes out the records with a value in one of the last fields, which have no column.
+fn without_column(records: &mut Records, text: &[u8], empty_count: usize) -> Vec<BadRecord> {
+    let width = records.width;
+    let value = |fields: &[Field]| {
+        let mut last = fields[width - empty_count..].iter().map(|field| field.bytes(text));
+        last.find(|bytes| !bytes.is_empty()).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    };
+    if !records.fields.chunks_exact(width).any(|fields| value(fields).is_some()) {
+        return Vec::new();
+    }
+    let (mut kept, mut bad) = (Records { width, ..Records::default() }, Vec::new());
+    for (fields, start) in records.fields.chunks_exact(width).zip(&records.starts) {
+        match value(fields) {
+            Some(value) => {
+                let reason = "is behind the last column, which has a name".to_owned();
+                bad.push(BadRecord { start: *start as usize, reason, value });
+            }
+            None => {
+                kept.fields.extend_from_slice(fields);
+                kept.starts.push(*start);
+            }
+        }
+    }
+    *records = kept;
+    bad
 }

@@ -3,11 +3,13 @@
 use crate::batches::lines::LineTable;
 use crate::input::catch_panic::catch_panic;
 use crate::input::content::Compression;
-use crate::input::format::{HEAD_BYTES, format_of, stem};
+use crate::input::format::{HEAD_BYTES, format_of, has_types, stem};
 use crate::input::table_file::table_file;
+use crate::input::transcoded::Transcoded;
 use crate::input::unreadable::refuse_unreadable;
 use crate::json::document::{JsonRange, JsonRecords};
 use crate::json::outline::outline;
+use crate::options::encoding::Encoding;
 use crate::options::report::Progress;
 use crate::options::{Format, Input, Options, Pieces};
 use crate::sheets::unpack::{self, Unpacked, has_parts, unpack};
@@ -54,6 +56,8 @@ pub(crate) struct Source {
     pub(crate) left_out: Vec<String>,
     location: InputSource,
     compression: Compression,
+    /// The encoding of its text, if that is not UTF-8.
+    encoding: Option<Encoding>,
     /// The part of the file that the caller names.
     part: Option<String>,
 }
@@ -76,9 +80,10 @@ impl Source {
                 (name, InputSource::Path(path))
             }
             Input::Reader(name, reader) => {
-                let copied = spooled(reader, progress)
-                    .map_err(|error| io_error("cannot copy to a temporary file", &name, error));
-                let file = copied?;
+                let file = spooled(reader, progress).map_err(|error| {
+                    Error::new(ErrorKind::Unavailable, format!("cannot copy {name} to a temporary file: {error}"))
+                        .with_source(error)
+                })?;
                 (name, InputSource::Spooled(file))
             }
             Input::File(name, file) => (name, InputSource::Spooled(file)),
@@ -108,12 +113,13 @@ impl Source {
             left_out,
             location,
             compression,
+            encoding: None,
             part,
         };
         if let InputSource::Pieces(pieces) = &source.location {
             (source.byte_count, source.format) = (pieces.byte_count(), Format::Parquet);
         } else {
-            source.look(format, progress)?;
+            source.look(format, options.encoding, progress)?;
         }
         if let Some(part) = &source.part {
             return Err(unpack::no_parts(&source.name, part));
@@ -134,12 +140,12 @@ impl Source {
     /// The path of its uncompressed bytes.
     pub(crate) fn plain_path(&self) -> Option<&Path> {
         match &self.location {
-            InputSource::Path(path) if self.compression == Compression::None => Some(path),
+            InputSource::Path(path) if !self.is_converted() => Some(path),
             _ => None,
         }
     }
 
-    fn look(&mut self, format: Option<Format>, progress: &dyn Fn(Progress)) -> Result<()> {
+    fn look(&mut self, format: Option<Format>, encoding: Option<Encoding>, progress: &dyn Fn(Progress)) -> Result<()> {
         let mut head = self.head()?;
         if has_parts(&head) {
             self.take_part(&head, progress)?;
@@ -159,6 +165,10 @@ impl Source {
         if format == Some(Format::Sheet) {
             return Err(Error::usage(format!("{} is no workbook of Excel or OpenDocument", self.name)));
         }
+        if !has_types(&head) {
+            self.encoding = encoding.or_else(|| Encoding::of_head(&head));
+            head = self.decoded_head()?;
+        }
         refuse_unreadable(&self.name, &head, format.is_none())?;
         self.format = format.unwrap_or_else(|| format_of(&self.name, &head));
         if self.format == Format::Parquet {
@@ -174,6 +184,10 @@ impl Source {
         let head =
             read_head(file, Compression::HEAD_BYTES).map_err(|error| io_error("cannot read", &self.name, error))?;
         self.compression = Compression::of_head(&head);
+        self.decoded_head()
+    }
+
+    fn decoded_head(&self) -> Result<Vec<u8>> {
         read_head(self.open(&Arc::default())?, HEAD_BYTES).map_err(|error| self.read_error(error))
     }
 
@@ -245,11 +259,15 @@ impl Source {
         })
     }
 
-    /// Opens the decompressed bytes from the start. `read` counts the bytes on disk. Only one reader at a time may read
+    /// Opens the decompressed bytes from the start, text as UTF-8. `read` counts the bytes on disk. Only one reader at a time may read
     /// a spooled source.
     pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
         let file = Counted { file: self.file()?, read: Arc::clone(read) };
-        self.compression.decode(file).map_err(|error| self.read_error(error))
+        let content = self.compression.decode(file).map_err(|error| self.read_error(error))?;
+        Ok(match self.encoding {
+            Some(encoding) => Box::new(Transcoded::new(content, encoding)),
+            None => content,
+        })
     }
 
     /// Opens the bytes of the records, like [`open`](Self::open). Also returns the line in which they start.
@@ -260,13 +278,17 @@ impl Source {
         Ok((Box::new(reader.take(end - start)), line))
     }
 
-    /// Whether its bytes on disk are its text.
-    pub(crate) fn is_compressed(&self) -> bool {
-        self.compression != Compression::None
+    /// Whether its bytes on disk are not its text.
+    pub(crate) fn is_converted(&self) -> bool {
+        self.compression != Compression::None || self.encoding.is_some()
     }
 
     /// The error for a read that failed.
     pub(crate) fn read_error(&self, error: io::Error) -> Error {
+        if error.kind() == io::ErrorKind::InvalidData && self.encoding.is_some() {
+            return Error::invalid(format!("{}: {error}", self.name))
+                .with_hint("name the encoding that it has, such as --encoding utf-16le");
+        }
         if self.compression == Compression::None {
             return io_error("cannot read", &self.name, error);
         }

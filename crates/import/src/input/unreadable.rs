@@ -1,18 +1,17 @@
 //! Well-known formats that are not supported and would only make meaningless columns. They are recognised by a file's
 //! beginning and refused with a hint.
 
-use crate::batches::arrow_ipc::is_arrow;
 use crate::input::content::without_mark;
-use crate::input::format::has_ending;
+use crate::input::format::{has_ending, has_types};
 use crate::values::numbers::is_number;
 use atsdb_core::{Error, Result};
 
 /// Refuses a file of such a format by its beginning. Texts are refused only if the caller names no format.
 pub(crate) fn refuse_unreadable(name: &str, head: &[u8], is_format_open: bool) -> Result<()> {
     let (what, hint) = match head {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => (
-            "is UTF-16".to_owned(),
-            "convert it on the way: iconv -f UTF-16 -t UTF-8 FILE | atsdb import URL TABLE -".to_owned(),
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => (
+            "is UTF-32".to_owned(),
+            "convert it on the way: iconv -f UTF-32 -t UTF-8 FILE | atsdb import URL TABLE -".to_owned(),
         ),
         [b'B', b'Z', b'h', ..] => (
             "is compressed with bzip2".to_owned(),
@@ -30,7 +29,7 @@ pub(crate) fn refuse_unreadable(name: &str, head: &[u8], is_format_open: bool) -
             format!("name a table of it: atsdb import URL TABLE 'sqlite:{name}#TABLE'"),
         ),
         head => {
-            let is_open = is_format_open && !head.starts_with(b"PAR1") && !is_arrow(head);
+            let is_open = is_format_open && !has_types(head);
             match unreadable_text(head, has_ending(name, &["json", "jsonl", "ndjson"])).filter(|_| is_open) {
                 Some((what, hint)) => (what.to_owned(), hint.to_owned()),
                 None => return Ok(()),

@@ -1,12 +1,14 @@
 //! What the caller of an import says and receives. Nothing here reads a file.
 //!
 //! Owned here: the options and the [`Sink`], the report ([`report`]), the choice and the names of columns
-//! ([`selection`]), and the key of a new table ([`key`]).
+//! ([`selection`]), the encoding of texts ([`encoding`]), and the key of a new table ([`key`]).
 
+pub(crate) mod encoding;
 pub(crate) mod key;
 pub(crate) mod report;
 pub(crate) mod selection;
 
+use crate::options::encoding::Encoding;
 use crate::values::dates::{DateOrder, DateReading};
 use crate::values::zones::Zone;
 use arrow::record_batch::RecordBatch;
@@ -32,7 +34,7 @@ pub enum Format {
     Sheet,
     /// Parquet.
     Parquet,
-    /// Arrow IPC, the file format or the stream format, without compression.
+    /// Arrow IPC, the file format or the stream format.
     Arrow,
     /// InfluxDB line protocol.
     Lines,
@@ -85,6 +87,8 @@ pub struct UnpivotChoice {
 pub struct Options {
     /// The format of all files. `None` infers it from each file's content and extension.
     pub format: Option<Format>,
+    /// The encoding of texts. `None` is UTF-8, or UTF-16 if a byte order mark says so.
+    pub encoding: Option<Encoding>,
     /// The byte between fields.
     pub delimiter: Option<u8>,
     /// Whether the first record names the columns.
@@ -113,6 +117,8 @@ pub struct Options {
     pub sheet: Option<String>,
     /// The names of the fields, which override the first record. Every record must have as many fields.
     pub names: Option<Vec<String>>,
+    /// Whether the rows are only for a query: texts are then not mapped, and slices do not matter.
+    pub for_query: bool,
     /// Whether to read all values before the first row is delivered, so that a [`Sink`] never starts over.
     pub begin_once: bool,
     /// The time: one column; a column of dates and one of times of day; or columns of year, month, day and as far

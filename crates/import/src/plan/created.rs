@@ -10,6 +10,7 @@ use crate::options::key::declare_key;
 use crate::plan::column::{Binding, MapRule, PlanColumn, TimeParsing};
 use crate::plan::planner::Planner;
 use crate::records::error::shown;
+use atsdb_core::limits::COLUMNS_MAX;
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, ColumnId, ColumnType, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
 
@@ -71,7 +72,12 @@ impl Planner<'_> {
         for (plan, declared) in columns.iter_mut().zip(&definition.columns) {
             plan.column.nullable = declared.nullable;
         }
-        definition.check()?;
+        definition.check().map_err(|error| {
+            if definition.columns.len() <= COLUMNS_MAX {
+                return error;
+            }
+            error.with_hint("--columns or --omit choose some of them; --unpivot makes rows of columns")
+        })?;
         Ok((definition, columns))
     }
 
@@ -111,6 +117,10 @@ impl Planner<'_> {
     fn set_map(&self, definition: &mut TableDefinition, columns: &mut [PlanColumn], position: usize) {
         let facts = &self.merged[position].facts;
         let Some(last) = columns.last_mut().filter(|last| last.column.column_type == ColumnType::Text) else { return };
+        if self.options.for_query {
+            last.may_keep_words = true;
+            return;
+        }
         (last.map_rule, last.may_keep_words) = (MapRule::Free, true);
         let seen = if self.observed.is_complete() { facts.value_count } else { facts.value_count * 2 };
         if let Some(width) = map_of(facts.distinct.count(), seen) {

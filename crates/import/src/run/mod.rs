@@ -46,8 +46,7 @@ pub fn import(
         return Err(Error::usage(format!("{}: columns become rows in separated values only", source.name))
             .with_hint("import the file as it is, then INSERT INTO ... SELECT from its columns, with UNION ALL"));
     }
-    let is_typed = |source: &&Source| matches!(source.format, Format::Parquet | Format::Arrow | Format::Lines);
-    let typed_count = sources.iter().filter(is_typed).count();
+    let typed_count = sources.iter().filter(|source| is_typed(source)).count();
     if typed_count > 0 {
         if typed_count < sources.len() {
             return Err(Error::usage(
@@ -62,4 +61,29 @@ pub fn import(
     }
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get().clamp(1, 8));
     text::TextImport { name: table_name, sources, options, existing, progress, threads }.run(sink)
+}
+
+/// The table that Parquet and Arrow files show, for a query that reads some of its columns later: few values are read
+/// for it. `None` if a file has another format.
+///
+/// # Errors
+///
+/// Those of [`import`], as far as they do not depend on the values.
+pub fn typed_table(
+    table_name: &str,
+    inputs: Vec<Input>,
+    options: &Options,
+    progress: &dyn Fn(Progress),
+) -> Result<Option<TableDefinition>> {
+    let sources: Vec<Source> =
+        inputs.into_iter().map(|input| Source::new(input, options, progress)).collect::<Result<_>>()?;
+    let has_columns = |source: &Source| matches!(source.format, Format::Parquet | Format::Arrow);
+    if sources.is_empty() || !sources.iter().all(has_columns) {
+        return Ok(None);
+    }
+    typed::table_of(table_name, &sources, options).map(Some)
+}
+
+fn is_typed(source: &Source) -> bool {
+    matches!(source.format, Format::Parquet | Format::Arrow | Format::Lines)
 }

@@ -1,11 +1,12 @@
 //! Zip archives: a plain one with files to import, or one that is a workbook.
 
-use crate::options::report::Progress;
-use crate::sheets::workbook::WorkbookKind;
+use crate::sheets::watched_file::WatchedFile;
+use crate::sheets::workbook::{MergedArea, MergedAreas, WorkbookKind};
 use crate::sheets::zip_limits::{PartScan, scan_part};
-use crate::sheets::{damaged, is_protected, ods_limits, zip_limits};
+use crate::sheets::{damaged, is_protected, ods_limits, xlsb_merges, zip_limits};
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Error, ErrorKind, Result};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use zip::ZipArchive;
@@ -13,25 +14,27 @@ use zip::ZipArchive;
 /// The maximum number of files that a message lists.
 const NAMES_SHOWN: usize = 20;
 
-/// The bytes that are copied between two reports of progress.
+/// The bytes that are copied at once.
 const COPIED_AT_ONCE: u64 = 1 << 20;
+
+/// The most bytes of the parts of a workbook in binary form that list its sheets.
+const SHEET_LIST_BYTES_MAX: u64 = 1 << 24;
 
 /// An open archive.
 pub(crate) struct Archive<'a> {
     name: &'a str,
-    zip: ZipArchive<BufReader<File>>,
+    zip: ZipArchive<BufReader<WatchedFile<'a>>>,
     /// The names of its entries, in order.
     entries: Vec<String>,
-    merge_count: u64,
 }
 
 impl<'a> Archive<'a> {
     /// Reads the list of files.
-    pub(crate) fn open(name: &'a str, file: File) -> Result<Self> {
+    pub(crate) fn open(name: &'a str, file: WatchedFile<'a>) -> Result<Self> {
         let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| damaged(name, "a zip archive", error))?;
         let entries = zip.file_names().map(|name| name.map(|name| name.replace('\\', "/"))).collect::<Result<_, _>>();
         let entries = entries.map_err(|error| damaged(name, "a zip archive", error))?;
-        Ok(Self { name, zip, entries, merge_count: 0 })
+        Ok(Self { name, zip, entries })
     }
 
     /// The kind of workbook that it is, if it is one. Other documents are refused.
@@ -67,32 +70,51 @@ impl<'a> Archive<'a> {
         Error::usage(format!("{} is a document, but no spreadsheet", self.name)).with_hint("export its rows as CSV")
     }
 
-    /// Checks that the parts of a workbook do not take more memory than they may.
-    pub(crate) fn check_parts(&mut self, kind: WorkbookKind) -> Result<()> {
-        let (name, mut held_bytes) = (self.name, 0);
+    /// Checks that the parts of a workbook do not take more memory than they may, and finds merged areas.
+    pub(crate) fn check_parts(&mut self, kind: WorkbookKind) -> Result<MergedAreas> {
+        let (name, mut held_bytes, mut merge_count) = (self.name, 0, 0);
+        let (mut areas, mut areas_of_parts) = (Vec::new(), Vec::<(String, MergedArea)>::new());
         for position in 0..self.zip.len() {
             let entry = self.entries.get(position).map_or("", String::as_str);
             let part = self.zip.by_index(position).map_err(|error| damaged(name, "a spreadsheet", error))?;
             if kind == WorkbookKind::Ods && entry == "content.xml" {
-                ods_limits::check(name, part)?;
+                areas = ods_limits::check(name, part)?;
                 continue;
             }
-            let PartScan { byte_count, merge_count } = scan_part(name, entry, part, kind)?;
-            self.merge_count += merge_count;
+            if kind == WorkbookKind::Xlsb && xlsb_merges::is_sheet(entry) {
+                let found = xlsb_merges::areas(part)
+                    .map_err(|error| damaged(name, "a workbook of Excel", format!("{entry}: {error}")))?;
+                areas_of_parts.extend(found.into_iter().map(|area| (entry.to_owned(), area)));
+                continue;
+            }
+            let scan: PartScan = scan_part(name, entry, part, kind)?;
+            let byte_count = scan.byte_count;
+            merge_count += scan.merge_count;
             if zip_limits::is_held(entry) {
                 held_bytes += byte_count;
             }
         }
-        zip_limits::check_held(name, held_bytes)
+        zip_limits::check_held(name, held_bytes)?;
+        if !areas_of_parts.is_empty() {
+            let names = self.sheet_names().map_err(|error| damaged(name, "a workbook of Excel", error))?;
+            areas = xlsb_merges::named(areas_of_parts, &names);
+        }
+        Ok(if merge_count > 0 { MergedAreas::InWorkbook } else { MergedAreas::Known(areas) })
     }
 
-    /// The number of merged areas in all sheets of a workbook of Excel.
-    pub(crate) fn merge_count(&self) -> u64 {
-        self.merge_count
+    /// The names of the sheets of a workbook in binary form, by their parts.
+    fn sheet_names(&mut self) -> io::Result<HashMap<String, String>> {
+        let mut part = |name: &str| {
+            let mut bytes = Vec::new();
+            let part = self.zip.by_name(name).map_err(io::Error::other)?;
+            part.take(SHEET_LIST_BYTES_MAX).read_to_end(&mut bytes).map(|_| bytes)
+        };
+        let (workbook, relations) = (part("xl/workbook.bin")?, part("xl/_rels/workbook.bin.rels")?);
+        xlsb_merges::sheet_names(workbook.as_slice(), relations.as_slice())
     }
 
     /// The file of the archive, from its start.
-    pub(crate) fn into_file(self) -> Result<File> {
+    pub(crate) fn into_file(self) -> Result<WatchedFile<'a>> {
         let failed = |error: io::Error| damaged(self.name, "a zip archive", error);
         let mut file = self.zip.into_inner().into_inner();
         file.rewind().map_err(failed)?;
@@ -100,7 +122,7 @@ impl<'a> Archive<'a> {
     }
 
     /// Copies one file of the archive to a temporary file: the one named, or the only one.
-    pub(crate) fn file(mut self, part: &mut Option<String>, progress: &dyn Fn(Progress)) -> Result<(String, File)> {
+    pub(crate) fn file(mut self, part: &mut Option<String>) -> Result<(String, File)> {
         let position = self.position(part)?;
         let entry = self.entries[position].clone();
         let failed = |error: io::Error| damaged(self.name, "a zip archive", format!("{entry}: {error}"));
@@ -112,13 +134,10 @@ impl<'a> Archive<'a> {
             Error::new(ErrorKind::Unavailable, format!("cannot copy {entry} to a temporary file: {error}"))
         };
         let mut file = tempfile::tempfile().map_err(unavailable)?;
-        let mut bytes_read = 0;
         loop {
             let mut bytes = Vec::new();
             let count = (&mut part).take(COPIED_AT_ONCE).read_to_end(&mut bytes).map_err(failed)?;
             io::Write::write_all(&mut file, &bytes).map_err(unavailable)?;
-            bytes_read += count as u64;
-            progress(Progress { bytes_read, bytes_total: 0, row_count: 0 });
             if (count as u64) < COPIED_AT_ONCE {
                 break;
             }

@@ -1,7 +1,8 @@
 //! Files with parts: workbooks, whose sheets become text, and zip archives, whose files are imported.
 //!
 //! Owned here: recognizing and opening them ([`unpack`]), zip archives ([`archive`]), the sheets of workbooks and their
-//! cells ([`workbook`], [`cells`]), cells as records of text ([`rows`]), and limits for files that are made to do harm,
+//! cells ([`workbook`], [`cells`]), merged areas that the reader of workbooks leaves out ([`xlsb_merges`]), cells as
+//! records of text ([`rows`]), the progress of reading ([`watched_file`]), and limits for files that are made to do harm,
 //! because the reader of workbooks trusts what they declare ([`zip_limits`], [`ods_limits`], [`xls_limits`],
 //! [`compound`]). Not owned: header, types and NULLs of a sheet, which are found like those of separated values.
 
@@ -11,8 +12,10 @@ mod compound;
 mod ods_limits;
 mod rows;
 pub(crate) mod unpack;
+mod watched_file;
 mod workbook;
 mod xls_limits;
+mod xlsb_merges;
 mod zip_limits;
 
 use atsdb_core::{Error, ErrorKind};

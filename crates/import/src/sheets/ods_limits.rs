@@ -1,6 +1,7 @@
-//! Limits for OpenDocument spreadsheets. The reader holds all cells of all sheets, and a few bytes may repeat a cell or
-//! a row a million times.
+//! Limits for OpenDocument spreadsheets, and their merged areas, which the reader of workbooks leaves out. That reader
+//! holds all cells of all sheets, and a few bytes may repeat a cell or a row a million times.
 
+use crate::sheets::workbook::{MergedArea, SheetArea};
 use crate::sheets::{CELLS_MAX, TEXT_BYTES_MAX, damaged, too_large};
 use atsdb_core::Result;
 use quick_xml::Reader;
@@ -15,6 +16,9 @@ const COLUMNS_MAX: u64 = 1 << 14;
 
 /// The rows of the longest sheet.
 const ROWS_MAX: u64 = 1 << 20;
+
+/// The most merged areas.
+const AREAS_MAX: usize = 1 << 20;
 
 /// The size of the rows that were read so far.
 #[derive(Debug, Default)]
@@ -34,10 +38,13 @@ struct Size {
     cell_repeats: u64,
     cell_bytes: u64,
     has_value: bool,
+    /// The sheet's name, and the merged areas of all sheets.
+    sheet: String,
+    merged: Vec<SheetArea>,
 }
 
-/// Checks `content.xml`.
-pub(crate) fn check(name: &str, part: impl Read) -> Result<()> {
+/// Checks `content.xml`, and returns the merged areas of several rows.
+pub(crate) fn check(name: &str, part: impl Read) -> Result<Vec<SheetArea>> {
     let mut limited = part.take(DOCUMENT_BYTES_MAX + 1);
     let mut reader = Reader::from_reader(BufReader::new(&mut limited));
     reader.config_mut().expand_empty_elements = true;
@@ -69,14 +76,19 @@ pub(crate) fn check(name: &str, part: impl Read) -> Result<()> {
     if limited.limit() == 0 {
         return Err(too_large(name, format_args!("it takes more than {} MiB unpacked", DOCUMENT_BYTES_MAX >> 20)));
     }
-    Ok(())
+    Ok(size.merged)
 }
 
 impl Size {
     fn start(&mut self, name: &str, element: &BytesStart<'_>) -> Result<()> {
         let refused = |error: String| damaged(name, "an OpenDocument spreadsheet", error);
         match element.name().0 {
-            "table:table" => (self.rows, self.empty_rows, self.width) = (0, 0, 0),
+            "table:table" => {
+                (self.rows, self.empty_rows, self.width) = (0, 0, 0);
+                let mut attributes = element.attributes().flatten();
+                let named = attributes.find(|attribute| attribute.key.0 == "table:name");
+                self.sheet = named.map_or(String::new(), |name| unescaped(&name.value));
+            }
             "table:table-row" => {
                 (self.row_width, self.column, self.row_repeats) = (0, 0, 1);
                 for attribute in element.attributes() {
@@ -95,6 +107,9 @@ impl Size {
                     if key == "table:number-columns-repeated" {
                         self.cell_repeats =
                             repeats(&attribute.value, COLUMNS_MAX).ok_or_else(|| refused(shown(&attribute)))?;
+                    } else if key == "table:number-rows-spanned" {
+                        let rows = repeats(&attribute.value, ROWS_MAX).ok_or_else(|| refused(shown(&attribute)))?;
+                        self.merge(name, rows)?;
                     } else if key == "table:formula" || key.starts_with("office:") || key.starts_with("calcext:") {
                         self.has_value = true;
                         self.cell_bytes = self.cell_bytes.saturating_add(attribute.value.len() as u64);
@@ -142,6 +157,20 @@ impl Size {
         self.check(name, self.text_bytes)
     }
 
+    /// Notes that the cell is merged with those below it, over so many rows.
+    fn merge(&mut self, name: &str, rows: u64) -> Result<()> {
+        let first_row = self.rows.saturating_add(self.empty_rows);
+        let numbers = (u32::try_from(first_row), u32::try_from(first_row + rows), u32::try_from(self.column));
+        let (Ok(first_row), Ok(end_row), Ok(column)) = numbers else { return Ok(()) };
+        if rows > 1 {
+            self.merged.push((self.sheet.clone(), MergedArea { first_row, last_row: end_row - 1, column }));
+        }
+        if self.merged.len() > AREAS_MAX {
+            return Err(too_large(name, format_args!("it has more than {AREAS_MAX} merged areas")));
+        }
+        Ok(())
+    }
+
     fn check(&self, name: &str, text_bytes: u64) -> Result<()> {
         let cells = self.cells.saturating_add(self.rows.saturating_mul(self.width));
         if cells > CELLS_MAX {
@@ -152,6 +181,11 @@ impl Size {
         }
         Ok(())
     }
+}
+
+/// The text of an attribute, as the reader of workbooks returns it.
+fn unescaped(value: &str) -> String {
+    quick_xml::escape::unescape(value).map_or_else(|_| value.to_owned(), |text| text.into_owned())
 }
 
 /// A number of repetitions, at most `most`.
@@ -167,7 +201,7 @@ fn shown(attribute: &quick_xml::events::attributes::Attribute<'_>) -> String {
 mod tests {
     use super::*;
 
-    fn checked(rows: &str) -> Result<()> {
+    fn checked(rows: &str) -> Result<Vec<SheetArea>> {
         check("x.ods", format!("<a><table:table table:name=\"t\">{rows}</table:table></a>").as_bytes())
     }
 

@@ -1,8 +1,8 @@
 //! The rows of a sheet as records of text: fields between tabs, a line for each row of the sheet, so that the number of
 //! a line is that of its row.
 
-use crate::options::report::Progress;
 use crate::sheets::cells::{CellText, is_error_text, push_cell};
+use crate::sheets::watched_file::ReadProgress;
 use crate::sheets::workbook::{ChosenSheet, MergedArea, Workbook, WorkbookKind};
 use crate::sheets::{damaged, too_large};
 use atsdb_core::{Error, ErrorKind, Result};
@@ -34,24 +34,24 @@ pub(crate) struct SheetText {
 
 /// Writes a sheet to a temporary file.
 pub(crate) fn sheet_text(
-    workbook: &mut Workbook,
+    workbook: &mut Workbook<'_>,
     sheet: &ChosenSheet,
-    progress: &dyn Fn(Progress),
+    progress: &ReadProgress<'_>,
 ) -> Result<SheetText> {
     let (name, kind, is_1904) = (workbook.name.clone(), workbook.kind, workbook.is_1904());
     let merged = workbook.merged_areas(&sheet.name)?;
-    let mut rows = Rows::new(&name, merged)?;
+    let mut rows = Rows::new(&name, merged, progress)?;
     workbook.cells(&sheet.name, &mut |position, value| {
         match value {
             Some(DataRef::SharedString(text)) if kind == WorkbookKind::Ods && is_error_text(text) => {
                 rows.failed(position, (*text).to_owned());
             }
-            Some(value) => rows.cell(position, value, is_1904, progress)?,
+            Some(value) => rows.cell(position, value, is_1904)?,
             None => rows.valueless += 1,
         }
         Ok(true)
     })?;
-    rows.end_row(progress)?;
+    rows.end_row()?;
     rows.skipped(workbook.unknown_errors());
     let notes = sheet.notes.iter().cloned().chain(rows.notes(&sheet.name)).collect();
     Ok(SheetText { name: sheet.is_one_of_several.then(|| sheet.name.clone()), file: rows.into_text()?, notes })
@@ -61,6 +61,7 @@ pub(crate) fn sheet_text(
 /// each cell, because only the last row shows which columns have values.
 struct Rows<'a> {
     name: &'a str,
+    progress: &'a ReadProgress<'a>,
     file: BufWriter<File>,
     /// The row of the cells that are collected.
     row: u32,
@@ -79,10 +80,11 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(name: &'a str, mut merged: Vec<MergedArea>) -> Result<Self> {
+    fn new(name: &'a str, mut merged: Vec<MergedArea>, progress: &'a ReadProgress<'a>) -> Result<Self> {
         merged.sort_by_key(|area| std::cmp::Reverse(area.first_row));
         Ok(Self {
             name,
+            progress,
             file: BufWriter::new(tempfile::tempfile().map_err(|error| cannot_copy(name, error))?),
             row: 0,
             cells: Vec::new(),
@@ -98,13 +100,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    fn cell(
-        &mut self,
-        (row, column): (u32, u32),
-        value: &DataRef<'_>,
-        is_1904: bool,
-        progress: &dyn Fn(Progress),
-    ) -> Result<()> {
+    fn cell(&mut self, (row, column): (u32, u32), value: &DataRef<'_>, is_1904: bool) -> Result<()> {
         if row >= ROWS_MAX || column >= COLUMNS_MAX || row < self.row {
             return Err(damaged(
                 self.name,
@@ -113,7 +109,7 @@ impl<'a> Rows<'a> {
             ));
         }
         if row > self.row {
-            self.end_row(progress)?;
+            self.end_row()?;
             self.row = row;
         }
         let start = self.text.len();
@@ -137,7 +133,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn end_row(&mut self, progress: &dyn Fn(Progress)) -> Result<()> {
+    fn end_row(&mut self) -> Result<()> {
         if self.cells.is_empty() {
             return Ok(());
         }
@@ -163,7 +159,7 @@ impl<'a> Rows<'a> {
         self.text.clear();
         self.row_count += 1;
         if self.row_count.is_multiple_of(ROWS_AT_ONCE) {
-            progress(Progress { bytes_read: 0, bytes_total: 0, row_count: self.row_count });
+            self.progress.rows(self.row_count);
         }
         Ok(())
     }
@@ -306,11 +302,12 @@ mod tests {
     }
 
     fn text_of(merged: Vec<MergedArea>, cells: &[(u32, u32, &str)]) -> (String, u64) {
-        let mut rows = Rows::new("x", merged).unwrap();
+        let progress = ReadProgress::new(0, &|_| ());
+        let mut rows = Rows::new("x", merged, &progress).unwrap();
         for (row, column, text) in cells {
-            rows.cell((*row, *column), &DataRef::SharedString(text), false, &|_| ()).unwrap();
+            rows.cell((*row, *column), &DataRef::SharedString(text), false).unwrap();
         }
-        rows.end_row(&|_| ()).unwrap();
+        rows.end_row().unwrap();
         let filled = rows.filled;
         let (mut file, mut text) = (rows.into_text().unwrap(), String::new());
         file.rewind().unwrap();
@@ -335,8 +332,9 @@ mod tests {
 
     #[test]
     fn a_cell_out_of_place_is_refused() {
-        let mut rows = Rows::new("x", Vec::new()).unwrap();
-        let mut put = |row, column| rows.cell((row, column), &DataRef::Bool(true), false, &|_| ());
+        let progress = ReadProgress::new(0, &|_| ());
+        let mut rows = Rows::new("x", Vec::new(), &progress).unwrap();
+        let mut put = |row, column| rows.cell((row, column), &DataRef::Bool(true), false);
         assert!(put(3, 0).is_ok() && put(2, 0).is_err() && put(3, COLUMNS_MAX).is_err() && put(ROWS_MAX, 0).is_err());
     }
 }

@@ -4,7 +4,8 @@ use crate::options::report::Progress;
 use crate::sheets::archive::{self, Archive};
 use crate::sheets::damaged;
 use crate::sheets::rows::{SheetText, sheet_text};
-use crate::sheets::workbook::{Workbook, WorkbookKind};
+use crate::sheets::watched_file::{ReadProgress, WatchedFile};
+use crate::sheets::workbook::{MergedAreas, Workbook, WorkbookKind};
 use atsdb_core::{Error, Result};
 use std::fs::File;
 
@@ -33,22 +34,22 @@ pub(crate) fn unpack(
     part: &mut Option<String>,
     progress: &dyn Fn(Progress),
 ) -> Result<Unpacked> {
+    let byte_count = file.metadata().map_or(0, |metadata| metadata.len());
+    let progress = ReadProgress::new(byte_count, progress);
+    let file = WatchedFile::new(file, &progress);
     if head.starts_with(COMPOUND) {
-        return sheet(Workbook::open(name, file, WorkbookKind::Xls)?, part, progress);
+        return sheet(Workbook::open(name, file, WorkbookKind::Xls, MergedAreas::InWorkbook)?, part, &progress);
     }
     let mut archive = Archive::open(name, file)?;
     let Some(kind) = archive.workbook_kind()? else {
-        let (name, file) = archive.file(part, progress)?;
+        let (name, file) = archive.file(part)?;
         return Ok(Unpacked::File(name, file));
     };
-    archive.check_parts(kind)?;
-    let merges = archive.merge_count();
-    let mut workbook = Workbook::open(name, archive.into_file()?, kind)?;
-    workbook.has_merges = merges > 0;
-    sheet(workbook, part, progress)
+    let merged = archive.check_parts(kind)?;
+    sheet(Workbook::open(name, archive.into_file()?, kind, merged)?, part, &progress)
 }
 
-fn sheet(mut workbook: Workbook, part: &mut Option<String>, progress: &dyn Fn(Progress)) -> Result<Unpacked> {
+fn sheet(mut workbook: Workbook<'_>, part: &mut Option<String>, progress: &ReadProgress<'_>) -> Result<Unpacked> {
     let sheet = workbook.choose(part.take().as_deref())?;
     Ok(Unpacked::Sheet(sheet_text(&mut workbook, &sheet, progress)?))
 }

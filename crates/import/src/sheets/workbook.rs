@@ -1,6 +1,7 @@
 //! Workbooks: their sheets, and the cells of a sheet.
 
 use crate::sheets::cells::borrowed;
+use crate::sheets::watched_file::WatchedFile;
 use crate::sheets::{damaged, xls_limits};
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Error, Result};
@@ -8,7 +9,6 @@ use calamine::{
     Data, DataRef, Dimensions, Ods, Range, Reader, Sheet, SheetType, SheetVisible, Xls, Xlsb, Xlsx, XlsxError,
 };
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 
 /// The most sheets that a note lists.
@@ -27,21 +27,20 @@ pub(crate) enum WorkbookKind {
     Ods,
 }
 
-enum Book {
-    Xlsx(Box<Xlsx<BufReader<File>>>),
-    Xlsb(Box<Xlsb<BufReader<File>>>),
+enum Book<'a> {
+    Xlsx(Box<Xlsx<BufReader<WatchedFile<'a>>>>),
+    Xlsb(Box<Xlsb<BufReader<WatchedFile<'a>>>>),
     Xls(Box<Xls<Cursor<Vec<u8>>>>),
-    Ods(Box<Ods<BufReader<File>>>),
+    Ods(Box<Ods<BufReader<WatchedFile<'a>>>>),
 }
 
 /// An open workbook.
-pub(crate) struct Workbook {
+pub(crate) struct Workbook<'a> {
     /// The name of its file.
     pub(crate) name: String,
     pub(crate) kind: WorkbookKind,
-    /// Whether to look for merged areas, for which the whole sheet is read once more.
-    pub(crate) has_merges: bool,
-    book: Book,
+    merged: MergedAreas,
+    book: Book<'a>,
     /// Errors in cells that the reader does not know, with counts.
     unknown_errors: BTreeMap<String, u64>,
 }
@@ -63,11 +62,22 @@ pub(crate) struct MergedArea {
     pub(crate) column: u32,
 }
 
+/// A merged area, with the name of its sheet.
+pub(crate) type SheetArea = (String, MergedArea);
+
+/// The merged areas of a workbook.
+pub(crate) enum MergedAreas {
+    /// The reader of workbooks finds them. For .xlsx it reads the whole sheet once more.
+    InWorkbook,
+    /// These are all.
+    Known(Vec<SheetArea>),
+}
+
 /// Receives a cell, with its row and column from 0. `None` is a formula without a stored value. `false` ends it.
 type CellReceiver<'a> = dyn FnMut((u32, u32), Option<&DataRef<'_>>) -> Result<bool> + 'a;
 
-impl Workbook {
-    pub(crate) fn open(name: &str, file: File, kind: WorkbookKind) -> Result<Self> {
+impl<'a> Workbook<'a> {
+    pub(crate) fn open(name: &str, file: WatchedFile<'a>, kind: WorkbookKind, merged: MergedAreas) -> Result<Self> {
         let failed = |error: &dyn std::fmt::Display| damaged(name, kind.format(), error);
         let mut reader = BufReader::new(file);
         let book = match kind {
@@ -81,8 +91,7 @@ impl Workbook {
                 Book::Xls(Box::new(Xls::new(Cursor::new(bytes)).map_err(|error| failed(&error))?))
             }
         };
-        let has_merges = kind == WorkbookKind::Xls;
-        Ok(Self { name: name.to_owned(), kind, has_merges, book, unknown_errors: BTreeMap::new() })
+        Ok(Self { name: name.to_owned(), kind, merged, book, unknown_errors: BTreeMap::new() })
     }
 
     /// Whether days count from 1904. In OpenDocument they are written as dates.
@@ -188,15 +197,16 @@ impl Workbook {
         std::mem::take(&mut self.unknown_errors)
     }
 
-    /// The merged areas of a sheet that have several rows. Only .xlsx and .xls say them.
+    /// The merged areas of a sheet that have several rows.
     pub(crate) fn merged_areas(&mut self, sheet: &str) -> Result<Vec<MergedArea>> {
         let (name, format) = (self.name.clone(), self.kind.format());
+        if let MergedAreas::Known(areas) = &self.merged {
+            return Ok(areas.iter().filter(|(of, _)| of == sheet).map(|(_, area)| *area).collect());
+        }
         let areas = match &mut self.book {
-            Book::Xlsx(book) if self.has_merges => {
-                book.merge_cells_by_sheet_name(sheet).map_err(|error| damaged(&name, format, error))?
-            }
+            Book::Xlsx(book) => book.merge_cells_by_sheet_name(sheet).map_err(|error| damaged(&name, format, error))?,
             Book::Xls(book) => book.merge_cells_by_sheet_name(sheet).map_err(|error| damaged(&name, format, error))?,
-            _ => Vec::new(),
+            Book::Xlsb(_) | Book::Ods(_) => Vec::new(),
         };
         let area =
             |area: &Dimensions| MergedArea { first_row: area.start.0, last_row: area.end.0, column: area.start.1 };

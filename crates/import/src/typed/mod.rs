@@ -31,7 +31,7 @@ pub(crate) fn run(
 ) -> Result<Report> {
     let mut found = find(sources, options)?;
     let mut notes = conversion_notes(sources, options)?;
-    let row_count = if existing.is_none() { observe(sources, &mut found)? } else { 0 };
+    let row_count = if existing.is_none() { observe(sources, &mut found, options.for_query)? } else { 0 };
     let mut definition = match existing {
         Some(definition) => definition.clone(),
         None => created(name, &found, row_count, options, &mut notes)?,
@@ -56,7 +56,8 @@ pub(crate) fn run(
         })
         .collect();
     let mut pass = Pass::new(sources, options, sources_of, progress);
-    let is_slice_free = existing.is_none() && options.slice.is_none() && definition.time.is_some();
+    let is_slice_free =
+        existing.is_none() && options.slice.is_none() && !options.for_query && definition.time.is_some();
     if is_slice_free && options.begin_once {
         pass.build(&definition, &mut IgnoreRows)?;
         definition.slice = pass.slice(&definition);
@@ -74,6 +75,13 @@ pub(crate) fn run(
         skipped_count: pass.skipped.count,
         notes,
     })
+}
+
+/// The table that files of typed values show.
+pub(crate) fn table_of(name: &str, sources: &[Source], options: &Options) -> Result<TableDefinition> {
+    let mut found = find(sources, options)?;
+    let row_count = observe(sources, &mut found, options.for_query)?;
+    created(name, &found, row_count, options, &mut Vec::new())
 }
 
 /// The sink for a pass that only collects facts.

@@ -3,6 +3,7 @@
 use crate::batches::rows::checked_cast;
 use crate::facts::distinct::hash;
 use crate::facts::{Facts, kind};
+use crate::infer::time_column::suggests_time;
 use crate::input::batch_reader::{damaged, read, reader};
 use crate::input::source::Source;
 use crate::typed::columns::TypedColumn;
@@ -11,32 +12,65 @@ use arrow::datatypes::{DataType, Int64Type, UInt64Type};
 use arrow::error::ArrowError;
 use atsdb_core::{ColumnType, Result};
 
-/// Reads all values that are needed. Returns the number of rows.
-pub(crate) fn observe(sources: &[Source], found: &mut [TypedColumn]) -> Result<u64> {
+/// Reads all values that are needed. Returns the number of rows. For a query, columns that cannot be the time are read
+/// only as far as shows that.
+pub(crate) fn observe(sources: &[Source], found: &mut [TypedColumn], for_query: bool) -> Result<u64> {
     let mut row_count = 0;
-    for (number, source) in sources.iter().enumerate() {
-        let is_wanted = |column: &TypedColumn| {
-            !matches!(
-                column.column_type,
-                ColumnType::Bool | ColumnType::Float32 | ColumnType::Float64 | ColumnType::Binary
-            )
-        };
-        let mut wanted: Vec<(usize, usize)> = found
-            .iter()
-            .enumerate()
-            .filter(|(_, column)| is_wanted(column))
-            .filter_map(|(index, column)| column.merged.positions[number].map(|position| (position, index)))
-            .collect();
-        wanted.sort_unstable();
-        let positions: Vec<usize> = wanted.iter().map(|(position, _)| *position).collect();
-        for batch in reader(source, Some(&positions))?.1 {
-            let batch = batch?;
-            row_count += batch.num_rows() as u64;
-            for (array, (_, index)) in batch.columns().iter().zip(&wanted) {
-                let column = &mut found[*index];
-                let mut observed = || observe_array(array, column.column_type, &mut column.merged.facts);
-                read(source, || observed().map_err(|error| damaged(source, error)))?;
+    let mut may_matter = vec![true; found.len()];
+    if for_query {
+        for (number, source) in sources.iter().enumerate() {
+            read_columns(source, number, found, &may_matter, true)?;
+        }
+        for (column, may_matter) in found.iter_mut().zip(&mut may_matter) {
+            *may_matter = may_be_time(column);
+            if *may_matter {
+                column.merged.facts = Facts::new();
             }
+        }
+    }
+    for (number, source) in sources.iter().enumerate() {
+        row_count += read_columns(source, number, found, &may_matter, false)?;
+    }
+    Ok(row_count)
+}
+
+/// Whether more values of a column can make it the time.
+fn may_be_time(column: &TypedColumn) -> bool {
+    let is_text = column.merged.facts.kinds & kind::TEXT != 0;
+    let is_number = column.merged.facts.kinds & !(kind::INT | kind::UINT) == 0;
+    suggests_time(&column.merged.name) || !(is_text || is_number)
+}
+
+/// Observes the values of one source, or of its first batch. Returns the number of rows.
+fn read_columns(
+    source: &Source,
+    number: usize,
+    found: &mut [TypedColumn],
+    may_matter: &[bool],
+    is_first_only: bool,
+) -> Result<u64> {
+    let mut row_count = 0;
+    let is_wanted = |column: &TypedColumn| {
+        !matches!(column.column_type, ColumnType::Bool | ColumnType::Float32 | ColumnType::Float64 | ColumnType::Binary)
+    };
+    let mut wanted: Vec<(usize, usize)> = found
+        .iter()
+        .enumerate()
+        .filter(|(index, column)| may_matter[*index] && is_wanted(column))
+        .filter_map(|(index, column)| column.merged.positions[number].map(|position| (position, index)))
+        .collect();
+    wanted.sort_unstable();
+    let positions: Vec<usize> = wanted.iter().map(|(position, _)| *position).collect();
+    for batch in reader(source, Some(&positions))?.1 {
+        let batch = batch?;
+        row_count += batch.num_rows() as u64;
+        for (array, (_, index)) in batch.columns().iter().zip(&wanted) {
+            let column = &mut found[*index];
+            let mut observed = || observe_array(array, column.column_type, &mut column.merged.facts);
+            read(source, || observed().map_err(|error| damaged(source, error)))?;
+        }
+        if is_first_only {
+            break;
         }
     }
     Ok(row_count)

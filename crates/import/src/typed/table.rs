@@ -43,7 +43,8 @@ pub(crate) fn created(
             },
         };
         let is_text = column_type == ColumnType::Text;
-        let map = if is_text { map_of(facts.distinct.count(), facts.value_count) } else { None };
+        let is_mapped = is_text && !options.for_query;
+        let map = if is_mapped { map_of(facts.distinct.count(), facts.value_count) } else { None };
         definition = definition.with_column(&column.merged.name, column_type, map);
     }
     if let Some(file_column) = &options.file_column {

@@ -36,7 +36,9 @@ fn text_after_a_closing_quote_is_refused() {
 fn bytes_that_are_no_utf8_name_their_line() {
     let error = refused(b"a,b\n1,x\n2,caf\xe9\n".to_vec());
     assert_eq!(error.message(), "a.csv, line 3: byte 0xe9 is not UTF-8");
-    assert!(error.hint().unwrap().contains("iconv -f LATIN1"));
+    assert!(error.hint().unwrap().contains("--encoding latin1"));
+    let error = refused(b"\xff\xfea\0,\0b".to_vec());
+    assert_eq!(error.message(), "a.csv: the text is not UTF-16LE");
 }
 
 fn narrow() -> TableDefinition {
@@ -99,7 +101,7 @@ fn files_with_nothing_in_common_are_refused() {
 #[test]
 fn files_that_are_not_tables_are_refused_with_a_hint() {
     for (content, message) in [
-        (b"\xff\xfea\0,\0".to_vec(), "a.csv is UTF-16"),
+        (b"\xff\xfe\0\0a\0\0\0".to_vec(), "a.csv is UTF-32"),
         (b"SQLite format 3\0....".to_vec(), "a.csv is a SQLite database"),
         (b"".to_vec(), "a.csv: no columns: there is nothing in it"),
     ] {

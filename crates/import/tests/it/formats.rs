@@ -3,7 +3,7 @@
 use crate::support::{csv, refused, run, text, with};
 use arrow::array::{Int64Array, StringArray, TimestampMillisecondArray, UInt64Array};
 use arrow::record_batch::RecordBatch;
-use atsdb_import::Options;
+use atsdb_import::{Encoding, Options};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -195,4 +195,21 @@ fn a_column_that_one_file_lacks_is_null_there_and_reported() {
         (vec!["1".into(), "∅".into()], vec!["∅".into(), "2".into()])
     );
     assert!(imported.report.notes[0].starts_with("x, y are not in every file"), "{:?}", imported.report.notes);
+}
+
+#[test]
+fn texts_of_other_encodings_are_read() {
+    let table = "time;ort;v\n2024-01-01;Köln 😀;1\n2024-01-02;Łódź;2\n";
+    let utf16: Vec<u8> = ["\u{feff}", table].concat().encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let imported = run(vec![text("a.csv", utf16.clone())], &Options::default(), None).unwrap();
+    assert_eq!(imported.texts("ort"), ["Köln 😀", "Łódź"]);
+    assert_eq!(imported.columns(), ["*time date", "ort text", "v int64"]);
+    let named = |name: &str| Options { encoding: Some(Encoding::parse(name).unwrap()), ..Options::default() };
+    let latin = || text("a.csv", b"time,name\n2024-01-01,caf\xe9\n".to_vec());
+    assert_eq!(run(vec![latin()], &named("latin1"), None).unwrap().texts("name"), ["café"]);
+    let bare = || text("a.csv", utf16[2..].to_vec());
+    assert_eq!(run(vec![bare()], &named("utf-16le"), None).unwrap().texts("v"), ["1", "2"]);
+    let json: Vec<u8> = "{\"a\": [{\"b\": \"é\"}]}".encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let json = [&b"\xfe\xff"[..], &json].concat();
+    assert_eq!(run(vec![text("a.json", json)], &Options::default(), None).unwrap().texts("b"), ["é"]);
 }

@@ -245,3 +245,28 @@ fn a_comment_with_as_many_fields_as_the_header_behind_it_is_one() {
     // The sign before names, above data.
     assert_eq!(csv("#time,v\n2024-01-01,1\n").columns(), ["*time date", "v int64"]);
 }
+
+#[test]
+fn a_value_behind_the_last_column_is_never_lost() {
+    for (header, record, wanted) in
+        [("a,b", "1,2,", 2), ("a,b,", "1,2,", 2), ("a,b,,", "1,2,,", 2), ("a,,b,", "1,x,2,", 3)]
+    {
+        let many = format!("{header}\n{}", format!("{record}\n").repeat(100_000));
+        assert_eq!(csv(many.clone()).columns().len(), wanted, "{header}");
+        let late = format!("{many}{}lost\n1,2{}\n", &record, &record[3..]);
+        let error = refused(late.clone());
+        assert!(error.message().contains("line 100002") && error.message().contains("\"lost\""), "{header}: {error}");
+        let skipped = with(late, &Options { skip_bad: true, ..Options::default() });
+        assert_eq!((skipped.report.skipped_count, skipped.report.row_count), (1, 100_001), "{header}");
+    }
+    // A header without rows, and a column whose values begin early.
+    assert_eq!(csv("a,b,\n").columns().len(), 3);
+    assert_eq!(csv("a,b,\n1,2,\n1,2,x\n").columns(), ["a int64", "b int64", "column3 text"]);
+}
+
+#[test]
+fn one_column_of_several_words_is_noted() {
+    let noted = |text: &str| csv(text).report.notes.join("\n").contains("--delimiter space");
+    assert!(noted("time sensor v\n2024-01-01 a 1\n2024-01-02 b 2\n"));
+    assert!(!noted("message\nit began\nit ended at last\n") && !noted("a,b\n1 2,3\n"));
+}

@@ -12,6 +12,8 @@ fn numbers_beyond_a_double_stay_text() {
             (imported.columns()[0].as_str(), imported.texts("a")),
             ("a text", vec!["1.5".into(), number.into()])
         );
+        let noted = imported.report.notes.join("\n");
+        assert!(noted.contains("column a is text: line 3 has") && noted.contains("infinite or zero"), "{noted}");
         let json = format!("{{\"a\":1.5}}\n{{\"a\":{number}}}\n");
         let options = Options { format: Some(Format::Json), ..Options::default() };
         let imported = run(vec![text("a.jsonl", json)], &options, None).unwrap();

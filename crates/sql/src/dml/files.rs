@@ -6,6 +6,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, ErrorKind, Result, TableDefinition};
 use std::fmt;
+use std::sync::Arc;
 
 /// A statement's request to read a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,17 +44,33 @@ pub struct FileTableRequest {
     pub format: Option<&'static str>,
     /// The options in the query: names in lower case, and values.
     pub options: Vec<(String, String)>,
-    /// The maximum size of its rows in bytes.
+    /// The memory that the query may use, in bytes.
     pub bytes_max: usize,
 }
 
-/// The rows of a file, in memory.
+/// The rows of a file.
 #[derive(Debug, Clone)]
 pub struct FileTable {
     /// The columns of every batch.
     pub schema: SchemaRef,
     /// The rows.
-    pub batches: Vec<RecordBatch>,
+    pub rows: FileRows,
+}
+
+/// Where the rows of a file are.
+#[derive(Debug, Clone)]
+pub enum FileRows {
+    /// In memory.
+    Memory(Vec<RecordBatch>),
+    /// Elsewhere, because they would take too much memory.
+    Stored(Arc<dyn StoredRows>),
+}
+
+/// Rows that are not in memory.
+pub trait StoredRows: fmt::Debug + Send + Sync {
+    /// Reads some of the columns, given by their positions, of all rows, in their order. May be called several times,
+    /// by several threads.
+    fn read(&self, columns: &[usize]) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>>;
 }
 
 /// The error for a statement that names a file in a session that may not read files.

@@ -1,7 +1,8 @@
-//! Files that a query reads as tables: `FROM 'day.csv'`, `FROM read_csv('day.csv', skip = 3)`. Their rows are held in
-//! memory while the query runs.
+//! Files that a query reads as tables: `FROM 'day.csv'`, `FROM read_csv('day.csv', skip = 3)`. Their rows are held
+//! in memory while the query runs, or where their reader stores them.
 
-use crate::dml::files::{FileReader, FileTable, FileTableRequest, no_files};
+use crate::dml::files::{FileReader, FileRows, FileTable, FileTableRequest, no_files};
+use crate::plan::stored_rows::StoredTable;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::errors::sql_error;
 use crate::text::identifiers::Spellings;
@@ -106,8 +107,12 @@ impl FileResolver<'_> {
     fn provider(&self, table: FileTable) -> Result<Arc<dyn TableProvider>> {
         let field = |field: &Arc<Field>| field.as_ref().clone().with_name(self.spellings.spell(field.name()));
         let schema = Arc::new(Schema::new(table.schema.fields().iter().map(field).collect::<Vec<_>>()));
+        let batches = match table.rows {
+            FileRows::Memory(batches) => batches,
+            FileRows::Stored(rows) => return Ok(Arc::new(StoredTable { schema, rows })),
+        };
         let named = |batch: &RecordBatch| Ok(RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec())?);
-        let batches = table.batches.iter().map(named).collect::<Result<Vec<_>>>()?;
+        let batches = batches.iter().map(named).collect::<Result<Vec<_>>>()?;
         Ok(Arc::new(MemTable::try_new(schema, vec![batches]).map_err(from_datafusion)?))
     }
 }

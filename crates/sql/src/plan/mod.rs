@@ -1,6 +1,6 @@
 //! From a statement's syntax tree to DataFusion's logical plan, over the tables of one snapshot. Owned here: resolving
-//! names of tables ([`names`]), the plans for a view ([`views`]), a rollup ([`rollups`]), a file ([`files`]) and the
-//! work table of a statement ([`work_table`]), the columns that are computed ([`computed`]), the types of parameters
+//! names of tables ([`names`]), the plans for a view ([`views`]), a rollup ([`rollups`]), a file ([`files`],
+//! [`stored_rows`]) and the work table of a statement ([`work_table`]), the columns that are computed ([`computed`]), the types of parameters
 //! ([`parameter_types`]), and cached plans ([`over`]). Not owned: reading tables (`scan`, `resident`, `catalogue`) and
 //! rewriting plans (`operators`, `workarounds`).
 
@@ -11,5 +11,6 @@ pub(crate) mod names;
 pub(crate) mod over;
 pub(crate) mod parameter_types;
 pub(crate) mod rollups;
+mod stored_rows;
 pub(crate) mod views;
 pub(crate) mod work_table;

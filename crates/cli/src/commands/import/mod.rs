@@ -99,11 +99,7 @@ fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
     let definition = existing.as_ref().map(|table| table.definition.clone());
     let mut sink = BatchSink::new(engine, existing.clone(), &declared, batch_name);
     let progress = Progress::new();
-    let show = |now: atsdb_import::Progress| match (now.bytes_total, now.row_count) {
-        (0, 0) => progress.update_bytes(now.bytes_read, None),
-        (0, rows) => progress.update_rows(rows, None),
-        (total, rows) => progress.update(now.bytes_read, total, rows),
-    };
+    let show = |now| progress.update_import(now);
     let report = atsdb_import::import(&args.table, inputs, &options, definition.as_ref(), &mut sink, &show)?;
     let (outcome, conflicts) = sink.commit()?;
     let elapsed = started.elapsed();

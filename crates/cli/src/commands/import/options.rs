@@ -7,7 +7,7 @@ use crate::console::clock::unix_seconds;
 use crate::console::stdin::Stdin;
 use crate::session::source_file::SourceFile;
 use atsdb::{BatchId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit, Unique};
-use atsdb_import::{ColumnChoice, DateOrder, Format, Input, Options, UnpivotChoice, Zone, declare_key};
+use atsdb_import::{ColumnChoice, DateOrder, Encoding, Format, Input, Options, UnpivotChoice, Zone, declare_key};
 use std::path::Path;
 
 /// The importer's options.
@@ -21,6 +21,7 @@ pub(super) fn options(args: &ImportArgs) -> Result<Options> {
             ImportFormat::Arrow => Format::Arrow,
             ImportFormat::Line => Format::Lines,
         }),
+        encoding: args.encoding.as_deref().map(Encoding::parse).transpose()?,
         delimiter: args.delimiter.as_deref().map(delimiter).transpose()?,
         header: args.header.then_some(true).or(args.no_header.then_some(false)),
         time: args.time.iter().map(|name| name.trim().to_owned()).collect(),
@@ -79,7 +80,7 @@ pub(super) fn inputs(files: &[SourceFile], options: &Options) -> Result<Vec<Inpu
     }
     let input = |file: &SourceFile| match file {
         file if is_stdin(&file) => Ok(Input::Reader("stdin".to_owned(), Box::new(Stdin::default()))),
-        SourceFile::Local(path) if is_sqlite(path) => sqlite_table::input(path),
+        SourceFile::Local(path) if is_sqlite(path) => sqlite_table::input(path, options, files.len() == 1),
         SourceFile::Local(path) if is_on_server(path) => server_table::input(path, options, files.len() == 1),
         file => file.input(),
     };

@@ -1,9 +1,9 @@
 //! `sqlite:FILE#TABLE`: the rows of a table of a SQLite file, as JSON objects for the importer.
 
 use crate::console::ahead::{Ahead, Pieces};
-use atsdb::name::unknown_name;
+use atsdb::name::{same_name, unknown_name};
 use atsdb::{Error, ErrorKind, Result};
-use atsdb_import::Input;
+use atsdb_import::{Input, Options, chosen_columns};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
@@ -18,8 +18,9 @@ pub(super) fn is_sqlite(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.starts_with("sqlite:"))
 }
 
-/// The rows of `sqlite:FILE#TABLE`. Without a table, the file must have only one.
-pub(super) fn input(path: &Path) -> Result<Input> {
+/// The rows of `sqlite:FILE#TABLE`, with the columns that the options choose. Without a table, the file must have only
+/// one. `is_only` says that there are no other inputs.
+pub(super) fn input(path: &Path, options: &Options, is_only: bool) -> Result<Input> {
     let text = path.to_string_lossy();
     let place = text.strip_prefix("sqlite:").unwrap_or(&text);
     let (file, wanted) = match place.rsplit_once('#').filter(|_| !Path::new(place).exists()) {
@@ -51,9 +52,11 @@ pub(super) fn input(path: &Path) -> Result<Input> {
         }
     };
     let name = format!("{table}.jsonl");
+    let names = columns(&connection, &table).map_err(failed)?;
+    let select = select(&table, &names, options, is_only)?;
     let parts = Ahead::run(move |put| {
-        if let Err(error) = put_rows(&connection, &table, put) {
-            put(Err(io::Error::other(error)));
+        if let Err(error) = put_rows(&connection, &select, put) {
+            put(Err(error));
         }
     })?;
     Ok(Input::Reader(name, Box::new(Pieces::new(parts))))
@@ -66,25 +69,50 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
 }
 
-fn put_rows(
-    connection: &Connection,
-    table: &str,
-    put: &mut dyn FnMut(io::Result<Vec<u8>>) -> bool,
-) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare(&format!("SELECT * FROM \"{}\"", table.replace('"', "\"\"")))?;
+fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let statement = connection.prepare(&format!("SELECT * FROM {}", quoted(table)))?;
+    Ok(statement.column_names().into_iter().map(str::to_owned).collect())
+}
+
+/// The statement that reads the chosen columns. One that `--omit` leaves out is there as NULL, so that the importer
+/// finds its name.
+fn select(table: &str, names: &[String], options: &Options, is_only: bool) -> Result<String> {
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    let are_chosen = chosen_columns(options, &known, is_only)?;
+    let is_omitted = |name: &str| options.omit.iter().any(|omitted| same_name(omitted, name));
+    let columns = known.iter().zip(are_chosen).filter_map(|(name, is_chosen)| match is_chosen {
+        true => Some(quoted(name)),
+        false if is_omitted(name) => Some(format!("NULL AS {}", quoted(name))),
+        false => None,
+    });
+    let columns: Vec<String> = columns.collect();
+    let columns = if columns.is_empty() { "NULL".to_owned() } else { columns.join(", ") };
+    Ok(format!("SELECT {columns} FROM {}", quoted(table)))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn put_rows(connection: &Connection, select: &str, put: &mut dyn FnMut(io::Result<Vec<u8>>) -> bool) -> io::Result<()> {
+    let mut statement = connection.prepare(select).map_err(io::Error::other)?;
     let is_bool = |declared: Option<&str>| declared.is_some_and(|name| name.to_ascii_uppercase().starts_with("BOOL"));
     let columns: Vec<(String, bool)> = statement
         .columns()
         .map(|column| (Value::from(column.name()).to_string(), is_bool(column.decl_type())))
         .collect();
-    let mut rows = statement.query([])?;
-    let mut part = Vec::with_capacity(PART_BYTES);
-    while let Some(row) = rows.next()? {
+    let mut rows = statement.query([]).map_err(io::Error::other)?;
+    let (mut part, mut row_number) = (Vec::with_capacity(PART_BYTES), 0_u64);
+    while let Some(row) = rows.next().map_err(io::Error::other)? {
+        row_number += 1;
         for (position, (name, is_bool)) in columns.iter().enumerate() {
             part.extend_from_slice(if position == 0 { b"{" } else { b"," });
             part.extend_from_slice(name.as_bytes());
             part.push(b':');
-            part.extend_from_slice(json(row.get_ref(position)?, *is_bool).to_string().as_bytes());
+            let value = row.get_ref(position).map_err(io::Error::other)?;
+            let value = json(value, *is_bool)
+                .ok_or_else(|| io::Error::other(format!("row {row_number}, column {name}: a text is not UTF-8")))?;
+            serde_json::to_writer(&mut part, &value)?;
         }
         part.extend_from_slice(b"}\n");
         if part.len() >= PART_BYTES && !put(Ok(std::mem::take(&mut part))) {
@@ -95,18 +123,18 @@ fn put_rows(
     Ok(())
 }
 
-/// A value as JSON: bytes as hexadecimal text behind `\x`.
-fn json(value: ValueRef<'_>, is_bool: bool) -> Value {
-    match value {
+/// A value as JSON: bytes as hexadecimal text behind `\x`. `None` is a text that is not UTF-8.
+fn json(value: ValueRef<'_>, is_bool: bool) -> Option<Value> {
+    Some(match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number @ (0 | 1)) if is_bool => Value::from(number == 1),
         ValueRef::Integer(number) => Value::from(number),
         ValueRef::Real(number) if number.is_finite() => Value::from(number),
         ValueRef::Real(number) => Value::from(number.to_string()),
-        ValueRef::Text(text) => Value::from(String::from_utf8_lossy(text)),
+        ValueRef::Text(text) => Value::from(std::str::from_utf8(text).ok()?),
         ValueRef::Blob(bytes) => {
             let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
             Value::from(format!("\\x{}", digits.collect::<String>()))
         }
-    }
+    })
 }

@@ -9,10 +9,12 @@ pub(crate) use reader::PieceReader;
 
 use crate::console::interrupt::Watch;
 use crate::console::quantity::{show_many, show_rows};
+use crate::console::running::{RunningLine, RunningStatement};
 use crate::console::{clock, pager};
 use crate::output::destination::Destination;
 use crate::output::screen::Screen;
 use crate::output::{Format, write_result};
+use arrow::record_batch::RecordBatch;
 use atsdb::sql::{Answer, Rows, Session, Statements};
 use atsdb::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
@@ -41,9 +43,10 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// Shows a result, and returns its number of rows.
-    fn show(self, rows: Rows, out: &mut Destination) -> Result<String> {
+    fn show(self, rows: Rows, running: RunningStatement, out: &mut Destination) -> Result<String> {
         let schema = rows.schema();
         let shown = self.screen.text(&schema, rows)?;
+        drop(running);
         let is_long = shown.text.lines().count() + 1 > self.height;
         if !(is_long && self.has_pager && pager::show(&shown.text)) {
             out.put(shown.text.as_bytes())?;
@@ -83,6 +86,8 @@ pub(crate) struct Runner {
     pub(crate) result_count: usize,
     /// The number of rows written in a format.
     pub(crate) written_rows: u64,
+    /// What a terminal shows while a statement runs.
+    pub(crate) running: RunningLine,
 }
 
 impl Runner {
@@ -103,8 +108,9 @@ impl Runner {
             crate::console::interrupt::check()?;
             let line = statement.line();
             let started = clock::now();
+            let running = self.running.begin();
             let answer = self.session.execute(&statement, &self.params).map_err(|error| place(error, line))?;
-            self.write(answer, started, out).map_err(|error| place(error, line))?;
+            self.write(answer, started, running, out).map_err(|error| place(error, line))?;
         }
         Ok(())
     }
@@ -118,7 +124,13 @@ impl Runner {
         }
     }
 
-    fn write(&mut self, answer: Answer, started: Instant, out: &mut Destination) -> Result<()> {
+    fn write(
+        &mut self,
+        answer: Answer,
+        started: Instant,
+        running: RunningStatement,
+        out: &mut Destination,
+    ) -> Result<()> {
         let is_change = matches!(answer, Answer::Done { .. });
         let acknowledgement = match answer {
             Answer::Rows(rows) => {
@@ -131,10 +143,11 @@ impl Runner {
                 }
                 self.result_count += 1;
                 match self.terminal.filter(|_| self.format == Format::Table) {
-                    Some(terminal) => terminal.show(rows, out)?,
+                    Some(terminal) => terminal.show(rows, running, out)?,
                     None => {
                         let schema = rows.schema();
-                        let row_count = write_result(self.format, &schema, rows, out)?;
+                        let row_count =
+                            write_result(self.format, &schema, until_rows(rows, running, out.is_stdout()), out)?;
                         self.written_rows += row_count;
                         out.hand_on()?;
                         format!("({})", show_rows(row_count))
@@ -142,6 +155,7 @@ impl Runner {
                 }
             }
             Answer::Done { verb, row_count } => {
+                drop(running);
                 self.changes.statement_count += 1;
                 self.changes.row_count += row_count.unwrap_or(0);
                 match row_count {
@@ -158,6 +172,17 @@ impl Runner {
         }
         Ok(())
     }
+}
+
+/// The batches; the line of the running statement ends before the first one if they go to the terminal, and otherwise
+/// with them.
+fn until_rows(rows: Rows, running: RunningStatement, is_stdout: bool) -> impl Iterator<Item = Result<RecordBatch>> {
+    let mut running = Some(running);
+    rows.inspect(move |_| {
+        if is_stdout {
+            drop(running.take());
+        }
+    })
 }
 
 /// `Time: 12.345 ms`.

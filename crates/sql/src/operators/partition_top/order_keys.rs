@@ -90,7 +90,7 @@ mod tests {
                 rows.sort_by_key(|row| keys[*row as usize]);
                 assert_eq!(
                     rows,
-                    sort_to_indices(array, Some(options), None).unwrap().values(),
+                    sort_to_indices(array, Some(options), None).unwrap().values().to_vec(),
                     "{options:?} {array:?}"
                 );
             }
