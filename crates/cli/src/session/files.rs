@@ -15,7 +15,6 @@ use atsdb_remote::is_remote;
 use atsdb_server::{read_copied, write_copied};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Opens every file that the operating system permits.
 #[derive(Debug)]
