@@ -267,7 +267,7 @@ mod tests {
 
         // A removal without a new chunk cannot be seen from the numbers.
         store.keys.remove(3);
-        assert_eq!((read(&lists, &store), store.read.get()), (store.keys.clone(), 99));
+        assert_eq!((read(&lists, &store), store.read.get()), (store.keys.clone(), 100));
     }
 
     #[test]

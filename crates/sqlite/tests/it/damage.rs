@@ -67,7 +67,7 @@ fn damage_to_the_pages_in_a_row_is_reported() {
         assert_eq!(changed, 1, "{damage}");
         let store = reopen(&path);
         let findings = store.verify().unwrap();
-        assert!(findings.iter().all(|finding| finding.place == "chunk 2") && findings.len() == 1, "{findings:?}");
+        assert!(findings.iter().all(|finding| finding.location == "chunk 2") && findings.len() == 1, "{findings:?}");
         let snapshot = store.snapshot().unwrap();
         let entries = snapshot.chunks(table, TimeRange::ALL).unwrap();
         let read = |at: usize| snapshot.read_pages(entries[at].id, &[ColumnId(0), ColumnId(2)]);
