@@ -61,6 +61,7 @@ class Damaged(Case):
         store = self.store("sealed")
         with sqlite3.connect(store) as plain:
             plain.execute("UPDATE atsdb_page SET bytes = zeroblob(length(bytes)) WHERE id = (SELECT min(id) FROM atsdb_page)")
+            plain.execute("UPDATE atsdb_chunk SET pages = zeroblob(length(pages)) WHERE id = (SELECT min(id) FROM atsdb_chunk)")
         plain.close()
         error = self.refused(attached(store), "SELECT * FROM readings", "table readings, chunk")
         if hasattr(error, "sqlite_errorcode"):

@@ -38,7 +38,11 @@ pub(super) fn numbers((low, high): (f64, f64), parts: usize) -> Vec<f64> {
         return Vec::new();
     }
     // Added up, small errors would grow.
-    (0..=(last - first) as u32).map(|number| (first + f64::from(number)) * step + 0.0).collect()
+    (0_u32..)
+        .map(f64::from)
+        .take_while(|number| *number <= last - first)
+        .map(|number| (first + number) * step + 0.0)
+        .collect()
 }
 
 /// The range, wide enough to begin and end with such a multiple.
@@ -74,7 +78,8 @@ pub(super) fn times((low, high): (f64, f64), parts: usize) -> Vec<f64> {
         year * 12 + i64::from(month) - 1
     };
     let begin = |month: i64, day: u32| {
-        days_from_civil(month.div_euclid(12), month.rem_euclid(12) as u32 + 1, day) * DAY_SECONDS
+        days_from_civil(month.div_euclid(12), u32::try_from(month.rem_euclid(12)).unwrap_or_default() + 1, day)
+            * DAY_SECONDS
     };
     let (first, last) = (month_of(from), month_of(to));
     if let Some(step) = DAYS.into_iter().find(|step| (*step as i64 * DAY_SECONDS) as f64 >= least) {

@@ -1,5 +1,5 @@
-//! The rows of a file that a query reads: in memory, and in a temporary file if they are too many. Files of columns, such
-//! as Parquet, are left where they are, and only the columns that the query needs are read.
+//! The rows of a file that a query reads: in memory, and in a temporary file if they are too many. Files of columns,
+//! such as Parquet, are left where they are, and only the columns that the query needs are read.
 
 use crate::console::ahead::Ahead;
 use crate::console::interrupt;

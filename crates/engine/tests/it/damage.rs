@@ -11,7 +11,9 @@ fn a_damaged_page_is_named_and_the_others_stay_readable() {
     let build = engine(sqlite(&path), SystemEnvironment);
     let table = build.create_table(&readings()).unwrap();
     for day in 0..3_i64 {
-        let rows: Vec<_> = (0..1_000).map(|second| row(day * 86_400 + second, "a", "ok", second as i32 * 7)).collect();
+        // Counts without a pattern, so that the chunk is not small: its pages have rows of their own.
+        let count = |second: i64| (second as i32).wrapping_mul(-1_640_531_535);
+        let rows: Vec<_> = (0..1_000).map(|second| row(day * 86_400 + second, "a", "ok", count(second))).collect();
         append(&build, &table, &rows);
     }
     drop(build);

@@ -1,9 +1,10 @@
 //! The files of an import, and what is read from them piece by piece.
 //!
 //! Owned here: bytes and compression ([`content`]), text of other encodings ([`transcoded`]), files ([`source`]), their
-//! format ([`format`](mod@format), [`unreadable`]) and those that are made of other databases' tables ([`table_file`]), blocks of text and their
-//! records ([`blocks`], [`parser`]), batches of typed values ([`batch_reader`], [`parquet_bytes`]), and working on
-//! blocks on several threads ([`pipeline`]). Not owned: the formats (`csv`, `json`, `batches`).
+//! format ([`format`](mod@format), [`unreadable`]) and those that are made of other databases' tables ([`table_file`]),
+//! blocks of text and their records ([`blocks`], [`parser`]), batches of typed values ([`batch_reader`],
+//! [`parquet_bytes`]), and working on blocks on several threads ([`pipeline`]). Not owned: the formats (`csv`, `json`,
+//! `batches`).
 
 pub(crate) mod batch_reader;
 pub(crate) mod blocks;

@@ -259,8 +259,8 @@ impl Source {
         })
     }
 
-    /// Opens the decompressed bytes from the start, text as UTF-8. `read` counts the bytes on disk. Only one reader at a time may read
-    /// a spooled source.
+    /// Opens the decompressed bytes from the start, text as UTF-8. `read` counts the bytes on disk. Only one reader at
+    /// a time may read a spooled source.
     pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
         let file = Counted { file: self.file()?, read: Arc::clone(read) };
         let content = self.compression.decode(file).map_err(|error| self.read_error(error))?;

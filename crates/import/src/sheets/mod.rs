@@ -2,8 +2,8 @@
 //!
 //! Owned here: recognizing and opening them ([`unpack`]), zip archives ([`archive`]), the sheets of workbooks and their
 //! cells ([`workbook`], [`cells`]), merged areas that the reader of workbooks leaves out ([`xlsb_merges`]), cells as
-//! records of text ([`rows`]), the progress of reading ([`watched_file`]), and limits for files that are made to do harm,
-//! because the reader of workbooks trusts what they declare ([`zip_limits`], [`ods_limits`], [`xls_limits`],
+//! records of text ([`rows`]), the progress of reading ([`watched_file`]), and limits for files that are made to do
+//! harm, because the reader of workbooks trusts what they declare ([`zip_limits`], [`ods_limits`], [`xls_limits`],
 //! [`compound`]). Not owned: header, types and NULLs of a sheet, which are found like those of separated values.
 
 mod archive;

@@ -25,7 +25,7 @@ const TRIAL_ROWS: usize = 131_072;
 
 /// The rows that are wanted: the first of each partition.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub(super) struct RankBound {
     pub(super) partition: Vec<Arc<dyn PhysicalExpr>>,
     pub(super) order: Vec<PhysicalSortExpr>,
     /// How many rows of each partition.
@@ -39,13 +39,13 @@ pub(super) struct Wanted {
 #[derive(Debug, Clone)]
 pub(crate) struct PartitionTopExec {
     input: Arc<dyn ExecutionPlan>,
-    wanted: Arc<Wanted>,
+    wanted: Arc<RankBound>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl PartitionTopExec {
-    pub(super) fn new(input: Arc<dyn ExecutionPlan>, wanted: Arc<Wanted>) -> Self {
+    pub(super) fn new(input: Arc<dyn ExecutionPlan>, wanted: Arc<RankBound>) -> Self {
         let properties = PlanProperties::new(
             input.equivalence_properties().clone(),
             input.output_partitioning().clone(),
@@ -61,7 +61,7 @@ impl PartitionTopExec {
     }
 }
 
-impl Wanted {
+impl RankBound {
     fn columns(&self, batch: &RecordBatch) -> Result<(Vec<ArrayRef>, Vec<ArrayRef>)> {
         let column = |expr: &Arc<dyn PhysicalExpr>| expr.evaluate(batch)?.into_array(batch.num_rows());
         let partition = self.partition.iter().map(column).collect::<Result<_>>()?;
@@ -77,7 +77,7 @@ enum First {
 }
 
 impl First {
-    fn new(wanted: &Wanted, schema: &SchemaRef) -> Result<Self> {
+    fn new(wanted: &RankBound, schema: &SchemaRef) -> Result<Self> {
         let types = wanted.order.iter().map(|key| key.expr.data_type(schema)).collect::<Result<Vec<DataType>>>()?;
         let (limit, keeps_ties) = (wanted.limit, wanted.keeps_ties);
         if let [data_type] = types.as_slice()
@@ -91,7 +91,7 @@ impl First {
         Ok(Self::ByRow(converter, FirstKeys::new(limit, keeps_ties)))
     }
 
-    fn select(&mut self, wanted: &Wanted, order: &[ArrayRef], partitions: &[usize]) -> Result<Vec<usize>> {
+    fn select(&mut self, wanted: &RankBound, order: &[ArrayRef], partitions: &[usize]) -> Result<Vec<usize>> {
         match self {
             Self::ByNumber(first) => {
                 let keys = number_keys(&order[0], wanted.order[0].options)?;
@@ -116,7 +116,7 @@ impl First {
 
 /// The work of one thread.
 struct Part {
-    wanted: Arc<Wanted>,
+    wanted: Arc<RankBound>,
     /// `None` once it is given up: too few rows are dropped, or the memory is used up.
     state: Option<(Partitions, First)>,
     reservation: MemoryReservation,
@@ -152,7 +152,7 @@ impl Part {
 
 impl DisplayAs for PartitionTopExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Wanted { partition, order, limit, keeps_ties } = self.wanted.as_ref();
+        let RankBound { partition, order, limit, keeps_ties } = self.wanted.as_ref();
         let partition: Vec<String> = partition.iter().map(ToString::to_string).collect();
         let order: Vec<String> = order.iter().map(ToString::to_string).collect();
         let ties = if *keeps_ties { " with ties" } else { "" };

@@ -1,6 +1,6 @@
 //! Finds window functions whose ranks are bounded by a condition.
 
-use super::operator::{PartitionTopExec, Wanted};
+use super::operator::{PartitionTopExec, RankBound};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -100,7 +100,7 @@ fn below(plan: &Arc<dyn ExecutionPlan>, column: usize, limit: usize) -> Result<O
 }
 
 /// The rows of a window's input that are wanted.
-fn wanted(window: &BoundedWindowAggExec, column: usize, limit: usize) -> Result<Option<Wanted>> {
+fn wanted(window: &BoundedWindowAggExec, column: usize, limit: usize) -> Result<Option<RankBound>> {
     let schema = window.input().schema();
     let bounded = column.checked_sub(schema.fields().len()).and_then(|at| window.window_expr().get(at));
     let Some(bounded) = bounded else { return Ok(None) };
@@ -125,7 +125,7 @@ fn wanted(window: &BoundedWindowAggExec, column: usize, limit: usize) -> Result<
     if types.iter().any(|data_type| data_type.is_floating() || data_type.is_nested()) {
         return Ok(None);
     }
-    Ok(Some(Wanted { partition, order, limit, keeps_ties }))
+    Ok(Some(RankBound { partition, order, limit, keeps_ties }))
 }
 
 /// The name of a function whose value for a row depends on the rows before it and its peers only.
