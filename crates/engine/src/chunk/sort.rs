@@ -201,8 +201,8 @@ mod tests {
         let spread = |row: i64| row * 7_919 % 31;
         let first: ArrayRef =
             Arc::new(UInt32Array::from_iter((0..500).map(|row| (row % 9 > 0).then(|| spread(row) as u32))));
-        let second: ArrayRef = Arc::new(Int32Array::from_iter_values((0..500).map(|row| i32::MIN + (row % 5) as i32)));
-        let dense: ArrayRef = Arc::new(Int32Array::from_iter_values((0..500).map(|row| i32::MAX - (row % 7) as i32)));
+        let second: ArrayRef = Arc::new(Int32Array::from_iter_values((0..500).map(|row| i32::MIN + row % 5)));
+        let dense: ArrayRef = Arc::new(Int32Array::from_iter_values((0..500).map(|row| i32::MAX - row % 7)));
         let times = Int64Array::from_iter_values((0..500).map(|row| row * 613 % 40));
         for keys in [vec![], vec![Arc::clone(&first)], vec![first, dense], vec![second]] {
             let keys = SortKeys::new(&keys, &times).unwrap();

@@ -71,7 +71,7 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
 
 fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     let statement = connection.prepare(&format!("SELECT * FROM {}", quoted(table)))?;
-    Ok(statement.column_names().into_iter().map(str::to_owned).collect())
+    Ok(statement.column_names().map(str::to_owned).collect())
 }
 
 /// The statement that reads the chosen columns. One that `--omit` leaves out is there as NULL, so that the importer
