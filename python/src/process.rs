@@ -17,7 +17,7 @@ impl OwnerProcess {
         Self(std::process::id())
     }
 
-    /// Whether it is this process.
+    /// Returns whether it is this process.
     pub(crate) fn is_current(self) -> bool {
         self == Self::current()
     }

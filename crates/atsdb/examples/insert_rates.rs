@@ -75,7 +75,7 @@ fn main() {
     }
 }
 
-/// What was measured.
+/// The measured values.
 struct Measured {
     rate: f64,
     processor_us: f64,

@@ -22,7 +22,7 @@ const PIECE_BYTES: usize = 1 << 16;
 pub(crate) enum SourceFile {
     /// A file of this machine, or what only an import understands: `-`, the URL of a table.
     Local(PathBuf),
-    /// What can be read only once, such as a pipe.
+    /// An input that can be read only once, such as a pipe.
     Piped(Arc<PipedFile>),
     /// A file from elsewhere.
     Fetched(Arc<FetchedFile>),
@@ -30,7 +30,7 @@ pub(crate) enum SourceFile {
     Part(Box<Self>, String),
 }
 
-/// What a pipe contained.
+/// The bytes of a pipe.
 #[derive(Debug)]
 pub(crate) struct PipedFile {
     path: PathBuf,

@@ -1,7 +1,7 @@
 //! Remembers the series key that was chosen for a table.
 //!
-//! To choose a key, samples are encoded several times. If that were done for each group of chunks, it would take a
-//! quarter of the time of sealing. So a key is used again for as many rows as it was chosen from, and for twice as many
+//! To choose a key, samples are encoded several times, which is too much work for each group of chunks. So a key is
+//! used again for as many rows as it was chosen from, and for twice as many
 //! each time the same key is chosen. A table whose data changes soon gets another key.
 
 use atsdb_core::{Column, ColumnId, DefinitionVersion, Result, Table};

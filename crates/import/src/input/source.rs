@@ -278,7 +278,7 @@ impl Source {
         Ok((Box::new(reader.take(end - start)), line))
     }
 
-    /// Whether its bytes on disk are not its text.
+    /// Whether its bytes must be decompressed or converted to UTF-8.
     pub(crate) fn is_converted(&self) -> bool {
         self.compression != Compression::None || self.encoding.is_some()
     }

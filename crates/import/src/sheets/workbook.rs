@@ -69,7 +69,7 @@ pub(crate) type SheetArea = (String, MergedArea);
 pub(crate) enum MergedAreas {
     /// The reader of workbooks finds them. For .xlsx it reads the whole sheet once more.
     InWorkbook,
-    /// These are all.
+    /// The list is complete.
     Known(Vec<SheetArea>),
 }
 

@@ -19,7 +19,7 @@ mod record {
     pub(super) const MERGED_AREA: u32 = 176;
 }
 
-/// Whether a part of the archive is a sheet.
+/// Returns whether a part of the archive is a sheet.
 pub(crate) fn is_sheet(entry: &str) -> bool {
     let entry = entry.to_lowercase();
     entry.starts_with("xl/worksheets/") && entry.ends_with(".bin")

@@ -3,7 +3,7 @@
 use VerbKind::{Change, Definition, Query, Transaction};
 use atsdb_core::name::nearest_name;
 
-/// What statements that begin with a verb do.
+/// The effect of statements that begin with a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerbKind {
     /// They only read, or set what holds anyway.

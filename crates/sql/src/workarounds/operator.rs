@@ -11,7 +11,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// What a replaced operator computes.
+/// The computation of a replaced operator.
 pub(super) trait Kernel: Debug + Eq + Hash + Send + Sync + 'static {
     /// The operator as it is written: `+`.
     fn symbol(&self) -> &'static str;

@@ -86,7 +86,7 @@ pub(crate) struct Runner {
     pub(crate) result_count: usize,
     /// The number of rows written in a format.
     pub(crate) written_rows: u64,
-    /// What a terminal shows while a statement runs.
+    /// The line that a terminal shows while a statement runs.
     pub(crate) running: RunningLine,
 }
 

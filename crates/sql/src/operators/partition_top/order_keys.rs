@@ -11,7 +11,7 @@ pub(super) type NumberKey = (bool, u64);
 
 const SIGN: u64 = 1 << 63;
 
-/// Whether values of a type have [`NumberKey`]s.
+/// Returns whether values of a type have [`NumberKey`]s.
 pub(super) fn is_number(data_type: &DataType) -> bool {
     data_type.is_integer() || is_float(data_type) || is_time(data_type)
 }
