@@ -10,7 +10,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::FileReader;
 use arrow::ipc::writer::FileWriter;
-use arrow::record_batch::RecordBatch;
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use atsdb::sql::{FileRows, FileTable, StoredRows};
 use atsdb::{Column, Error, ErrorKind, Result, TableDefinition};
 use atsdb_import::{ColumnChoice, Options, Sink, open_content, typed_table};
@@ -203,7 +203,9 @@ impl Sink for PassedRows<'_> {
 fn plain(batch: &RecordBatch) -> Result<RecordBatch> {
     let schema = plain_schema(&batch.schema());
     let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| cast(column, field.data_type()));
-    Ok(RecordBatch::try_new(Arc::clone(&schema), columns.collect::<std::result::Result<Vec<_>, _>>()?)?)
+    let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options)?)
 }
 
 /// The schema, with each dictionary type replaced by the type of its values.

@@ -27,14 +27,14 @@ pub(super) const HELP: &str = "\
 .limit ROWS|off      how many rows of a result are shown
 .pager on|off        whether long results are shown page by page
 .timing on|off       whether each statement's time is shown
-.chart [QUERY]       draw the result of a query, or of the last one; --spark draws
-                     a line for each column
+.chart [QUERY]       draw the result of a query, or of the last one; --spark: a
+                     line for each column
 .edit                edit the last statement in $EDITOR, and run it
 .read FILE           run the statements of a file
-.save URL            copy the open store, also one in memory, to another one or to
-                     a directory of backups
-.load URL            bring what another store or the newest backup of a directory
-                     holds into the open one
+.save URL            copy the open store, also one in memory, to another one or
+                     to a directory of backups
+.load URL            bring what another store or the newest backup of a
+                     directory holds into the open one
 .quit                leave; Ctrl-D does the same
 
 Also as in psql: \\d, \\d TABLE, \\dt, \\di, \\dv, \\df, \\du, \\l, \\x, \\timing, \\e,

@@ -1,6 +1,6 @@
 //! Damaged pages are reported with their place, and other pages stay readable.
 
-use crate::support::{append, engine, read_all, readings, row, rows_of, sqlite};
+use crate::support::{append, engine, read_all, readings, row, rows_of, scrambled, sqlite};
 use atsdb_core::{ErrorKind, TimeRange};
 use atsdb_engine::{ScanRequest, SystemEnvironment};
 
@@ -11,9 +11,8 @@ fn a_damaged_page_is_named_and_the_others_stay_readable() {
     let build = engine(sqlite(&path), SystemEnvironment);
     let table = build.create_table(&readings()).unwrap();
     for day in 0..3_i64 {
-        // Counts without a pattern, so that the chunk is not small: its pages have rows of their own.
-        let count = |second: i64| (second as i32).wrapping_mul(-1_640_531_535);
-        let rows: Vec<_> = (0..1_000).map(|second| row(day * 86_400 + second, "a", "ok", count(second))).collect();
+        // The chunk is too large for its pages to be in its row.
+        let rows: Vec<_> = (0..1_000).map(|second| row(day * 86_400 + second, "a", "ok", scrambled(second))).collect();
         append(&build, &table, &rows);
     }
     drop(build);

@@ -75,6 +75,12 @@ pub(crate) fn row(time: i64, sensor: &str, status: &str, count: i32) -> Row {
     (time, Some(sensor.into()), Some(status.into()), Some(count))
 }
 
+/// The number with its bits mixed, so that the numbers of a series have no pattern that an encoding would find.
+pub(crate) fn scrambled(number: i64) -> i32 {
+    let mixed = (number as i32).wrapping_mul(-1_640_531_535);
+    (mixed ^ (mixed >> 15)).wrapping_mul(-2_048_144_789)
+}
+
 pub(crate) fn batch_of(rows: &[Row]) -> RecordBatch {
     let times = TimestampSecondArray::from_iter_values(rows.iter().map(|row| row.0)).with_timezone("UTC");
     RecordBatch::try_from_iter_with_nullable([

@@ -5,7 +5,7 @@ use arrow::array::{Array, ArrayRef, AsArray, StringBuilder};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, IntervalUnit, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::record_batch::RecordBatch;
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use atsdb_core::ColumnType;
 use std::sync::Arc;
@@ -66,7 +66,9 @@ pub(crate) fn readable(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         None => Ok(Arc::clone(column)),
     };
     let columns = batch.columns().iter().map(column).collect::<Result<Vec<_>, _>>()?;
-    RecordBatch::try_new(schema, columns)
+    // A batch may have rows without columns.
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema, columns, &options)
 }
 
 fn as_text(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {

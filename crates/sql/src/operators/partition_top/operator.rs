@@ -3,7 +3,7 @@
 use super::first_keys::FirstKeys;
 use super::order_keys::{NumberKey, is_number, number_keys, with_one_zero};
 use super::partitions::Partitions;
-use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt32Array};
+use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use datafusion::arrow::compute::take_record_batch;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::row::{RowConverter, SortField};
@@ -145,7 +145,7 @@ impl Part {
         if selected.len() == batch.num_rows() {
             return Ok(batch);
         }
-        let rows: UInt32Array = selected.into_iter().map(|row| row as u32).collect();
+        let rows: UInt64Array = selected.into_iter().map(|row| row as u64).collect();
         Ok(take_record_batch(&batch, &rows)?)
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers the partitions of rows.
 
-use datafusion::arrow::array::{ArrayRef, AsArray, UInt32Array};
+use datafusion::arrow::array::{ArrayRef, AsArray, UInt64Array};
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::Result;
@@ -21,7 +21,7 @@ impl Partitions {
     pub(super) fn new(types: &[DataType]) -> Result<Self> {
         let numbered = |data_type: &DataType| matches!(data_type, DataType::Dictionary(..));
         let field = |data_type: &DataType| {
-            let data_type = if numbered(data_type) { DataType::UInt32 } else { data_type.clone() };
+            let data_type = if numbered(data_type) { DataType::UInt64 } else { data_type.clone() };
             Field::new("", data_type, true)
         };
         let schema = Schema::new(types.iter().map(field).collect::<Vec<_>>());
@@ -48,10 +48,10 @@ impl Partitions {
 /// Numbers for the strings of dictionaries, which may differ from batch to batch.
 #[derive(Default)]
 struct Strings {
-    numbers: HashMap<Box<str>, u32>,
+    numbers: HashMap<Box<str>, u64>,
     bytes: usize,
     /// The strings of the last batch's dictionary and their numbers. Batches often share a dictionary.
-    last: Option<(ArrayRef, UInt32Array)>,
+    last: Option<(ArrayRef, UInt64Array)>,
 }
 
 impl Strings {
@@ -62,7 +62,7 @@ impl Strings {
             Some((last, numbers)) if Arc::ptr_eq(last, strings) => numbers.clone(),
             _ => {
                 let texts = cast(strings, &DataType::Utf8)?;
-                let numbers: UInt32Array =
+                let numbers: UInt64Array =
                     texts.as_string::<i32>().iter().map(|text| text.map(|text| self.number_of(text))).collect();
                 self.last = Some((Arc::clone(strings), numbers.clone()));
                 numbers
@@ -71,12 +71,12 @@ impl Strings {
         Ok(take(&numbers, dictionary.keys(), None)?)
     }
 
-    fn number_of(&mut self, text: &str) -> u32 {
+    fn number_of(&mut self, text: &str) -> u64 {
         if let Some(number) = self.numbers.get(text) {
             return *number;
         }
-        let number = self.numbers.len() as u32;
-        self.bytes += text.len() + 2 * size_of::<(Box<str>, u32)>();
+        let number = self.numbers.len() as u64;
+        self.bytes += text.len() + 2 * size_of::<(Box<str>, u64)>();
         self.numbers.insert(text.into(), number);
         number
     }
