@@ -12,7 +12,7 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers clickhouse clients browser build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
+.PHONY: help setup servers clickhouse timeseries clients browser build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
 	extension-tests python-test go-test wheel install-test deb deb-test adbc adbc-test clean
 
 help: ## what there is
@@ -27,6 +27,9 @@ servers: ## DuckDB, MariaDB, PostgreSQL, Prometheus, sqlite3 and Datasette for t
 
 clickhouse: ## ClickHouse's library, with which the lab's tests take minutes longer
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette $(BUILT)/chdb
+
+timeseries: ## QuestDB, InfluxDB and VictoriaMetrics, with which the lab's tests take minutes longer
+	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette '' $(BUILT)/questdb
 
 clients: ## Python's and Go's clients of PostgreSQL for the server's tests, where pip and go are there
 	@.ci/clients $(abspath $(BUILT))/clients
@@ -100,7 +103,8 @@ lint:
 
 unit:
 	ATSDB_CLIENTS=$${ATSDB_CLIENTS:-$(abspath $(BUILT))/clients} ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(BUILT))/duckdb/duckdb_cli/duckdb} \
-		ATSDB_LAB_CHDB=$${ATSDB_LAB_CHDB:-$(abspath $(BUILT))/chdb/python} $(CARGO) test --release --workspace --no-fail-fast
+		ATSDB_LAB_CHDB=$${ATSDB_LAB_CHDB:-$(abspath $(BUILT))/chdb/python} \
+		ATSDB_LAB_QUESTDB=$${ATSDB_LAB_QUESTDB:-$(wildcard $(abspath $(BUILT))/questdb/questdb-*.jar)} $(CARGO) test --release --workspace --no-fail-fast
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps

@@ -53,7 +53,8 @@ type Appended struct {
 	Duplicate bool `json:"duplicate"`
 }
 
-// NewClient returns a client of the server at an address such as http://127.0.0.1:8086. It does not connect yet.
+// NewClient returns a client of the server at an address such as http://127.0.0.1:8086. A server with several databases
+// needs the name of one in the address, as in http://127.0.0.1:8086?db=air. NewClient does not connect yet.
 func NewClient(address string, options ClientOptions) (*Client, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -147,7 +148,12 @@ func (c *Client) post(
 	ctx, cancel := context.WithTimeout(ctx, c.options.RequestTime)
 	defer cancel()
 	address := c.address.JoinPath(path)
-	address.RawQuery = query.Encode()
+	// The server's address may name the database.
+	named := address.Query()
+	for name, values := range query {
+		named[name] = values
+	}
+	address.RawQuery = named.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("atsdb: %w", err)

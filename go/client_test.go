@@ -223,7 +223,7 @@ func TestAddressesAndHeaders(t *testing.T) {
 		}
 	}
 	server := newFakeServer[small](t)
-	client, err := NewClient("https://host/below/", ClientOptions{
+	client, err := NewClient("https://host/below/?db=air", ClientOptions{
 		HTTP: &http.Client{Transport: server}, Header: http.Header{"Authorization": {"Bearer x"}},
 	})
 	if err != nil {
@@ -233,8 +233,9 @@ func TestAddressesAndHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := server.requests[0]
-	if request.URL.Path != "/below/api/append" || request.URL.Query().Get("table") != "a&b" ||
-		request.URL.Query().Get("batch") != "c d" || request.Header.Get("Authorization") != "Bearer x" {
+	query := request.URL.Query()
+	if request.URL.Path != "/below/api/append" || query.Get("table") != "a&b" || query.Get("batch") != "c d" ||
+		query.Get("db") != "air" || request.Header.Get("Authorization") != "Bearer x" {
 		t.Error(request.URL, request.Header)
 	}
 	if _, err := client.AppendStream(t.Context(), "r", "id", make([]byte, streamBytesMax+1)); err == nil {

@@ -111,6 +111,12 @@ impl Database {
         Session::new(self.engine.clone(), options)
     }
 
+    /// Opens a session that shares the limits, threads and memory of a session over another store.
+    #[cfg(feature = "sql")]
+    pub fn session_beside(&self, other: &Session) -> Session {
+        other.for_other_engine(self.engine.clone())
+    }
+
     #[cfg(feature = "sql")]
     fn default_session(&self) -> Result<&Session> {
         if let Some(session) = self.session.get() {

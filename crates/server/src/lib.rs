@@ -1,4 +1,4 @@
-//! The server: one process that makes a store available to other programs.
+//! The server: one process that makes stores available to other programs.
 //!
 //! Rooms, from the top; each imports only rooms below it:
 //!
@@ -13,16 +13,19 @@
 //! | `influx` | line protocol over HTTP, as InfluxDB 1, 2 and 3 accept it |
 //! | `page` | the web page at / |
 //! | `http` | HTTP connections, and the paths about the server itself: /health, /ready, /metrics, running statements |
+//! | `databases` | which databases there are, and which one a client means |
 //! | `access` | access control: users, roles, passwords, tokens, delays after failed attempts |
 //! | `tls` | the server's certificate, which can be reloaded |
 //! | `ingest` | storing incoming rows: bodies within limits, creating tables and columns, many requests in one commit |
 //! | `shared` | what every room uses: the store, metrics, the phase that the server is in |
 //!
-//! A room that answers HTTP has a function `router(state)`, which `serve::routes` merges with the others.
+//! A room that answers HTTP has a function `router(state)`, which `serve::routes` merges with the others. There is one
+//! such router for each database, and one for the paths about the server itself.
 //!
 //! Not owned: SQL (`sql`), rows and chunks (`engine`), the command line (`cli`).
 
 mod access;
+mod databases;
 mod flight;
 mod grpc;
 mod http;
@@ -46,6 +49,7 @@ pub mod fuzz {
 
 pub use access::role::Role;
 pub use access::user_store::{TokenEntry, UserEntry, UserStore};
+pub use databases::source::DatabaseSource;
 pub use ingest::options::IngestOptions;
 pub use pg::copy::files::{read_copied, write_copied};
 pub use query::QueryOptions;

@@ -166,10 +166,10 @@ mod tests {
     fn a_file_is_below_the_flags() {
         let text = "# air\nurl = \"a \\\"b\\\".db\"\nconnections = 2_00 # few\nread-only = true\npg = 'off'\nlog-slow=\"1s\"\n\n";
         let args = parsed(text, &[]).unwrap();
-        assert_eq!((args.url.as_str(), args.connections, args.read_only), ("a \"b\".db", 200, true));
+        assert_eq!((args.url.join(" ").as_str(), args.connections, args.read_only), ("a \"b\".db", 200, true));
         assert_eq!((args.pg.as_str(), args.log_slow.as_deref(), args.drain.as_str()), ("off", Some("1s"), "30s"));
         let args = parsed(text, &["other.db", "--pg", "127.0.0.1:1", "--connections", "7"]).unwrap();
-        assert_eq!((args.url.as_str(), args.pg.as_str(), args.connections), ("other.db", "127.0.0.1:1", 7));
+        assert_eq!((args.url.join(" ").as_str(), args.pg.as_str(), args.connections), ("other.db", "127.0.0.1:1", 7));
     }
 
     #[test]

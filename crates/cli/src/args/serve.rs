@@ -12,7 +12,13 @@ use std::path::PathBuf;
 The server is ready when GET /ready on the http address answers 200. It prints one line for each
 address it listens on, with the port that was chosen, if you asked for port 0.
 
-While the store has no users (atsdb user add), everybody who reaches an address may do everything,
+Several stores are several databases, which share the addresses, the threads, the memory and all
+limits. A database is named by NAME=URL, or else after its file or the database in its URL; clients
+choose one by its name. A single store without a name answers to every name. If a store cannot be
+opened, the others are served, and it is tried again every five seconds. Users belong to their
+store, and have no rights in another.
+
+While a store has no users (atsdb user add), everybody who reaches an address may do everything,
 and only addresses of this machine are accepted. Other addresses need users, and TLS by --tls-cert
 and --tls-key.
 
@@ -29,6 +35,10 @@ file is a flag's name and its value in TOML; the store is url:
   connections = 200
   read-only = true
 
+In the environment and the file, several databases are one text, with a blank before each name:
+
+  url = \"air=/data/air.db machines=postgresql://db/machines\"
+
 The log goes to stderr. It has no passwords, tokens, or values of parameters; literals in
 statements are shown as ?.
 
@@ -36,14 +46,16 @@ Examples:
   atsdb serve air.db
   atsdb serve air.db --pg 127.0.0.1:0 --http 127.0.0.1:0
   psql -h 127.0.0.1 -p 5433 air
+  atsdb serve air.db machines.db
+  atsdb serve air=/data/2026.db machines=postgresql://db/machines
   atsdb serve air.db --grpc 127.0.0.1:8815
   atsdb serve air.db --log json --log-level info --log-slow 500ms
   atsdb serve --config /etc/atsdb.toml
   atsdb serve air.db --pg 0.0.0.0:5433 --http 0.0.0.0:8086 --tls-cert air.crt --tls-key air.key")]
 pub(crate) struct ServeArgs {
-    /// The store: a path or another URL; created if it does not exist
-    #[arg(env = "ATSDB_URL", hide_env = true)]
-    pub(crate) url: String,
+    /// The stores: paths or other URLs, each with the name of its database before it; created if they do not exist
+    #[arg(required = true, value_name = "[NAME=]URL", env = "ATSDB_URL", hide_env = true)]
+    pub(crate) url: Vec<String>,
     /// Read settings from this file; flags and environment variables override it
     #[arg(long, value_name = "FILE", env = "ATSDB_CONFIG", hide_env = true)]
     pub(crate) config: Option<PathBuf>,
@@ -75,7 +87,7 @@ pub(crate) struct ServeArgs {
     /// At shutdown, wait this long for running work to finish, such as 30s
     #[arg(long, value_name = "TIME", default_value = "30s", env = "ATSDB_DRAIN", hide_env = true)]
     pub(crate) drain: String,
-    /// Refuse to change the store
+    /// Refuse to change the stores
     #[arg(long, env = "ATSDB_READ_ONLY", hide_env = true, value_parser = BoolishValueParser::new())]
     pub(crate) read_only: bool,
     /// Write the log as lines of text, or of JSON

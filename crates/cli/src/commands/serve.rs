@@ -1,11 +1,14 @@
-//! `atsdb serve`: makes a store available to other programs until the process is stopped.
+//! `atsdb serve`: makes stores available to other programs until the process is stopped.
 
 use crate::args::ServeArgs;
 use crate::console::{failure, interrupt};
+use crate::session::served_stores::{ServedStore, served_stores};
 use crate::session::settings::{self, Access, OpenTime};
 use atsdb::duration::parse_duration;
-use atsdb::{Error, Result};
-use atsdb_server::{Drained, Listening, LogOptions, Server, ServerOptions, StatementOptions, TlsOptions};
+use atsdb::{Error, ErrorKind, Result};
+use atsdb_server::{
+    DatabaseSource, Drained, Listening, LogOptions, Server, ServerOptions, StatementOptions, TlsOptions,
+};
 use std::io::Write;
 use std::sync::mpsc::channel;
 
@@ -39,19 +42,27 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
         log: LogOptions { level: args.log_level, format: args.log, slow },
         ..ServerOptions::default()
     };
+    let stores = served_stores(&args.url)?;
     // The addresses are opened before a store is created.
     let listening = Listening::open(options)?;
     if listening.is_outside() {
         // A store that does not exist has no users, and is not created just to find that out.
-        drop(settings::open(&args.url, Access::Read, &args.store, None)?);
+        for store in &stores {
+            match settings::open(&store.url, Access::Read, &args.store, None) {
+                // One of several that cannot be opened now is tried again.
+                Err(error) if stores.len() == 1 || matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Usage) => {
+                    return Err(error);
+                }
+                _ => {}
+            }
+        }
     }
-    let access = if args.read_only { Access::Read } else { Access::Create };
-    let database = settings::open_for(OpenTime::Long, &args.url, access, &args.store, Some(&args.write))?;
+    let sources = sources(args, stores)?;
     let (stop, stopped) = channel();
     let _watch = interrupt::Watch::new(move || {
         let _ = stop.send(());
     });
-    let server = Server::start(database, listening)?;
+    let server = Server::start_all(sources, listening)?;
     let reloader = server.reloader();
     // The result is logged.
     let _reloading = interrupt::OnHangup::new(move || drop(reloader.reload()));
@@ -63,6 +74,20 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
         Drained::Cancelled => failure::warn(&format!("what still ran after {} was cancelled", args.drain)),
     }
     Ok(())
+}
+
+/// The databases to serve. A single one without a name is opened here, so that its error is that of the command.
+fn sources(args: &ServeArgs, stores: Vec<ServedStore>) -> Result<Vec<DatabaseSource>> {
+    let access = if args.read_only { Access::Read } else { Access::Create };
+    let source = |ServedStore { name, url }: ServedStore| {
+        let (store, write) = (args.store.clone(), args.write.clone());
+        let open = move || settings::open_for(OpenTime::Long, &url, access, &store, Some(&write));
+        match name {
+            Some(name) => DatabaseSource::named(name, open),
+            None => open().map(DatabaseSource::unnamed),
+        }
+    };
+    stores.into_iter().map(source).collect()
 }
 
 /// Prints a line for each address. Errors are ignored, because nobody may be reading.

@@ -4,6 +4,7 @@ mod file_rows;
 mod files;
 pub(crate) mod paths;
 pub(crate) mod script;
+pub(crate) mod served_stores;
 pub(crate) mod settings;
 pub(crate) mod source_file;
 pub(crate) mod statement_kind;

@@ -21,6 +21,7 @@ mod serve;
 mod serve_access;
 mod serve_ingest;
 mod serve_settings;
+mod serve_several;
 mod server_tables;
 mod shell;
 mod support;

@@ -11,15 +11,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A server, killed if it is still running when dropped. Its log is a file in the case's folder.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     log: PathBuf,
-    pg: String,
+    pub(crate) pg: String,
     http: String,
 }
 
 impl Served {
-    fn start(case: &Case, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(case: &Case, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let arguments = [&["serve", "--pg", "127.0.0.1:0", "--http", "127.0.0.1:0"], arguments].concat();
         let mut command = case.command(&arguments);
         command.envs(environment.iter().copied());
@@ -31,7 +31,7 @@ impl Served {
         Self { child, log, pg, http }
     }
 
-    fn post(&self, path: &str, headers: &str, body: &str) -> String {
+    pub(crate) fn post(&self, path: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.http).unwrap();
         let (http, length) = (&self.http, body.len());
         let head = format!("POST {path} HTTP/1.1\r\nHost: {http}\r\nConnection: close\r\n{headers}");
@@ -43,9 +43,14 @@ impl Served {
 
     /// Returns psql's output for a statement, or `None` without psql.
     fn psql(&self, user: &str, password: &str, statement: &str) -> Option<String> {
+        self.psql_in("air", user, password, statement)
+    }
+
+    /// The same in a database.
+    pub(crate) fn psql_in(&self, database: &str, user: &str, password: &str, statement: &str) -> Option<String> {
         let (host, port) = self.pg.split_once(':').unwrap();
         let mut psql = Command::new("psql");
-        psql.args(["-X", "-A", "-t", "-w", "-h", host, "-p", port, "-U", user, "-d", "air", "-c", statement]);
+        psql.args(["-X", "-A", "-t", "-w", "-h", host, "-p", port, "-U", user, "-d", database, "-c", statement]);
         let Ok(output) = psql.env("PGPASSWORD", password).stdin(Stdio::null()).output() else {
             eprintln!("skipped: there is no psql here");
             return None;
@@ -53,12 +58,12 @@ impl Served {
         Some(String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         assert!(Command::new("kill").arg(name).arg(self.child.id().to_string()).status().unwrap().success());
     }
 
     /// Waits until the log has an event.
-    fn logs(&self, event: &str) {
+    pub(crate) fn logs(&self, event: &str) {
         let begun = Instant::now();
         let event = format!("\"event\":\"{event}\"");
         while !std::fs::read_to_string(&self.log).unwrap().contains(&event) {
@@ -68,7 +73,7 @@ impl Served {
     }
 
     /// Asks the server to shut down and returns its log.
-    fn log(mut self) -> String {
+    pub(crate) fn log(mut self) -> String {
         self.signal("-TERM");
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
         std::fs::read_to_string(&self.log).unwrap()
@@ -83,7 +88,8 @@ impl Drop for Served {
 }
 
 /// A statement that takes some time and contains a secret.
-const SLOW: &str = "SELECT count(*) FROM generate_series(1, 3000000) AS g(i) WHERE i % 7 = 3 AND 'hush' <> 'x'";
+pub(crate) const SLOW: &str =
+    "SELECT count(*) FROM generate_series(1, 3000000) AS g(i) WHERE i % 7 = 3 AND 'hush' <> 'x'";
 
 #[test]
 fn flags_override_the_environment_which_overrides_the_file() {

@@ -81,6 +81,9 @@ pub trait Contestant: Sync {
         Ok(Box::new(move || self.open(workspace)))
     }
 
+    /// Ends what it runs between sessions, if anything. Called when a workload ends, and no session is open.
+    fn close(&self) {}
+
     /// The size of everything in `workspace` in bytes, logs and indexes included, while no session is open. By default
     /// the lengths of the files.
     ///

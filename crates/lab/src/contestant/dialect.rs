@@ -20,14 +20,19 @@ pub enum Dialect {
     Duckdb,
     /// ClickHouse: a time is a DateTime in UTC.
     Clickhouse,
+    /// QuestDB: a time is a TIMESTAMP in UTC.
+    Questdb,
+    /// What InfluxDB and VictoriaMetrics are asked in, which translate it: a part of atsdb's, in which a time is a number
+    /// of seconds, maybe with a fraction.
+    Series,
 }
 
 impl Dialect {
     /// A time, given in seconds since the epoch, as a literal.
     pub fn time(self, seconds: i64) -> String {
         match self {
-            Self::Sqlite | Self::MysqlEpoch | Self::PostgresEpoch => seconds.to_string(),
-            Self::Atsdb | Self::Postgres => format!("'{}'", utc(seconds)),
+            Self::Sqlite | Self::MysqlEpoch | Self::PostgresEpoch | Self::Series => seconds.to_string(),
+            Self::Atsdb | Self::Postgres | Self::Questdb => format!("'{}'", utc(seconds)),
             Self::Mysql | Self::Duckdb | Self::Clickhouse => {
                 format!("'{}'", utc(seconds).replace('T', " ").trim_end_matches('Z'))
             }
@@ -40,7 +45,8 @@ impl Dialect {
             Self::Sqlite | Self::PostgresEpoch => format!("({column} / 3600 * 3600)"),
             Self::MysqlEpoch => format!("({column} DIV 3600 * 3600)"),
             Self::Mysql => format!("(UNIX_TIMESTAMP({column}) DIV 3600 * 3600)"),
-            Self::Atsdb | Self::Postgres | Self::Duckdb => format!("date_trunc('hour', {column})"),
+            Self::Atsdb | Self::Postgres | Self::Duckdb | Self::Series => format!("date_trunc('hour', {column})"),
+            Self::Questdb => format!("timestamp_floor('h', {column})"),
             Self::Clickhouse => format!("toStartOfHour({column})"),
         }
     }
@@ -49,6 +55,7 @@ impl Dialect {
     pub fn text(self, characters: u32) -> String {
         match self {
             Self::Mysql | Self::MysqlEpoch => format!("VARCHAR({characters})"),
+            Self::Questdb => "VARCHAR".to_owned(),
             _ => "TEXT".to_owned(),
         }
     }
@@ -74,6 +81,7 @@ mod tests {
     fn a_time_is_spelled_as_each_reads_it() {
         assert_eq!(Dialect::Sqlite.time(3_600), "3600");
         assert_eq!(Dialect::Postgres.time(3_600), "'1970-01-01T01:00:00Z'");
+        assert_eq!(Dialect::Questdb.time(3_600), "'1970-01-01T01:00:00Z'");
         assert_eq!(Dialect::Mysql.time(3_600), "'1970-01-01 01:00:00'");
     }
 }

@@ -15,6 +15,8 @@ enum Family {
     Postgres,
     Duckdb,
     Clickhouse,
+    Questdb,
+    Series,
 }
 
 impl Dialect {
@@ -26,6 +28,8 @@ impl Dialect {
             Self::Postgres | Self::PostgresEpoch => Family::Postgres,
             Self::Duckdb => Family::Duckdb,
             Self::Clickhouse => Family::Clickhouse,
+            Self::Questdb => Family::Questdb,
+            Self::Series => Family::Series,
         }
     }
 
@@ -34,7 +38,7 @@ impl Dialect {
         match self.family() {
             Family::Sqlite => "begin exclusive transaction",
             Family::Mysql => "start transaction",
-            Family::Atsdb | Family::Postgres | Family::Duckdb | Family::Clickhouse => "begin transaction",
+            _ => "begin transaction",
         }
     }
 
@@ -42,8 +46,8 @@ impl Dialect {
     /// in the file, servers in memory and logs.
     pub fn rows_per_commit(self) -> u64 {
         match self.family() {
-            Family::Sqlite | Family::Atsdb | Family::Duckdb | Family::Clickhouse => 100_000,
             Family::Mysql | Family::Postgres => 30_000,
+            _ => 100_000,
         }
     }
 
@@ -62,6 +66,11 @@ impl Dialect {
             // Sorted by it, with a mark each 8,192 rows.
             Family::Clickhouse => {
                 vec![format!("CREATE TABLE {table} ({column} {column_type}) ENGINE = MergeTree ORDER BY {column}")]
+            }
+            // It has an index of symbols alone, which are for texts that come again and again.
+            Family::Questdb | Family::Series => {
+                let column_type = if column_type.starts_with("CHAR") { "VARCHAR" } else { column_type };
+                vec![format!("CREATE TABLE {table} ({column} {column_type})")]
             }
             Family::Mysql => {
                 vec![format!("CREATE TABLE {table} ({column} {column_type}, INDEX USING HASH ({column}))")]
@@ -120,7 +129,7 @@ impl Dialect {
     fn plain_types(self, statement: String) -> String {
         match self.family() {
             Family::Sqlite | Family::Atsdb | Family::Mysql => statement,
-            Family::Postgres | Family::Duckdb | Family::Clickhouse => {
+            _ => {
                 let wide = statement.replace("bigint(20)", "bigint").replace("bigint(12)", "bigint");
                 // This is as wide as PostgreSQL's own `float`.
                 let plain = wide.replace("smallint(6)", "smallint").replace("tinyint(1)", "smallint");
@@ -169,7 +178,8 @@ impl Dialect {
             // Dates are kept as days.
             Self::Sqlite => (value / table.time_scale()).to_string(),
             Self::MysqlEpoch | Self::PostgresEpoch => value.to_string(),
-            Self::Atsdb | Self::Postgres => format!("'{}'", text()),
+            Self::Series => decimal(value, unit.per_second()),
+            Self::Atsdb | Self::Postgres | Self::Questdb => format!("'{}'", text()),
             Self::Mysql | Self::Duckdb | Self::Clickhouse => {
                 format!("'{}'", text().replace('T', " ").trim_end_matches('Z'))
             }
@@ -198,7 +208,27 @@ impl Dialect {
             Family::Mysql => Some(format!("OPTIMIZE TABLE {table}")),
             Family::Duckdb => Some("CHECKPOINT".to_owned()),
             Family::Clickhouse => Some(format!("OPTIMIZE TABLE {table} FINAL")),
-            Family::Atsdb => None,
+            Family::Atsdb | Family::Questdb | Family::Series => None,
         }
+    }
+}
+
+/// A number of units as seconds.
+fn decimal(value: i64, per_second: i64) -> String {
+    let digits = per_second.ilog10() as usize;
+    let (sign, value, per_second) = (if value < 0 { "-" } else { "" }, value.unsigned_abs(), per_second.unsigned_abs());
+    match digits {
+        0 => format!("{sign}{value}"),
+        digits => format!("{sign}{}.{:0digits$}", value / per_second, value % per_second),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_decimals_of_seconds() {
+        assert_eq!([decimal(-7, 1), decimal(1_500, 1_000), decimal(-1, 1_000)], ["-7", "1.500", "-0.001"]);
     }
 }

@@ -66,8 +66,10 @@ pub(crate) fn run_job(job: &Job, sink: &mut dyn FnMut(Event) -> bool) -> Result<
         start_command: job.start_command.clone(),
         sink: &mut note,
     };
+    let ran = workload.run(contestant, &mut bench);
+    contestant.close();
     let not_reached = || "not reached: it needs a step before it, which has no figure".to_owned();
-    let (reason, skipped) = match workload.run(contestant, &mut bench) {
+    let (reason, skipped) = match ran {
         Ok(()) => (None, not_reached()),
         Err(Failure::Interrupted) => return Ok(()),
         // A contestant that cannot do a step that the others need has not failed.

@@ -3,6 +3,7 @@
 use crate::measure::clock;
 use crate::run::failed::unavailable;
 use crate::run::options::RunOptions;
+use crate::run::scratch::remove;
 use crate::server::Servers;
 use crate::workload::{CHILD_RUN, CHILD_VARIABLE, Event, Job};
 use atsdb::{Error, Result};
@@ -41,7 +42,13 @@ pub(super) fn run_one(
     if let Some(EarlyEnd::Stopped(reason) | EarlyEnd::Died(reason)) = cut {
         sink(Event::Ended { reason: Some(reason) });
     }
-    std::fs::remove_dir_all(&job.directory).map_err(|error| unavailable("cannot remove a scratch folder", error))?;
+    // What a stopped child had started may still be about to end.
+    if !remove(&job.directory) {
+        return Err(unavailable(
+            "cannot remove a scratch folder",
+            std::io::Error::other(job.directory.display().to_string()),
+        ));
+    }
     Ok(was_stopped)
 }
 

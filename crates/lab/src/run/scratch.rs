@@ -80,7 +80,7 @@ pub fn remove_abandoned(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Removes a folder, the lock last, so that a folder that cannot be removed completely still counts as abandoned.
-fn remove(folder: &Path) -> bool {
+pub(super) fn remove(folder: &Path) -> bool {
     for _ in 0..ATTEMPTS {
         let entries: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()).collect();
         let data = entries.iter().filter(|path| !path.ends_with(LOCK));

@@ -22,6 +22,11 @@ struct User {
 }
 
 impl Account {
+    /// The lab's own user.
+    pub(super) fn labs() -> Self {
+        Self { user: None }
+    }
+
     /// The user `name` if the lab runs as root, otherwise the lab's own user.
     pub(super) fn of(name: &str) -> Result<Self, Failure> {
         // The owner of this process's own entry is its user.

@@ -1,7 +1,7 @@
 //! Starting a server, and stopping it however the lab ends.
 //!
-//! Between the lab and the server stands a shell that waits for the end of a pipe from the lab. The pipe ends when the
-//! lab closes it, panics or is killed; the shell then stops the server and removes its folder. If the system has
+//! Between the lab and the server stands a shell that waits for a line from the lab, or for the end of that pipe, which
+//! comes when the lab panics or is killed; the shell then stops the server and removes its folder. If the system has
 //! `setpriv`, the server also ends when the shell is killed. Both are in a separate process group, so that Ctrl-C
 //! reaches only the lab.
 
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::measure::clock;
 use crate::process;
 use atsdb::{Error, ErrorKind};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -24,11 +24,11 @@ const LOG_LINES: usize = 8;
 const REASON_LINES: usize = 4;
 
 const SUPERVISOR: &str = r#"
-folder=$1 signal=$2; shift 2
+folder=$1 signal=$2 lost=$3; shift 3
 "$@" >>"$folder/log" 2>&1 </dev/null &
 server=$!
 echo "$server"
-read -r _
+read -r asked || signal=$lost
 kill -s "$signal" "$server" 2>/dev/null
 wait "$server" 2>/dev/null
 rm -rf "$folder"
@@ -53,8 +53,10 @@ pub(super) struct Launch<'a> {
     pub(super) account: &'a Account,
     /// The server's folder, which is removed in the end.
     pub(super) folder: &'a Path,
-    /// The signal that ends it at once. Its data is scratch, so nothing is lost.
+    /// The signal that ends it when the lab stops it.
     pub(super) signal: &'static str,
+    /// The signal that ends it at once when the lab itself is gone. Its data is scratch, so nothing is lost.
+    pub(super) signal_at_once: &'static str,
 }
 
 impl Launch<'_> {
@@ -68,6 +70,7 @@ impl Launch<'_> {
             .args(["-c", SUPERVISOR, "atsdb-lab-server"])
             .arg(self.folder)
             .arg(self.signal)
+            .arg(self.signal_at_once)
             .args(self.account.wrap(true))
             .args(&self.command)
             .env("TMPDIR", self.folder)
@@ -115,7 +118,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        drop(self.supervisor.stdin.take());
+        // A shell that has ended already needs no word.
+        let _ = self.supervisor.stdin.take().map(|mut input| input.write_all(b"stop\n"));
         // The shell ends when the server has. A failure here cannot be reported to anybody.
         let _ = self.supervisor.wait();
     }

@@ -91,7 +91,8 @@ pub(super) fn start(
         settings: settings.iter().map(|(name, value)| format!("{name} = {value}")).collect(),
         ..ServerAddress::of_url(kind, &format!("mysql://root@localhost/lab?socket={}", socket.display()))
     };
-    let launch = Launch { name: "mariadbd", command, account: &account, folder, signal: "KILL" };
+    let signal = "KILL";
+    let launch = Launch { name: "mariadbd", command, account: &account, folder, signal, signal_at_once: signal };
     let running = launch.start(|| connect(&address).map(drop))?;
     address.process = Some(running.process);
     Ok((running, address))

@@ -72,7 +72,8 @@ pub(super) fn start(
         settings: settings.iter().map(|(name, value)| format!("{name} = {value}")).collect(),
         ..ServerAddress::of_url(ServerKind::Postgres, &format!("postgresql://postgres@/lab?host={}", folder.display()))
     };
-    let launch = Launch { name: "postgres", command, account: &account, folder, signal: "QUIT" };
+    let signal = "QUIT";
+    let launch = Launch { name: "postgres", command, account: &account, folder, signal, signal_at_once: signal };
     let running = launch.start(|| postgres_client(&address, ALWAYS).map(drop))?;
     address.process = Some(running.process);
     Ok((running, address))

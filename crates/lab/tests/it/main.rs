@@ -19,6 +19,7 @@ mod run;
 mod series;
 mod servers;
 mod tiers;
+mod timeseries;
 
 /// A temporary folder that other users can traverse, because servers run as users of their own.
 struct Folder(tempfile::TempDir);

@@ -8,7 +8,7 @@ use atsdb_lab::generator::hosts::{HostsGenerator, hosts_of};
 use atsdb_lab::{MeasureReport, RowDigest, WorkloadReport, run};
 
 /// The answers of the others are compared with those of the first.
-const CONTESTANTS: [&str; 4] = ["sqlite", "duckdb", "clickhouse", "atsdb"];
+const CONTESTANTS: [&str; 7] = ["sqlite", "duckdb", "clickhouse", "questdb", "influxdb", "victoriametrics", "atsdb"];
 
 /// Runs a workload. No measure may fail, and a missing one needs a reason.
 fn asked(workload: &str, rows: u64) -> WorkloadReport {

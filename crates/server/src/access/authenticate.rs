@@ -48,6 +48,18 @@ impl Access {
         (peer.is_local && !self.has_users()).then_some(Caller::ANYBODY)
     }
 
+    /// Whether there is a user with this name, or a token like this. The password is not checked.
+    pub(crate) fn knows(&self, credentials: &Credentials) -> bool {
+        let owns = |token: &str| {
+            self.of_session_token(token).is_some() || self.users().owner(&sha256(token.as_bytes())).is_some()
+        };
+        match credentials {
+            Credentials::Token(token) => owns(token),
+            Credentials::Password { password, .. } if password.starts_with(TOKEN_PREFIX) => owns(password),
+            Credentials::Password { user, .. } => self.role_of(user).is_some(),
+        }
+    }
+
     /// Returns the caller that sends a request.
     pub(crate) async fn authenticate(&self, credentials: Option<Credentials>, peer: Peer) -> Result<Caller, Refusal> {
         if let Some(anybody) = self.anybody(peer) {

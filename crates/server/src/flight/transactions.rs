@@ -232,6 +232,7 @@ mod tests {
     use super::*;
     use crate::shared::log::{Log, LogOptions};
     use crate::shared::phase::PhaseOwner;
+    use crate::shared::state::ServerState;
     use crate::shared::statement_options::StatementOptions;
     use futures::future::join3;
     use tokio::runtime::Builder;
@@ -241,7 +242,8 @@ mod tests {
     fn a_statement_that_waits_while_its_transaction_ends_is_refused() {
         let (_owner, follower) = PhaseOwner::new();
         let log = Log::new(LogOptions::default());
-        let state = State::new(atsdb::open("memory:").unwrap(), StatementOptions::default(), follower, log).unwrap();
+        let server = ServerState::new(StatementOptions::default(), follower, log);
+        let state = State::new(&server, None, atsdb::open("memory:").unwrap()).unwrap();
         let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
         for (ending, end_again) in [(Ending::Commit, Some(Code::NotFound)), (Ending::Rollback, None)] {
             runtime.block_on(async {

@@ -47,7 +47,7 @@ type Origin = (Peer, ConnectionNumber);
 
 /// Accepts connections until the server stops.
 pub(crate) async fn serve(listener: TcpListener, services: Services, connections_max: usize, tls: Option<Tls>) {
-    let state = services.state().clone();
+    let state = services.server().clone();
     let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let open = state.metrics().gauge("atsdb_grpc_connections", "Open gRPC connections.");
     let accepted = state.metrics().counter("atsdb_grpc_connections_total", "gRPC connections since the start.");
@@ -81,7 +81,7 @@ pub(crate) async fn serve(listener: TcpListener, services: Services, connections
 }
 
 async fn accepted_connection(stream: TcpStream, from: Origin, tls: Option<Tls>, services: Services) {
-    let mut phase = services.state().phase();
+    let mut phase = services.server().phase();
     let _work = phase.work();
     let _ = stream.set_nodelay(true);
     let Some(tls) = tls else { return connection(stream, from, services).await };
@@ -96,7 +96,7 @@ async fn accepted_connection(stream: TcpStream, from: Origin, tls: Option<Tls>, 
 }
 
 async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, (peer, number): Origin, services: Services) {
-    let mut phase = services.state().phase();
+    let mut phase = services.server().phase();
     let has_request = Arc::new(AtomicBool::new(false));
     let (for_requests, seen) = (services.clone(), Arc::clone(&has_request));
     let service = service_fn(move |request: Request<Incoming>| {
@@ -125,7 +125,7 @@ async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, (peer, number):
         }
     });
     let (mut is_waited_for, mut is_draining) = (true, false);
-    let mut stopping = services.state().phase();
+    let mut stopping = services.server().phase();
     loop {
         tokio::select! {
             // An error of a connection concerns only its client.

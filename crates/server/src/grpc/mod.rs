@@ -3,7 +3,9 @@
 //! ```text
 //! connection    HTTP/2, drained when the server ends            connections
 //!     |
-//! request       user, role of the method                        services, methods
+//! request       the database that it names                      services
+//!     |
+//!     |         user, role of the method                        database_methods, methods
 //!     |
 //!     +-- Flight SQL: messages within limits -> room `flight`   messages
 //!     +-- OpenTelemetry's metrics -> room `prom`                metrics_service
@@ -11,6 +13,7 @@
 //! Not owned: what the methods of Flight SQL do (`flight`), storing samples (`prom`).
 
 pub(crate) mod connections;
+pub(crate) mod database_methods;
 mod messages;
 mod methods;
 mod metrics_service;

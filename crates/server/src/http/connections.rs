@@ -5,7 +5,7 @@
 use crate::access::caller::Peer;
 use crate::shared::log::LogLevel;
 use crate::shared::phase::Phase;
-use crate::shared::state::State;
+use crate::shared::state::ServerState;
 use crate::tls::identity::Tls;
 use axum::Router;
 use hyper::Request;
@@ -36,7 +36,7 @@ pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
     connections_max: usize,
-    state: State,
+    state: ServerState,
     tls: Option<Tls>,
 ) {
     let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
@@ -63,7 +63,7 @@ pub(crate) async fn serve(
     }
 }
 
-async fn accepted_connection(stream: TcpStream, peer: Peer, tls: Option<Tls>, router: Router, state: State) {
+async fn accepted_connection(stream: TcpStream, peer: Peer, tls: Option<Tls>, router: Router, state: ServerState) {
     let mut phase = state.phase();
     let is_late = phase.now() >= Phase::Draining;
     // A request for the state of a server that drains does not keep it from ending.
@@ -84,7 +84,7 @@ async fn connection(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     peer: Peer,
     router: Router,
-    state: State,
+    state: ServerState,
     is_late: bool,
 ) {
     let mut phase = state.phase();

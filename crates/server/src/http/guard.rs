@@ -1,12 +1,15 @@
-//! The layer that every request passes. It determines who sends the request, and whether they may use the path. A path
-//! that declares no role is refused to everybody, so that a new path cannot be left unprotected by mistake.
+//! The layers that every request passes: one for the paths about the server, one for those of each database. They
+//! determine who sends the request, and whether they may use the path. A path that declares no role is refused to
+//! everybody, so that a new path cannot be left unprotected by mistake.
 
 use super::credentials;
 use super::needs::{Needs, RouteNeeds, of_rooms};
+use super::selection::database_of;
 use crate::access::authenticate::Refusal;
 use crate::access::caller::{Caller, Peer};
-use crate::access::role::PERMISSION_DENIED;
+use crate::access::role::{PERMISSION_DENIED, Role};
 use crate::access::state::Access;
+use crate::databases::list::{Choice, Databases};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
@@ -16,49 +19,101 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The state of the layer.
+/// The state of a layer: who checks credentials, and the rights that paths require.
 #[derive(Debug, Clone)]
-pub(crate) struct Guard {
-    access: Access,
+pub(crate) struct Guard<T> {
+    authority: T,
     needs: Arc<BTreeMap<&'static str, Needs>>,
 }
 
-impl Guard {
-    pub(crate) fn new(access: Access, rooms: &[RouteNeeds]) -> Self {
-        Self { access, needs: Arc::new(of_rooms(rooms)) }
+impl<T> Guard<T> {
+    pub(crate) fn new(authority: T, rooms: &[RouteNeeds]) -> Self {
+        Self { authority, needs: Arc::new(of_rooms(rooms)) }
+    }
+
+    /// What the path of a request requires.
+    fn required(&self, request: &Request) -> Required {
+        match request.extensions().get::<MatchedPath>().map(|path| self.needs.get(path.as_str()).copied()) {
+            Some(Some(Needs::Nothing)) => Required::Nothing,
+            Some(Some(Needs::Role(role))) => Required::User(Some(role)),
+            Some(None) => Required::Undeclared,
+            // The path does not exist. Only users may learn that.
+            None => Required::User(None),
+        }
     }
 }
 
-/// Lets a request through and adds a [`Caller`] to it, or refuses it.
-pub(crate) async fn guard(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
-    let path = request.extensions().get::<MatchedPath>().map(|path| guard.needs.get(path.as_str()).copied());
-    let needed = match path {
-        Some(Some(Needs::Nothing)) => return next.run(request).await,
-        Some(Some(Needs::Role(role))) => Some(role),
-        Some(None) => {
-            return refuse(StatusCode::FORBIDDEN, "forbidden", "this address states no role: it answers nobody");
-        }
-        // The path does not exist. Only users may learn that.
-        None => None,
+/// What a path requires.
+enum Required {
+    Nothing,
+    /// A user, with a role if the path exists.
+    User(Option<Role>),
+    /// The path declares nothing.
+    Undeclared,
+}
+
+/// Lets a request to a database through and adds a [`Caller`] to it, or refuses it.
+pub(crate) async fn guard(State(guard): State<Guard<Access>>, mut request: Request, next: Next) -> Response {
+    let needed = match guard.required(&request) {
+        Required::User(needed) => needed,
+        Required::Nothing => return next.run(request).await,
+        Required::Undeclared => return undeclared(),
     };
-    let Some(peer) = request.extensions().get::<Peer>().copied() else {
-        return refuse(StatusCode::INTERNAL_SERVER_ERROR, "internal", "it is not known where the request comes from");
-    };
+    let Some(peer) = request.extensions().get::<Peer>().copied() else { return unknown_peer() };
     let credentials = credentials::of_request(request.headers(), request.uri());
-    let caller = match guard.access.authenticate(credentials, peer).await {
+    let caller = match guard.authority.authenticate(credentials, peer).await {
         Ok(caller) => caller,
         Err(refusal) => return refused(refusal),
     };
-    if let Some(role) = needed.filter(|role| caller.role < *role) {
-        let (user, own) = (caller.user.as_deref().unwrap_or_default(), caller.role);
-        let message = format!("{PERMISSION_DENIED}: this needs the role {role}, and user {user} has the role {own}");
-        return refuse(StatusCode::FORBIDDEN, "forbidden", &message);
+    if let Some(refused) = lacks(needed, &caller) {
+        return refused;
     }
     request.extensions_mut().insert::<Caller>(caller);
     next.run(request).await
 }
 
-fn refused(refusal: Refusal) -> Response {
+/// Lets a request about the server through, and adds what its caller may know, or refuses it.
+pub(crate) async fn guard_server(State(guard): State<Guard<Databases>>, mut request: Request, next: Next) -> Response {
+    let needed = match guard.required(&request) {
+        Required::User(needed) => needed,
+        Required::Nothing => return next.run(request).await,
+        Required::Undeclared => return undeclared(),
+    };
+    let Some(peer) = request.extensions().get::<Peer>().copied() else { return unknown_peer() };
+    let credentials = credentials::of_request(request.headers(), request.uri());
+    let named = database_of(request.headers(), request.uri()).unwrap_or_default();
+    let named = match named.as_deref().map(|name| guard.authority.choose(Some(name))) {
+        Some(Choice::Open(database)) => Some(database),
+        _ => None,
+    };
+    let recognised = match guard.authority.recognise(named, credentials, peer).await {
+        Ok(recognised) => recognised,
+        Err(refusal) => return refused(refusal),
+    };
+    if let Some(refused) = lacks(needed, &recognised.caller) {
+        return refused;
+    }
+    request.extensions_mut().insert(recognised);
+    next.run(request).await
+}
+
+/// The answer to a caller whose role does not suffice.
+fn lacks(needed: Option<Role>, caller: &Caller) -> Option<Response> {
+    let role = needed.filter(|role| caller.role < *role)?;
+    let (user, own) = (caller.user.as_deref().unwrap_or_default(), caller.role);
+    let message = format!("{PERMISSION_DENIED}: this needs the role {role}, and user {user} has the role {own}");
+    Some(refuse(StatusCode::FORBIDDEN, "forbidden", &message))
+}
+
+fn undeclared() -> Response {
+    refuse(StatusCode::FORBIDDEN, "forbidden", "this address states no role: it answers nobody")
+}
+
+pub(super) fn unknown_peer() -> Response {
+    refuse(StatusCode::INTERNAL_SERVER_ERROR, "internal", "it is not known where the request comes from")
+}
+
+pub(super) fn refused(refusal: Refusal) -> Response {
     let mut response = match refusal {
         Refusal::Missing => refuse(
             StatusCode::UNAUTHORIZED,
@@ -83,7 +138,7 @@ fn refused(refusal: Refusal) -> Response {
 }
 
 /// A refusal in a form in which the clients of each protocol find its message.
-fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
+pub(super) fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
     let body = json!({ "kind": code, "code": code, "message": message, "error": message });
     (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }

@@ -1,28 +1,36 @@
-//! The paths about the server itself: /health, /ready, /metrics.
+//! The paths about the server itself: /health, /ready, /metrics, and the databases.
 
 use super::needs::{Needs, RouteNeeds};
 use crate::access::role::Role;
+use crate::databases::list::{Databases, OpenDatabase};
+use crate::databases::recognised::Recognised;
+use crate::shared::metrics::{escaped, exposition};
 use crate::shared::phase::Phase;
-use crate::shared::state::State;
-use axum::Router;
 use axum::extract::State as Extract;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
+use serde_json::json;
 use std::fmt::Write;
 
 /// It is no secret that the server runs, but its activity is.
-pub(crate) const NEEDS: RouteNeeds =
-    &[("/health", Needs::Nothing), ("/ready", Needs::Nothing), ("/metrics", Needs::Role(Role::Read))];
+pub(crate) const NEEDS: RouteNeeds = &[
+    ("/health", Needs::Nothing),
+    ("/ready", Needs::Nothing),
+    ("/metrics", Needs::Role(Role::Read)),
+    ("/api/databases", Needs::Role(Role::Read)),
+];
 
 /// The paths about the server itself.
-pub(crate) fn router(state: State) -> Router {
+pub(crate) fn router(databases: Databases) -> Router {
     Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
         .route("/metrics", get(metrics))
-        .with_state(state)
+        .route("/api/databases", get(list))
+        .with_state(databases)
 }
 
 /// 200 as long as the process answers.
@@ -31,17 +39,21 @@ async fn health() -> Response {
 }
 
 /// 200 when every address is open and requests are accepted; 503 before that, and while the server drains.
-async fn ready(Extract(state): Extract<State>) -> Response {
-    match state.phase().now() {
+async fn ready(Extract(databases): Extract<Databases>) -> Response {
+    match databases.server().phase().now() {
         Phase::Ready => answer(StatusCode::OK, "ready\n"),
         Phase::Starting => answer(StatusCode::SERVICE_UNAVAILABLE, "starting\n"),
         Phase::Draining | Phase::Stopping => answer(StatusCode::SERVICE_UNAVAILABLE, "shutting down\n"),
     }
 }
 
-async fn metrics(Extract(state): Extract<State>) -> Response {
-    let mut text = state.metrics().text();
-    let (version, uptime) = (env!("CARGO_PKG_VERSION"), state.uptime().as_secs_f64());
+/// The counters and gauges of the server, and of the databases that the caller may know of.
+async fn metrics(Extract(databases): Extract<Databases>, Extension(known): Extension<Recognised>) -> Response {
+    let server = databases.server();
+    let mut registries = vec![(None, server.metrics())];
+    registries.extend(known.databases.iter().map(|database| (database.label(), database.state.metrics())));
+    let mut text = exposition(&registries);
+    let (version, uptime) = (env!("CARGO_PKG_VERSION"), server.uptime().as_secs_f64());
     let _ = write!(
         text,
         "# HELP atsdb_build_info The version of the program.\n# TYPE atsdb_build_info gauge\n\
@@ -49,7 +61,22 @@ async fn metrics(Extract(state): Extract<State>) -> Response {
          # HELP atsdb_uptime_seconds How long the server has run.\n# TYPE atsdb_uptime_seconds gauge\n\
          atsdb_uptime_seconds {uptime:.3}\n"
     );
+    if databases.have_names() {
+        text.push_str(
+            "# HELP atsdb_database_up Whether the store of a database is open.\n# TYPE atsdb_database_up gauge\n",
+        );
+        for (name, is_open) in databases.availability() {
+            let _ = writeln!(text, "atsdb_database_up{{database=\"{}\"}} {}", escaped(name), u8::from(is_open));
+        }
+    }
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
+}
+
+/// The databases that the caller may know of.
+async fn list(Extension(known): Extension<Recognised>) -> Response {
+    let names: Vec<&str> = known.databases.iter().map(OpenDatabase::name).collect();
+    let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
+    (headers, json!({ "databases": names }).to_string()).into_response()
 }
 
 fn answer(status: StatusCode, text: &'static str) -> Response {

@@ -1,8 +1,8 @@
 //! Refuses requests that a browser sends for a page of another origin. The browser adds a saved password to them, so
-//! such a page must not get through. Without users, it must not get through under its own host name either, which it
+//! such a page must not get through. If a database has no users, it must not get through under its own host name either, which it
 //! could let resolve to this machine; with users, the browser has no password for that name.
 
-use crate::access::state::Access;
+use crate::databases::list::Databases;
 use axum::extract::{Request, State};
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, StatusCode};
@@ -11,9 +11,10 @@ use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
 
 /// Answers 403 to requests from pages that this server did not send.
-pub(crate) async fn refuse_foreign(State(access): State<Access>, request: Request, next: Next) -> Response {
+pub(crate) async fn refuse_foreign(State(databases): State<Databases>, request: Request, next: Next) -> Response {
     let host = request.uri().authority().map(|authority| authority.as_str().to_owned());
-    match problem(host.as_deref(), request.headers(), access.has_users()) {
+    let have_users = databases.opened().all(|database| database.access.has_users());
+    match problem(host.as_deref(), request.headers(), have_users) {
         Some(problem) => (StatusCode::FORBIDDEN, format!("{problem}\n")).into_response(),
         None => next.run(request).await,
     }

@@ -8,4 +8,4 @@ mod query;
 mod router;
 mod write;
 
-pub(crate) use router::{NEEDS, router};
+pub(crate) use router::{NEEDS, SERVER_NEEDS, router, server_router};

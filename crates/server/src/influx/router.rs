@@ -5,32 +5,40 @@ use super::dialect::Dialect;
 use super::query::query;
 use super::write::write;
 use crate::access::role::Role;
+use crate::databases::list::Databases;
+use crate::databases::recognised::Recognised;
 use crate::http::needs::{Needs, RouteNeeds};
 use crate::ingest::gate::Gate;
 use crate::ingest::group::{LineQueue, LineWriter};
 use crate::ingest::options::IngestOptions;
 use crate::shared::form;
 use crate::shared::state::State;
-use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::State as Extract;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The maximum length of an InfluxQL statement in bytes.
 const STATEMENT_BYTES_MAX: usize = 64 << 10;
 
-/// Writing creates tables and columns; the statements of InfluxQL that are answered do nothing.
+/// Writing creates tables and columns.
 pub(crate) const NEEDS: RouteNeeds = &[
     ("/write", Needs::Role(Role::Write)),
     ("/api/v2/write", Needs::Role(Role::Write)),
     ("/api/v3/write_lp", Needs::Role(Role::Write)),
-    ("/ping", Needs::Role(Role::Read)),
-    ("/query", Needs::Role(Role::Read)),
 ];
+
+/// The statements of InfluxQL that are answered do nothing.
+pub(crate) const SERVER_NEEDS: RouteNeeds = &[("/ping", Needs::Role(Role::Read)), ("/query", Needs::Role(Role::Read))];
+
+/// The paths that are not about one database.
+pub(crate) fn server_router(databases: Databases) -> Router {
+    Router::new().route("/ping", get(ping)).route("/query", get(query_get).post(query_post)).with_state(databases)
+}
 
 /// The paths for writing lines.
 pub(crate) fn router(state: &State, gate: Gate, options: Arc<IngestOptions>) -> Router {
@@ -46,8 +54,6 @@ pub(crate) fn router(state: &State, gate: Gate, options: Arc<IngestOptions>) -> 
         .route("/write", post(write_v1))
         .route("/api/v2/write", post(write_v2))
         .route("/api/v3/write_lp", post(write_v3))
-        .route("/ping", get(ping))
-        .route("/query", get(query_get).post(query_post))
         .with_state(Influx { queue, gate, options, metrics })
 }
 
@@ -69,13 +75,13 @@ async fn ping() -> Response {
     (StatusCode::NO_CONTENT, [("x-influxdb-version", version), ("x-influxdb-build", "atsdb")]).into_response()
 }
 
-async fn query_get(uri: Uri) -> Response {
-    query(&parameters(&uri), &HashMap::new())
+async fn query_get(databases: Extract<Databases>, known: Extension<Recognised>, uri: Uri) -> Response {
+    query(&databases, &known, &parameters(&uri), &HashMap::new())
 }
 
-async fn query_post(uri: Uri, body: Body) -> Response {
+async fn query_post(databases: Extract<Databases>, known: Extension<Recognised>, uri: Uri, body: Body) -> Response {
     match to_bytes(body, STATEMENT_BYTES_MAX).await {
-        Ok(body) => query(&parameters(&uri), &form::pairs(&body)),
+        Ok(body) => query(&databases, &known, &parameters(&uri), &form::pairs(&body)),
         Err(_) => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
     }
 }

@@ -4,11 +4,10 @@ use super::connection::lifecycle;
 use super::sessions::Sessions;
 use super::shared::PgShared;
 use crate::access::caller::Peer;
-use crate::access::state::Access;
+use crate::databases::list::Databases;
 use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
 use crate::shared::phase::Phase;
-use crate::shared::state::State;
 use crate::tls::identity::Tls;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,19 +24,19 @@ const CANCEL_EVERY: Duration = Duration::from_millis(100);
 pub(crate) async fn serve(
     listener: TcpListener,
     connections_max: usize,
-    state: State,
-    access: Access,
+    databases: Databases,
     tls: Option<Tls>,
     (gate, ingest): (Gate, Arc<IngestOptions>),
 ) {
-    let open = state.metrics().gauge("atsdb_pg_connections", "Open connections of PostgreSQL clients.");
+    let server = databases.server().clone();
+    let open = server.metrics().gauge("atsdb_pg_connections", "Open connections of PostgreSQL clients.");
     let accepted =
-        state.metrics().counter("atsdb_pg_connections_total", "Connections of PostgreSQL clients since the start.");
+        server.metrics().counter("atsdb_pg_connections_total", "Connections of PostgreSQL clients since the start.");
     let (port, is_local) =
         listener.local_addr().map_or((0, false), |address| (address.port(), address.ip().is_loopback()));
     let permits = Arc::new(Semaphore::new(connections_max));
-    let mut phase = state.phase();
-    let shared = Arc::new(PgShared { state, access, tls, sessions: Sessions::default(), gate, ingest, port });
+    let mut phase = server.phase();
+    let shared = Arc::new(PgShared { server, databases, tls, sessions: Sessions::default(), gate, ingest, port });
     tokio::spawn(cancel_when_stopping(Arc::clone(&shared)));
     loop {
         let stream = tokio::select! {
@@ -61,7 +60,7 @@ pub(crate) async fn serve(
 }
 
 async fn cancel_when_stopping(shared: Arc<PgShared>) {
-    let mut phase = shared.state.phase();
+    let mut phase = shared.server.phase();
     phase.reach(Phase::Stopping).await;
     loop {
         shared.sessions.cancel_all();

@@ -36,10 +36,11 @@ pub(super) fn is_outside(listener: &TcpListener) -> bool {
     listener.local_addr().is_ok_and(|address| !address.ip().is_loopback())
 }
 
-/// The error for an address that other machines can reach if the store has no users.
-pub(super) fn without_users(flag: &str, listener: &TcpListener) -> Error {
+/// The error for an address that other machines can reach if a database has no users.
+pub(super) fn without_users(flag: &str, listener: &TcpListener, database: Option<&str>) -> Error {
     let address = listener.local_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string());
-    let message = format!("{flag} {address} is not an address of this machine alone, and the store has no users");
+    let store = database.map_or_else(|| "the store".to_owned(), |name| format!("the database {name}"));
+    let message = format!("{flag} {address} is not an address of this machine alone, and {store} has no users");
     Error::usage(message).with_hint(HOW_TO_LISTEN_OUTSIDE)
 }
 
@@ -56,7 +57,7 @@ mod tests {
         }
         let outside = listen("--pg", "0.0.0.0:0", true).unwrap();
         assert!(is_outside(&outside));
-        assert!(without_users("--pg", &outside).to_string().contains("no users"));
+        assert!(without_users("--pg", &outside, None).to_string().contains("no users"));
         assert!(listen("--pg", "nonsense", false).unwrap_err().to_string().contains("HOST:PORT"));
         let first = listen("--pg", "127.0.0.1:0", false).unwrap();
         assert!(!is_outside(&first));

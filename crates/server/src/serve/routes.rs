@@ -1,34 +1,44 @@
 //! The rooms that answer HTTP.
 
 use super::options::ServerOptions;
-use crate::access::state::Access;
-use crate::http::guard::{Guard, guard};
+use crate::databases::list::{Databases, OpenDatabase};
+use crate::databases::per_database::PerDatabase;
+use crate::http::dispatch::{Dispatch, dispatch};
+use crate::http::guard::{Guard, guard, guard_server};
 use crate::http::{draining, errors, operation, origin, statements};
 use crate::influx;
 use crate::ingest::gate::Gate;
 use crate::page;
 use crate::prom::{self, Prom};
 use crate::query;
-use crate::shared::state::State;
 use axum::{Router, middleware};
 use std::sync::Arc;
 
-/// The paths of all rooms, each with its own router. A room states the rights that its paths require in `NEEDS`.
-pub(super) fn router(state: &State, access: &Access, gate: Gate, prom: Prom, options: &ServerOptions) -> Router {
-    let needs = Guard::new(
-        access.clone(),
-        &[page::NEEDS, operation::NEEDS, statements::NEEDS, influx::NEEDS, prom::NEEDS, query::NEEDS],
-    );
-    let ingest = Arc::new(options.ingest.clone());
+/// The paths of all rooms, each with its own router. A room states the rights that its paths require in `NEEDS`. Paths
+/// that are not about the server belong to each database.
+pub(super) fn router(databases: &Databases, routers: Arc<PerDatabase<Router>>) -> Router {
+    let needs = Guard::new(databases.clone(), &[page::NEEDS, operation::NEEDS, influx::SERVER_NEEDS]);
+    let dispatching = Dispatch { databases: databases.clone(), routers };
+    let server = databases.server();
     Router::new()
         .merge(page::router())
-        .merge(operation::router(state.clone()))
+        .merge(operation::router(databases.clone()))
+        .merge(influx::server_router(databases.clone()))
+        .layer(middleware::from_fn_with_state(needs, guard_server))
+        .fallback_service(axum::handler::Handler::with_state(dispatch, dispatching))
+        .layer(middleware::from_fn_with_state(databases.clone(), origin::refuse_foreign))
+        .layer(middleware::from_fn_with_state(server.phase(), draining::refuse_late))
+        .layer(middleware::from_fn_with_state(server.log().clone(), errors::log_errors))
+}
+
+/// The paths of one database.
+pub(super) fn of_database(database: &OpenDatabase, gate: &Gate, prom: &Prom, options: &ServerOptions) -> Router {
+    let needs = Guard::new(database.access.clone(), &[statements::NEEDS, influx::NEEDS, prom::NEEDS, query::NEEDS]);
+    let (state, ingest) = (&database.state, Arc::new(options.ingest.clone()));
+    Router::new()
         .merge(statements::router(state.running().clone()))
         .merge(influx::router(state, gate.clone(), Arc::clone(&ingest)))
-        .merge(prom::router(prom))
-        .merge(query::router(state, options.query.clone(), gate, ingest))
+        .merge(prom::router(prom.clone()))
+        .merge(query::router(state, options.query.clone(), gate.clone(), ingest))
         .layer(middleware::from_fn_with_state(needs, guard))
-        .layer(middleware::from_fn_with_state(access.clone(), origin::refuse_foreign))
-        .layer(middleware::from_fn_with_state(state.phase(), draining::refuse_late))
-        .layer(middleware::from_fn_with_state(state.log().clone(), errors::log_errors))
 }

@@ -1,16 +1,15 @@
 //! Starts and shuts down a server.
 
+use super::database_services::DatabaseServices;
 use super::listen::{is_outside, listen, without_users};
 use super::options::ServerOptions;
 use super::routes;
-use crate::access::state::Access;
-use crate::flight::Flight;
+use crate::databases::list::Databases;
+use crate::databases::source::DatabaseSource;
 use crate::grpc::services::Services;
-use crate::ingest::gate::Gate;
-use crate::prom::Prom;
 use crate::shared::log::{Log, LogLevel};
 use crate::shared::phase::{Phase, PhaseOwner};
-use crate::shared::state::State;
+use crate::shared::state::{ServerState, State};
 use crate::tls::identity::Tls;
 use crate::{grpc, http, pg};
 use atsdb::{Database, Error, ErrorKind, Result};
@@ -29,7 +28,6 @@ const CANCEL_TIME: Duration = Duration::from_secs(5);
 
 /// A running server. Dropping it stops it at once; [`Server::shutdown`] lets running work finish.
 pub struct Server {
-    state: State,
     reloader: Reloader,
     phase: PhaseOwner,
     pg: Option<SocketAddr>,
@@ -51,19 +49,29 @@ pub enum Drained {
 /// Reloads the users and the certificate of a server. Clones reload the same server.
 #[derive(Debug, Clone)]
 pub struct Reloader {
-    access: Access,
+    databases: Databases,
     tls: Option<Tls>,
-    log: Log,
 }
 
 impl Reloader {
-    /// Reloads the users, and the certificate for new connections. After an error the server keeps the old ones.
+    /// Reloads the users of all databases, and the certificate for new connections. What cannot be read stays as it is.
+    /// The first error is returned.
     pub fn reload(&self) -> Result<()> {
-        let certificate = self.tls.as_ref().map_or(Ok(()), Tls::reload);
-        let reloaded = self.access.reload().and(certificate);
-        match &reloaded {
-            Ok(()) => self.log.write(LogLevel::Info, "reload", &[]),
-            Err(error) => self.log.write(LogLevel::Error, "reload failed", &[("error", json!(error.message()))]),
+        let log = self.databases.server().log();
+        let mut reloaded = Ok(());
+        let mut note = |done: Result<()>, database: Option<&str>| {
+            if let Err(error) = &done {
+                let fields = [("database", json!(database)), ("error", json!(error.message()))];
+                log.write(LogLevel::Error, "reload failed", &fields);
+            }
+            reloaded = std::mem::replace(&mut reloaded, Ok(())).and(done);
+        };
+        note(self.tls.as_ref().map_or(Ok(()), Tls::reload), None);
+        for database in self.databases.opened() {
+            note(database.access.reload(), database.label());
+        }
+        if reloaded.is_ok() {
+            log.write(LogLevel::Info, "reload", &[]);
         }
         reloaded
     }
@@ -94,17 +102,18 @@ impl Listening {
         Ok(Self { pg, http, grpc, tls, options })
     }
 
-    /// Whether other machines can reach an address. If so, the store must have users.
+    /// Whether other machines can reach an address. If so, every database must have users.
     pub fn is_outside(&self) -> bool {
         [&self.pg, &self.http, &self.grpc].into_iter().flatten().any(is_outside)
     }
 
-    fn require_users(&self, access: &Access) -> Result<()> {
+    fn require_users(&self, databases: &Databases) -> Result<()> {
         let outside = [("--pg", &self.pg), ("--http", &self.http), ("--grpc", &self.grpc)].into_iter();
         let mut outside = outside.filter_map(|(flag, listener)| Some((flag, listener.as_ref()?)));
-        match outside.find(|(_, listener)| is_outside(listener)) {
-            Some((flag, listener)) if !access.has_users() => Err(without_users(flag, listener)),
-            _ => Ok(()),
+        let Some((flag, listener)) = outside.find(|(_, listener)| is_outside(listener)) else { return Ok(()) };
+        match databases.opened().find(|database| !database.access.has_users()) {
+            Some(open) => Err(without_users(flag, listener, open.label())),
+            None => Ok(()),
         }
     }
 }
@@ -114,6 +123,15 @@ impl Server {
     ///
     /// Errors: [`ErrorKind::Usage`] if other machines can reach an address and the store has no users.
     pub fn start(database: Database, listening: Listening) -> Result<Self> {
+        Self::start_all(vec![DatabaseSource::unnamed(database)], listening)
+    }
+
+    /// Starts answering for several databases. If the store of one cannot be opened, the others are served, and it is
+    /// tried again as long as the server runs.
+    ///
+    /// Errors: [`ErrorKind::Usage`] if two databases have one name, or if other machines can reach an address and a
+    /// database has no users; the error of the first store if none can be opened.
+    pub fn start_all(sources: Vec<DatabaseSource>, listening: Listening) -> Result<Self> {
         let runtime = Builder::new_multi_thread()
             .enable_all()
             // One thread for each active connection of the protocols, and some more.
@@ -122,27 +140,26 @@ impl Server {
             .build()
             .map_err(|error| Error::new(ErrorKind::Resources, format!("cannot start threads: {error}")))?;
         let (phase, follower) = PhaseOwner::new();
-        let log = Log::new(listening.options.log);
-        let state = State::new(database, listening.options.statements.clone(), follower, log.clone())?;
-        let access = Access::open(&state)?;
-        listening.require_users(&access)?;
+        let state = ServerState::new(listening.options.statements.clone(), follower, Log::new(listening.options.log));
+        let databases = Databases::open(&state, sources)?;
+        listening.require_users(&databases)?;
         let Listening { pg, http, grpc, tls, options } = listening;
-        runtime.spawn(access.clone().follow(state.clone()));
-        let reloader = Reloader { access, tls, log };
-        let mut server = Self { state, reloader, phase, pg: None, http: None, grpc: None, runtime: Some(runtime) };
-        let gate = Gate::new(options.ingest.bytes_in_flight_max, options.ingest.hold_time);
-        server.pg = pg.map(|listener| server.serve_pg(listener, gate.clone(), &options)).transpose()?;
-        // Both protocols that bring samples share one queue.
-        let prom = Prom::new(&server.state, gate.clone(), Arc::new(options.ingest.clone()));
-        let shared = (gate, prom);
-        server.http = http.map(|listener| server.serve_http(listener, shared.clone(), &options)).transpose()?;
-        server.grpc = grpc.map(|listener| server.serve_grpc(listener, shared, &options)).transpose()?;
+        let entered = runtime.enter();
+        let services = DatabaseServices::new(&databases, &options);
+        databases.opened().for_each(|database| services.begin(database));
+        runtime.spawn(services.clone().open_missing(databases.clone()));
+        drop(entered);
+        let reloader = Reloader { databases, tls };
+        let mut server = Self { reloader, phase, pg: None, http: None, grpc: None, runtime: Some(runtime) };
+        server.pg = pg.map(|listener| server.serve_pg(listener, &services, &options)).transpose()?;
+        server.http = http.map(|listener| server.serve_http(listener, &services, &options)).transpose()?;
+        server.grpc = grpc.map(|listener| server.serve_grpc(listener, &services, &options)).transpose()?;
         server.phase.set(Phase::Ready);
         let address = |address: Option<SocketAddr>| json!(address.map(|address| address.to_string()));
         let version = ("version", json!(env!("CARGO_PKG_VERSION")));
         let fields =
             [version, ("pg", address(server.pg)), ("http", address(server.http)), ("grpc", address(server.grpc))];
-        server.state.log().write(LogLevel::Info, "start", &fields);
+        state.log().write(LogLevel::Info, "start", &fields);
         Ok(server)
     }
 
@@ -166,40 +183,39 @@ impl Server {
         self.reloader.clone()
     }
 
-    fn serve_pg(&self, listener: TcpListener, gate: Gate, options: &ServerOptions) -> Result<SocketAddr> {
-        let limits = (gate, Arc::new(options.ingest.clone()));
-        self.serve(listener, |listener, access, tls| {
-            pg::server::serve(listener, options.connections_max, self.state.clone(), access, tls, limits)
+    fn serve_pg(
+        &self,
+        listener: TcpListener,
+        services: &DatabaseServices,
+        options: &ServerOptions,
+    ) -> Result<SocketAddr> {
+        let limits = (services.gate(), Arc::new(options.ingest.clone()));
+        self.serve(listener, |listener, databases, tls| {
+            pg::server::serve(listener, options.connections_max, databases, tls, limits)
         })
     }
 
     fn serve_http(
         &self,
         listener: TcpListener,
-        (gate, prom): (Gate, Prom),
+        services: &DatabaseServices,
         options: &ServerOptions,
     ) -> Result<SocketAddr> {
-        self.serve(listener, |listener, access, tls| {
-            let router = routes::router(&self.state, &access, gate, prom, options);
-            http::connections::serve(listener, router, options.connections_max, self.state.clone(), tls)
+        self.serve(listener, |listener, databases, tls| {
+            let router = routes::router(&databases, services.routers());
+            http::connections::serve(listener, router, options.connections_max, databases.server().clone(), tls)
         })
     }
 
     fn serve_grpc(
         &self,
         listener: TcpListener,
-        (gate, prom): (Gate, Prom),
+        services: &DatabaseServices,
         options: &ServerOptions,
     ) -> Result<SocketAddr> {
-        let limits = (gate, Arc::new(options.ingest.clone()));
-        self.serve(listener, |listener, access, tls| {
-            let flight = Flight::new(&self.state, &access, options.query.read_time_max);
-            let services = Services::new(&self.state, &access, flight.clone(), prom, limits);
-            let served = grpc::connections::serve(listener, services, options.connections_max, tls);
-            async move {
-                tokio::spawn(flight.watch());
-                served.await;
-            }
+        self.serve(listener, |listener, databases, tls| {
+            let services = Services::new(databases, services.grpc());
+            grpc::connections::serve(listener, services, options.connections_max, tls)
         })
     }
 
@@ -207,7 +223,7 @@ impl Server {
     fn serve<F: Future<Output = ()> + Send + 'static>(
         &self,
         listener: TcpListener,
-        task: impl FnOnce(tokio::net::TcpListener, Access, Option<Tls>) -> F,
+        task: impl FnOnce(tokio::net::TcpListener, Databases, Option<Tls>) -> F,
     ) -> Result<SocketAddr> {
         let ended = || Error::new(ErrorKind::Internal, "the server has ended");
         let runtime = self.runtime.as_ref().ok_or_else(ended)?;
@@ -215,8 +231,8 @@ impl Server {
         let address = listener.local_addr().map_err(failed)?;
         let _entered = runtime.enter();
         let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-        let Reloader { access, tls, .. } = self.reloader.clone();
-        runtime.spawn(task(listener, access, tls));
+        let Reloader { databases, tls } = self.reloader.clone();
+        runtime.spawn(task(listener, databases, tls));
         Ok(address)
     }
 
@@ -224,7 +240,7 @@ impl Server {
     /// `patience`; the rest is cancelled. Then the rows of tables in memory are saved.
     pub fn shutdown(mut self, patience: Duration) -> Result<Drained> {
         self.phase.set(Phase::Draining);
-        self.state.log().write(LogLevel::Info, "drain", &[("patience_s", json!(patience.as_secs()))]);
+        self.state().log().write(LogLevel::Info, "drain", &[("patience_s", json!(patience.as_secs()))]);
         let mut drained = Drained::Everything;
         if let Some(runtime) = self.runtime.take() {
             runtime.block_on(async {
@@ -236,27 +252,43 @@ impl Server {
             });
             runtime.shutdown_timeout(CANCEL_TIME);
         }
-        self.save()?;
+        let saved = self.save();
         let has_cancelled = drained == Drained::Cancelled;
-        let uptime = ("uptime_s", json!(self.state.uptime().as_secs()));
-        self.state.log().write(LogLevel::Info, "stop", &[uptime, ("cancelled", json!(has_cancelled))]);
-        Ok(drained)
+        let uptime = ("uptime_s", json!(self.state().uptime().as_secs()));
+        self.state().log().write(LogLevel::Info, "stop", &[uptime, ("cancelled", json!(has_cancelled))]);
+        saved.map(|()| drained)
     }
 
+    fn state(&self) -> &ServerState {
+        self.reloader.databases.server()
+    }
+
+    /// Saves the tables in memory of all databases. The first error is returned.
     fn save(&self) -> Result<()> {
-        let database = self.state.database();
-        if !database.tables()?.iter().any(|table| table.definition.is_in_memory()) {
-            return Ok(());
-        }
-        let session = self.state.session();
-        for statement in session.statements("CHECKPOINT") {
-            match session.execute(&statement?, &[]) {
-                Err(error) if error.kind() != ErrorKind::ReadOnly => return Err(error),
-                _ => {}
+        let mut saved = Ok(());
+        for database in self.reloader.databases.opened() {
+            if let Err(error) = save(&database.state) {
+                let fields = [("database", json!(database.label())), ("error", json!(error.message()))];
+                self.state().log().write(LogLevel::Error, "tables in memory were not saved", &fields);
+                saved = saved.and(Err(error));
             }
         }
-        Ok(())
+        saved
     }
+}
+
+fn save(state: &State) -> Result<()> {
+    if !state.database().tables()?.iter().any(|table| table.definition.is_in_memory()) {
+        return Ok(());
+    }
+    let session = state.session();
+    for statement in session.statements("CHECKPOINT") {
+        match session.execute(&statement?, &[]) {
+            Err(error) if error.kind() != ErrorKind::ReadOnly => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 impl Drop for Server {

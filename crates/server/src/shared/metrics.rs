@@ -79,19 +79,36 @@ impl Metrics {
             Metric::Counter(_) => Gauge::default(),
         }
     }
+}
 
-    /// The exposition format of Prometheus, version 0.0.4.
-    pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        for (name, (help, metric)) in self.0.lock().iter() {
-            let (kind, value) = match metric {
-                Metric::Counter(counter) => ("counter", counter.value().to_string()),
-                Metric::Gauge(gauge) => ("gauge", gauge.value().to_string()),
-            };
-            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
+/// The exposition format of Prometheus, version 0.0.4, of several registries: that of the server, and one for each
+/// database, whose name is a label.
+pub(crate) fn exposition(registries: &[(Option<&str>, &Metrics)]) -> String {
+    let mut all: BTreeMap<&'static str, (&'static str, Vec<(String, Metric)>)> = BTreeMap::new();
+    for (database, metrics) in registries {
+        let labels = database.map_or_else(String::new, |name| format!("{{database=\"{}\"}}", escaped(name)));
+        for (name, (help, metric)) in metrics.0.lock().iter() {
+            all.entry(name).or_insert_with(|| (help, Vec::new())).1.push((labels.clone(), metric.clone()));
         }
-        text
     }
+    let mut text = String::new();
+    for (name, (help, samples)) in all {
+        let kind = if matches!(samples.first(), Some((_, Metric::Counter(_)))) { "counter" } else { "gauge" };
+        let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        for (labels, metric) in samples {
+            let value = match metric {
+                Metric::Counter(counter) => counter.value().to_string(),
+                Metric::Gauge(gauge) => gauge.value().to_string(),
+            };
+            let _ = writeln!(text, "{name}{labels} {value}");
+        }
+    }
+    text
+}
+
+/// A label's value as Prometheus writes it.
+pub(crate) fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]
@@ -105,8 +122,20 @@ mod tests {
         metrics.counter("a_total", "As.").increment();
         let held = metrics.gauge("b", "Bs.").hold();
         let text = "# HELP a_total As.\n# TYPE a_total counter\na_total 3\n# HELP b Bs.\n# TYPE b gauge\nb 1\n";
-        assert_eq!(metrics.text(), text);
+        assert_eq!(exposition(&[(None, &metrics)]), text);
         drop(held);
         assert_eq!(metrics.gauge("b", "Bs.").value(), 0);
+    }
+
+    #[test]
+    fn each_database_has_a_label() {
+        let (server, air, other) = (Metrics::default(), Metrics::default(), Metrics::default());
+        server.counter("a_total", "As.").add(1);
+        air.counter("b_total", "Bs.").add(2);
+        other.counter("b_total", "Bs.").add(3);
+        let text = exposition(&[(None, &server), (Some("air"), &air), (Some("x\"y"), &other)]);
+        assert_eq!(text.matches("# TYPE b_total counter").count(), 1);
+        assert!(text.starts_with("# HELP a_total As.\n# TYPE a_total counter\na_total 1\n"), "{text}");
+        assert!(text.ends_with("b_total{database=\"air\"} 2\nb_total{database=\"x\\\"y\"} 3\n"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The running statements of all clients, which can be listed and cancelled.
+//! The running statements of a database's clients, which can be listed and cancelled.
 
 use super::clock;
 use super::log::{Log, LogLevel};
@@ -24,6 +24,8 @@ struct Inner {
     processes: ProcessNumbers,
     /// The log for slow statements.
     log: Log,
+    /// The database as the log names it.
+    database: Option<String>,
 }
 
 /// The numbers by which clients of PostgreSQL's protocol name sessions, and statements of other protocols. Clones share
@@ -94,8 +96,9 @@ impl Entry {
 }
 
 impl Running {
-    pub(crate) fn new(processes: ProcessNumbers, log: Log) -> Self {
-        Self(Arc::new(Inner { statements: Mutex::default(), last: AtomicU64::new(0), processes, log }))
+    pub(crate) fn new(processes: ProcessNumbers, log: Log, database: Option<&str>) -> Self {
+        let (statements, last, database) = (Mutex::default(), AtomicU64::new(0), database.map(str::to_owned));
+        Self(Arc::new(Inner { statements, last, processes, log, database }))
     }
 
     /// The numbers of sessions.
@@ -178,6 +181,7 @@ impl Drop for Listed {
         }
         let fields = [
             ("protocol", json!(ended.protocol)),
+            ("database", json!(running.database)),
             ("user", json!(ended.user)),
             ("duration_ms", json!((elapsed.as_secs_f64() * 1e4).round() / 10.0)),
             ("rows", json!(self.row_count.load(Ordering::Relaxed))),
@@ -197,7 +201,7 @@ mod tests {
         let database = atsdb::open("memory:").unwrap();
         let session = database.session(atsdb::sql::SessionOptions::default()).unwrap();
         let log = Log::new(crate::shared::log::LogOptions::default());
-        let running = Running::new(ProcessNumbers::default(), log);
+        let running = Running::new(ProcessNumbers::default(), log, None);
         let sender = Sender { protocol: "http", user: None, process: None };
         let first = running.begin(sender, "SELECT 1", session.interrupt_handle());
         let long = "é".repeat(TEXT_BYTES_MAX);

@@ -1,4 +1,4 @@
-//! The state that the rooms share.
+//! The state that the rooms share: that of the server, and that of each database.
 
 use super::clock;
 use super::log::Log;
@@ -9,74 +9,71 @@ use super::running::{ProcessNumbers, Running};
 use super::statement_options::StatementOptions;
 use atsdb::sql::{Session, SessionOptions};
 use atsdb::{Database, Result};
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The state of a server. Clones share the same state.
+/// The state of a server, which its databases share. Clones share the same state.
 #[derive(Debug, Clone)]
-pub(crate) struct State(Arc<Inner>);
+pub(crate) struct ServerState(Arc<ServerInner>);
 
 #[derive(Debug)]
-struct Inner {
-    database: Database,
-    /// The session whose threads, memory and plans those of all clients share.
-    root: Session,
+struct ServerInner {
+    /// The session whose threads and memory those of all databases share. The first database brings it.
+    root: Mutex<Option<Session>>,
     permits: StatementPermits,
     statements: StatementOptions,
     metrics: Metrics,
-    running: Running,
+    processes: ProcessNumbers,
     log: Log,
     phase: PhaseFollower,
     started: Instant,
 }
 
-impl State {
-    pub(crate) fn new(
-        database: Database,
-        statements: StatementOptions,
-        phase: PhaseFollower,
-        log: Log,
-    ) -> Result<Self> {
+/// The state of one database of a server. Clones share the same state.
+#[derive(Debug, Clone)]
+pub(crate) struct State(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    server: ServerState,
+    database: Database,
+    /// The session whose threads, memory and plans those of all clients of the database share.
+    root: Session,
+    metrics: Metrics,
+    running: Running,
+}
+
+impl ServerState {
+    pub(crate) fn new(statements: StatementOptions, phase: PhaseFollower, log: Log) -> Self {
+        Self(Arc::new(ServerInner {
+            root: Mutex::default(),
+            permits: StatementPermits::new(&statements),
+            statements,
+            metrics: Metrics::default(),
+            processes: ProcessNumbers::default(),
+            log,
+            phase,
+            started: clock::now(),
+        }))
+    }
+
+    /// The root session of a database.
+    fn root(&self, database: &Database) -> Result<Session> {
+        let mut root = self.0.root.lock();
+        if let Some(root) = &*root {
+            return Ok(database.session_beside(root));
+        }
         // Files are those that a session's reader offers; a session of `session` has no reader.
-        let memory_bytes = statements.memory_bytes;
-        let root = database.session(SessionOptions { memory_bytes, file_access: true, ..SessionOptions::default() })?;
-        let (metrics, running, permits) = (
-            Metrics::default(),
-            Running::new(ProcessNumbers::default(), log.clone()),
-            StatementPermits::new(&statements),
-        );
-        let started = clock::now();
-        Ok(Self(Arc::new(Inner { database, root, permits, statements, metrics, running, log, phase, started })))
+        let memory_bytes = self.0.statements.memory_bytes;
+        let first =
+            database.session(SessionOptions { memory_bytes, file_access: true, ..SessionOptions::default() })?;
+        Ok(root.insert(first).sharing())
     }
 
-    /// The store that is served.
-    pub(crate) fn database(&self) -> &Database {
-        &self.0.database
-    }
-
-    /// A session of its own for a client or a request: with its own transaction, rights, interrupts and time limit, on
-    /// the threads and the memory of all. It may not name files.
-    pub(crate) fn session(&self) -> Session {
-        self.0.root.sharing()
-    }
-
-    /// The permits of running statements.
-    pub(crate) fn permits(&self) -> &StatementPermits {
-        &self.0.permits
-    }
-
-    /// The limits of statements.
-    pub(crate) fn statements(&self) -> &StatementOptions {
-        &self.0.statements
-    }
-
+    /// The metrics of the server itself, such as its connections.
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.0.metrics
-    }
-
-    /// The running statements.
-    pub(crate) fn running(&self) -> &Running {
-        &self.0.running
     }
 
     pub(crate) fn log(&self) -> &Log {
@@ -90,5 +87,54 @@ impl State {
     /// How long the server has run.
     pub(crate) fn uptime(&self) -> Duration {
         clock::now() - self.0.started
+    }
+}
+
+impl State {
+    /// The state of a database. Its name is that in the log, if the server has several databases.
+    pub(crate) fn new(server: &ServerState, name: Option<&str>, database: Database) -> Result<Self> {
+        let root = server.root(&database)?;
+        let running = Running::new(server.0.processes.clone(), server.log().clone(), name);
+        let server = server.clone();
+        Ok(Self(Arc::new(Inner { server, database, root, metrics: Metrics::default(), running })))
+    }
+
+    /// The open store.
+    pub(crate) fn database(&self) -> &Database {
+        &self.0.database
+    }
+
+    /// A session of its own for a client or a request: with its own transaction, rights, interrupts and time limit, on
+    /// the threads and the memory of all. It may not name files.
+    pub(crate) fn session(&self) -> Session {
+        self.0.root.sharing()
+    }
+
+    /// The permits of running statements, which all databases share.
+    pub(crate) fn permits(&self) -> &StatementPermits {
+        &self.0.server.0.permits
+    }
+
+    /// The limits of statements.
+    pub(crate) fn statements(&self) -> &StatementOptions {
+        &self.0.server.0.statements
+    }
+
+    /// The metrics of the database.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// The running statements of the database.
+    pub(crate) fn running(&self) -> &Running {
+        &self.0.running
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        self.0.server.log()
+    }
+
+    pub(crate) fn phase(&self) -> PhaseFollower {
+        self.0.server.phase()
     }
 }

@@ -91,7 +91,7 @@ pub(crate) fn get_text(address: SocketAddr, path: &str) -> String {
     send(address, "GET", path, &[], &[]).text().to_owned()
 }
 
-fn send(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
+pub(crate) fn send(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
     let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
     head += &format!("Content-Length: {}\r\n", body.len());
     for (name, value) in headers {

@@ -11,6 +11,7 @@ mod catalogue;
 mod client;
 mod copying;
 mod curl;
+mod databases;
 mod flight;
 mod full_disk;
 mod hostile;

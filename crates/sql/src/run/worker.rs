@@ -52,9 +52,14 @@ const WAITING_BATCHES_MAX: usize = 2;
 /// Runs the queries of one or several sessions.
 pub(crate) struct Worker {
     options: SessionOptions,
+    plans: Arc<PlanCache>,
+    resources: Arc<Resources>,
+}
+
+/// What workers of several stores may share.
+struct Resources {
     memory: Arc<SharedMemory>,
     running: RunningQueries,
-    plans: Arc<PlanCache>,
     /// Created for the first query. A program that only inserts and declares does not need it.
     started: Mutex<Option<Parts>>,
     /// Whether a stopped query may still occupy a thread.
@@ -96,26 +101,32 @@ enum Message {
 impl Worker {
     /// Creates a worker. This is cheap, because threads are started for the first query.
     pub(crate) fn new(options: &SessionOptions) -> Self {
-        Self {
-            options: options.clone(),
+        let resources = Resources {
             memory: SharedMemory::new(options.memory_bytes),
             running: RunningQueries::default(),
-            plans: Arc::default(),
             started: Mutex::default(),
             has_stopped: AtomicBool::new(false),
-        }
+        };
+        Self { options: options.clone(), plans: Arc::default(), resources: Arc::new(resources) }
+    }
+
+    /// Creates a worker for another store, on the same threads and memory. It has its own plans, because the numbers of
+    /// tables and their versions are those of one store.
+    pub(crate) fn for_other_store(&self) -> Self {
+        self.share();
+        Self { options: self.options.clone(), plans: Arc::default(), resources: Arc::clone(&self.resources) }
     }
 
     /// Marks the worker as shared by several sessions.
     pub(crate) fn share(&self) {
-        self.memory.share();
+        self.resources.memory.share();
     }
 
     /// Returns threads that are free, and the context. A stopped query may occupy a thread until it next yields. If all
     /// threads are occupied like this, new threads are started, and the old ones stay with the queries that run on
     /// them.
     fn parts(&self) -> Result<Parts> {
-        let mut started = self.started.lock();
+        let mut started = self.resources.started.lock();
         match started.as_mut() {
             None => {
                 let parts =
@@ -123,7 +134,7 @@ impl Worker {
                 Ok(started.insert(parts).clone())
             }
             Some(parts) => {
-                if self.has_stopped.swap(false, Ordering::Relaxed) && !parts.threads.has_free_thread() {
+                if self.resources.has_stopped.swap(false, Ordering::Relaxed) && !parts.threads.has_free_thread() {
                     parts.threads = Threads::start(self.options.threads.max(1))?;
                 }
                 Ok(parts.clone())
@@ -221,7 +232,7 @@ impl Worker {
         set_times(&mut state, interrupt.began())?;
         set_sequences(&mut state, interrupt, request.snapshot())?;
         let limits = QueryLimits::begin(memory_bytes, interrupt.time_limit());
-        let query = self.running.begin(QueryMemory::new(&self.memory));
+        let query = self.resources.running.begin(QueryMemory::new(&self.resources.memory));
         let running = Arc::clone(&query);
         let task = async move {
             let run = run(request, state, &plans, memory_bytes, &running, &sender);
@@ -380,7 +391,7 @@ impl Messages {
                 _ if interrupt.poll(context) => Err(interrupted()),
                 Ok(None) => Ok(()),
                 Ok(Some(now)) => {
-                    worker.running.end_largest(now);
+                    worker.resources.running.end_largest(now);
                     Ok(())
                 }
                 Err(error) => Err(error),
@@ -406,7 +417,7 @@ impl Messages {
             self.finished = true;
             self.task.abort();
             self.query.note_plan(None);
-            self.worker.has_stopped.fetch_or(stopped, Ordering::Relaxed);
+            self.worker.resources.has_stopped.fetch_or(stopped, Ordering::Relaxed);
         }
         message
     }

@@ -84,6 +84,13 @@ impl Session {
         Self::on(Arc::clone(&self.worker), self.engine.clone(), self.options.clone())
     }
 
+    /// Creates a session over another engine, with this one's options, threads and memory. The two engines have nothing
+    /// in common: sessions that [`share`](Self::sharing) with the new one are over the other engine.
+    pub fn for_other_engine(&self, engine: Engine) -> Self {
+        engine.set_maintenance_task(Arc::new(RollupMaintenance::new(&self.options)));
+        Self::on(Arc::new(self.worker.for_other_store()), engine, self.options.clone())
+    }
+
     /// Sets the maximum duration of a query, from the next one on; `None` means no limit.
     pub fn set_time_limit(&self, time_limit: Option<Duration>) {
         self.interrupt.set_time_limit(time_limit);

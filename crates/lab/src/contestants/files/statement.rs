@@ -1,5 +1,6 @@
 //! The few statements that files support.
 
+use crate::contestants::sql_tokens::{Token, tokens};
 use crate::data::answer::Cell;
 use crate::failure::Failure;
 
@@ -23,15 +24,6 @@ pub(super) enum Aggregate {
     Sum(String),
     Min(String),
     Max(String),
-}
-
-/// A token of a statement.
-#[derive(Debug, Clone, PartialEq)]
-enum Token {
-    Word(String),
-    Number(String),
-    Text(String),
-    Sign(char),
 }
 
 impl Statement {
@@ -177,43 +169,6 @@ impl Reader<'_> {
     fn is_done(&mut self) -> bool {
         let _ = self.sign(';');
         self.position == self.tokens.len()
-    }
-}
-
-fn tokens(sql: &str) -> Result<Vec<Token>, Failure> {
-    let mut tokens = Vec::new();
-    let mut rest = sql.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let length = |is_part: fn(char) -> bool| rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
-        let (token, taken) = match first {
-            'a'..='z' | 'A'..='Z' | '_' => {
-                let end = length(|letter| letter.is_alphanumeric() || letter == '_');
-                (Token::Word(rest[..end].to_owned()), end)
-            }
-            '0'..='9' => {
-                let end = length(|letter| letter.is_ascii_digit() || letter == '.');
-                (Token::Number(rest[..end].to_owned()), end)
-            }
-            '\'' => text(rest)?,
-            sign => (Token::Sign(sign), sign.len_utf8()),
-        };
-        tokens.push(token);
-        rest = rest[taken..].trim_start();
-    }
-    Ok(tokens)
-}
-
-/// A text in quotes, in which a quote is doubled, and how long it is there.
-fn text(rest: &str) -> Result<(Token, usize), Failure> {
-    let mut from = 1;
-    loop {
-        let Some(end) = rest[from..].find('\'').map(|end| from + end) else {
-            return Err(Failure::cannot("a text has no closing quote"));
-        };
-        if !rest[end + 1..].starts_with('\'') {
-            return Ok((Token::Text(rest[1..end].replace("''", "'")), end + 1));
-        }
-        from = end + 2;
     }
 }
 

@@ -4,7 +4,7 @@
 mod load_method;
 mod loader;
 mod session;
-mod value;
+pub(super) mod value;
 
 use self::load_method::LoadMethod;
 use crate::contestant::{Contestant, Session, Workspace};

@@ -47,7 +47,7 @@ pub(super) const QUERIES: [HitsQuery; 43] = [
     query("q4", "mean of large integers", Decided::Fractions, "SELECT {mean} FROM hits"),
     query("q5", "users", ALL, "SELECT count(DISTINCT userid) FROM hits"),
     query("q6", "phrases", ALL, "SELECT count(DISTINCT searchphrase) FROM hits"),
-    query("q7", "first and last date", ALL, "SELECT min(eventdate), max(eventdate) FROM hits"),
+    query("q7", "first and last date", ALL, "SELECT {first_date}, {last_date} FROM hits"),
     query("q8", "views by advertisement", ALL,
         "SELECT advengineid, count(*) FROM hits WHERE advengineid <> 0 GROUP BY advengineid ORDER BY count(*) DESC"),
     query("q9", "users by region", COLUMN_1,
@@ -98,10 +98,10 @@ pub(super) const QUERIES: [HitsQuery; 43] = [
         "SELECT searchphrase FROM hits WHERE searchphrase <> '' ORDER BY eventtime, searchphrase LIMIT 10"),
     query("q28", "length of URLs by site", COLUMN_1,
         "SELECT counterid, avg(length(url)) AS l, count(*) AS c FROM hits WHERE url <> '' \
-         GROUP BY counterid HAVING count(*) > {many} ORDER BY l DESC LIMIT 25"),
+         GROUP BY counterid {of_many} ORDER BY l DESC LIMIT 25"),
     query("q29", "length of referers by host", COLUMN_1,
         "SELECT {url_host} AS k, avg(length(referer)) AS l, count(*) AS c, min(referer) FROM hits WHERE referer <> '' \
-         GROUP BY k HAVING count(*) > {many} ORDER BY l DESC LIMIT 25"),
+         GROUP BY k {of_many} ORDER BY l DESC LIMIT 25"),
     query("q30", "90 sums", ALL, "SELECT {sums} FROM hits"),
     query("q31", "views by search engine and address", COLUMN_2,
         "SELECT searchengineid, clientip, count(*) AS c, sum(isrefresh), avg(resolutionwidth) FROM hits \
@@ -126,24 +126,24 @@ pub(super) const QUERIES: [HitsQuery; 43] = [
          GROUP BY title ORDER BY pageviews DESC LIMIT 10"),
     query("q39", "a site's links, from the 1,000th", COLUMN_1,
         "SELECT url, count(*) AS pageviews FROM hits WHERE {of_site} AND islink <> 0 AND isdownload = 0 \
-         GROUP BY url ORDER BY pageviews DESC LIMIT 10 OFFSET 1000"),
+         GROUP BY url ORDER BY pageviews DESC {10_from_1000}"),
     query("q40", "a site's traffic, from the 1,000th", COLUMN_5,
         "SELECT traficsourceid, searchengineid, advengineid, \
          CASE WHEN searchengineid = 0 AND advengineid = 0 THEN referer ELSE '' END AS src, url AS dst, \
          count(*) AS pageviews FROM hits WHERE {of_site} \
-         GROUP BY traficsourceid, searchengineid, advengineid, src, dst ORDER BY pageviews DESC LIMIT 10 OFFSET 1000"),
+         GROUP BY traficsourceid, searchengineid, advengineid, src, dst ORDER BY pageviews DESC {10_from_1000}"),
     query("q41", "a site's URLs by date, from the 100th", COLUMN_2,
         "SELECT urlhash, eventdate, count(*) AS pageviews FROM hits \
          WHERE {of_site} AND traficsourceid IN (-1, 6) AND refererhash = {hash} \
-         GROUP BY urlhash, eventdate ORDER BY pageviews DESC LIMIT 10 OFFSET 100"),
+         GROUP BY urlhash, eventdate ORDER BY pageviews DESC {10_from_100}"),
     query("q42", "a page's windows, from the 10,000th", COLUMN_2,
         "SELECT windowclientwidth, windowclientheight, count(*) AS pageviews FROM hits \
          WHERE {of_site} AND dontcounthits = 0 AND urlhash = {hash} \
-         GROUP BY windowclientwidth, windowclientheight ORDER BY pageviews DESC LIMIT 10 OFFSET 10000"),
+         GROUP BY windowclientwidth, windowclientheight ORDER BY pageviews DESC {10_from_10000}"),
     query("q43", "a site's minutes, from the 1,000th", ALL,
         "SELECT {minute} AS m, count(*) AS pageviews FROM hits \
          WHERE counterid = 62 AND eventdate >= {from} AND eventdate <= {to} AND isrefresh = 0 AND dontcounthits = 0 \
-         GROUP BY {minute} ORDER BY {minute} LIMIT 10 OFFSET 1000"),
+         GROUP BY {minute} ORDER BY {minute} {10_from_1000}"),
 ];
 
 impl HitsQuery {
@@ -161,7 +161,15 @@ impl HitsQuery {
             let sums: Vec<String> = (0..SUMS).map(|number| format!("sum(resolutionwidth + {number})")).collect();
             text = text.replace("{sums}", &sums.join(", "));
         }
+        if let Some((groups, order)) = text.split_once(" {of_many}") {
+            text = dialect.having(groups, "count(*)", "c", &format!("> {}", rows / MANY)) + order;
+        }
         let values = [
+            ("{10_from_100}", dialect.limit(10, 100)),
+            ("{10_from_1000}", dialect.limit(10, 1_000)),
+            ("{10_from_10000}", dialect.limit(10, 10_000)),
+            ("{first_date}", dialect.date_answer("min(eventdate)")),
+            ("{last_date}", dialect.date_answer("max(eventdate)")),
             ("{mean}", dialect.mean("userid")),
             ("{minute_of_hour}", dialect.minute_of_hour("eventtime")),
             ("{minute}", dialect.minute("eventtime")),
@@ -171,7 +179,6 @@ impl HitsQuery {
             ("{to}", dialect.date(TWO_DAYS.1)),
             ("{user}", user_id(USER).to_string()),
             ("{hash}", text_hash(&front_page(SITE)).to_string()),
-            ("{many}", (rows / MANY).to_string()),
         ];
         Ok(values.iter().fold(text, |text, (name, value)| text.replace(name, value)))
     }
@@ -183,8 +190,10 @@ mod tests {
 
     #[test]
     fn nothing_is_left_in_braces() {
-        for query in &QUERIES {
-            let text = query.text(Dialect::Duckdb, 1_000_000).expect("a text");
+        for (query, dialect) in
+            QUERIES.iter().flat_map(|query| [Dialect::Duckdb, Dialect::Questdb].map(|it| (query, it)))
+        {
+            let text = query.text(dialect, 1_000_000).expect("a text");
             assert!(!text.contains(['{', '}']), "{text}");
         }
         assert!(QUERIES.iter().any(|query| query.text.contains("counterid = 62")) && SITE == 62);

@@ -43,6 +43,27 @@ async function refusal(response) {
   return new ApiError({ message: `The server answered with status ${status}.`, ...said, status });
 }
 
+/** The databases that this user may know of. Without an answer there is one, and the requests say what is wrong. */
+export const databases = await request("/api/databases")
+  .then((response) => response.json())
+  .then((found) => found.databases)
+  .catch(() => []);
+
+let database = databases[0] ?? "";
+
+/** The database that all requests are about. */
+export const currentDatabase = () => database;
+
+export function useDatabase(name) {
+  database = name;
+}
+
+/** An address of the current database. */
+function address(path, parameters = {}) {
+  const named = new URLSearchParams(database ? { ...parameters, db: database } : parameters).toString();
+  return named ? `${path}?${named}` : path;
+}
+
 /**
  * Runs statements and reads the rows of the last one, column by column.
  *
@@ -51,8 +72,8 @@ async function refusal(response) {
  */
 export async function query(sql, { signal, readOnly = false, onProgress = () => {} } = {}) {
   const response = readOnly
-    ? await request(`/api/sql?format=table&sql=${encodeURIComponent(sql)}`, { signal })
-    : await request("/api/sql", {
+    ? await request(address("/api/sql", { format: "table", sql }), { signal })
+    : await request(address("/api/sql"), {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ sql, format: "table" }),
@@ -122,20 +143,21 @@ export async function objects(sql) {
 }
 
 /** The statements that run at present. */
-export const runningStatements = async () => (await request("/api/statements")).json();
+export const runningStatements = async () => (await request(address("/api/statements"))).json();
 
-export const cancelStatement = (id) => request(`/api/statements/${id}`, { method: "DELETE" });
+export const cancelStatement = (id) => request(address(`/api/statements/${id}`), { method: "DELETE" });
 
-/** The server's counters and gauges: name to `{help, kind, value}`, and its version. */
+/** The server's counters and gauges, and those of the current database: name to `{help, kind, value}`, and its version. */
 export async function metrics() {
-  const text = await (await request("/metrics")).text();
+  const text = await (await request(address("/metrics"))).text();
   const found = new Map();
   const about = (name) => found.get(name) ?? found.set(name, { help: "", kind: "gauge", value: 0 }).get(name);
   for (const line of text.split("\n")) {
     const [, word, name, rest] = line.match(/^# (HELP|TYPE) (\S+) (.*)$/) ?? [];
     if (word) about(name)[word === "HELP" ? "help" : "kind"] = rest;
     const [, metric, labels, value] = line.match(/^([a-z_]\w*)(\{.*\})? (\S+)$/) ?? [];
-    if (!metric) continue;
+    const [, owner] = labels?.match(/[{,]database="([^"]*)"/) ?? [];
+    if (!metric || (owner !== undefined && owner !== database)) continue;
     about(metric).value += Number(value);
     if (labels) about(metric).labels = labels;
   }
@@ -143,7 +165,7 @@ export async function metrics() {
 }
 
 /** The address of a whole result as a file; it only reads. */
-export const downloadAddress = (sql, format) => `/api/sql?format=${format}&sql=${encodeURIComponent(sql)}`;
+export const downloadAddress = (sql, format) => address("/api/sql", { format, sql });
 
 export function quoted(name) {
   return /^[a-z_][a-z0-9_]*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`;

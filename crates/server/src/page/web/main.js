@@ -1,7 +1,7 @@
 // The page: what its parts are told, and which keys do what.
 
 import { Activity } from "./activity.js";
-import { ApiError, ROWS_MAX, downloadAddress, query } from "./api.js";
+import { ApiError, ROWS_MAX, currentDatabase, databases, downloadAddress, query, useDatabase } from "./api.js";
 import { ChartView } from "./chart-view.js";
 import { textOf } from "./columns.js";
 import { Completion } from "./completion.js";
@@ -17,6 +17,7 @@ const FORMATS = [["CSV", "csv"], ["JSON", "json"], ["NDJSON", "ndjson"], ["Parqu
 const CHANGES = /\b(create|alter|drop|truncate|insert|replace|update|delete|copy|load|rename)\b/i;
 
 theme.apply();
+chooseDatabase([fromAddress().db, remember.read("database", null)]);
 
 const editor = new Editor(byId("editor"), {
   onChange: () => {
@@ -81,7 +82,7 @@ async function run(sql, { start = 0, readOnly = false } = {}) {
   const rows = result?.columns ? result.rowCount : result?.affected ?? null;
   history.add({ sql, at: Date.now(), ms: Math.round(performance.now() - began), rows, error: failure?.message ?? null });
   drawHistory();
-  setAddress({ sql, view });
+  setAddress({ sql, view, db: namedDatabase() });
   if (CHANGES.test(sql)) tables.load();
 }
 
@@ -220,7 +221,7 @@ const selectView = tabs([byId("tab-table"), byId("tab-chart")], (id) => {
   remember.write("view", view);
   if (view === "chart" && result?.columns) chart.show(result);
   else if (view === "chart") chart.show({ columns: [], rowCount: 0 });
-  if (result?.columns && location.hash) setAddress({ sql: fromAddress().sql ?? "", view });
+  if (result?.columns && location.hash) setAddress({ sql: fromAddress().sql ?? "", view, db: namedDatabase() });
   grid.ask();
 });
 
@@ -327,7 +328,7 @@ byId("cancel").addEventListener("click", cancel);
 byId("explain").addEventListener("click", explain);
 byId("share").addEventListener("click", async () => {
   const sql = editor.chosen()?.text ?? editor.text;
-  await copyText(location.origin + location.pathname + toAddress({ sql, view }));
+  await copyText(location.origin + location.pathname + toAddress({ sql, view, db: namedDatabase() }));
   confirmOn(byId("share"), "Copied");
 });
 
@@ -405,13 +406,42 @@ function showState({ version, uptime, error }) {
   state.textContent = error ? error.message : `${version ?? ""} · up ${duration((uptime ?? 0) * 1000)}`;
 }
 
+// The database, if there are several.
+
+/** The current database as an address names it. */
+function namedDatabase() {
+  return databases.length > 1 ? currentDatabase() : null;
+}
+
+/** Takes the first of these names that there is. Returns whether the database has changed. */
+function chooseDatabase(wanted) {
+  const before = currentDatabase();
+  const found = wanted.find((name) => databases.includes(name));
+  if (found !== undefined) useDatabase(found);
+  byId("database").value = currentDatabase();
+  return currentDatabase() !== before;
+}
+
+function showDatabases() {
+  const choice = byId("database");
+  choice.replaceChildren(...databases.map((name) => element("option", { value: name }, name)));
+  choice.hidden = databases.length < 2;
+  choice.value = currentDatabase();
+  choice.addEventListener("change", () => {
+    cancel();
+    chooseDatabase([choice.value]);
+    remember.write("database", choice.value);
+    tables.load();
+  });
+}
+
 // The beginning.
 
 function welcome() {
   const named = tables.tables.filter(({ kind }) => kind !== "view");
   const start = element("div", { class: "welcome" });
   if (named.length === 0) {
-    const url = `${location.origin}/write?db=air`;
+    const url = `${location.origin}/write?db=${encodeURIComponent(namedDatabase() ?? "air")}`;
     start.append(element("h2", {}, "An empty store"), element("p", {}, "Declare a table here, or write line protocol, and tables appear by themselves:"),
       element("pre", {}, `curl -XPOST '${url}' --data-binary 'pm,station=north pm10=17.5,pm25=9i'`));
   } else {
@@ -432,11 +462,12 @@ function welcome() {
 
 /** Opens what the address names. A link from elsewhere only reads, whatever it says. */
 function openAddress() {
-  const { sql, view: named } = fromAddress();
+  const { sql, view: shown, db } = fromAddress();
   if (sql === null || sql === (running?.sql ?? null)) return false;
+  if (chooseDatabase([db])) tables.load();
   editor.setText(sql);
   completion.hide();
-  selectView(named === "chart" ? "tab-chart" : "tab-table");
+  selectView(shown === "chart" ? "tab-chart" : "tab-table");
   run(sql, { readOnly: true });
   return true;
 }
@@ -445,6 +476,7 @@ window.addEventListener("hashchange", openAddress);
 
 (async () => {
   toggleSidebar(isNarrow() ? false : remember.read("sidebar", true));
+  showDatabases();
   drawHistory();
   fillDownload("");
   const isOpened = openAddress();

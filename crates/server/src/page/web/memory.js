@@ -35,14 +35,16 @@ export const history = {
   clear: () => write("history", []),
 };
 
-/** The query and the view that the address names: `#view=chart&sql=...`. */
+/** The query, the view and the database that the address names: `#db=air&view=chart&sql=...`. */
 export function fromAddress() {
   const named = new URLSearchParams(location.hash.slice(1));
-  return { sql: named.get("sql"), view: named.get("view") };
+  return { sql: named.get("sql"), view: named.get("view"), db: named.get("db") };
 }
 
-export function toAddress({ sql, view }) {
+/** The address of a query. The database is named if there are several. */
+export function toAddress({ sql, view, db }) {
   const named = new URLSearchParams();
+  if (db) named.set("db", db);
   if (view === "chart") named.set("view", view);
   named.set("sql", sql);
   // A plus means a blank to some programs that open links.
@@ -53,7 +55,8 @@ export function setAddress(state) {
   if (state.sql.length > ADDRESS_MAX) return;
   const hash = toAddress(state);
   if (hash === location.hash) return;
-  const isSame = fromAddress().sql === state.sql;
+  const before = fromAddress();
+  const isSame = before.sql === state.sql && (before.db ?? null) === (state.db ?? null);
   window.history[isSame || !location.hash ? "replaceState" : "pushState"](null, "", hash);
 }
 

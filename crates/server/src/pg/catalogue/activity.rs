@@ -9,6 +9,9 @@ pub(in crate::pg) trait Activity {
     /// The prepared statements of the connection.
     fn prepared_statements(&self) -> Vec<PreparedEntry>;
 
+    /// The databases that the user may know of.
+    fn databases(&self) -> Vec<DatabaseEntry>;
+
     /// The sessions, and the statements of other protocols, that the user may see.
     fn backends(&self) -> Vec<Backend>;
 
@@ -19,6 +22,14 @@ pub(in crate::pg) trait Activity {
 
     /// Ends the session with a process number; what [`cancel`](Self::cancel) says holds here, too.
     fn terminate(&self, process: i32) -> Result<bool, PgError>;
+}
+
+/// A database of the server.
+pub(in crate::pg) struct DatabaseEntry {
+    pub(in crate::pg) number: i64,
+    pub(in crate::pg) name: String,
+    /// Whether it is that of the connection.
+    pub(in crate::pg) is_own: bool,
 }
 
 /// A prepared statement.

@@ -1,6 +1,7 @@
 //! PostgreSQL's functions about the session and the catalogue.
 
 use super::context::{Context, Purpose};
+use super::databases::database_size;
 use super::lookup::{by_number, format_type, number_of, parts, quoted, sequence_of, type_number};
 use super::privileges::{has_privilege, has_role};
 use super::value::Value;
@@ -220,11 +221,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             by_number(context, ("internal", "sizes"), argument(0), "bytes")?
         }
         "pg_indexes_size" => Value::Int(0),
-        "pg_database_size" => {
-            let sizes = context.source.relation("internal", "sizes")?;
-            let bytes = sizes.map_or(0, |sizes| sizes.rows.iter().filter_map(|row| row.get(1)?.int()).sum());
-            Value::Int(bytes)
-        }
+        "pg_database_size" => database_size(context, argument(0))?,
         "pg_size_pretty" => argument(0).int().map_or(Value::Null, |bytes| Value::Text(pretty_size(bytes))),
         "obj_description"
         | "col_description"

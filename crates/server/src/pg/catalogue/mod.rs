@@ -12,6 +12,7 @@ mod aggregate;
 mod casts;
 mod contents;
 mod context;
+mod databases;
 mod evaluate;
 mod from;
 mod functions;

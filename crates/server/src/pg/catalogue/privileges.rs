@@ -1,6 +1,7 @@
 //! `has_table_privilege` and similar functions: the privileges of a role, according to the catalogue's roles.
 
 use super::context::Context;
+use super::databases::is_own_database;
 use super::lookup::{look_up, number_of};
 use super::value::Value;
 use crate::pg::error::PgError;
@@ -57,6 +58,10 @@ pub(super) fn has_privilege(context: &Context<'_>, name: &str, arguments: &[Valu
     };
     if !exists(context, kind, &objects[0])? {
         return Ok(Value::Null);
+    }
+    if kind == "database" && !is_own_database(context, &objects[0])? {
+        // Users of one database have no rights in another.
+        return Ok(Value::Bool(false));
     }
     let privileges = privileges.shown().unwrap_or_default();
     let mut may = false;

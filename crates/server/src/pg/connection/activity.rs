@@ -3,7 +3,8 @@
 
 use super::session::Connection;
 use crate::access::role::Role;
-use crate::pg::catalogue::activity::{Activity, Backend, PreparedEntry};
+use crate::databases::list::OpenDatabase;
+use crate::pg::catalogue::activity::{Activity, Backend, DatabaseEntry, PreparedEntry};
 use crate::pg::error::PgError;
 use crate::shared::clock;
 
@@ -17,7 +18,7 @@ impl Connection {
         let (statements, now_ns) = (self.state.running().list(), clock::wall_ns());
         let since =
             |elapsed: std::time::Duration| now_ns.saturating_sub(i64::try_from(elapsed.as_nanos()).unwrap_or(i64::MAX));
-        let sessions = self.sessions.list(&self.database);
+        let sessions = self.sessions.list(&self.database_name);
         let of_session = |process| sessions.iter().any(|session| session.process == process);
         let others = statements.iter().filter(|statement| !of_session(statement.process)).map(|statement| Backend {
             process: statement.process,
@@ -69,6 +70,15 @@ impl Activity for Connection {
             is_from_sql: statement.prepare.is_some(),
         };
         named.map(entry).collect()
+    }
+
+    fn databases(&self) -> Vec<DatabaseEntry> {
+        let entry = |database: &OpenDatabase| {
+            let is_own = database.number() == self.database.number();
+            let name = if is_own { self.database_name.as_str() } else { database.name() };
+            DatabaseEntry { number: database.number(), name: name.to_owned(), is_own }
+        };
+        self.databases.visible(&self.caller, &self.database, self.peer).iter().map(entry).collect()
     }
 
     fn backends(&self) -> Vec<Backend> {

@@ -4,21 +4,20 @@ use super::io::Io;
 use crate::access::authenticate::Refusal;
 use crate::access::caller::{Caller, Peer};
 use crate::access::scram::{Exchange, ScramError, mechanisms};
+use crate::access::state::Access;
 use crate::pg::error::{Failure, PgError};
-use crate::pg::shared::PgShared;
 use crate::pg::wire::fields::Fields;
 use crate::pg::wire::incoming::{self, Incoming};
 
-/// Authenticates a client that claims to be `user`. `end_point` is the hash of the certificate on an encrypted
-/// connection.
+/// Authenticates a client that claims to be `user`, by the users of a database. `end_point` is the hash of the
+/// certificate on an encrypted connection.
 pub(super) async fn authenticate(
     io: &mut Io,
     user: &str,
     peer: Peer,
-    shared: &PgShared,
+    access: &Access,
     end_point: Option<&[u8]>,
 ) -> Result<Caller, Failure> {
-    let access = &shared.access;
     if let Some(anybody) = access.anybody(peer) {
         return Ok(anybody);
     }

@@ -99,7 +99,7 @@ impl Connection {
     /// The context for queries of the catalogue.
     pub(super) fn surroundings(&self) -> Surroundings<'_> {
         Surroundings {
-            database: &self.database,
+            database: &self.database_name,
             user: &self.user,
             process: self.key.process,
             settings: self.settings.clone(),

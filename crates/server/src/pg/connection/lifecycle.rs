@@ -18,8 +18,8 @@ const INTERRUPT_EVERY: Duration = Duration::from_millis(100);
 
 /// Serves a client until it disconnects, or the server shuts down.
 pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Arc<PgShared>, has_place: bool) {
-    let _work = shared.state.phase().work();
-    let mut phase = shared.state.phase();
+    let _work = shared.server.phase().work();
+    let mut phase = shared.server.phase();
     let begun = tokio::select! {
         begun = startup::begin(stream, peer, &shared, has_place) => begun,
         () = phase.reach(Phase::Draining) => None,

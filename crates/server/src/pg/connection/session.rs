@@ -6,6 +6,7 @@ use super::deadline::Deadline;
 use super::io::Io;
 use crate::access::caller::{Caller, Peer};
 use crate::access::state::Access;
+use crate::databases::list::{Databases, OpenDatabase};
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::sessions::{Registered, Sessions};
 use crate::pg::settings::{Changed, Settings};
@@ -26,6 +27,7 @@ pub(super) struct Connection {
     pub(super) io: Io,
     pub(super) state: State,
     pub(super) access: Access,
+    pub(super) databases: Databases,
     pub(super) caller: Caller,
     pub(super) peer: Peer,
     /// The generation of the users from which the caller's role was determined.
@@ -37,7 +39,9 @@ pub(super) struct Connection {
     pub(super) session: StoreSession,
     pub(super) settings: Settings,
     pub(super) user: String,
-    pub(super) database: String,
+    pub(super) database: OpenDatabase,
+    /// The name of the database that the client has given.
+    pub(super) database_name: String,
     pub(super) key: Registered,
     /// The sessions of all connections.
     pub(super) sessions: Sessions,
@@ -158,7 +162,7 @@ impl Connection {
         let mut all = vec![
             ("protocol", json!("postgresql")),
             ("user", json!(self.user)),
-            ("database", json!(self.database)),
+            ("database", json!(self.database_name)),
             ("address", json!(self.peer.address.to_string())),
             ("process", json!(self.key.process)),
         ];

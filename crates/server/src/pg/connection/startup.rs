@@ -7,6 +7,8 @@ use super::io::{Io, Stream};
 use super::session::Connection;
 use crate::access::caller::{Caller, Peer};
 use crate::access::role::Role;
+use crate::databases::list::{Choice, OpenDatabase};
+use crate::databases::recognised::names;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::sessions::SessionOwner;
 use crate::pg::settings::{Settings, written_duration};
@@ -29,6 +31,9 @@ const REQUESTS_MAX: usize = 3;
 /// The user of a client, and its initial settings.
 struct Client {
     user: String,
+    database: OpenDatabase,
+    /// The name of the database that it has given.
+    database_name: String,
     parameters: Vec<(String, String)>,
     caller: Caller,
     peer: Peer,
@@ -44,7 +49,7 @@ pub(super) async fn begin(
     shared: &Arc<PgShared>,
     has_place: bool,
 ) -> Option<Box<Connection>> {
-    let mut io = Io::new(stream, shared.state.phase(), &shared.gate, shared.ingest.read_time_max);
+    let mut io = Io::new(stream, shared.server.phase(), &shared.gate, shared.ingest.read_time_max);
     let begun = tokio::time::timeout(STARTUP_TIME_MAX, introduced(&mut io, peer, shared, has_place)).await;
     let client = match begun {
         Ok(Ok(Some(client))) => client,
@@ -71,14 +76,47 @@ async fn introduced(io: &mut Io, peer: Peer, shared: &PgShared, has_place: bool)
         let error = PgError::fatal("28000", "no encryption: this address is for connections with TLS alone");
         return Err(error.with_hint("connect with sslmode=require, or better verify-full").into());
     }
-    let user = parameters.iter().rfind(|(name, value)| name == "user" && !value.is_empty());
-    let user = user.map(|(_, user)| user.clone());
+    let last = |wanted: &str| parameters.iter().rfind(|(name, value)| name == wanted && !value.is_empty());
+    let user = last("user").map(|(_, user)| user.clone());
     let user = user.ok_or_else(|| PgError::fatal("28000", "no PostgreSQL user name specified in startup packet"))?;
-    // This is read before the user is looked up, so that a later change is noticed.
-    let generation = shared.access.generation();
+    let database_name = last("database").map_or_else(|| user.clone(), |(_, name)| name.clone());
     let end_point = identity.as_ref().and_then(|identity| identity.end_point());
-    let caller = authenticate(io, &user, peer, shared, end_point).await?;
-    Ok(Some(Client { user, parameters, caller, peer, is_encrypted, generation }))
+    let database = match shared.databases.choose(Some(&database_name)) {
+        Choice::Open(database) => database.clone(),
+        Choice::Unavailable(name) => {
+            let error = PgError::fatal("57P03", format!("database \"{name}\" is not available"));
+            return Err(error.with_hint("its store cannot be opened: the server's log says why").into());
+        }
+        Choice::Unknown(_) | Choice::NotNamed => {
+            return Err(without_database(io, &user, &database_name, peer, shared, end_point).await);
+        }
+    };
+    // This is read before the user is looked up, so that a later change is noticed.
+    let generation = database.access.generation();
+    let caller = authenticate(io, &user, peer, &database.access, end_point).await?;
+    Ok(Some(Client { user, database, database_name, parameters, caller, peer, is_encrypted, generation }))
+}
+
+/// Refuses a client that wants a database that does not exist. As in PostgreSQL, it must log in to learn that.
+async fn without_database(
+    io: &mut Io,
+    user: &str,
+    name: &str,
+    peer: Peer,
+    shared: &PgShared,
+    end_point: Option<&[u8]>,
+) -> Failure {
+    let databases = &shared.databases;
+    let does_not_exist = || PgError::fatal("3D000", format!("database \"{name}\" does not exist"));
+    let authority = databases.authority(|access| access.role_of(user).is_some(), peer);
+    let Some(authority) = authority else { return does_not_exist().into() };
+    match authenticate(io, user, peer, &authority.access, end_point).await {
+        Ok(caller) => {
+            let there = names(&databases.visible(&caller, authority, peer));
+            does_not_exist().with_hint(format!("there is: {there}")).into()
+        }
+        Err(failure) => failure,
+    }
 }
 
 async fn refuse(mut io: Io, mut error: PgError) -> Option<Box<Connection>> {
@@ -137,18 +175,18 @@ type Refused = (Box<Io>, PgError);
 
 /// Opens the session of a client, on a thread that may block.
 fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Refused> {
-    let Client { user, parameters, caller, peer, is_encrypted, generation } = client;
+    let Client { user, database, database_name, parameters, caller, peer, is_encrypted, generation } = client;
+    let state = database.state.clone();
     let role = caller.role;
     let begun = || -> Result<_, PgError> {
         let parameters: BTreeMap<String, String> = parameters.into_iter().collect();
-        let database = parameters.get("database").filter(|name| !name.is_empty()).unwrap_or(&user).clone();
         if parameters.get("replication").is_some_and(|value| !["off", "false", "no", "0"].contains(&value.as_str())) {
             return Err(PgError::not_supported("replication"));
         }
         let mut settings = Settings::new(&user, shared.port);
         settings.fix("is_superuser", if role == Role::Admin { "on" } else { "off" });
         settings.fix("ssl", if is_encrypted { "on" } else { "off" });
-        if let Some(limit) = shared.state.statements().time_limit {
+        if let Some(limit) = state.statements().time_limit {
             settings.begin_with("statement_timeout", &written_duration(limit))?;
         }
         for (name, value) in &parameters {
@@ -162,25 +200,26 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
                 name => settings.begin_with(name, value)?,
             }
         }
-        let session = StoreSession::open(&shared.state);
+        let session = StoreSession::open(&state);
         let bits = SystemEnvironment.random()?;
         let secret = i32::from_le_bytes([bits[0], bits[1], bits[2], bits[3]]);
-        let owner = SessionOwner { user: &user, database: &database, address: peer.address };
-        let numbers = shared.state.running().processes();
+        let owner = SessionOwner { user: &user, database: &database_name, address: peer.address };
+        let numbers = state.running().processes();
         let key = shared.sessions.register(numbers, secret, &owner, session.interrupt_handle());
-        Ok((database, settings, session, key))
+        Ok((settings, session, key))
     };
-    let (database, settings, session, key) = match begun() {
+    let (settings, session, key) = match begun() {
         Ok(begun) => begun,
         Err(error) => return Err((Box::new(io), error)),
     };
-    let metrics = shared.state.metrics();
+    let metrics = state.metrics();
     let mut io = io;
     io.follow(key.termination());
     let mut connection = Box::new(Connection {
         io,
-        state: shared.state.clone(),
-        access: shared.access.clone(),
+        state: state.clone(),
+        access: database.access.clone(),
+        databases: shared.databases.clone(),
         caller,
         peer,
         generation,
@@ -190,6 +229,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         settings,
         user,
         database,
+        database_name,
         key,
         sessions: shared.sessions.clone(),
         block: Block::None,

@@ -12,6 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures::TryStreamExt;
 use prost::Message;
+use std::net::SocketAddr;
 use tokio::runtime::{Builder, Runtime};
 use tonic::transport::{Channel, Endpoint};
 
@@ -29,14 +30,18 @@ pub(super) fn served_with(users: &[(&str, Role, &str)], options: ServerOptions) 
 }
 
 /// A client, and what it runs on.
-pub(super) struct Client {
+pub(crate) struct Client {
     pub(super) runtime: Runtime,
-    pub(super) sql: FlightSqlServiceClient<Channel>,
+    pub(crate) sql: FlightSqlServiceClient<Channel>,
 }
 
 pub(super) fn connect(served: &Served) -> Client {
+    connect_to(served.server.grpc_address().unwrap())
+}
+
+pub(crate) fn connect_to(address: SocketAddr) -> Client {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let url = format!("http://{}", served.server.grpc_address().unwrap());
+    let url = format!("http://{address}");
     let channel = runtime.block_on(Endpoint::new(url).unwrap().connect()).unwrap();
     Client { runtime, sql: FlightSqlServiceClient::new(channel) }
 }
@@ -50,12 +55,12 @@ pub(super) fn connect_as(served: &Served, user: &str, password: &str) -> Client 
 
 impl Client {
     /// The information about a query.
-    pub(super) fn info(&mut self, text: &str) -> Result<FlightInfo, Status> {
+    pub(crate) fn info(&mut self, text: &str) -> Result<FlightInfo, Status> {
         self.runtime.block_on(self.sql.execute(text.to_owned(), None)).map_err(status)
     }
 
     /// The rows of a ticket.
-    pub(super) fn rows(&mut self, ticket: Ticket) -> Result<Vec<RecordBatch>, Status> {
+    pub(crate) fn rows(&mut self, ticket: Ticket) -> Result<Vec<RecordBatch>, Status> {
         self.runtime.block_on(async {
             let rows = self.sql.do_get(ticket).await.map_err(status)?;
             rows.try_collect().await.map_err(status)
@@ -63,7 +68,7 @@ impl Client {
     }
 
     /// The rows of a query.
-    pub(super) fn query(&mut self, text: &str) -> Result<Vec<RecordBatch>, Status> {
+    pub(crate) fn query(&mut self, text: &str) -> Result<Vec<RecordBatch>, Status> {
         let info = self.info(text)?;
         match info.endpoint.into_iter().next() {
             Some(endpoint) => self.rows(endpoint.ticket.unwrap()),
@@ -72,12 +77,12 @@ impl Client {
     }
 
     /// The only number of a query's rows.
-    pub(super) fn number(&mut self, text: &str) -> i64 {
+    pub(crate) fn number(&mut self, text: &str) -> i64 {
         self.query(text).unwrap()[0].column(0).as_primitive::<Int64Type>().value(0)
     }
 
     /// Executes a change.
-    pub(super) fn update(&mut self, text: &str) -> Result<i64, Status> {
+    pub(crate) fn update(&mut self, text: &str) -> Result<i64, Status> {
         self.runtime.block_on(self.sql.execute_update(text.to_owned(), None)).map_err(status)
     }
 

@@ -1,7 +1,7 @@
 //! Flight SQL over gRPC: by the client of arrow-flight, and by drivers in Python.
 
 mod access;
-mod client;
+pub(crate) mod client;
 mod hostile;
 mod keys;
 mod lifecycle;

@@ -5,16 +5,15 @@ use super::super::relation::Row;
 use super::super::value::Value;
 use super::roles::Roles;
 use super::row::row;
-use super::server::DATABASE;
 use crate::pg::types::known;
 use crate::pg::wire::outgoing::TransactionStatus;
 
-/// The rows of `pg_stat_activity`.
-pub(super) fn backends(backends: &[Backend], database: &str, roles: &Roles) -> Vec<Row> {
+/// The rows of `pg_stat_activity`, for the database with this number and name.
+pub(super) fn backends(backends: &[Backend], database: (i64, &str), roles: &Roles) -> Vec<Row> {
     backends.iter().map(|backend| of_backend(backend, database, roles)).collect()
 }
 
-fn of_backend(backend: &Backend, database: &str, roles: &Roles) -> Row {
+fn of_backend(backend: &Backend, (number, database): (i64, &str), roles: &Roles) -> Row {
     let user = backend.user.as_deref();
     let state = match (&backend.running, backend.idle) {
         (Some(_), _) | (None, None) => "active",
@@ -29,7 +28,7 @@ fn of_backend(backend: &Backend, database: &str, roles: &Roles) -> Row {
         "pg_catalog",
         "pg_stat_activity",
         &[
-            ("datid", Value::Int(DATABASE)),
+            ("datid", Value::Int(number)),
             ("datname", Value::text(database)),
             ("pid", Value::Int(i64::from(backend.process))),
             ("usesysid", Value::maybe(user.map(|user| roles.number(user)))),
@@ -49,8 +48,8 @@ fn of_backend(backend: &Backend, database: &str, roles: &Roles) -> Row {
 }
 
 /// The rows of the function `pg_stat_get_activity`: numbers of processes and of the database.
-pub(super) fn processes(backends: &[Backend]) -> Vec<Row> {
-    backends.iter().map(|backend| vec![Value::Int(i64::from(backend.process)), Value::Int(DATABASE)]).collect()
+pub(super) fn processes(backends: &[Backend], database: i64) -> Vec<Row> {
+    backends.iter().map(|backend| vec![Value::Int(i64::from(backend.process)), Value::Int(database)]).collect()
 }
 
 /// The rows of `pg_prepared_statements`.

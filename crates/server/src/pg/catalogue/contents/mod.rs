@@ -69,6 +69,11 @@ impl<'a> Contents<'a> {
         self.roles.get_or_init(|| Roles::of(self.access.roles(), self.user))
     }
 
+    /// The number of the connection's database; 0 if there is none.
+    fn database_number(&self) -> i64 {
+        self.activity.databases().iter().find(|database| database.is_own).map_or(0, server::number_of)
+    }
+
     fn rows(&self, schema: &str, name: &str) -> Result<Vec<Row>, PgError> {
         match (schema, name) {
             ("pg_catalog", "pg_class") => Ok(classes::classes(self.objects()?)),
@@ -85,12 +90,16 @@ impl<'a> Contents<'a> {
             }
             ("internal", name) => self.internal(name),
             ("information_schema", name) => Ok(standard::rows(name, self.objects()?, self.database)),
+            ("pg_catalog", "pg_database") => Ok(server::databases(&self.activity.databases())),
             ("pg_catalog", "pg_stat_activity") => {
-                Ok(activity::backends(&self.activity.backends(), self.database, self.roles()))
+                let database = (self.database_number(), self.database);
+                Ok(activity::backends(&self.activity.backends(), database, self.roles()))
             }
-            ("function", "pg_stat_get_activity") => Ok(activity::processes(&self.activity.backends())),
+            ("function", "pg_stat_get_activity") => {
+                Ok(activity::processes(&self.activity.backends(), self.database_number()))
+            }
             ("pg_catalog", "pg_prepared_statements") => Ok(activity::prepared(self.activity.prepared_statements())),
-            ("pg_catalog" | "function", name) => Ok(server::rows(name, self.database, self.roles(), self.settings)),
+            ("pg_catalog" | "function", name) => Ok(server::rows(name, self.roles(), self.settings)),
             _ => Ok(Vec::new()),
         }
     }

@@ -1,5 +1,6 @@
 //! The tables of the catalogue about the server: schemas, the database, roles, settings.
 
+use super::super::activity::DatabaseEntry;
 use super::super::relation::Row;
 use super::super::value::Value;
 use super::classes::TEMPORARY_NAMESPACE;
@@ -12,8 +13,34 @@ use super::row::row;
 use super::shapes::texts;
 use crate::pg::settings::Settings;
 
-/// The number of the database.
-pub(super) const DATABASE: i64 = 16_383;
+/// The number of the first database. Those of the others are below it, because tables begin above.
+const FIRST_DATABASE: i64 = 16_383;
+
+/// The number of a database in the catalogue.
+pub(super) fn number_of(database: &DatabaseEntry) -> i64 {
+    FIRST_DATABASE - database.number
+}
+
+/// The databases that the user may know of.
+pub(super) fn databases(databases: &[DatabaseEntry]) -> Vec<Row> {
+    let of = |database: &DatabaseEntry| {
+        let values = [
+            ("oid", Value::Int(number_of(database))),
+            ("datname", Value::text(&database.name)),
+            ("datdba", Value::Int(OWNER)),
+            ("encoding", Value::Int(6)),
+            ("datlocprovider", Value::text("c")),
+            ("datistemplate", Value::Bool(false)),
+            ("datallowconn", Value::Bool(true)),
+            ("datconnlimit", Value::Int(-1)),
+            ("dattablespace", Value::Int(1_663)),
+            ("datcollate", Value::text("C.UTF-8")),
+            ("datctype", Value::text("C.UTF-8")),
+        ];
+        row("pg_catalog", "pg_database", &values)
+    };
+    databases.iter().map(of).collect()
+}
 
 /// The schemas. That of temporary tables exists while the session has some.
 pub(super) fn namespaces(has_temporary: bool) -> Vec<Row> {
@@ -27,22 +54,9 @@ pub(super) fn namespaces(has_temporary: bool) -> Vec<Row> {
     all.iter().map(schema).collect()
 }
 
-pub(super) fn rows(name: &str, database: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
+pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
     let rows_of = |all: Vec<Vec<(&str, Value)>>| all.iter().map(|values| row("pg_catalog", name, values)).collect();
     match name {
-        "pg_database" => rows_of(vec![vec![
-            ("oid", Value::Int(DATABASE)),
-            ("datname", Value::text(database)),
-            ("datdba", Value::Int(OWNER)),
-            ("encoding", Value::Int(6)),
-            ("datlocprovider", Value::text("c")),
-            ("datistemplate", Value::Bool(false)),
-            ("datallowconn", Value::Bool(true)),
-            ("datconnlimit", Value::Int(-1)),
-            ("dattablespace", Value::Int(1_663)),
-            ("datcollate", Value::text("C.UTF-8")),
-            ("datctype", Value::text("C.UTF-8")),
-        ]]),
         "pg_roles" | "pg_authid" | "pg_user" | "pg_auth_members" => roles.rows(name),
         "pg_proc" => functions(),
         "pg_am" => rows_of(vec![

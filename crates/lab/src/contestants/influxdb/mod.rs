@@ -1,0 +1,78 @@
+//! InfluxDB, version 1, as a server for each workspace: loaded by its line protocol over HTTP, asked in InfluxQL.
+//!
+//! A point is a measurement, its tags and a time, so that a table needs a time, and two rows with equal tags and equal
+//! times would be one point; reading says so. The tags of a row are the mapped texts, if the
+//! table's key names a series, or else the first of them; what is not a tag is a field. Rows are not changed, and there
+//! is no statement that inserts. A write is acknowledged once the write-ahead log is on disk, at every tier.
+
+mod influxql;
+mod program;
+mod session;
+
+use self::program::InfluxdbProgram;
+use crate::contestant::{Contestant, Session, Workspace};
+use crate::failure::Failure;
+use crate::server::{ServerUrls, WorkspaceServers};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+/// A file's blocks are counted in units of this many bytes (stat(2)).
+const BLOCK_BYTES: u64 = 512;
+
+static SERVERS: WorkspaceServers = WorkspaceServers::new();
+
+/// InfluxDB.
+pub(crate) struct Influxdb;
+
+impl Contestant for Influxdb {
+    fn name(&self) -> &'static str {
+        "influxdb"
+    }
+
+    fn summary(&self) -> &'static str {
+        "InfluxDB 1, loaded by its line protocol, asked in InfluxQL"
+    }
+
+    fn version(&self, _urls: &ServerUrls) -> Result<String, Failure> {
+        let output = Command::new(program::program()?).arg("version").output().map_err(Failure::broken)?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let version = text.split_whitespace().nth(1).unwrap_or("unknown").trim_start_matches('v').to_owned();
+        match version.starts_with("1.") {
+            true => Ok(format!("InfluxDB {version}")),
+            false => Err(Failure::cannot(format!("{} (version 1; here is {version})", program::INSTALL))),
+        }
+    }
+
+    fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(session::InfluxdbSession::open(InfluxdbProgram::of(workspace)?)?))
+    }
+
+    fn close(&self) {
+        SERVERS.stop();
+    }
+
+    /// The files of the data and of the write-ahead log, once the server has stopped. Of a file that reserves space, as
+    /// those of the index of series do, the blocks in use.
+    fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {
+        SERVERS.stop();
+        Ok(used_bytes(&workspace.directory.join(program::DATA))? + used_bytes(&workspace.directory.join(program::LOG))?)
+    }
+
+    fn has_program(&self) -> Result<(), Failure> {
+        Err(Failure::cannot("a server; it runs already"))
+    }
+}
+
+fn used_bytes(folder: &Path) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder).map_err(Failure::broken)? {
+        let entry = entry.map_err(Failure::broken)?;
+        let metadata = entry.metadata().map_err(Failure::broken)?;
+        bytes += match metadata.is_dir() {
+            true => used_bytes(&entry.path())?,
+            false => metadata.len().min(metadata.blocks() * BLOCK_BYTES),
+        };
+    }
+    Ok(bytes)
+}

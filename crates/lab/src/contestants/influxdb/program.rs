@@ -1,0 +1,93 @@
+//! The server: where it is, its settings, and its files in a workspace.
+
+use crate::contestant::Workspace;
+use crate::contestants::http::Http;
+use crate::failure::Failure;
+use crate::measure::Tuning;
+use crate::process;
+use crate::server::{Ports, WorkspaceProgram};
+use std::path::PathBuf;
+
+/// The command that installs it.
+pub(super) const INSTALL: &str = "apt-get install influxdb";
+/// The folders of a workspace, and the database in it.
+pub(super) const DATA: &str = "data";
+pub(super) const LOG: &str = "wal";
+pub(super) const DATABASE: &str = "lab";
+
+/// The program.
+pub(super) fn program() -> Result<PathBuf, Failure> {
+    process::on_path("influxd").ok_or_else(|| Failure::cannot(INSTALL))
+}
+
+/// The server of a workspace.
+#[derive(Clone)]
+pub(super) struct InfluxdbProgram {
+    program: PathBuf,
+    pub(super) folder: PathBuf,
+    pub(super) settings: Vec<(&'static str, String)>,
+    /// Whether data is compacted as soon as nobody writes. Usually that takes hours.
+    pub(super) compacts_at_once: bool,
+}
+
+impl InfluxdbProgram {
+    /// The server of a workspace, in its usual form.
+    pub(super) fn of(workspace: &Workspace) -> Result<Self, Failure> {
+        // This is the default, and the safest: a request is answered once its part of the log is on disk. With a longer
+        // delay, requests wait for each other's.
+        let mut settings = vec![("wal-fsync-delay", "\"0s\"".to_owned())];
+        if workspace.tuning == Tuning::Tuned {
+            let quarter = process::memory_bytes().unwrap_or(4 << 30) / 4;
+            settings.push(("cache-max-memory-size", quarter.min(4 << 30).to_string()));
+        }
+        let folder = workspace.directory.clone();
+        Ok(Self { program: program()?, folder, settings, compacts_at_once: false })
+    }
+
+    fn configuration(&self, ports: Ports) -> String {
+        let folder = |name: &str| self.folder.join(name).display().to_string();
+        let mut data = self.settings.clone();
+        if self.compacts_at_once {
+            data.extend(
+                ["cache-snapshot-write-cold-duration", "compact-full-write-cold-duration"]
+                    .map(|name| (name, "\"1s\"".to_owned())),
+            );
+        }
+        let data: Vec<String> = data.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
+        format!(
+            "reporting-disabled = true\nbind-address = \"127.0.0.1:{}\"\n\
+             [meta]\ndir = {:?}\n\
+             [data]\ndir = {:?}\nwal-dir = {:?}\nquery-log-enabled = false\n{}\
+             [monitor]\nstore-enabled = false\n\
+             [http]\nbind-address = \"127.0.0.1:{}\"\nlog-enabled = false\nmax-body-size = 0\n\
+             [continuous_queries]\nenabled = false\n\
+             [logging]\nlevel = \"warn\"\nsuppress-logo = true\n",
+            ports.other,
+            folder("meta"),
+            folder(DATA),
+            folder(LOG),
+            data.concat(),
+            ports.http,
+        )
+    }
+}
+
+impl WorkspaceProgram for InfluxdbProgram {
+    const NAME: &'static str = "influxd";
+
+    fn command(&self, ports: Ports) -> Result<Vec<String>, Failure> {
+        for name in ["meta", DATA, LOG] {
+            std::fs::create_dir_all(self.folder.join(name)).map_err(Failure::broken)?;
+        }
+        let file = self.folder.join("influxdb.conf");
+        std::fs::write(&file, self.configuration(ports)).map_err(Failure::broken)?;
+        let program = self.program.display().to_string();
+        Ok(vec![program, "-config".to_owned(), file.display().to_string()])
+    }
+
+    /// Databases can be asked for once their data has been opened.
+    fn answers(&self, ports: Ports) -> Result<(), Failure> {
+        let create = format!("CREATE DATABASE {DATABASE}");
+        Http::new(ports.http).post_form("/query", &[("q", &create)]).map(drop)
+    }
+}

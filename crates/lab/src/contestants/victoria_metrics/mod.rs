@@ -1,0 +1,57 @@
+//! VictoriaMetrics as a server for each workspace: loaded by InfluxDB's line protocol over HTTP, asked in MetricsQL, read
+//! back by its export.
+//!
+//! It keeps numbers of 64-bit floating point with times of a millisecond. A field is a series of its own, named by the
+//! table, the field and the tags, which are the mapped texts; so that a table needs a time and a number, and other texts
+//! have no place. Rows are not changed, and there is no statement that inserts. What arrived in the last seconds is in
+//! memory only: a crash of the server loses it, as a power cut does.
+
+mod answers;
+mod export;
+mod metricsql;
+mod program;
+mod session;
+
+use self::program::VictoriaMetricsProgram;
+use crate::contestant::{Contestant, Session, Workspace, folder_bytes};
+use crate::failure::Failure;
+use crate::server::{ServerUrls, WorkspaceServers};
+
+static SERVERS: WorkspaceServers = WorkspaceServers::new();
+
+/// VictoriaMetrics.
+pub(crate) struct VictoriaMetrics;
+
+impl Contestant for VictoriaMetrics {
+    fn name(&self) -> &'static str {
+        "victoriametrics"
+    }
+
+    fn summary(&self) -> &'static str {
+        "VictoriaMetrics, numbers only, loaded by the line protocol, asked in MetricsQL"
+    }
+
+    fn version(&self, _urls: &ServerUrls) -> Result<String, Failure> {
+        program::version()
+    }
+
+    fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(session::VictoriaMetricsSession::open(VictoriaMetricsProgram::of(workspace)?)?))
+    }
+
+    fn close(&self) {
+        SERVERS.stop();
+    }
+
+    /// The files of samples and of the index, once the server has stopped and thereby written what it had in memory.
+    /// Caches, which it also keeps in files, are not counted.
+    fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {
+        SERVERS.stop();
+        let storage = workspace.directory.join(program::STORAGE);
+        Ok(folder_bytes(&storage.join("data"))? + folder_bytes(&storage.join("indexdb"))?)
+    }
+
+    fn has_program(&self) -> Result<(), Failure> {
+        Err(Failure::cannot("a server; it runs already"))
+    }
+}

@@ -1,0 +1,185 @@
+//! The databases, and opening their stores.
+
+use super::source::DatabaseSource;
+use crate::access::state::Access;
+use crate::shared::log::LogLevel;
+use crate::shared::state::{ServerState, State};
+use atsdb::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// The name under which a database without a name is listed.
+pub(crate) const UNNAMED: &str = "atsdb";
+
+/// The databases of a server. Clones are the same ones.
+#[derive(Clone)]
+pub(crate) struct Databases(Arc<Inner>);
+
+struct Inner {
+    server: ServerState,
+    slots: Vec<Slot>,
+}
+
+struct Slot {
+    source: DatabaseSource,
+    open: OnceLock<OpenDatabase>,
+    /// Why its store could not be opened the last time. Locked while it is opened.
+    trouble: Mutex<Option<String>>,
+}
+
+/// A database whose store is open.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenDatabase {
+    pub(super) position: usize,
+    name: Option<Arc<str>>,
+    pub(crate) state: State,
+    pub(crate) access: Access,
+}
+
+/// The database that a client has chosen.
+#[derive(Debug)]
+pub(crate) enum Choice<'a> {
+    Open(&'a OpenDatabase),
+    /// There is such a database, but its store could not be opened.
+    Unavailable(&'a str),
+    Unknown(&'a str),
+    /// The client names none, and there are several.
+    NotNamed,
+}
+
+impl OpenDatabase {
+    /// The name under which it is listed.
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(UNNAMED)
+    }
+
+    /// The name in the metrics; `None` if they need none.
+    pub(crate) fn label(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// A number of its own, which is the same in each run with the same databases.
+    pub(crate) fn number(&self) -> i64 {
+        i64::try_from(self.position).unwrap_or(i64::MAX)
+    }
+}
+
+impl Databases {
+    /// Opens the stores.
+    ///
+    /// Errors: [`ErrorKind::Usage`] if there is no database, if two have one name, or for a URL that can never be
+    /// opened; the error of the first store if none could be opened.
+    pub(crate) fn open(server: &ServerState, sources: Vec<DatabaseSource>) -> Result<Self> {
+        let mut names = BTreeSet::new();
+        if let Some(twice) = sources.iter().map(|source| &source.name).find(|name| !names.insert(*name)) {
+            let name = twice.as_deref().unwrap_or(UNNAMED);
+            let error = Error::usage(format!("two databases have the name {name}"));
+            return Err(error.with_hint("name them by NAME=URL"));
+        }
+        let slot = |source| Slot { source, open: OnceLock::new(), trouble: Mutex::default() };
+        let databases =
+            Self(Arc::new(Inner { server: server.clone(), slots: sources.into_iter().map(slot).collect() }));
+        let mut first_error = None;
+        for position in 0..databases.count() {
+            if let Err(error) = databases.open_at(position) {
+                if error.kind() == ErrorKind::Usage {
+                    return Err(error);
+                }
+                first_error.get_or_insert(error);
+            }
+        }
+        match (databases.opened().next(), first_error) {
+            (Some(_), _) => Ok(databases),
+            (None, error) => Err(error.unwrap_or_else(|| Error::usage("there is no database to serve"))),
+        }
+    }
+
+    /// Tries to open the stores that are not open. Returns the databases that have become available.
+    pub(crate) fn open_missing(&self) -> Vec<OpenDatabase> {
+        let missing = (0..self.count()).filter(|position| self.0.slots[*position].open.get().is_none());
+        missing.filter_map(|position| self.open_at(position).ok().flatten()).collect()
+    }
+
+    /// Opens a store if it is not open. What has happened is logged once.
+    fn open_at(&self, position: usize) -> Result<Option<OpenDatabase>> {
+        let Slot { source, open, trouble } = &self.0.slots[position];
+        let mut trouble = trouble.lock();
+        if open.get().is_some() {
+            return Ok(None);
+        }
+        let log = self.0.server.log();
+        let name = source.name.as_deref();
+        let opened = (source.open)().and_then(|database| {
+            let state = State::new(&self.0.server, name, database)?;
+            let access = Access::open(&state)?;
+            Ok(OpenDatabase { position, name: name.map(Arc::from), state, access })
+        });
+        match opened {
+            Ok(opened) => {
+                if trouble.take().is_some() {
+                    log.write(LogLevel::Warn, "database is available", &[("database", json!(name))]);
+                }
+                Ok(Some(open.get_or_init(|| opened).clone()))
+            }
+            Err(error) => {
+                let text = error.message().to_owned();
+                if name.is_some() && trouble.as_ref() != Some(&text) {
+                    let fields = [("database", json!(name)), ("error", json!(text))];
+                    log.write(LogLevel::Error, "database cannot be opened", &fields);
+                }
+                *trouble = Some(text);
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.slots.len()
+    }
+
+    /// Whether databases are chosen by their names. Otherwise there is only one, which answers to every name.
+    pub(crate) fn have_names(&self) -> bool {
+        self.0.slots.iter().any(|slot| slot.source.name.is_some())
+    }
+
+    pub(crate) fn server(&self) -> &ServerState {
+        &self.0.server
+    }
+
+    /// The databases that are available.
+    pub(crate) fn opened(&self) -> impl Iterator<Item = &OpenDatabase> {
+        self.0.slots.iter().filter_map(|slot| slot.open.get())
+    }
+
+    /// The names of all databases that have one, and whether they are available.
+    pub(crate) fn availability(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.0.slots.iter().filter_map(|slot| Some((slot.source.name.as_deref()?, slot.open.get().is_some())))
+    }
+
+    /// The database with the name that a client gives.
+    pub(crate) fn choose<'a>(&'a self, name: Option<&'a str>) -> Choice<'a> {
+        let slots = self.0.slots.as_slice();
+        let slot = match (slots, name.filter(|name| !name.is_empty())) {
+            ([only], None) => only,
+            ([only], _) if only.source.name.is_none() => only,
+            (_, None) => return Choice::NotNamed,
+            (_, Some(name)) => match slots.iter().find(|slot| slot.source.name.as_deref() == Some(name)) {
+                Some(slot) => slot,
+                None => return Choice::Unknown(name),
+            },
+        };
+        match slot.open.get() {
+            Some(open) => Choice::Open(open),
+            None => Choice::Unavailable(slot.source.name.as_deref().unwrap_or(UNNAMED)),
+        }
+    }
+}
+
+impl fmt::Debug for Databases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.slots.iter().map(|slot| &slot.source.name)).finish()
+    }
+}

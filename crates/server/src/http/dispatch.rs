@@ -1,0 +1,57 @@
+//! Passes each request on to the paths of the database that it names.
+
+use super::credentials;
+use super::guard::{refuse, refused, unknown_peer};
+use super::refusal;
+use super::selection::database_of;
+use crate::access::caller::Peer;
+use crate::databases::list::{Choice, Databases};
+use crate::databases::per_database::PerDatabase;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use std::sync::Arc;
+
+/// The databases, and the paths of each of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Dispatch {
+    pub(crate) databases: Databases,
+    pub(crate) routers: Arc<PerDatabase<Router>>,
+}
+
+/// Answers a request that is about one database. One without a valid database is refused, and users are told which ones
+/// there are.
+pub(crate) async fn dispatch(State(dispatch): State<Dispatch>, request: Request) -> Response {
+    let Dispatch { databases, routers } = &dispatch;
+    let named = match database_of(request.headers(), request.uri()) {
+        Err(message) if databases.have_names() => return refuse(StatusCode::BAD_REQUEST, "database", message),
+        named => named.unwrap_or_default(),
+    };
+    let (status, message) = match databases.choose(named.as_deref()) {
+        Choice::Open(database) => {
+            let router = TowerToHyperService::new(routers.of(database).clone());
+            return match router.call(request).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            };
+        }
+        Choice::Unavailable(name) => {
+            let message = format!("database {name} is not available: its store cannot be opened");
+            return refusal::with_retry(refuse(StatusCode::SERVICE_UNAVAILABLE, "unavailable", &message));
+        }
+        Choice::Unknown(name) => (StatusCode::NOT_FOUND, format!("database not found: {name:?}")),
+        Choice::NotNamed => {
+            let message = "the request names no database: add ?db=NAME, or a header database".to_owned();
+            (StatusCode::BAD_REQUEST, message)
+        }
+    };
+    let Some(peer) = request.extensions().get::<Peer>().copied() else { return unknown_peer() };
+    let credentials = credentials::of_request(request.headers(), request.uri());
+    match databases.recognise(None, credentials, peer).await {
+        Ok(recognised) => refuse(status, "database", &format!("{message} (there is: {})", recognised.names())),
+        Err(refusal) => refused(refusal),
+    }
+}

@@ -1,0 +1,6 @@
+//! Several databases in one server.
+
+mod access;
+mod availability;
+mod names;
+mod several;
