@@ -14,12 +14,17 @@ use std::sync::{Arc, OnceLock};
 /// The name under which a database without a name is listed.
 pub(crate) const UNNAMED: &str = "atsdb";
 
+/// Refuses a database that must not be served.
+pub(crate) type Check = Box<dyn Fn(&OpenDatabase) -> Result<()> + Send + Sync>;
+
 /// The databases of a server. Clones are the same ones.
 #[derive(Clone)]
 pub(crate) struct Databases(Arc<Inner>);
 
 struct Inner {
     server: ServerState,
+    /// Whether a database may be served.
+    check: Check,
     slots: Vec<Slot>,
 }
 
@@ -68,11 +73,11 @@ impl OpenDatabase {
 }
 
 impl Databases {
-    /// Opens the stores.
+    /// Opens the stores. `check` is made of each, also of those that can be opened only later.
     ///
     /// Errors: [`ErrorKind::Usage`] if there is no database, if two have one name, or for a URL that can never be
-    /// opened; the error of the first store if none could be opened.
-    pub(crate) fn open(server: &ServerState, sources: Vec<DatabaseSource>) -> Result<Self> {
+    /// opened; the same from `check`; the error of the first store if none could be opened.
+    pub(crate) fn open(server: &ServerState, sources: Vec<DatabaseSource>, check: Check) -> Result<Self> {
         let mut names = BTreeSet::new();
         if let Some(twice) = sources.iter().map(|source| &source.name).find(|name| !names.insert(*name)) {
             let name = twice.as_deref().unwrap_or(UNNAMED);
@@ -80,8 +85,8 @@ impl Databases {
             return Err(error.with_hint("name them by NAME=URL"));
         }
         let slot = |source| Slot { source, open: OnceLock::new(), trouble: Mutex::default() };
-        let databases =
-            Self(Arc::new(Inner { server: server.clone(), slots: sources.into_iter().map(slot).collect() }));
+        let slots = sources.into_iter().map(slot).collect();
+        let databases = Self(Arc::new(Inner { server: server.clone(), check, slots }));
         let mut first_error = None;
         for position in 0..databases.count() {
             if let Err(error) = databases.open_at(position) {
@@ -91,10 +96,10 @@ impl Databases {
                 first_error.get_or_insert(error);
             }
         }
-        match (databases.opened().next(), first_error) {
-            (Some(_), _) => Ok(databases),
-            (None, error) => Err(error.unwrap_or_else(|| Error::usage("there is no database to serve"))),
+        if databases.opened().next().is_some() {
+            return Ok(databases);
         }
+        Err(first_error.unwrap_or_else(|| Error::usage("there is no database to serve")))
     }
 
     /// Tries to open the stores that are not open. Returns the databases that have become available.
@@ -115,7 +120,8 @@ impl Databases {
         let opened = (source.open)().and_then(|database| {
             let state = State::new(&self.0.server, name, database)?;
             let access = Access::open(&state)?;
-            Ok(OpenDatabase { position, name: name.map(Arc::from), state, access })
+            let opened = OpenDatabase { position, name: name.map(Arc::from), state, access };
+            (self.0.check)(&opened).map(|()| opened)
         });
         match opened {
             Ok(opened) => {

@@ -31,14 +31,13 @@ pub(super) fn listen(flag: &str, address: &str, has_tls: bool) -> Result<TcpList
     Ok(listener)
 }
 
-/// Whether other machines can reach a listener.
-pub(super) fn is_outside(listener: &TcpListener) -> bool {
-    listener.local_addr().is_ok_and(|address| !address.ip().is_loopback())
+/// The address of a listener that other machines can reach.
+pub(super) fn outside_address(listener: &TcpListener) -> Option<SocketAddr> {
+    listener.local_addr().ok().filter(|address| !address.ip().is_loopback())
 }
 
 /// The error for an address that other machines can reach if a database has no users.
-pub(super) fn without_users(flag: &str, listener: &TcpListener, database: Option<&str>) -> Error {
-    let address = listener.local_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string());
+pub(super) fn without_users(flag: &str, address: SocketAddr, database: Option<&str>) -> Error {
     let store = database.map_or_else(|| "the store".to_owned(), |name| format!("the database {name}"));
     let message = format!("{flag} {address} is not an address of this machine alone, and {store} has no users");
     Error::usage(message).with_hint(HOW_TO_LISTEN_OUTSIDE)
@@ -56,11 +55,11 @@ mod tests {
             assert!(error.to_string().contains("without users and TLS"), "{error}");
         }
         let outside = listen("--pg", "0.0.0.0:0", true).unwrap();
-        assert!(is_outside(&outside));
-        assert!(without_users("--pg", &outside, None).to_string().contains("no users"));
+        let address = outside_address(&outside).unwrap();
+        assert!(without_users("--pg", address, None).to_string().contains("no users"));
         assert!(listen("--pg", "nonsense", false).unwrap_err().to_string().contains("HOST:PORT"));
         let first = listen("--pg", "127.0.0.1:0", false).unwrap();
-        assert!(!is_outside(&first));
+        assert!(outside_address(&first).is_none());
         let taken = first.local_addr().unwrap().to_string();
         assert!(
             listen("--http", &taken, false).unwrap_err().to_string().contains("another process listens"),

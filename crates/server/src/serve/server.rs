@@ -1,10 +1,10 @@
 //! Starts and shuts down a server.
 
 use super::database_services::DatabaseServices;
-use super::listen::{is_outside, listen, without_users};
+use super::listen::{listen, outside_address, without_users};
 use super::options::ServerOptions;
 use super::routes;
-use crate::databases::list::Databases;
+use crate::databases::list::{Check, Databases};
 use crate::databases::source::DatabaseSource;
 use crate::grpc::services::Services;
 use crate::shared::log::{Log, LogLevel};
@@ -104,17 +104,20 @@ impl Listening {
 
     /// Whether other machines can reach an address. If so, every database must have users.
     pub fn is_outside(&self) -> bool {
-        [&self.pg, &self.http, &self.grpc].into_iter().flatten().any(is_outside)
+        [&self.pg, &self.http, &self.grpc].into_iter().flatten().any(|listener| outside_address(listener).is_some())
     }
 
-    fn require_users(&self, databases: &Databases) -> Result<()> {
-        let outside = [("--pg", &self.pg), ("--http", &self.http), ("--grpc", &self.grpc)].into_iter();
-        let mut outside = outside.filter_map(|(flag, listener)| Some((flag, listener.as_ref()?)));
-        let Some((flag, listener)) = outside.find(|(_, listener)| is_outside(listener)) else { return Ok(()) };
-        match databases.opened().find(|database| !database.access.has_users()) {
-            Some(open) => Err(without_users(flag, listener, open.label())),
-            None => Ok(()),
-        }
+    /// Refuses databases without users if other machines can reach an address.
+    fn require_users(&self) -> Check {
+        let listeners = [("--pg", &self.pg), ("--http", &self.http), ("--grpc", &self.grpc)];
+        let outside =
+            listeners.into_iter().find_map(|(flag, listener)| Some((flag, outside_address(listener.as_ref()?)?)));
+        Box::new(move |database| match outside {
+            Some((flag, address)) if !database.access.has_users() => {
+                Err(without_users(flag, address, database.label()))
+            }
+            _ => Ok(()),
+        })
     }
 }
 
@@ -141,8 +144,7 @@ impl Server {
             .map_err(|error| Error::new(ErrorKind::Resources, format!("cannot start threads: {error}")))?;
         let (phase, follower) = PhaseOwner::new();
         let state = ServerState::new(listening.options.statements.clone(), follower, Log::new(listening.options.log));
-        let databases = Databases::open(&state, sources)?;
-        listening.require_users(&databases)?;
+        let databases = Databases::open(&state, sources, listening.require_users())?;
         let Listening { pg, http, grpc, tls, options } = listening;
         let entered = runtime.enter();
         let services = DatabaseServices::new(&databases, &options);

@@ -27,7 +27,7 @@ pub(super) struct InfluxdbProgram {
     pub(super) folder: PathBuf,
     pub(super) settings: Vec<(&'static str, String)>,
     /// Whether data is compacted as soon as nobody writes. Usually that takes hours.
-    pub(super) compacts_at_once: bool,
+    compacts_at_once: bool,
 }
 
 impl InfluxdbProgram {
@@ -42,6 +42,11 @@ impl InfluxdbProgram {
         }
         let folder = workspace.directory.clone();
         Ok(Self { program: program()?, folder, settings, compacts_at_once: false })
+    }
+
+    /// The same server, which compacts as soon as nobody writes.
+    pub(super) fn compacting(&self) -> Self {
+        Self { compacts_at_once: true, ..self.clone() }
     }
 
     fn configuration(&self, ports: Ports) -> String {

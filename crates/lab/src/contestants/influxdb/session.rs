@@ -118,7 +118,7 @@ impl Session for InfluxdbSession {
     /// Files are compacted when nobody has written for hours. The server is started with a second instead, until its
     /// files rest.
     fn seal(&mut self) -> Result<(), Failure> {
-        let compacting = InfluxdbProgram { compacts_at_once: true, ..self.program.clone() };
+        let compacting = self.program.compacting();
         self.restart(&compacting)?;
         let folder = &self.program.folder;
         let (mut before, mut since) = (file_lengths(&folder.join(DATA))?, clock::now());
