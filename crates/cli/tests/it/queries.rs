@@ -102,7 +102,7 @@ fn queries_read_only_the_columns_of_parquet_that_they_need() {
             query("SELECT s, sum(n), max(x) FROM FILE WHERE ts < '2023-11-15' GROUP BY 1 ORDER BY 1 LIMIT 1"),
             "s0,4092800,1598.75"
         );
-        assert_eq!(query("SELECT texts, d FROM FILE LIMIT 1 OFFSET 99999"), "2024-01-01,2024-01-01");
+        assert_eq!(query("SELECT texts, d FROM FILE WHERE n = 99999"), "2024-01-01,2024-01-01");
         assert_eq!(query("SELECT count(*) FROM FILE a JOIN FILE b ON a.n = b.n + 1 WHERE a.s = 's1'"), "20000");
         case.run(&["import", "a.db", &file[2..], file]).well();
         let types = |sql: &str| query(&format!("DESCRIBE {sql}")).replace(",false", ",true");

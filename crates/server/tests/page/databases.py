@@ -21,8 +21,8 @@ def run(browser, sql):
 
 
 def choose(browser, name):
-    browser.run(f"const choice = document.querySelector('#database'); choice.value = '{name}'; "
-                "choice.dispatchEvent(new Event('change')); true")
+    browser.run(f"document.querySelector('#database').value = '{name}'; "
+                "document.querySelector('#database').dispatchEvent(new Event('change'))")
 
 
 def main():

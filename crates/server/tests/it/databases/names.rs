@@ -64,7 +64,7 @@ fn lines_reach_the_database_that_they_name() {
         "/write?db=machines",
         "/api/v2/write?bucket=machines",
         "/api/v2/write?bucket=machines/autogen",
-        "/api/v3/write_lp?db=machines",
+        "/api/v3/write_lp?db=machines&precision=nanosecond",
     ] {
         assert_eq!(several.post(path, line).status, 204, "{path}");
     }
