@@ -1,5 +1,6 @@
-//! The stores that `atsdb serve` is given, and the names of their databases: `[NAME=]URL`. A text may hold several, each
-//! with a name, and a blank before each name but the first. So one variable or one line of a file can hold all of them.
+//! The stores that `atsdb serve` is given, and the names of their databases: `[NAME=]URL`. A text may hold several,
+//! each with a name, and a blank before each name but the first. So one variable or one line of a file can hold all of
+//! them.
 
 use atsdb::{Error, Result};
 use std::path::Path;

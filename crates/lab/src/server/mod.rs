@@ -2,7 +2,8 @@
 //! a local socket, or named by a URL; and servers that a contestant starts for one workspace.
 //!
 //! Owned here: the kinds of servers ([`ServerKind`]), their addresses ([`ServerAddress`]), starting and stopping them
-//! ([`Servers`], `WorkspaceServers`), and the facts that the system reports about their processes. Not owned: how contestants use them.
+//! ([`Servers`], `WorkspaceServers`), and the facts that the system reports about their processes. Not owned: how
+//! contestants use them.
 
 mod account;
 mod address;

@@ -1,6 +1,6 @@
 //! Refuses requests that a browser sends for a page of another origin. The browser adds a saved password to them, so
-//! such a page must not get through. If a database has no users, it must not get through under its own host name either, which it
-//! could let resolve to this machine; with users, the browser has no password for that name.
+//! such a page must not get through. If a database has no users, it must not get through under its own host name
+//! either, which it could let resolve to this machine; with users, the browser has no password for that name.
 
 use crate::databases::list::Databases;
 use axum::extract::{Request, State};

@@ -1,5 +1,5 @@
-//! The database that a request names: the parameter `db`, or `bucket` where InfluxDB 2 has it, or the header `database`,
-//! which gRPC has as well.
+//! The database that a request names: the parameter `db`, or `bucket` where InfluxDB 2 has it, or the header
+//! `database`, which gRPC has as well.
 
 use crate::shared::form;
 use axum::http::{HeaderMap, Uri};

@@ -9,18 +9,11 @@ mod influxql;
 mod program;
 mod session;
 
-use self::program::InfluxdbProgram;
+use self::program::{InfluxdbProgram, SERVERS, used_bytes};
 use crate::contestant::{Contestant, Session, Workspace};
 use crate::failure::Failure;
-use crate::server::{ServerUrls, WorkspaceServers};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use crate::server::ServerUrls;
 use std::process::Command;
-
-/// A file's blocks are counted in units of this many bytes (stat(2)).
-const BLOCK_BYTES: u64 = 512;
-
-static SERVERS: WorkspaceServers = WorkspaceServers::new();
 
 /// InfluxDB.
 pub(crate) struct Influxdb;
@@ -62,17 +55,4 @@ impl Contestant for Influxdb {
     fn has_program(&self) -> Result<(), Failure> {
         Err(Failure::cannot("a server; it runs already"))
     }
-}
-
-fn used_bytes(folder: &Path) -> Result<u64, Failure> {
-    let mut bytes = 0;
-    for entry in std::fs::read_dir(folder).map_err(Failure::broken)? {
-        let entry = entry.map_err(Failure::broken)?;
-        let metadata = entry.metadata().map_err(Failure::broken)?;
-        bytes += match metadata.is_dir() {
-            true => used_bytes(&entry.path())?,
-            false => metadata.len().min(metadata.blocks() * BLOCK_BYTES),
-        };
-    }
-    Ok(bytes)
 }

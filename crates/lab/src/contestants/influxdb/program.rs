@@ -5,8 +5,14 @@ use crate::contestants::http::Http;
 use crate::failure::Failure;
 use crate::measure::Tuning;
 use crate::process;
-use crate::server::{Ports, WorkspaceProgram};
-use std::path::PathBuf;
+use crate::server::{Ports, WorkspaceProgram, WorkspaceServers};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+pub(super) static SERVERS: WorkspaceServers = WorkspaceServers::new();
+
+/// A file's blocks are counted in units of this many bytes (stat(2)).
+const BLOCK_BYTES: u64 = 512;
 
 /// The command that installs it.
 pub(super) const INSTALL: &str = "apt-get install influxdb";
@@ -18,6 +24,20 @@ pub(super) const DATABASE: &str = "lab";
 /// The program.
 pub(super) fn program() -> Result<PathBuf, Failure> {
     process::on_path("influxd").ok_or_else(|| Failure::cannot(INSTALL))
+}
+
+/// The bytes of the files of a folder. Of a file that reserves space, the blocks in use.
+pub(super) fn used_bytes(folder: &Path) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder).map_err(Failure::broken)? {
+        let entry = entry.map_err(Failure::broken)?;
+        let metadata = entry.metadata().map_err(Failure::broken)?;
+        bytes += match metadata.is_dir() {
+            true => used_bytes(&entry.path())?,
+            false => metadata.len().min(metadata.blocks() * BLOCK_BYTES),
+        };
+    }
+    Ok(bytes)
 }
 
 /// The server of a workspace.

@@ -1,8 +1,7 @@
 //! A session: a connection to the workspace's server.
 
 use super::influxql::{answer, quoted, text};
-use super::program::{DATA, DATABASE, InfluxdbProgram, LOG};
-use super::{SERVERS, used_bytes};
+use super::program::{DATA, DATABASE, InfluxdbProgram, LOG, SERVERS, used_bytes};
 use crate::contestant::{Dialect, Loader, Session};
 use crate::contestants::http::Http;
 use crate::contestants::json_scan::{Scalar, Scanner};

@@ -29,7 +29,7 @@ pub(super) fn column_type(column_type: ColumnType) -> &'static str {
 }
 
 /// The raw value, of any type.
-pub(in crate::contestants) struct Raw<'a> {
+pub(crate) struct Raw<'a> {
     data_type: Type,
     bytes: &'a [u8],
 }
@@ -46,7 +46,7 @@ impl<'a> FromSql<'a> for Raw<'a> {
 
 impl Raw<'_> {
     /// Converts the value to a cell of an answer.
-    pub(in crate::contestants) fn cell(&self) -> Result<Cell, Failure> {
+    pub(crate) fn cell(&self) -> Result<Cell, Failure> {
         Ok(match self.data_type {
             Type::BOOL | Type::INT2 | Type::INT4 | Type::INT8 => Cell::Integer(self.integer()?),
             Type::FLOAT4 | Type::FLOAT8 => Cell::Float(self.float()?),
@@ -62,7 +62,7 @@ impl Raw<'_> {
 
     /// Converts the value to a number for a digest. Times have `per_second` units in a second.
     #[inline]
-    pub(in crate::contestants) fn digest_cell(&self, per_second: i64) -> Result<u64, Failure> {
+    pub(crate) fn digest_cell(&self, per_second: i64) -> Result<u64, Failure> {
         Ok(match self.data_type {
             Type::BOOL | Type::INT2 | Type::INT4 | Type::INT8 => integer_cell(self.integer()?),
             Type::FLOAT4 | Type::FLOAT8 => self.float()?.to_bits(),

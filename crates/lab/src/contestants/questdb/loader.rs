@@ -1,8 +1,8 @@
-//! Loading: lines over HTTP for a table with a time, and Parquet files for one without, which the line protocol does not
-//! load.
+//! Loading: lines over HTTP for a table with a time, and Parquet files for one without, which the line protocol does
+//! not load.
 
+use super::connection::QuestdbConnection;
 use super::failure::questdb_failure;
-use super::session::QuestdbSession;
 use crate::contestant::{Dialect, Loader};
 use crate::contestants::line_protocol::{LineDialect, Lines, Role, precision};
 use crate::contestants::parquet_files;
@@ -18,22 +18,22 @@ pub(super) const REQUEST_ROWS: u64 = 75_000;
 
 /// A load by the line protocol: each request is acknowledged once its rows are in the write-ahead log.
 pub(super) struct LineLoader<'a> {
-    session: &'a mut QuestdbSession,
+    connection: &'a mut QuestdbConnection,
     lines: Lines,
     path: String,
 }
 
 impl<'a> LineLoader<'a> {
-    pub(super) fn new(session: &'a mut QuestdbSession, table: &TableDefinition) -> Self {
+    pub(super) fn new(connection: &'a mut QuestdbConnection, table: &TableDefinition) -> Self {
         let columns = table.columns.iter().map(|column| (column.name.as_str(), role(table, column)));
         let per_second = units_per_second(table);
         let lines = Lines::new(LineDialect::Questdb, &table.name, columns, per_second);
-        Self { session, lines, path: format!("/write?precision={}", precision(per_second)) }
+        Self { connection, lines, path: format!("/write?precision={}", precision(per_second)) }
     }
 
     fn send(&mut self) -> Result<(), Failure> {
         if self.lines.rows() > 0 {
-            self.session.write(&self.path, self.lines.bytes())?;
+            self.connection.write(&self.path, self.lines.bytes())?;
             self.lines.clear();
         }
         Ok(())
@@ -63,7 +63,7 @@ impl Loader for LineLoader<'_> {
 
     fn finish(mut self: Box<Self>) -> Result<(), Failure> {
         self.send()?;
-        self.session.wait_until_applied()
+        self.connection.wait_until_applied()
     }
 }
 
@@ -104,14 +104,14 @@ impl Binder for LineLoader<'_> {
 
 /// A load from Parquet files: each is inserted by a statement.
 pub(super) struct ParquetLoader<'a> {
-    session: &'a mut QuestdbSession,
+    connection: &'a mut QuestdbConnection,
     table: TableDefinition,
     files: u64,
 }
 
 impl<'a> ParquetLoader<'a> {
-    pub(super) fn new(session: &'a mut QuestdbSession, table: &TableDefinition) -> Self {
-        Self { session, table: table.clone(), files: 0 }
+    pub(super) fn new(connection: &'a mut QuestdbConnection, table: &TableDefinition) -> Self {
+        Self { connection, table: table.clone(), files: 0 }
     }
 }
 
@@ -122,14 +122,14 @@ impl Loader for ParquetLoader<'_> {
 
     fn batch(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         self.files += 1;
-        parquet_files::write(&self.session.import().join(format!("{}.parquet", self.files)), &self.table, batch)
+        parquet_files::write(&self.connection.import().join(format!("{}.parquet", self.files)), &self.table, batch)
     }
 
     fn finish(self: Box<Self>) -> Result<(), Failure> {
         let table = Dialect::Questdb.quote(&self.table.name);
         for file in 1..=self.files {
             let insert = format!("INSERT INTO {table} SELECT * FROM read_parquet('{file}.parquet')");
-            self.session.client().batch_execute(&insert).map_err(questdb_failure)?;
+            self.connection.client.batch_execute(&insert).map_err(questdb_failure)?;
         }
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Drop for ParquetLoader<'_> {
     fn drop(&mut self) {
         for file in 1..=self.files {
             // The run's folder is removed anyway.
-            let _ = std::fs::remove_file(self.session.import().join(format!("{file}.parquet")));
+            let _ = std::fs::remove_file(self.connection.import().join(format!("{file}.parquet")));
         }
     }
 }

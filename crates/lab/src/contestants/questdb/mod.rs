@@ -1,21 +1,22 @@
 //! QuestDB as a server for each workspace: loaded by its line protocol over HTTP, asked over PostgreSQL's protocol.
 //!
 //! A table with a time is as QuestDB recommends: the time is its designated timestamp, partitions are days, writes pass
-//! through its write-ahead log, mapped texts are SYMBOLs, and rows that are equal are kept. A load ends when the log has
-//! been applied to the table. It is many requests, each a transaction, so that a load that fails keeps those it has sent.
-//! A table without a time has no log, and is loaded from Parquet files. Dates are DATEs, which count milliseconds.
+//! through its write-ahead log, mapped texts are SYMBOLs, and rows that are equal are kept. A load ends when the log
+//! has been applied to the table. It is many requests, each a transaction, so that a load that fails keeps those it has
+//! sent. A table without a time has no log, and is loaded from Parquet files. Dates are DATEs, which count
+//! milliseconds.
 
+mod connection;
 mod failure;
 mod loader;
 mod program;
 mod session;
 
+use self::connection::SERVERS;
 use self::program::QuestdbProgram;
 use crate::contestant::{Contestant, Session, Workspace, folder_bytes};
 use crate::failure::Failure;
-use crate::server::{ServerUrls, WorkspaceServers};
-
-static SERVERS: WorkspaceServers = WorkspaceServers::new();
+use crate::server::ServerUrls;
 
 /// QuestDB.
 pub(crate) struct Questdb;

@@ -1,85 +1,35 @@
-//! A session: a connection to the workspace's server.
+//! A session: what a workload asks of a connection.
 
-use super::SERVERS;
+use super::connection::{NO_PARAMETERS, QuestdbConnection};
 use super::failure::questdb_failure;
 use super::loader::{LineLoader, ParquetLoader, REQUEST_ROWS};
 use super::program::QuestdbProgram;
 use crate::contestant::{Dialect, Loader, Session};
-use crate::contestants::http::Http;
 use crate::contestants::postgres::value::Raw;
 use crate::contestants::time_unit::units_per_second;
-use crate::data::answer::{Answer, Cell};
+use crate::data::answer::Answer;
 use crate::data::digest::{RowDigest, fold, integer_cell, null_cell};
 use crate::failure::Failure;
-use crate::measure::{Tier, clock};
-use crate::server::WorkspaceServer;
-use atsdb::{Column, ColumnType, Durability, Error, ErrorKind, TableDefinition, TimeUnit};
+use crate::measure::Tier;
+use atsdb::{Column, ColumnType, Durability, TableDefinition, TimeUnit};
 use postgres::fallible_iterator::FallibleIterator;
-use postgres::types::{ToSql, Type};
-use postgres::{Client, Row};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::path::Path;
 
-const NO_PARAMETERS: [(&(dyn ToSql + Sync), Type); 0] = [];
 const DAY_SECONDS: i64 = 86_400;
-/// How often is asked whether the write-ahead log has been applied.
-const PAUSE: Duration = Duration::from_millis(2);
 
 pub(super) struct QuestdbSession {
-    /// Before the server, so that connections are closed first.
-    client: Client,
-    http: Http,
-    server: Arc<WorkspaceServer>,
+    connection: QuestdbConnection,
     durability: Durability,
-    import: PathBuf,
     settings: Vec<String>,
 }
 
 impl QuestdbSession {
     pub(super) fn open(program: QuestdbProgram) -> Result<Self, Failure> {
-        let server = SERVERS.of(&program.folder, &program)?;
-        let client = QuestdbProgram::connect(server.ports).map_err(questdb_failure)?;
-        let http = Http::new(server.ports.http);
+        let connection = QuestdbConnection::open(&program)?;
         let mut settings = program.shown();
         settings.push("tables = PARTITION BY DAY WAL, without DEDUP; symbols for mapped texts".to_owned());
         settings.push(format!("load = line protocol over HTTP, {REQUEST_ROWS} rows a request; Parquet without a time"));
-        Ok(Self { client, http, server, durability: program.durability, import: program.import(), settings })
-    }
-
-    pub(super) fn client(&mut self) -> &mut Client {
-        &mut self.client
-    }
-
-    /// The folder of files to load.
-    pub(super) fn import(&self) -> &Path {
-        &self.import
-    }
-
-    /// Sends lines.
-    pub(super) fn write(&mut self, path: &str, lines: &[u8]) -> Result<(), Failure> {
-        self.http.post(path, lines).map(drop).map_err(|failure| self.server.explain(failure))
-    }
-
-    /// Waits until what is in the write-ahead log is in the tables.
-    pub(super) fn wait_until_applied(&mut self) -> Result<(), Failure> {
-        let select = "SELECT name, suspended, writerTxn < sequencerTxn, errorMessage FROM wal_tables()";
-        loop {
-            let answer = self.query(select)?;
-            let suspended = answer.rows.iter().find(|row| row[1] == Cell::Integer(1));
-            if let Some(row) = suspended {
-                let message = format!("QuestDB cannot apply its log: {row:?}");
-                return Err(Failure::Failed(Error::new(ErrorKind::Unavailable, message)));
-            }
-            if answer.rows.iter().all(|row| row[2] == Cell::Integer(0)) {
-                return Ok(());
-            }
-            clock::sleep(PAUSE);
-        }
-    }
-
-    fn explained(&self, error: postgres::Error) -> Failure {
-        self.server.explain(questdb_failure(error))
+        Ok(Self { connection, durability: program.durability, settings })
     }
 }
 
@@ -98,11 +48,6 @@ fn column_type(column: &Column) -> Result<&'static str, Failure> {
         ColumnType::Bool | ColumnType::Int8 | ColumnType::Int16 | ColumnType::Int32 => "INT",
         _ => "LONG",
     })
-}
-
-fn cell(row: &Row, position: usize) -> Result<Cell, Failure> {
-    let value: Option<Raw<'_>> = row.try_get(position).map_err(questdb_failure)?;
-    value.map_or(Ok(Cell::Null), |value| value.cell())
 }
 
 /// The number of a value for a digest. A date arrives as a time.
@@ -138,13 +83,13 @@ impl Session for QuestdbSession {
             (None, Some(_)) => return Err(Failure::cannot("has designated timestamps, which are no dates")),
         };
         let create = format!("CREATE TABLE {} ({}){partitions}", quote(&table.name), columns.join(", "));
-        self.client.batch_execute(&create).map_err(questdb_failure)
+        self.connection.client.batch_execute(&create).map_err(questdb_failure)
     }
 
     fn loader<'a>(&'a mut self, table: &TableDefinition) -> Result<Box<dyn Loader + 'a>, Failure> {
         Ok(match table.time {
-            Some(_) => Box::new(LineLoader::new(self, table)),
-            None => Box::new(ParquetLoader::new(self, table)),
+            Some(_) => Box::new(LineLoader::new(&mut self.connection, table)),
+            None => Box::new(ParquetLoader::new(&mut self.connection, table)),
         })
     }
 
@@ -164,7 +109,7 @@ impl Session for QuestdbSession {
     fn read_all(&mut self, table: &TableDefinition) -> Result<RowDigest, Failure> {
         let names: Vec<String> = table.columns.iter().map(|column| Dialect::Questdb.quote(&column.name)).collect();
         let select = format!("SELECT {} FROM {}", names.join(", "), Dialect::Questdb.quote(&table.name));
-        let mut rows = self.client.query_typed_raw(&select, NO_PARAMETERS).map_err(questdb_failure)?;
+        let mut rows = self.connection.client.query_typed_raw(&select, NO_PARAMETERS).map_err(questdb_failure)?;
         let (mut digest, per_second) = (RowDigest::default(), units_per_second(table));
         while let Some(row) = rows.next().map_err(questdb_failure)? {
             let mut number = 0;
@@ -179,20 +124,14 @@ impl Session for QuestdbSession {
     }
 
     fn query(&mut self, sql: &str) -> Result<Answer, Failure> {
-        let mut answer = Answer::default();
-        let rows = self.client.query_typed_raw(sql, NO_PARAMETERS);
-        let mut rows = rows.map_err(|error| self.server.explain(questdb_failure(error)))?;
-        while let Some(row) = rows.next().map_err(|error| self.server.explain(questdb_failure(error)))? {
-            answer.rows.push((0..row.len()).map(|position| cell(&row, position)).collect::<Result<_, _>>()?);
-        }
-        Ok(answer)
+        self.connection.query(sql)
     }
 
     /// They are done when the write-ahead log has been applied.
     fn execute(&mut self, statements: &[String]) -> Result<(), Failure> {
-        let done = statements.iter().try_for_each(|statement| self.client.batch_execute(statement));
-        done.map_err(|error| self.explained(error))?;
-        self.wait_until_applied()
+        let done = statements.iter().try_for_each(|statement| self.connection.client.batch_execute(statement));
+        done.map_err(|error| self.connection.explained(error))?;
+        self.connection.wait_until_applied()
     }
 
     /// Inserts alone are part of a transaction.
@@ -200,11 +139,11 @@ impl Session for QuestdbSession {
         if !statements.iter().all(|statement| statement.starts_with("INSERT")) {
             return Err(Failure::cannot("has transactions of INSERT statements alone"));
         }
-        self.client.batch_execute("BEGIN").map_err(questdb_failure)?;
-        let done = statements.iter().try_for_each(|statement| self.client.batch_execute(statement));
-        let end = self.client.batch_execute(if done.is_ok() { "COMMIT" } else { "ROLLBACK" });
-        done.and(end).map_err(|error| self.explained(error))?;
-        self.wait_until_applied()
+        self.connection.client.batch_execute("BEGIN").map_err(questdb_failure)?;
+        let done = statements.iter().try_for_each(|statement| self.connection.client.batch_execute(statement));
+        let end = self.connection.client.batch_execute(if done.is_ok() { "COMMIT" } else { "ROLLBACK" });
+        done.and(end).map_err(|error| self.connection.explained(error))?;
+        self.connection.wait_until_applied()
     }
 
     fn load_lines(&mut self, _table: &str, _file: &Path) -> Result<(), Failure> {

@@ -1,4 +1,5 @@
-//! The tables of a workspace, in a file beside its data: these systems keep neither the order of columns nor their types.
+//! The tables of a workspace, in a file beside its data: these systems keep neither the order of columns nor their
+//! types.
 
 use crate::contestants::line_protocol::Role;
 use crate::failure::Failure;
@@ -9,29 +10,29 @@ use std::path::{Path, PathBuf};
 
 /// A table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(in crate::contestants) struct SeriesTable {
-    pub(in crate::contestants) name: String,
-    pub(in crate::contestants) columns: Vec<SeriesColumn>,
+pub(crate) struct SeriesTable {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<SeriesColumn>,
     /// Units of its time in a second.
-    pub(in crate::contestants) per_second: i64,
+    pub(crate) per_second: i64,
     /// The tags that name a series, where the table says so.
-    pub(in crate::contestants) key: Vec<String>,
+    pub(crate) key: Vec<String>,
     /// The number of rows that were loaded.
-    pub(in crate::contestants) rows: u64,
+    pub(crate) rows: u64,
     /// The first and the last time, in units, once there are rows.
-    pub(in crate::contestants) times: Option<(i64, i64)>,
+    pub(crate) times: Option<(i64, i64)>,
 }
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(in crate::contestants) struct SeriesColumn {
-    pub(in crate::contestants) name: String,
-    pub(in crate::contestants) role: Role,
-    pub(in crate::contestants) nullable: bool,
+pub(crate) struct SeriesColumn {
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    pub(crate) nullable: bool,
 }
 
 /// The tables of a workspace.
-pub(in crate::contestants) struct Catalogue {
+pub(crate) struct Catalogue {
     path: PathBuf,
     tables: BTreeMap<String, SeriesTable>,
 }
@@ -42,7 +43,7 @@ impl Catalogue {
     /// # Errors
     ///
     /// The file cannot be read.
-    pub(in crate::contestants) fn open(folder: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join("tables.json");
         let tables = match path.exists() {
             true => serde_json::from_slice(&std::fs::read(&path).map_err(Failure::broken)?).map_err(Failure::broken)?,
@@ -56,7 +57,7 @@ impl Catalogue {
     /// # Errors
     ///
     /// The file cannot be written.
-    pub(in crate::contestants) fn keep(&mut self, table: SeriesTable) -> Result<(), Failure> {
+    pub(crate) fn keep(&mut self, table: SeriesTable) -> Result<(), Failure> {
         self.tables.insert(table.name.clone(), table);
         let text = serde_json::to_vec(&self.tables).map_err(Failure::broken)?;
         std::fs::write(&self.path, text).map_err(Failure::broken)
@@ -67,7 +68,7 @@ impl Catalogue {
     /// # Errors
     ///
     /// There is none of this name.
-    pub(in crate::contestants) fn table(&self, name: &str) -> Result<&SeriesTable, Failure> {
+    pub(crate) fn table(&self, name: &str) -> Result<&SeriesTable, Failure> {
         self.tables.get(name).ok_or_else(|| Failure::cannot(format!("has no table {name}")))
     }
 }
@@ -78,7 +79,7 @@ impl SeriesTable {
     /// # Errors
     ///
     /// It has no time, or a column has no role.
-    pub(in crate::contestants) fn of(
+    pub(crate) fn of(
         table: &TableDefinition,
         role: impl Fn(&Column) -> Result<Role, Failure>,
     ) -> Result<Self, Failure> {
@@ -104,13 +105,13 @@ impl SeriesTable {
     /// # Errors
     ///
     /// There is none of this name.
-    pub(in crate::contestants) fn column(&self, name: &str) -> Result<&SeriesColumn, Failure> {
+    pub(crate) fn column(&self, name: &str) -> Result<&SeriesColumn, Failure> {
         let found = self.columns.iter().find(|column| column.name == name);
         found.ok_or_else(|| Failure::cannot(format!("{} has no column {name}", self.name)))
     }
 
     /// The columns that are fields.
-    pub(in crate::contestants) fn fields(&self) -> impl Iterator<Item = &SeriesColumn> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &SeriesColumn> {
         self.columns.iter().filter(|column| !matches!(column.role, Role::Time | Role::Tag))
     }
 
@@ -119,7 +120,7 @@ impl SeriesTable {
     /// # Errors
     ///
     /// There is none.
-    pub(in crate::contestants) fn counted(&self) -> Result<&SeriesColumn, Failure> {
+    pub(crate) fn counted(&self) -> Result<&SeriesColumn, Failure> {
         let every_row = self.fields().find(|column| !column.nullable);
         every_row.ok_or_else(|| Failure::cannot("counts values and not rows, and every field may lack one"))
     }

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use arrow::array::RecordBatch;
 
 /// A server that takes points.
-pub(in crate::contestants) trait PointServer {
+pub(crate) trait PointServer {
     /// How it reads lines.
     const DIALECT: LineDialect;
     /// The number of lines of a request.
@@ -31,7 +31,7 @@ pub(in crate::contestants) trait PointServer {
 }
 
 /// A load.
-pub(in crate::contestants) struct PointLoader<'a, S> {
+pub(crate) struct PointLoader<'a, S> {
     server: &'a mut S,
     table: SeriesTable,
     lines: Lines,
@@ -39,7 +39,7 @@ pub(in crate::contestants) struct PointLoader<'a, S> {
 
 impl<'a, S: PointServer> PointLoader<'a, S> {
     /// A load into this table.
-    pub(in crate::contestants) fn new(server: &'a mut S, table: SeriesTable) -> Self {
+    pub(crate) fn new(server: &'a mut S, table: SeriesTable) -> Self {
         let columns = table.columns.iter().map(|column| (column.name.as_str(), column.role));
         let lines = Lines::new(S::DIALECT, &table.name, columns, table.per_second);
         Self { server, table, lines }

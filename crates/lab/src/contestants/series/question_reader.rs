@@ -7,8 +7,8 @@ use crate::contestants::sql_tokens::{Token, tokens};
 use crate::failure::Failure;
 
 /// A question as it is written, before its names are looked up.
-pub(super) struct QuestionText {
-    pub(super) table: String,
+struct QuestionText {
+    table: String,
     /// `None` for all columns.
     items: Option<Vec<ItemText>>,
     last_of: Option<String>,
@@ -39,8 +39,23 @@ enum Comparison {
     Above,
 }
 
-/// Reads a question.
-pub(super) fn read(sql: &str) -> Result<QuestionText, Failure> {
+impl Question {
+    /// Reads a question in the SQL of [`Dialect::Series`](crate::contestant::Dialect::Series). `table` finds a table.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] if it is not of this form, or the table has no such columns.
+    pub(crate) fn read<'a>(
+        sql: &str,
+        table: impl FnOnce(&str) -> Result<&'a SeriesTable, Failure>,
+    ) -> Result<(Self, &'a SeriesTable), Failure> {
+        let text = question_text(sql)?;
+        let table = table(&text.table)?;
+        Ok((text.on(table)?, table))
+    }
+}
+
+fn question_text(sql: &str) -> Result<QuestionText, Failure> {
     let tokens = tokens(sql)?;
     let mut reader = Reader { tokens: &tokens, position: 0 };
     let text = reader.question().filter(|_| reader.position == tokens.len());

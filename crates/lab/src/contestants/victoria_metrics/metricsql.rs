@@ -1,6 +1,6 @@
-//! Questions in MetricsQL. A question's times become windows, each ending a millisecond before the next begins: a window
-//! contains its end and not its begin, and times are whole milliseconds. Times that are cut off at the ends of the
-//! question's are windows of their own.
+//! Questions in MetricsQL. A question's times become windows, each ending a millisecond before the next begins: a
+//! window contains its end and not its begin, and times are whole milliseconds. Times that are cut off at the ends of
+//! the question's are windows of their own.
 
 use crate::contestants::line_protocol::Role;
 use crate::contestants::series::{Aggregate, Item, Question, SeriesTable};
@@ -50,7 +50,7 @@ pub(super) fn seconds(milliseconds: i64) -> String {
 
 /// What is asked of a window for some columns of an answer.
 #[derive(Debug, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct WindowQuery {
     /// The positions of the columns, each with the metric that has its values, if several are asked for at once.
     pub(super) columns: Vec<(usize, Option<String>)>,
     pub(super) text: String,
@@ -62,13 +62,13 @@ pub(super) fn metric(table: &SeriesTable, field: &str) -> String {
 }
 
 /// The queries for the aggregates of a question, over windows of this length in milliseconds.
-pub(super) fn aggregates(question: &Question, table: &SeriesTable, length: i64) -> Result<Vec<Asked>, Failure> {
+pub(super) fn aggregates(question: &Question, table: &SeriesTable, length: i64) -> Result<Vec<WindowQuery>, Failure> {
     if !question.above.is_empty() {
         return Err(Failure::cannot("has conditions of a series' own values, not of another field in the same row"));
     }
     let tags: Vec<&str> = question.group_tags().collect();
     let is_one_series = !table.key.is_empty() && table.key.iter().all(|tag| tags.contains(&tag.as_str()));
-    let mut asked: Vec<Asked> = Vec::new();
+    let mut asked: Vec<WindowQuery> = Vec::new();
     for aggregate in [Aggregate::Min, Aggregate::Max, Aggregate::Mean] {
         // Those that keep the metrics' names are asked for at once, as is the custom. A mean is one of them only if a
         // group is one series: a mean of means has no weights.
@@ -93,7 +93,7 @@ pub(super) fn aggregates(question: &Question, table: &SeriesTable, length: i64) 
             "avg"
         };
         let by = [["__name__"].as_slice(), tags.as_slice()].concat().join(", ");
-        asked.push(Asked {
+        asked.push(WindowQuery {
             text: format!("{name}({name}_over_time({selector})) by ({by})"),
             columns: columns.into_iter().map(|(position, name)| (position, Some(name))).collect(),
         });
@@ -110,7 +110,7 @@ pub(super) fn aggregates(question: &Question, table: &SeriesTable, length: i64) 
             Aggregate::Mean if !is_one_series => format!("{} / {}", total("sum"), total("count")),
             Aggregate::Min | Aggregate::Max | Aggregate::Mean => continue,
         };
-        asked.push(Asked { columns: vec![(position, None)], text });
+        asked.push(WindowQuery { columns: vec![(position, None)], text });
     }
     Ok(asked)
 }

@@ -1,10 +1,10 @@
-//! VictoriaMetrics as a server for each workspace: loaded by InfluxDB's line protocol over HTTP, asked in MetricsQL, read
-//! back by its export.
+//! VictoriaMetrics as a server for each workspace: loaded by InfluxDB's line protocol over HTTP, asked in MetricsQL,
+//! read back by its export.
 //!
 //! It keeps numbers of 64-bit floating point with times of a millisecond. A field is a series of its own, named by the
-//! table, the field and the tags, which are the mapped texts; so that a table needs a time and a number, and other texts
-//! have no place. Rows are not changed, and there is no statement that inserts. What arrived in the last seconds is in
-//! memory only: a crash of the server loses it, as a power cut does.
+//! table, the field and the tags, which are the mapped texts; so that a table needs a time and a number, and other
+//! texts have no place. Rows are not changed, and there is no statement that inserts. What arrived in the last seconds
+//! is in memory only: a crash of the server loses it, as a power cut does.
 
 mod answers;
 mod export;
@@ -12,12 +12,10 @@ mod metricsql;
 mod program;
 mod session;
 
-use self::program::VictoriaMetricsProgram;
+use self::program::{SERVERS, VictoriaMetricsProgram};
 use crate::contestant::{Contestant, Session, Workspace, folder_bytes};
 use crate::failure::Failure;
-use crate::server::{ServerUrls, WorkspaceServers};
-
-static SERVERS: WorkspaceServers = WorkspaceServers::new();
+use crate::server::ServerUrls;
 
 /// VictoriaMetrics.
 pub(crate) struct VictoriaMetrics;

@@ -5,9 +5,11 @@ use crate::contestants::http::Http;
 use crate::failure::Failure;
 use crate::measure::Tuning;
 use crate::process;
-use crate::server::{Ports, WorkspaceProgram};
+use crate::server::{Ports, WorkspaceProgram, WorkspaceServers};
 use std::path::PathBuf;
 use std::process::Command;
+
+pub(super) static SERVERS: WorkspaceServers = WorkspaceServers::new();
 
 /// The command that installs it.
 const INSTALL: &str = "apt-get install victoria-metrics";

@@ -1,10 +1,9 @@
 //! A session: a connection to the workspace's server.
 
-use super::SERVERS;
 use super::answers::{AnswerRows, Sample, last_rows};
 use super::export::ExportedRows;
 use super::metricsql::{Windows, aggregates, all, check_names, last, seconds, windows};
-use super::program::VictoriaMetricsProgram;
+use super::program::{SERVERS, VictoriaMetricsProgram};
 use crate::contestant::{Dialect, Loader, Session};
 use crate::contestants::http::{Http, encoded};
 use crate::contestants::line_protocol::{LineDialect, Role, precision};
