@@ -1,7 +1,7 @@
 //! A session: a connection to the workspace's server.
 
 use super::influxql::{answer, quoted, text};
-use super::program::{DATA, DATABASE, InfluxdbProgram, LOG, SERVERS, used_bytes};
+use super::program::{DATA, DATABASE, InfluxdbProgram, LOG, SERVERS};
 use crate::contestant::{Dialect, Loader, Session};
 use crate::contestants::http::Http;
 use crate::contestants::json_scan::{Scalar, Scanner};
@@ -14,6 +14,7 @@ use crate::measure::{Tier, clock};
 use crate::server::WorkspaceServer;
 use atsdb::{Column, ColumnType, TableDefinition};
 use serde_json::Value;
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
@@ -58,12 +59,34 @@ impl InfluxdbSession {
         }
     }
 
+    /// The bytes of points that are in memory and in the log alone.
+    fn cached_bytes(&mut self) -> Result<u64, Failure> {
+        let statistics = self.ask("SHOW STATS FOR 'tsm1_cache'", 1)?;
+        Ok(sum_of(&statistics, &["memBytes", "diskBytes"]))
+    }
+
     fn ask(&mut self, influxql: &str, per_second: i64) -> Result<Value, Failure> {
         let fields = [("db", DATABASE), ("epoch", precision(per_second)), ("q", influxql)];
         let reply = self.http.post_form("/query", &fields).and_then(|reply| reply.bytes());
         let bytes = reply.map_err(|failure| Self::explain(self.server.as_ref(), failure))?;
         serde_json::from_slice(&bytes).map_err(Failure::broken)
     }
+}
+
+/// The sum of some columns over all series of an answer.
+fn sum_of(answer: &Value, names: &[&str]) -> u64 {
+    let elements = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let of_series = |series: &Value| {
+        let positions: Vec<usize> = elements(&series["columns"])
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| name.as_str().is_some_and(|name| names.contains(&name)))
+            .map(|(position, _)| position)
+            .collect();
+        let of_row = |row: &Value| positions.iter().filter_map(|position| row[*position].as_u64()).sum::<u64>();
+        elements(&series["values"]).iter().map(of_row).sum::<u64>()
+    };
+    elements(&answer["results"][0]["series"]).iter().map(of_series).sum()
 }
 
 /// The columns of a table as tags and fields. Tags are the mapped texts, if the table's key names a series, or else the
@@ -119,15 +142,20 @@ impl Session for InfluxdbSession {
     fn seal(&mut self) -> Result<(), Failure> {
         let compacting = self.program.compacting();
         self.restart(&compacting)?;
-        let folder = &self.program.folder;
-        let (mut before, mut since) = (file_lengths(&folder.join(DATA))?, clock::now());
-        while since.elapsed() < REST || used_bytes(&folder.join(LOG))? > 0 {
+        let data = self.program.folder.join(DATA);
+        let (mut before, mut since) = (file_lengths(&data)?, clock::now());
+        while since.elapsed() < REST || self.cached_bytes()? > 0 {
             clock::sleep(PAUSE);
-            let now = file_lengths(&folder.join(DATA))?;
+            let now = file_lengths(&data)?;
             if now != before {
                 (before, since) = (now, clock::now());
             }
         }
+        self.server = None;
+        SERVERS.stop();
+        // A log that a server finds when it starts stays until that server has written to it, although all its points
+        // are in the files of the data now.
+        fs::remove_dir_all(self.program.folder.join(LOG)).map_err(Failure::broken)?;
         let usual = self.program.clone();
         self.restart(&usual)
     }
@@ -265,4 +293,18 @@ fn value_cell(value: &Scalar<'_>, role: Role) -> Result<u64, Failure> {
         Scalar::Number(number) if role == Role::Float => number.parse::<f64>().map_err(Failure::broken)?.to_bits(),
         Scalar::Number(number) => integer_cell(number.parse().map_err(Failure::broken)?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn sums_are_over_all_series() {
+        let series = |row: [u64; 3]| json!({"columns": ["cachedBytes", "diskBytes", "memBytes"], "values": [row]});
+        let answer = json!({"results": [{"statement_id": 0, "series": [series([9, 1, 2]), series([9, 0, 40])]}]});
+        assert_eq!(sum_of(&answer, &["memBytes", "diskBytes"]), 43);
+        assert_eq!(sum_of(&json!({"results": [{"statement_id": 0}]}), &["memBytes"]), 0);
+    }
 }

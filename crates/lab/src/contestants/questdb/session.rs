@@ -102,7 +102,8 @@ impl Session for QuestdbSession {
             return Err(Failure::cannot("has indexes of symbols alone"));
         };
         let quote = |name: &str| Dialect::Questdb.quote(name);
-        let index = format!("ALTER TABLE {} ALTER COLUMN {} ADD INDEX", quote(&table.name), quote(&series.name));
+        // Here a name in quotes would be a name with quotes.
+        let index = format!("ALTER TABLE {} ALTER COLUMN {} ADD INDEX", quote(&table.name), series.name);
         self.execute(&[index])
     }
 
