@@ -16,6 +16,11 @@ pub(crate) struct ServedStore {
 /// Reads the texts of the arguments, of a variable or of a file.
 pub(crate) fn served_stores(texts: &[String]) -> Result<Vec<ServedStore>> {
     let mut stores: Vec<ServedStore> = texts.iter().flat_map(|text| of_text(text)).collect();
+    // A variable in a shell may have been empty.
+    if let Some(store) = stores.iter().find(|store| store.url.is_empty() || store.url.starts_with('=')) {
+        let text = store.name.as_ref().map_or_else(|| store.url.clone(), |name| format!("{name}={}", store.url));
+        return Err(Error::usage(format!("{text} has no name, or no store")).with_hint("write NAME=URL"));
+    }
     if stores.len() > 1 {
         for store in stores.iter_mut().filter(|store| store.name.is_none()) {
             store.name = Some(name_of(&store.url)?);
@@ -88,6 +93,9 @@ mod tests {
             assert_eq!(stores(&[url]), [pair(None, url)]);
         }
         assert_eq!(stores(&["air=x.db"]), [pair(Some("air"), "x.db")]);
+        for text in ["=x.db", "air=", ""] {
+            assert!(served_stores(&[text.to_owned()]).unwrap_err().to_string().contains("NAME=URL"), "{text}");
+        }
     }
 
     #[test]
