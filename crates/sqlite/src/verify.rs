@@ -153,7 +153,7 @@ fn pages(connection: &Connection, has_row_pages: bool, findings: &mut Vec<Findin
 
 /// Checks that the rows of small chunks have as many pages and bytes as they say.
 fn pages_in_rows(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
-    let sql = "SELECT id, page_count, byte_count, pages FROM atsdb_chunk WHERE pages IS NOT NULL";
+    let sql = "SELECT id, page_count, byte_count, pages, payload FROM atsdb_chunk WHERE pages IS NOT NULL";
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -162,6 +162,11 @@ fn pages_in_rows(connection: &Connection, findings: &mut Vec<Finding>) -> rusqli
         let bytes = |pages: &[(ColumnId, &[u8])]| pages.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
         if pages.is_none_or(|pages| (pages.len() as u64, bytes(&pages)) != expected) {
             let problem = "its row does not have the pages that it lists";
+            findings.push(finding(format!("chunk {}", row.get::<_, i64>(0)?), problem));
+        }
+        // Pages that it gets later, for an index, would be under this number.
+        if row.get::<_, i64>(0)? != row.get::<_, i64>(4)? {
+            let problem = "the number of its pages is not its own";
             findings.push(finding(format!("chunk {}", row.get::<_, i64>(0)?), problem));
         }
     }

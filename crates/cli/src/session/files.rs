@@ -201,6 +201,9 @@ fn cannot_open(path: &str, error: &io::Error) -> Error {
 /// Makes clear that a flag in a hint is one of `atsdb import`.
 fn without_flags(error: Error) -> Error {
     match error.hint().filter(|hint| hint.contains("--")).map(str::to_owned) {
+        Some(hint) if hint.contains("--encoding") => {
+            error.with_hint("name its encoding: read_csv('FILE', encoding = 'latin1')")
+        }
         Some(hint) => error.with_hint(format!("correct the file, or use `atsdb import`: {hint}")),
         None => error,
     }

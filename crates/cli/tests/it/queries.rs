@@ -119,6 +119,24 @@ fn queries_read_only_the_columns_of_parquet_that_they_need() {
     }
 }
 
+/// Times that are texts are read as the texts of CSV files are; if one of them is no time, the column is text.
+#[test]
+fn times_of_parquet_may_be_texts() {
+    let case = Case::new();
+    let texts = "'2024-01-01 10:0' || (i % 10) AS time, i AS v FROM generate_series(0, 9) t(i)";
+    case.run(&["sql", &format!("COPY (SELECT {texts}) TO 'a.parquet'")]).well();
+    let odd = "CASE i WHEN 9 THEN 'unknown' ELSE '2024-01-01 10:0' || (i % 10) END AS time, i AS v FROM generate_series(0, 9) t(i)";
+    case.run(&["sql", &format!("COPY (SELECT {odd}) TO 'b.parquet'")]).well();
+    let query = |sql: &str| case.run(&["sql", sql, "--format", "csv"]).well().text();
+    assert_eq!(
+        query("SELECT count(*), max(time) FROM 'a.parquet'"),
+        "count(*),max(file.time)\n10,2024-01-01T10:09:00Z\n"
+    );
+    assert_eq!(query("SELECT max(v), max(time) AS t FROM 'b.parquet'"), "max(file.v),t\n9,unknown\n");
+    case.run(&["import", "a.db", "t", "a.parquet"]).well();
+    assert_eq!(case.query("a.db", "SELECT max(time) FROM t"), "2024-01-01T10:09:00Z");
+}
+
 #[test]
 fn files_of_more_rows_than_fit_the_memory_are_queried() {
     let case = Case::new();

@@ -287,7 +287,7 @@ impl Source {
     pub(crate) fn read_error(&self, error: io::Error) -> Error {
         if error.kind() == io::ErrorKind::InvalidData && self.encoding.is_some() {
             return Error::invalid(format!("{}: {error}", self.name))
-                .with_hint("name the encoding that it has, such as --encoding utf-16le");
+                .with_hint("leave out --encoding if it is UTF-8, or name the encoding that it has");
         }
         if self.compression == Compression::None {
             return io_error("cannot read", &self.name, error);

@@ -64,7 +64,7 @@ pub fn import(
 }
 
 /// The table that Parquet and Arrow files show, for a query that reads some of its columns later: few values are read
-/// for it. `None` if a file has another format.
+/// for it. `None` if a file has another format, or texts as times, of which each may turn out to be none.
 ///
 /// # Errors
 ///
@@ -81,7 +81,7 @@ pub fn typed_table(
     if sources.is_empty() || !sources.iter().all(has_columns) {
         return Ok(None);
     }
-    typed::table_of(table_name, &sources, options).map(Some)
+    typed::table_of(table_name, &sources, options)
 }
 
 fn is_typed(source: &Source) -> bool {

@@ -18,7 +18,7 @@ use crate::typed::pass::Pass;
 use crate::typed::table::created;
 use arrow::record_batch::RecordBatch;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{Result, TableDefinition};
+use atsdb_core::{Column, ColumnType, Result, TableDefinition};
 
 /// Imports files of typed values.
 pub(crate) fn run(
@@ -77,11 +77,16 @@ pub(crate) fn run(
     })
 }
 
-/// The table that files of typed values show.
-pub(crate) fn table_of(name: &str, sources: &[Source], options: &Options) -> Result<TableDefinition> {
+/// The table that files of typed values show. `None` if texts are its times, because any of them may turn out to be none.
+pub(crate) fn table_of(name: &str, sources: &[Source], options: &Options) -> Result<Option<TableDefinition>> {
     let mut found = find(sources, options)?;
     let row_count = observe(sources, &mut found, options.for_query)?;
-    created(name, &found, row_count, options, &mut Vec::new())
+    let definition = created(name, &found, row_count, options, &mut Vec::new())?;
+    let is_text = |time: &Column| {
+        let of_files = found.iter().find(|column| same_name(&column.merged.name, &time.name));
+        of_files.is_some_and(|column| column.column_type == ColumnType::Text)
+    };
+    Ok(Some(definition).filter(|definition| !definition.time_column().is_some_and(is_text)))
 }
 
 /// The sink for a pass that only collects facts.

@@ -8,13 +8,15 @@ use crate::input::source::Source;
 use crate::options::report::{Progress, Skipped, SkippedRecords};
 use crate::options::{Options, Sink};
 use crate::typed::columns::TypedColumn;
-use arrow::array::{Array, ArrayRef, BooleanArray, new_null_array};
+use crate::values::dates::DateReading;
+use crate::values::times;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, new_null_array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use atsdb_core::name::same_name;
-use atsdb_core::{Column, Error, Result, SliceWidth, TableDefinition};
+use atsdb_core::{Column, ColumnType, Error, Result, SliceWidth, TableDefinition, TimeUnit};
 use std::sync::Arc;
 
 /// A pass over all files. It can be repeated, and then starts anew.
@@ -132,7 +134,14 @@ impl<'a> Pass<'a> {
             if column.column_type.stored() != column.column_type {
                 return Ok(Arc::clone(batch.column(position)));
             }
-            converted(batch.column(position), &arrow_type).map_err(|error| {
+            let array = batch.column(position);
+            let converted = match column.column_type {
+                ColumnType::Timestamp(unit) if is_text(array.data_type()) => {
+                    times_of_texts(array, unit, &arrow_type, self.options.date_reading())
+                }
+                _ => converted(array, &arrow_type),
+            };
+            converted.map_err(|error| {
                 let last = first_row + row_count as u64 - 1;
                 let place = format!("{}, rows {first_row} to {last}, column {}", source.name, column.name);
                 Error::invalid(format!("{place}: {error}"))
@@ -184,4 +193,27 @@ fn converted(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, ArrowError
     }
     // A timestamp without a zone is UTC: cast to the same unit first, so that nothing is shifted.
     checked_cast(array, wanted)
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_text(values),
+        other => other.is_string(),
+    }
+}
+
+/// The times that texts show, as the facts about a column read them.
+fn times_of_texts(
+    texts: &ArrayRef,
+    unit: TimeUnit,
+    wanted: &DataType,
+    reading: DateReading,
+) -> Result<ArrayRef, ArrowError> {
+    let texts = checked_cast(texts, &DataType::Utf8)?;
+    let count = |text: &str| {
+        let time = times::parse(text.as_bytes(), reading).and_then(|time| time.count(unit));
+        time.ok_or_else(|| ArrowError::CastError(format!("{text:?} is no time, or finer than a {unit}")))
+    };
+    let counts = texts.as_string::<i32>().iter().map(|text| text.map(count).transpose());
+    checked_cast(&counts.collect::<Result<Int64Array, _>>()?, wanted)
 }

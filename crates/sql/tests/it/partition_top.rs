@@ -6,7 +6,7 @@ use atsdb_sql::Session;
 
 /// `<= n` on a rank becomes `+ 0 <= n`, which the operator does not recognise. Each order is complete, or the function
 /// gives rows with the same order the same rank.
-const QUERIES: [&str; 15] = [
+const QUERIES: [&str; 16] = [
     "SELECT * FROM (SELECT sensor, v, id, row_number() OVER (PARTITION BY sensor ORDER BY v DESC, id) AS r FROM t) WHERE r <= 3",
     "SELECT * FROM (SELECT sensor, time, row_number() OVER (PARTITION BY sensor ORDER BY time DESC) AS r FROM t) WHERE r <= 2",
     "SELECT * FROM (SELECT sensor, time, v, row_number() OVER (PARTITION BY sensor ORDER BY time) AS r FROM t) WHERE r <= 1",
@@ -20,6 +20,7 @@ const QUERIES: [&str; 15] = [
     "SELECT * FROM (SELECT id % 10 AS k, id, rank() OVER (PARTITION BY id % 10 ORDER BY note DESC) AS r FROM t) WHERE r <= 2",
     "SELECT * FROM (SELECT sensor, id, row_number() OVER w AS r, rank() OVER w AS s, dense_rank() OVER w AS d FROM t \
      WINDOW w AS (PARTITION BY sensor ORDER BY id DESC)) WHERE r <= 3 AND d > 1",
+    "SELECT * FROM (SELECT status, f, id, rank() OVER (PARTITION BY status ORDER BY f, id) AS r FROM t) WHERE r <= 3",
     "SELECT * FROM (SELECT sensor, id, row_number() OVER w AS r, lead(id) OVER w AS n FROM t \
      WINDOW w AS (PARTITION BY sensor ORDER BY id)) WHERE r <= 3",
     "SELECT * FROM (SELECT sensor, id, row_number() OVER w AS r, count(*) OVER (PARTITION BY sensor) AS n FROM t \
@@ -31,7 +32,7 @@ const QUERIES: [&str; 15] = [
 
 /// How many of the queries have the operator in their plan. The others have a function that later rows change, a
 /// partition by a DOUBLE, or no partition.
-const WITH_OPERATOR: usize = 10;
+const WITH_OPERATOR: usize = 11;
 
 fn fill(session: &Session) {
     let columns = "time TIMESTAMP NOT NULL, sensor TEXT, status TEXT, note TEXT, id BIGINT, v INT, f DOUBLE, g REAL";
@@ -91,6 +92,19 @@ fn each_form_of_a_bound_is_recognised() {
         assert!(!plan(&session, &query).contains("PartitionTopExec"), "{bound}");
         let unrecognised = query.replace("WHERE r ", "WHERE r + 0 ");
         assert_eq!(sorted(&session, &query), sorted(&session, &unrecognised), "{bound}");
+    }
+}
+
+/// The operator and the window would each draw numbers of their own, and rows that come early would be favoured.
+#[test]
+fn rows_in_a_random_order_are_not_dropped_early() {
+    let (session, _directory) = session(STORES[0]);
+    fill(&session);
+    for order in ["random()", "id, random()", "CASE WHEN random() < 0.5 THEN id END"] {
+        let query = format!(
+            "SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY status ORDER BY {order}) AS r FROM t) WHERE r <= 3"
+        );
+        assert!(!plan(&session, &query).contains("PartitionTopExec"), "{}", plan(&session, &query));
     }
 }
 

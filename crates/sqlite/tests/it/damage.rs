@@ -78,6 +78,21 @@ fn damage_to_the_pages_in_a_row_is_reported() {
 }
 
 /// Of a store of an older format no row has pages.
+/// A chunk whose pages are in its row may get pages for an index later, which then are under this number.
+#[test]
+fn a_chunk_with_pages_in_its_row_has_its_own_number() {
+    let scratch = Scratch::new();
+    let store = scratch.open("a.db");
+    let table = create(&store, "t");
+    (0..3).for_each(|seed| append(&store, table, &Plan::new(seed).with_pages(3, 90)));
+    drop(store);
+    let path = scratch.path("a.db");
+    let damage = "UPDATE atsdb_chunk SET payload = 99 WHERE id = 2";
+    assert_eq!(rusqlite::Connection::open(&path).unwrap().execute(damage, []).unwrap(), 1);
+    let findings = reopen(&path).verify().unwrap();
+    assert!(findings.iter().all(|finding| finding.location == "chunk 2") && findings.len() == 1, "{findings:?}");
+}
+
 #[test]
 fn a_store_without_pages_in_rows_is_written_as_it_is() {
     let scratch = Scratch::new();

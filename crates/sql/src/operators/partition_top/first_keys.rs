@@ -12,17 +12,19 @@ pub(super) struct FirstKeys<K> {
     keys: Vec<Vec<K>>,
     /// The last of the first keys of each partition that has `limit` of them.
     bounds: Vec<Option<K>>,
+    key_count: usize,
+    /// What the keys have on the heap.
     key_bytes: usize,
 }
 
 impl<K: Ord + Clone> FirstKeys<K> {
     pub(super) fn new(limit: usize, keeps_ties: bool) -> Self {
-        Self { limit, keeps_ties, keys: Vec::new(), bounds: Vec::new(), key_bytes: 0 }
+        Self { limit, keeps_ties, keys: Vec::new(), bounds: Vec::new(), key_count: 0, key_bytes: 0 }
     }
 
     /// The rows of a batch that may be among the first of their partitions, in order. `partitions` has the partition of
-    /// each row, `compare` compares the key of a row with another key, and `own` returns a row's key and its size in
-    /// bytes.
+    /// each row, `compare` compares the key of a row with another key, and `own` returns a row's key and what it has
+    /// on the heap, in bytes.
     pub(super) fn select(
         &mut self,
         partitions: &[usize],
@@ -66,16 +68,21 @@ impl<K: Ord + Clone> FirstKeys<K> {
         let (key, bytes) = own(row);
         keys.insert(at, key);
         self.key_bytes += bytes;
-        keys.truncate(self.limit);
+        if keys.len() > self.limit {
+            keys.pop();
+        } else {
+            self.key_count += 1;
+        }
         if keys.len() == self.limit {
             *bound = keys.last().cloned();
         }
     }
 
-    /// The size in memory, in bytes. Keys that were replaced count as well.
+    /// The size in memory, in bytes. What replaced keys had on the heap counts as well.
     pub(super) fn memory_bytes(&self) -> usize {
-        let per_partition = size_of::<Vec<K>>() + size_of::<Option<K>>() + self.limit.min(8) * size_of::<K>();
-        self.keys.len() * per_partition + self.key_bytes
+        let per_partition = size_of::<Vec<K>>() + size_of::<Option<K>>();
+        // A vector that grows has room for twice its keys.
+        self.keys.len() * per_partition + 2 * self.key_count * size_of::<K>() + self.key_bytes
     }
 }
 

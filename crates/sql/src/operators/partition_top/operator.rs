@@ -1,7 +1,7 @@
 //! The operator.
 
 use super::first_keys::FirstKeys;
-use super::order_keys::{NumberKey, is_number, number_keys, with_one_zero};
+use super::order_keys::{NumberKey, is_number, number_keys};
 use super::partitions::Partitions;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use datafusion::arrow::compute::take_record_batch;
@@ -98,7 +98,7 @@ impl First {
                 Ok(first.select(partitions, |row, key| keys[row].cmp(key), |row| (keys[row], 0)))
             }
             Self::ByRow(converter, first) => {
-                let rows = converter.convert_columns(&order.iter().map(with_one_zero).collect::<Vec<_>>())?;
+                let rows = converter.convert_columns(order)?;
                 let bytes = |row: usize| rows.row(row).data();
                 let own = |row: usize| (Box::from(bytes(row)), bytes(row).len());
                 Ok(first.select(partitions, |row, key| bytes(row).cmp(key), own))

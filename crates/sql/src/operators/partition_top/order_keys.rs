@@ -2,9 +2,8 @@
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::compute::{SortOptions, cast};
-use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type};
+use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use datafusion::common::Result;
-use std::sync::Arc;
 
 /// The key of a row that is ordered by one number. The flag separates NULLs from values.
 pub(super) type NumberKey = (bool, u64);
@@ -34,7 +33,7 @@ pub(super) fn number_keys(array: &ArrayRef, options: SortOptions) -> Result<Vec<
     };
     let codes: Vec<u64> = match array.data_type() {
         float if is_float(float) => {
-            let floats = cast(&with_one_zero(array), &DataType::Float64)?;
+            let floats = cast(array, &DataType::Float64)?;
             floats.as_primitive::<Float64Type>().values().iter().map(code_of_float).collect()
         }
         unsigned if unsigned.is_unsigned_integer() => {
@@ -58,24 +57,17 @@ pub(super) fn number_keys(array: &ArrayRef, options: SortOptions) -> Result<Vec<
     })
 }
 
-/// The same values, with 0.0 for -0.0, because the two have the same rank.
-pub(super) fn with_one_zero(array: &ArrayRef) -> ArrayRef {
-    match array.data_type() {
-        DataType::Float32 => Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(|value| value + 0.0)),
-        DataType::Float64 => Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| value + 0.0)),
-        _ => Arc::clone(array),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use datafusion::arrow::array::{Float64Array, Int32Array, TimestampSecondArray, UInt64Array};
     use datafusion::arrow::compute::sort_to_indices;
+    use std::sync::Arc;
 
     #[test]
     fn keys_have_the_order_of_sorting() {
-        let floats = [Some(f64::NEG_INFINITY), Some(-1.5), None, Some(0.25), Some(f64::NAN), Some(f64::INFINITY)];
+        let floats =
+            [Some(f64::NEG_INFINITY), Some(0.0), Some(-1.5), None, Some(-0.0), Some(f64::NAN), Some(f64::INFINITY)];
         let arrays: [ArrayRef; 4] = [
             Arc::new(Float64Array::from(floats.to_vec())),
             Arc::new(Int32Array::from(vec![Some(3), None, Some(i32::MIN), Some(i32::MAX), Some(-1)])),
@@ -95,12 +87,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn both_zeros_have_one_key() {
-        let zeros: ArrayRef = Arc::new(Float64Array::from(vec![-0.0, 0.0]));
-        let keys = number_keys(&zeros, SortOptions::default()).unwrap();
-        assert_eq!(keys[0], keys[1]);
     }
 }

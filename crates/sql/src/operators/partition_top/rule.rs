@@ -9,6 +9,7 @@ use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Column, Literal};
 use datafusion::physical_expr::window::{StandardWindowExpr, WindowExpr};
 use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
+use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
@@ -118,6 +119,10 @@ fn wanted(window: &BoundedWindowAggExec, column: usize, limit: usize) -> Result<
         return Ok(None);
     }
     if partition.is_empty() || order.is_empty() {
+        return Ok(None);
+    }
+    // The window would see other values than the operator has seen.
+    if partition.iter().chain(order.iter().map(|key| &key.expr)).any(is_volatile) {
         return Ok(None);
     }
     // -0.0 and 0.0 might be two partitions.

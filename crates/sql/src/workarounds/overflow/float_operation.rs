@@ -1,18 +1,19 @@
 //! `+`, `-`, `*` and `/` of floats that fail if the result is out of range, or if the divisor is zero, as in
-//! PostgreSQL. DataFusion returns infinity or zero.
+//! PostgreSQL. DataFusion returns infinity or zero. A result that is no number is the one NaN.
 //!
 //! No upstream issue known.
 
 use super::float_range::{RangeRule, check_range};
 use crate::workarounds::operator::{Kernel, OperatorFunction};
 use datafusion::arrow::array::{Array, AsArray};
-use datafusion::arrow::compute::kernels::numeric::{add, div, mul, sub};
+use datafusion::arrow::compute::kernels::numeric::{add, div, mul, neg, sub};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr::BinaryExpr;
 use datafusion::logical_expr::{ColumnarValue, Expr, Operator};
 use datafusion::physical_expr_common::datum::apply;
+use std::sync::Arc;
 
 /// The checked operation on two floats of one type for an operator of DataFusion's.
 pub(super) fn of_binary(binary: BinaryExpr) -> Expr {
@@ -70,8 +71,65 @@ impl Kernel for FloatOperation {
             Self::By => apply(left, right, div)?,
         };
         check_range(&results, operands, self.range_rule())?;
-        Ok(results)
+        with_one_nan(results)
     }
+}
+
+/// The negation of a float.
+pub(super) fn negated(operand: Expr) -> Expr {
+    OperatorFunction::call(FloatNegation, vec![operand])
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct FloatNegation;
+
+impl Kernel for FloatNegation {
+    fn symbol(&self) -> &'static str {
+        "-"
+    }
+
+    fn compute(&self, operands: &[ColumnarValue]) -> Result<ColumnarValue> {
+        let [operand] = operands else { return internal_err!("negation needs one operand") };
+        let negated = match operand {
+            ColumnarValue::Array(values) => ColumnarValue::Array(neg(values)?),
+            ColumnarValue::Scalar(value) => ColumnarValue::Scalar(value.arithmetic_negate()?),
+        };
+        with_one_nan(negated)
+    }
+}
+
+/// The results without a sign of NaN. Processors set it in some results, and comparing and sorting distinguish NaNs by
+/// their bits, although SQL has one.
+fn with_one_nan(results: ColumnarValue) -> Result<ColumnarValue> {
+    fn has_signed_nan(values: impl Iterator<Item = f64>) -> bool {
+        values.fold(false, |found, value| found | (value.is_nan() & value.is_sign_negative()))
+    }
+    Ok(match results {
+        ColumnarValue::Scalar(ScalarValue::Float64(Some(value))) if value.is_nan() => {
+            ColumnarValue::Scalar(ScalarValue::Float64(Some(f64::NAN)))
+        }
+        ColumnarValue::Scalar(ScalarValue::Float32(Some(value))) if value.is_nan() => {
+            ColumnarValue::Scalar(ScalarValue::Float32(Some(f32::NAN)))
+        }
+        ColumnarValue::Array(values) => ColumnarValue::Array(match values.data_type() {
+            DataType::Float64 => {
+                let floats = values.as_primitive::<Float64Type>();
+                match has_signed_nan(floats.values().iter().copied()) {
+                    true => Arc::new(floats.unary::<_, Float64Type>(|v| if v.is_nan() { f64::NAN } else { v })),
+                    false => values,
+                }
+            }
+            DataType::Float32 => {
+                let floats = values.as_primitive::<Float32Type>();
+                match has_signed_nan(floats.values().iter().map(|value| f64::from(*value))) {
+                    true => Arc::new(floats.unary::<_, Float32Type>(|v| if v.is_nan() { f32::NAN } else { v })),
+                    false => values,
+                }
+            }
+            _ => values,
+        }),
+        other => other,
+    })
 }
 
 fn is_zero(value: &ScalarValue) -> bool {

@@ -5,6 +5,7 @@ use super::integer_operation::{self, IntegerOperation};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
@@ -29,7 +30,12 @@ impl AnalyzerRule for CheckNumbers {
                 }
                 other => merge_schema(&other.inputs()),
             };
-            plan.map_expressions(|expr| checked(expr, &schema))
+            // A window function's name shows the expressions that it orders by.
+            let names = NamePreserver::new(&plan);
+            plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                Ok(checked(expr, &schema)?.update_data(|expr| name.restore(expr)))
+            })
         })
         .data()
     }
@@ -49,9 +55,11 @@ pub(crate) fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
                 _ => Transformed::no(Expr::BinaryExpr(binary)),
             })
         }
-        Expr::Negative(operand) if operand.get_type(schema)?.is_integer() => {
-            Ok(Transformed::yes(integer_operation::negated(*operand)))
-        }
+        Expr::Negative(operand) => Ok(match operand.get_type(schema)? {
+            of if of.is_integer() => Transformed::yes(integer_operation::negated(*operand)),
+            of if of.is_floating() => Transformed::yes(float_operation::negated(*operand)),
+            _ => Transformed::no(Expr::Negative(operand)),
+        }),
         other => Ok(Transformed::no(other)),
     })
 }
