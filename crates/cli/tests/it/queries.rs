@@ -130,9 +130,9 @@ fn times_of_parquet_may_be_texts() {
     let query = |sql: &str| case.run(&["sql", sql, "--format", "csv"]).well().text();
     assert_eq!(
         query("SELECT count(*), max(time) FROM 'a.parquet'"),
-        "count(*),max(file.time)\n10,2024-01-01T10:09:00Z\n"
+        "count(*),max(time)\n10,2024-01-01T10:09:00Z\n"
     );
-    assert_eq!(query("SELECT max(v), max(time) AS t FROM 'b.parquet'"), "max(file.v),t\n9,unknown\n");
+    assert_eq!(query("SELECT max(v), max(time) AS t FROM 'b.parquet'"), "max(v),t\n9,unknown\n");
     case.run(&["import", "a.db", "t", "a.parquet"]).well();
     assert_eq!(case.query("a.db", "SELECT max(time) FROM t"), "2024-01-01T10:09:00Z");
 }

@@ -77,7 +77,8 @@ pub(crate) fn run(
     })
 }
 
-/// The table that files of typed values show. `None` if texts are its times, because any of them may turn out to be none.
+/// The table that files of typed values show. `None` if texts are its times, because any of them may turn out to be
+/// none.
 pub(crate) fn table_of(name: &str, sources: &[Source], options: &Options) -> Result<Option<TableDefinition>> {
     let mut found = find(sources, options)?;
     let row_count = observe(sources, &mut found, options.for_query)?;
