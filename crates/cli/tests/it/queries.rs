@@ -128,10 +128,7 @@ fn times_of_parquet_may_be_texts() {
     let odd = "CASE i WHEN 9 THEN 'unknown' ELSE '2024-01-01 10:0' || (i % 10) END AS time, i AS v FROM generate_series(0, 9) t(i)";
     case.run(&["sql", &format!("COPY (SELECT {odd}) TO 'b.parquet'")]).well();
     let query = |sql: &str| case.run(&["sql", sql, "--format", "csv"]).well().text();
-    assert_eq!(
-        query("SELECT count(*), max(time) FROM 'a.parquet'"),
-        "count(*),max(time)\n10,2024-01-01T10:09:00Z\n"
-    );
+    assert_eq!(query("SELECT count(*), max(time) FROM 'a.parquet'"), "count(*),max(time)\n10,2024-01-01T10:09:00Z\n");
     assert_eq!(query("SELECT max(v), max(time) AS t FROM 'b.parquet'"), "max(v),t\n9,unknown\n");
     case.run(&["import", "a.db", "t", "a.parquet"]).well();
     assert_eq!(case.query("a.db", "SELECT max(time) FROM t"), "2024-01-01T10:09:00Z");

@@ -84,7 +84,9 @@ impl Metrics {
 /// The exposition format of Prometheus, version 0.0.4, of several registries: that of the server, and one for each
 /// database, whose name is a label.
 pub(crate) fn exposition(registries: &[(Option<&str>, &Metrics)]) -> String {
-    let mut all: BTreeMap<&'static str, (&'static str, Vec<(String, Metric)>)> = BTreeMap::new();
+    /// The help of a metric, and its samples, each with its labels.
+    type Samples = (&'static str, Vec<(String, Metric)>);
+    let mut all: BTreeMap<&'static str, Samples> = BTreeMap::new();
     for (database, metrics) in registries {
         let labels = database.map_or_else(String::new, |name| format!("{{database=\"{}\"}}", escaped(name)));
         for (name, (help, metric)) in metrics.0.lock().iter() {
