@@ -6,13 +6,14 @@
 //! (`engine`). Nothing here does I/O.
 //!
 //! Each file contains the writer and the reader of one thing: [`page`] the frame and its checksum, `validity` which
-//! rows are NULL, `number`, `boolean` and `text` the values of a family of types, `statistics` their statistics,
+//! rows are NULL, `number`, `boolean`, `text` and `array` the values of a family of types, `statistics` their statistics,
 //! [`membership`] the pages of indexes, [`descriptor`] the metadata of a whole chunk. `docs/format/page.md` and
 //! `docs/format/chunk.md` show the bytes.
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("pages are little-endian, and are written from memory as it is");
 
+mod array;
 mod bits;
 mod block;
 mod boolean;
@@ -37,7 +38,8 @@ mod validity;
 mod values;
 mod wire;
 
-pub use column_values::{ColumnValues, timestamps};
+pub use array::element_bytes;
+pub use column_values::{ArrayValues, ColumnValues, timestamps};
 pub use descriptor::{decode_descriptor, encode_descriptor};
 pub use encoding::{Effort, encoding_name};
 pub use membership::{Membership, TupleHashes, decode_membership, encode_membership, tuple_hashes};

@@ -1,5 +1,6 @@
 //! The values of a page: the family of encodings for each Arrow type, and the conversion of Arrow arrays.
 
+use crate::array::{decode_arrays, encode_arrays};
 use crate::boolean::{decode_booleans, encode_booleans, gather_booleans, scatter_booleans};
 use crate::encoding::{Effort, Encoding};
 use crate::number::Number;
@@ -59,6 +60,10 @@ pub(crate) fn encode_values(
         }
         DataType::Utf8 => encode_byte_array::<Utf8Type>(out, array, nulls, effort),
         DataType::Binary => encode_byte_array::<BinaryType>(out, array, nulls, effort),
+        DataType::List(_) => {
+            encode_arrays(out, array.as_list(), nulls, effort)?;
+            Ok((Encoding::Array, ColumnStatistics::default()))
+        }
         data_type => with_number_type!(
             data_type,
             encode_number_array(out, array, nulls, is_summed, effort),
@@ -83,6 +88,7 @@ pub(crate) fn decode_values(
         }
         DataType::Utf8 => decode_byte_array::<Utf8Type>(encoding, reader, present_count, nulls),
         DataType::Binary => decode_byte_array::<BinaryType>(encoding, reader, present_count, nulls),
+        DataType::List(element) => Ok(Arc::new(decode_arrays(element, encoding, reader, present_count, nulls)?)),
         data_type => with_number_type!(
             data_type,
             decode_number_array(data_type, encoding, reader, present_count, nulls),

@@ -5,6 +5,7 @@
 //! plugged in. To try an upgrade without one of them, remove it from its list. Not owned: what DataFusion does not
 //! claim to do (`operators`, `functions`), and its errors in plain words (`text`).
 
+mod array_comparison;
 mod array_members;
 mod bounded_functions;
 mod casts;
@@ -38,6 +39,7 @@ mod unambiguous_filters;
 mod untyped_operands;
 mod untyped_texts;
 
+pub(crate) use casts::postgres::array_texts;
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use decimals::literals::write_numbers;
 pub(crate) use long_literals::batch_rows;
@@ -104,6 +106,7 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(intervals::comparison::Lengths),
         Arc::new(compare_times::CompareTimes),
         Arc::new(times_of_day::CompareTimesOfDay),
+        Arc::new(array_comparison::CompareArrays),
         Arc::new(declared_texts::DeclaredTexts),
         Arc::new(decimals::rule::SettleDecimals),
         Arc::new(in_lists::CompareLists),

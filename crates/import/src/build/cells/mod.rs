@@ -1,5 +1,6 @@
 //! Parses the fields of one column of a block as the column's type into one array.
 
+mod arrays;
 mod numbers;
 mod texts;
 mod times;
@@ -135,6 +136,7 @@ impl Cells<'_> {
                 json_text::check(text).map_err(|error| format!("is not JSON: {error}"))?;
                 Ok(text.to_owned())
             }),
+            ColumnType::Array(element) => self.arrays(position, element, parsing),
             ColumnType::Binary => self.binary(position),
             ColumnType::Text => self.texts(position, false, false),
         }
