@@ -38,7 +38,7 @@ impl SliceBuffer {
         let mut full = Vec::new();
         for part in split_by_slice(definition, rows)? {
             for piece in cut(definition, part) {
-                self.add(definition, piece, &mut full)?;
+                self.add(piece, &mut full)?;
             }
         }
         Ok(full)
@@ -55,7 +55,7 @@ impl SliceBuffer {
         std::mem::take(&mut self.slices).into_values().map(SliceRows::finish).collect()
     }
 
-    fn add(&mut self, definition: &TableDefinition, piece: ChunkRows, full: &mut Vec<ChunkRows>) -> Result<()> {
+    fn add(&mut self, piece: ChunkRows, full: &mut Vec<ChunkRows>) -> Result<()> {
         let (rows, text_bytes) = (piece.rows.num_rows(), text_byte_count(&piece.rows));
         let is_full = |rows, text_bytes| rows > CHUNK_ROWS_MAX || text_bytes > CHUNK_TEXT_BYTES_MAX;
         if let Some(waiting) = self.slices.get(&piece.slice.start)

@@ -8,9 +8,9 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, DynComparator, Int8Arra
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::expr::{InList, Sort};
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 use datafusion::logical_expr::{
     Between, BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ScalarFunctionArgs, ScalarUDF,
@@ -30,8 +30,29 @@ impl AnalyzerRule for CompareArrays {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let plan = plan.transform_up_with_subqueries(|plan| Ok(with_nulls_of_arrays(plan)))?.data;
         rewrite_expressions(plan, |_| false, |expr, schema| Ok(rewrite(expr, schema)))
     }
+}
+
+/// `ORDER BY a NULLS FIRST` puts the NULLs first that are no arrays. DataFusion does it with the NULLs in them, too.
+fn with_nulls_of_arrays(plan: LogicalPlan) -> Transformed<LogicalPlan> {
+    let LogicalPlan::Sort(mut sort) = plan else { return Transformed::no(plan) };
+    let schema = Arc::clone(sort.input.schema());
+    let is_odd =
+        |key: &Sort| key.nulls_first == key.asc && matches!(key.expr.get_type(schema.as_ref()), Ok(DataType::List(_)));
+    if !sort.expr.iter().any(is_odd) {
+        return Transformed::no(LogicalPlan::Sort(sort));
+    }
+    let keys = std::mem::take(&mut sort.expr).into_iter().flat_map(|key| match is_odd(&key) {
+        true => {
+            let nulls = Sort::new(key.expr.clone().is_null(), !key.nulls_first, false);
+            vec![nulls, Sort::new(key.expr, key.asc, !key.asc)]
+        }
+        false => vec![key],
+    });
+    sort.expr = keys.collect();
+    Transformed::yes(LogicalPlan::Sort(sort))
 }
 
 fn rewrite(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {

@@ -7,6 +7,7 @@
 
 mod array_comparison;
 mod array_members;
+mod array_subscripts;
 mod bounded_functions;
 mod casts;
 mod compare_times;
@@ -15,6 +16,7 @@ mod date_part;
 mod date_trunc;
 mod decimals;
 mod declared_texts;
+mod empty_arrays;
 mod excluded_rows;
 mod expressions;
 mod extremes;
@@ -90,6 +92,7 @@ pub(crate) fn rewrite_statement(
 pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
         Arc::new(untyped_texts::UntypedTexts),
+        Arc::new(array_subscripts::Subscripts),
         Arc::new(intervals::arithmetic::LengthArithmetic),
         Arc::new(decimals::arithmetic::DecimalArithmetic),
         Arc::new(date_part::Extract),
@@ -147,6 +150,7 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     extremes::register(context);
     regexp_replace::register(context);
     array_members::register(context);
+    empty_arrays::register(context);
     round_places::register(context);
     shifted_rows::register(context);
     bounded_functions::bound_functions(context, memory_bytes);

@@ -1,7 +1,7 @@
 //! Columns of arrays, written as PostgreSQL writes them, `{1,NULL}`, or as JSON, `[1,null]`.
 
+use crate::build::cells::Cells;
 use crate::build::cells::times::time_of;
-use crate::build::cells::{Cells, Utf8Slice};
 use crate::build::column_values::ColumnValues;
 use crate::plan::column::TimeParsing;
 use crate::values::numbers::{any_f64, any_i64, boolean};
@@ -25,9 +25,10 @@ impl Cells<'_> {
         let mut elements = Elements::new(element);
         // Of each array that is not NULL, also of those that do not fit: then it is the number of elements before.
         let mut lengths = Vec::new();
-        let gathered = self.gather(position, |bytes| {
+        let mut arrays = self.unescaped(position);
+        let gathered = self.gather(position, |_| {
             let mut length = 0;
-            let read = texts_of(bytes.utf8()).and_then(|texts| {
+            let read = texts_of(&arrays.next().unwrap_or_default()).and_then(|texts| {
                 texts.into_iter().try_for_each(|text| {
                     push(&mut elements, element, text.as_deref(), parsing)?;
                     length += 1;
