@@ -6,14 +6,13 @@
 //! (`engine`). Nothing here does I/O.
 //!
 //! Each file contains the writer and the reader of one thing: [`page`] the frame and its checksum, `validity` which
-//! rows are NULL, `number`, `boolean`, `text` and `array` the values of a family of types, `statistics` their statistics,
+//! rows are NULL, `number`, `boolean` and `text` the values of a family of types, `statistics` their statistics,
 //! [`membership`] the pages of indexes, [`descriptor`] the metadata of a whole chunk. `docs/format/page.md` and
 //! `docs/format/chunk.md` show the bytes.
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("pages are little-endian, and are written from memory as it is");
 
-mod array;
 mod bits;
 mod block;
 mod boolean;
@@ -38,7 +37,6 @@ mod validity;
 mod values;
 mod wire;
 
-pub use array::element_bytes;
 pub use column_values::{ArrayValues, ColumnValues, timestamps};
 pub use descriptor::{decode_descriptor, encode_descriptor};
 pub use encoding::{Effort, encoding_name};
@@ -46,6 +44,6 @@ pub use membership::{Membership, TupleHashes, decode_membership, encode_membersh
 pub use page::{EncodedPage, check_page, decode_page, encode_page, rebind_page};
 pub use stored_form::{to_logical, to_stored};
 pub use types::{
-    arrow_schema, column_type_of, declared_type, dictionary_keys, logical_field, logical_type, plain_type,
-    stored_schema, stored_type, time_unit_of,
+    arrow_schema, column_type_of, declared_type, dictionary_keys, element_bytes, logical_field, logical_type,
+    plain_type, stored_schema, stored_type, time_unit_of,
 };

@@ -41,6 +41,12 @@ fn array_type(element: DataType) -> DataType {
 /// type of their own: UUIDs, arrays of UUIDs, and JSON.
 const TYPE_KEY: &str = "atsdb.type";
 
+/// The size in bytes of an element of arrays, besides the letters of a text.
+pub fn element_bytes(element: &DataType) -> usize {
+    // A text has a length in memory.
+    element.primitive_width().unwrap_or(if *element == DataType::Boolean { 1 } else { 4 })
+}
+
 /// Returns the Arrow field of a column for users: its name, logical type and nullability.
 pub fn logical_field(column: &Column) -> Field {
     let field = Field::new(&column.name, logical_type(column), column.nullable);
