@@ -82,8 +82,8 @@ fn sql_type(column: ColumnType, format: TimeFormat) -> String {
         ColumnType::Bool => " BOOLEAN",
         ColumnType::Float32 | ColumnType::Float64 => " REAL",
         ColumnType::Text | ColumnType::Uuid | ColumnType::Json => " TEXT",
-        // Exact decimals, times of day and intervals have no type in SQLite.
-        ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval => " TEXT",
+        // Exact decimals, times of day and intervals have no type in SQLite. An array is a JSON array.
+        ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval | ColumnType::Array(_) => " TEXT",
         ColumnType::Binary => " BLOB",
         // Numbers beyond SQLite's integers are text, which must not be converted to floating point.
         ColumnType::UInt64 => "",

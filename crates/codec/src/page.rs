@@ -23,7 +23,7 @@ const MAGIC: [u8; 2] = *b"aP";
 const FORMAT_MIN: u8 = 1;
 
 /// The newest format that this version reads. A page is written in the oldest format with its encoding.
-pub const FORMAT_MAX: u8 = 2;
+pub const FORMAT_MAX: u8 = 3;
 
 /// The size of the header in bytes: magic 2, format 1, encoding 1, stored type 1, rows 3, bytes of payload 4, checksum
 /// 8.

@@ -8,6 +8,7 @@
 //! Not owned: the bytes of pages (`codec`), how a store keeps them (`sqlite`, `sqlstore`, `memory`), and what is done
 //! with them (`engine`).
 
+pub mod array_text;
 pub mod checksum;
 pub mod chunk;
 pub mod chunk_list;
@@ -15,6 +16,7 @@ pub mod clock_skew;
 pub mod column_type;
 pub mod decimal;
 pub mod duration;
+pub mod element_type;
 pub mod error;
 pub mod escapes;
 pub mod id;
@@ -52,6 +54,7 @@ pub use chunk::{
     Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor, Sum,
 };
 pub use column_type::{ColumnType, MapWidth};
+pub use element_type::ElementType;
 pub use error::{Error, ErrorKind, Result};
 pub use id::{ColumnId, TableId};
 pub use identity::{Counter, Identity};

@@ -3,6 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 
+mod arrays;
 mod content;
 mod crash;
 mod damage;

@@ -3,9 +3,9 @@
 use super::relation::{
     CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, schema_of,
 };
-use atsdb_codec::{encoding_name, logical_type, time_unit_of};
+use atsdb_codec::{column_type_of, encoding_name, logical_type, time_unit_of};
 use atsdb_core::{Column, ColumnType, Result, Table, Value};
-use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use std::collections::BTreeMap;
 
 pub(super) const COLUMNS: Relation = Relation {
@@ -95,7 +95,10 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
     let definition = &table.definition;
     for (position, column) in definition.columns.iter().enumerate() {
         let place = (schema_of(table), definition.name.as_str(), column.name.as_str(), position);
-        let name = column.column_type.sql_name().into_owned();
+        let name = match column.column_type {
+            ColumnType::Array(_) => "ARRAY".to_owned(),
+            scalar => scalar.sql_name().into_owned(),
+        };
         let mut row = standard(place, column.nullable, default_of(column), name, &logical_type(column));
         if let Some(identity) = column.identity {
             let generation = if identity.always { "ALWAYS" } else { "BY DEFAULT" };
@@ -105,7 +108,10 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
     }
     for (position, column) in view_columns(request, table).enumerate() {
         let place = (schema_of(table), definition.name.as_str(), column.name().as_str(), position);
-        let name = type_name(column.data_type());
+        let name = match column.data_type() {
+            DataType::List(_) => "ARRAY".to_owned(),
+            scalar => type_name(scalar),
+        };
         rows.push(standard(place, column.is_nullable(), Cell::Null, name, column.data_type()));
     }
     Ok(())
@@ -200,6 +206,11 @@ fn type_name(data_type: &DataType) -> String {
     };
     let decimal = decimal.and_then(|(precision, scale)| ColumnType::decimal(precision, scale));
     let known = ColumnType::PLAIN.into_iter().chain([ColumnType::Time, ColumnType::Interval]).chain(decimal);
+    if let DataType::List(_) = plain
+        && let Some((array, _)) = column_type_of(&Field::new("", plain.clone(), true))
+    {
+        return array.sql_name().into_owned();
+    }
     match known.into_iter().find(same) {
         Some(column_type) => column_type.sql_name().into_owned(),
         None => plain.to_string().to_uppercase(),

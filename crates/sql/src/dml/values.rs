@@ -9,8 +9,8 @@ use crate::text::errors::{as_sql_error, sql_error};
 use crate::text::sequence_names::qualified_sequence_name;
 use atsdb_core::{Column, ColumnType, Error, Result, Table, decimal};
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast, TimezoneInfo,
-    UnaryOperator, Value, ValueWithSpan, Values,
+    ArrayElemTypeDef, CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast,
+    TimezoneInfo, UnaryOperator, Value, ValueWithSpan, Values,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -159,8 +159,16 @@ fn type_beside_text(column_type: ColumnType) -> Option<DataType> {
         ColumnType::Time => DataType::Time(None, TimezoneInfo::None),
         ColumnType::Interval => DataType::Interval { fields: None, precision: None },
         ColumnType::Timestamp(unit) => DataType::Timestamp(Some(unit.fraction_digits() as u64), TimezoneInfo::None),
+        ColumnType::Array(element) => {
+            let element = parsed_type(&element.column_type().sql_name())?;
+            DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(element), None))
+        }
         _ => return None,
     })
+}
+
+fn parsed_type(name: &str) -> Option<DataType> {
+    Parser::new(&GenericDialect).try_with_sql(name).and_then(|mut parser| parser.parse_data_type()).ok()
 }
 
 /// The identity columns whose given values do not count: those of which all are `DEFAULT`, or which the statement

@@ -10,7 +10,7 @@ use crate::functions::json::uuid_of;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_codec::declared_type;
-use atsdb_core::{ColumnType, uuid_text};
+use atsdb_core::{ColumnType, ElementType, uuid_text};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, DataFusionError, ExprSchema, Result, ScalarValue};
@@ -46,6 +46,9 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             [Expr::ScalarFunction(array), element] if array.func.name() == "make_array" => {
                 settle(std::iter::once(element).chain(&mut array.args).collect(), schema)?
             }
+            [array, element] if type_of(array, schema) == Some(ColumnType::Array(ElementType::Uuid)) => {
+                as_uuids(vec![element])?
+            }
             _ => false,
         },
         _ => false,
@@ -64,7 +67,8 @@ fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema) -> Result<bool> {
         }
         return columns.into_iter().try_fold(false, |changed, column| Ok(settle(column, schema)? | changed));
     }
-    let declared = exprs.iter().filter_map(|expr| type_of(expr, schema)).collect::<Vec<_>>();
+    let declared = exprs.iter().filter_map(|expr| type_of(expr, schema));
+    let declared = declared.filter(|declared| !matches!(declared, ColumnType::Array(_))).collect::<Vec<_>>();
     if declared.contains(&ColumnType::Json) {
         let error = sql_error("JSON values are not compared, because equal values may be written differently");
         let hint = "compare a value in it: doc ->> 'key' = 'x', or the text: CAST(doc AS TEXT) = '{}'";
@@ -73,6 +77,11 @@ fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema) -> Result<bool> {
     if declared.is_empty() {
         return Ok(false);
     }
+    as_uuids(exprs)
+}
+
+/// Reads the texts among expressions as UUIDs. Returns whether there were any.
+fn as_uuids(exprs: Vec<&mut Expr>) -> Result<bool> {
     let mut changed = false;
     for expr in exprs {
         let text = match &*expr {

@@ -1,5 +1,5 @@
 //! A text constant beside an operand with a type has that type, as in PostgreSQL: `1 + '2'`, `flag = 'true'`,
-//! `time - '2024-01-01'`. DataFusion knows no arithmetic with text, and no boolean that is compared with one. For
+//! `time - '2024-01-01'`, `tags = '{a,b}'`. DataFusion knows no arithmetic with text, and no boolean or array beside one. For
 //! numbers and times in comparisons it makes types equal by itself.
 //!
 //! Waits for [#23041](https://github.com/apache/datafusion/issues/23041).
@@ -62,6 +62,9 @@ fn type_beside(op: &BinaryOperator, other: &DataType, constant: &str) -> Option<
         }
         (B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo, of) if of.is_numeric() => Some(of.clone()),
         (B::Plus | B::Minus, DataType::Interval(_)) => Some(DataType::Interval(IntervalUnit::MonthDayNano)),
+        (B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq | B::StringConcat, DataType::List(_)) => {
+            Some(other.clone())
+        }
         (B::Multiply | B::Divide, DataType::Interval(_)) => Some(DataType::Float64),
         (B::Plus, DataType::Timestamp(..)) => Some(DataType::Interval(IntervalUnit::MonthDayNano)),
         (B::Minus, DataType::Timestamp(..) | DataType::Date32) => Some(other.clone()),

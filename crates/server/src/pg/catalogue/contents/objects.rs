@@ -189,7 +189,10 @@ fn object(session: &StoreSession, table: Table) -> Object {
                 name: column.name.clone(),
                 type_id: known::of_field(field),
                 is_nullable: column.nullable,
-                default: column.default.as_ref().map(|value| default_text(column.column_type, value)),
+                default: column
+                    .default
+                    .as_ref()
+                    .map(|value| default_text(column.column_type, known::of_field(field), value)),
                 time_digits: time_digits(column.column_type),
                 decimal_digits: match column.column_type {
                     ColumnType::Decimal { precision, scale } => Some((precision, scale)),
@@ -229,7 +232,7 @@ fn indexes(number: i64, table: &Table) -> Vec<IndexObject> {
     found
 }
 
-fn default_text(column_type: ColumnType, value: &atsdb::Value) -> String {
+fn default_text(column_type: ColumnType, type_id: u32, value: &atsdb::Value) -> String {
     let text = |text: String, type_name: &str| format!("'{}'::{type_name}", text.replace('\'', "''"));
     match (value, column_type) {
         (atsdb::Value::Int(time), ColumnType::Timestamp(unit)) => {
@@ -244,6 +247,9 @@ fn default_text(column_type: ColumnType, value: &atsdb::Value) -> String {
         (atsdb::Value::Text(value), ColumnType::Interval) => text(value.clone(), "interval"),
         (atsdb::Value::Text(value), ColumnType::Uuid) => text(value.clone(), "uuid"),
         (atsdb::Value::Text(value), ColumnType::Json) => text(value.clone(), "json"),
+        (atsdb::Value::Text(value), ColumnType::Array(_)) => {
+            text(value.clone(), &known::sql_name(type_id).unwrap_or_default())
+        }
         (atsdb::Value::Text(value), _) => text(value.clone(), "text"),
         (atsdb::Value::Bytes(bytes), _) => {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
