@@ -152,8 +152,11 @@ pub struct TimeColumn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableDefinition {
-    /// Its name, as written.
+    /// Its name, as written. No other table has it. In another schema than `public` it begins with the schema and a dot.
     pub name: String,
+    /// The schema, if it is another one than `public`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
     /// Its columns, in order.
     pub columns: Vec<Column>,
     /// The time column of a series table; `None` for a plain table.
@@ -220,6 +223,7 @@ impl TableDefinition {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            schema: None,
             columns: Vec::new(),
             time: None,
             slice: SliceWidth::Day,
@@ -358,6 +362,10 @@ impl TableDefinition {
     /// Refuses an invalid definition. Every store calls it before it creates a table.
     pub fn check(&self) -> Result<()> {
         check_table_name(&self.name, self.system)?;
+        self.check_schema()?;
+        if self.is_schema() {
+            return Ok(());
+        }
         if self.view.is_some() {
             return match self.columns.is_empty() {
                 true => Ok(()),

@@ -9,7 +9,7 @@ use crate::inspect::caches::{self, CacheFigures};
 use crate::inspect::content_hash::ContentHash;
 use crate::inspect::stats::{SliceStats, TableStats};
 use crate::inspect::verify::{self, VerifyReport};
-use crate::read::snapshot::{ReadSnapshot, find_table};
+use crate::read::snapshot::{ReadSnapshot, find_table, schema_names};
 use crate::shared::Shared;
 use crate::shared::cache::{CacheStats, ColumnCache};
 use crate::shared::commit::Committer;
@@ -31,6 +31,7 @@ use crate::upkeep::preloading;
 use crate::upkeep::resident_save;
 use crate::upkeep::retain::{self, RetainReport};
 use crate::upkeep::seal::{self, SealReport};
+use atsdb_core::name::same_name;
 use atsdb_core::{BatchId, CommitOutcome, ErrorKind, Index, Result, Store, Table, TableDefinition};
 use atsdb_pagecache::PageCache;
 use atsdb_resident::{HashSeed, ResidentTables};
@@ -175,6 +176,24 @@ impl Engine {
     /// Looks a table up by name, ignoring case.
     pub fn table(&self, name: &str) -> Result<Table> {
         find_table(&self.tables()?, name).cloned()
+    }
+
+    /// The names of the schemas besides `public`, in order: those that were created, and those of tables.
+    pub fn schemas(&self) -> Result<Vec<String>> {
+        Ok(schema_names(&self.shared().store.snapshot()?.tables()?))
+    }
+
+    /// The definition of a new table whose name may begin with a schema and a dot, as that of every table in a schema
+    /// does: if the schema exists, the table is in it.
+    pub fn placed(&self, definition: &TableDefinition) -> Result<TableDefinition> {
+        let mut placed = definition.clone();
+        if let Some((schema, name)) = definition.name.split_once('.').filter(|_| definition.schema.is_none()) {
+            let schemas = self.schemas()?;
+            if let Some(schema) = schemas.iter().find(|other| same_name(other, schema)) {
+                placed.rename(Some(schema), name);
+            }
+        }
+        Ok(placed)
     }
 
     /// The program's own table with this name, which users do not see; `None` if it does not exist.

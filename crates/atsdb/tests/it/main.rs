@@ -18,4 +18,5 @@ mod page_cache;
 mod preload;
 mod processes;
 mod rollups;
+mod schemas;
 mod support;

@@ -1,7 +1,7 @@
 //! A cut: the contents of a copy, all from one moment.
 //!
 //! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A cut of
-//! the whole store also has the program's own tables, such as the one of users. A rollup has its rows and all its stale
+//! the whole store also has the program's own tables, such as the one of users, and the entries of schemas. A rollup has its rows and all its stale
 //! times of that moment, so that the change log is not needed.
 //! The definition of an identity column says where counting continues.
 
@@ -149,16 +149,18 @@ impl Cut {
         let shared = &snapshot.inner.shared;
         let mut tables = selected(snapshot.tables(), selection)?;
         if selection.tables.is_empty() {
-            let system = snapshot.system_tables().cloned().map(|mut table| {
+            let hidden = snapshot.system_tables().chain(snapshot.schema_entries());
+            let hidden = hidden.cloned().map(|mut table| {
                 table.definition.origin = None;
                 table
             });
-            tables.extend(system);
+            tables.extend(hidden);
             tables.sort_by_key(|table| table.id);
         }
         let newest = snapshot.newest_chunk()?;
         continue_counters(&mut tables, shared)?;
         let has_range = selection.from.is_some() || selection.to.is_some();
+        let all = snapshot.tables().iter().chain(snapshot.system_tables()).chain(snapshot.schema_entries());
         for table in &mut tables {
             let Some(rollup) = &mut table.definition.rollup else { continue };
             let stale = match has_range {
@@ -173,7 +175,7 @@ impl Cut {
             location: shared.store.url().to_owned(),
             taken_ms: shared.environment.now_ms(),
             is_whole: selection.tables.is_empty(),
-            source_tables: snapshot.tables().iter().chain(snapshot.system_tables()).map(|table| table.id).collect(),
+            source_tables: all.map(|table| table.id).collect(),
             snapshot: CutSnapshot::Engine(snapshot.clone()),
             readers: 1,
             tables: Vec::new(),

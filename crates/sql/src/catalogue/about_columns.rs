@@ -94,7 +94,7 @@ fn columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
 fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
     for (position, column) in definition.columns.iter().enumerate() {
-        let place = (schema_of(table), definition.name.as_str(), column.name.as_str(), position);
+        let place = (schema_of(table), definition.local_name(), column.name.as_str(), position);
         let name = column.column_type.sql_name().into_owned();
         let mut row = standard(place, column.nullable, default_of(column), name, &logical_type(column));
         if let Some(identity) = column.identity {
@@ -104,7 +104,7 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
         rows.push(row);
     }
     for (position, column) in view_columns(request, table).enumerate() {
-        let place = (schema_of(table), definition.name.as_str(), column.name().as_str(), position);
+        let place = (schema_of(table), definition.local_name(), column.name().as_str(), position);
         let name = type_name(column.data_type());
         rows.push(standard(place, column.is_nullable(), Cell::Null, name, column.data_type()));
     }

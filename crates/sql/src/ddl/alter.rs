@@ -9,7 +9,8 @@ use super::identity::make_identity;
 use super::options::TableOptions;
 use super::type_names::column_type;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
-use atsdb_core::name::unknown_name;
+use crate::text::table_names::{NamedSchema, TableName};
+use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ColumnType, Result, TableDefinition};
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Ident,
@@ -53,7 +54,18 @@ fn alter(
             definition.columns[position].name = new_column_name.value.clone();
         }
         Do::RenameTable { table_name: RenameTableNameKind::As(name) | RenameTableNameKind::To(name) } => {
-            definition.name = crate::text::table_names::table_name(name)?;
+            let TableName { schema, name } = TableName::of(name)?;
+            let own = definition.schema.take();
+            let stays = match (&schema, &own) {
+                (NamedSchema::Unsaid, _) | (NamedSchema::Public, None) => true,
+                (NamedSchema::Other(schema), Some(own)) => same_name(schema, own),
+                _ => false,
+            };
+            if !stays {
+                return Err(sql_error("RENAME TO takes a name in the same schema")
+                    .with_hint("ALTER TABLE name SET SCHEMA schema moves a table to another one"));
+            }
+            definition.rename(own.as_deref(), &name);
         }
         Do::AlterColumn { column_name, op } => alter_column(&mut definition, &column_name.value, op)?,
         Do::ModifyColumn { col_name, data_type, options, column_position } => {

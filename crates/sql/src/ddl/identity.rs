@@ -5,7 +5,7 @@
 use crate::text::errors::{as_sql_error, from_parser, not_supported, sql_error, unknown_sequence};
 use crate::text::sequence_names::find_sequence;
 use crate::text::source_position::SourcePosition;
-use atsdb_core::name::same_name;
+use crate::text::table_names::{Scope, TableName, unknown_table};
 use atsdb_core::{Column, ColumnType, Error, Identity, Result, Table, TableDefinition};
 use datafusion::sql::sqlparser::ast::{
     DataType, Expr, GeneratedAs, ObjectName, SequenceOptions, UnaryOperator, Value, ValueWithSpan,
@@ -177,19 +177,19 @@ impl AlterIdentity {
     }
 
     /// The table and its definition after the change. `None` if the table does not exist and need not.
-    pub(crate) fn apply(&self, tables: &[Table]) -> Result<Option<(Table, TableDefinition)>> {
+    pub(crate) fn apply(&self, scope: Scope<'_>) -> Result<Option<(Table, TableDefinition)>> {
         let (table, position) = match &self.column {
-            AlteredColumn::OfSequence(name) => match find_sequence(tables, &name.to_string()) {
+            AlteredColumn::OfSequence(name) => match find_sequence(scope, &name.to_string()) {
                 Some((table, position)) => (table, position),
                 None if self.if_exists => return Ok(None),
                 None => return Err(unknown_sequence(&name.to_string())),
             },
             AlteredColumn::Named(name, column) => {
-                let name = crate::text::table_names::table_name(name)?;
-                let Some(table) = tables.iter().find(|table| same_name(&table.definition.name, &name)) else {
+                let name = TableName::of(name)?;
+                let Some(table) = scope.find(&name) else {
                     return match self.if_exists {
                         true => Ok(None),
-                        false => Err(crate::text::table_names::unknown_table(&name, tables)),
+                        false => Err(unknown_table(&name, scope.tables)),
                     };
                 };
                 (table, table.definition.position(column).map_err(as_sql_error)?)

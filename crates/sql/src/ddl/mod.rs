@@ -12,4 +12,5 @@ pub(crate) mod from_query;
 pub(crate) mod identity;
 pub(crate) mod options;
 pub(crate) mod print;
+pub(crate) mod schemas;
 pub(crate) mod type_names;

@@ -3,22 +3,20 @@
 use super::defaults::value_sql;
 use super::identity::identity_sql;
 use super::options::{TableOptions, list_name};
+use crate::text::quoted_names::{always_quoted, qualified, quoted};
 use atsdb_core::size::format_size;
 use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, Table, TableDefinition, TimeUnit};
 use atsdb_engine::TemporaryTables;
 use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
-use datafusion::sql::sqlparser::keywords::{
-    ALL_KEYWORDS, ALL_KEYWORDS_INDEX, Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_IDENTIFIER,
-    RESERVED_FOR_TABLE_ALIAS,
-};
+use datafusion::sql::sqlparser::keywords::ALL_KEYWORDS;
 use datafusion::sql::sqlparser::parser::Parser;
 
 /// The `CREATE TABLE` that declares a table, the `CREATE VIEW` of a view, or the `CREATE ROLLUP` of a rollup. Parsing
 /// it yields the same definition.
 pub fn create_table_sql(definition: &TableDefinition) -> String {
     if let Some(view) = &definition.view {
-        return format!("CREATE VIEW {} AS {}", quoted(&definition.name), view.query);
+        return format!("CREATE VIEW {} AS {}", qualified(definition), view.query);
     }
     if let Some(rollup) = &definition.rollup {
         return rollup_sql(definition, rollup);
@@ -36,7 +34,7 @@ pub fn create_table_sql(definition: &TableDefinition) -> String {
     for index in &definition.indexes {
         lines.push(format!("INDEX {} ({})", quoted(&index.name), column_list(definition, &index.columns)));
     }
-    let sql = format!("CREATE TABLE {} (\n    {}\n)", quoted(&definition.name), lines.join(",\n    "));
+    let sql = format!("CREATE TABLE {} (\n    {}\n)", qualified(definition), lines.join(",\n    "));
     format!("{sql}{}", with_sql(options_of(definition)))
 }
 
@@ -54,7 +52,8 @@ pub(crate) fn declaration_of(table: &Table) -> String {
 /// The `CREATE ROLLUP` of a rollup. Its columns follow from its query, its time is its bucket, and its dictionaries all
 /// have the same width.
 fn rollup_sql(definition: &TableDefinition, rollup: &Rollup) -> String {
-    let (name, table, every) = (quoted(&definition.name), quoted(&rollup.table), rollup.every.replace('\'', "''"));
+    let source = TableDefinition { schema: rollup.schema.clone(), ..TableDefinition::new(&rollup.table) };
+    let (name, table, every) = (qualified(definition), qualified(&source), rollup.every.replace('\'', "''"));
     let is_said = |(name, _): &(&str, String)| !matches!(*name, "time" | "time_unit" | "map");
     let options = with_sql(options_of(definition).into_iter().filter(is_said).collect());
     format!("CREATE ROLLUP {name} ON {table} EVERY '{every}'{options} AS {}", rollup.query)
@@ -144,18 +143,6 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
     options
 }
 
-/// A name as SQL text, in double quotes if the parser would not read it as a name without them.
-pub fn quoted(name: &str) -> String {
-    let mut characters = name.chars();
-    let plain = characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
-        && characters.all(|character| character.is_ascii_alphanumeric() || character == '_');
-    if plain && !is_reserved(name) { name.to_owned() } else { always_quoted(name) }
-}
-
-fn always_quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 /// Whether a name that is a keyword is read as a name where an expression is allowed, as in a key.
 fn reads_as_name(name: &str) -> bool {
     if ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_err() {
@@ -163,38 +150,4 @@ fn reads_as_name(name: &str) -> bool {
     }
     let parsed = Parser::new(&GenericDialect).try_with_sql(name).and_then(|mut parser| parser.parse_expr());
     matches!(parsed, Ok(Expr::Identifier(read)) if read.value == name)
-}
-
-fn is_reserved(name: &str) -> bool {
-    const BEGIN_A_CONSTRAINT: [Keyword; 9] = [
-        Keyword::CONSTRAINT,
-        Keyword::PRIMARY,
-        Keyword::UNIQUE,
-        Keyword::FOREIGN,
-        Keyword::CHECK,
-        Keyword::INDEX,
-        Keyword::KEY,
-        Keyword::FULLTEXT,
-        Keyword::SPATIAL,
-    ];
-    const BEGIN_AN_EXPRESSION: [Keyword; 9] = [
-        Keyword::CASE,
-        Keyword::CAST,
-        Keyword::NOT,
-        Keyword::NULL,
-        Keyword::TRUE,
-        Keyword::FALSE,
-        Keyword::LIKE,
-        Keyword::ALL,
-        Keyword::DISTINCT,
-    ];
-    let Ok(position) = ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()) else {
-        return false;
-    };
-    let keyword = ALL_KEYWORDS_INDEX[position];
-    RESERVED_FOR_COLUMN_ALIAS.contains(&keyword)
-        || RESERVED_FOR_TABLE_ALIAS.contains(&keyword)
-        || RESERVED_FOR_IDENTIFIER.contains(&keyword)
-        || BEGIN_A_CONSTRAINT.contains(&keyword)
-        || BEGIN_AN_EXPRESSION.contains(&keyword)
 }

@@ -179,7 +179,7 @@ fn generated_columns(insert: &Insert, overriding: Option<Overriding>, columns: &
 
 fn default_expression(table: &Table, column: &Column) -> Result<Expr> {
     if column.identity.is_some() {
-        let sequence = qualified_sequence_name(&table.definition.name, &column.name);
+        let sequence = qualified_sequence_name(table, &column.name);
         return parsed(&format!("nextval('{}')", sequence.replace('\'', "''")), column);
     }
     let Some(value) = &column.default else { return Ok(Expr::value(Value::Null)) };

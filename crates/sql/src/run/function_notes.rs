@@ -50,9 +50,11 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 7] = [
     ("variance", "x", "DOUBLE", "The same as var_samp."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 61] = [
+pub(super) const NOTES: [FunctionNote; 63] = [
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("clock_timestamp", "", "TIMESTAMP", "The same as statement_timestamp."),
+    ("current_schema", "", "TEXT", "The schema of new tables whose names say none."),
+    ("current_schemas", "implied", "TEXT[]", "The schemas in which names are looked up; with true, pg_catalog too."),
     ("currval", "sequence", "BIGINT", "The number of a sequence that the session has drawn last."),
     ("date_bin", "width, t [, origin]", "by the arguments", "The start of the bucket that contains t."),
     ("date_diff", "unit, start, end", "BIGINT", "How many boundaries of a unit lie between two times."),

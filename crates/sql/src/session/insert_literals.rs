@@ -6,7 +6,7 @@ use super::state::Session;
 use crate::run::interrupt::Interrupt;
 use crate::text::params::Parameters;
 use crate::write::insert_run::{InsertRun, PushOutcome};
-use atsdb_core::Result;
+use atsdb_core::{Result, SearchPath};
 use std::sync::atomic::Ordering;
 
 /// The maximum text of waiting statements in bytes, for all forms together.
@@ -16,9 +16,11 @@ impl Session {
     /// Inserts literals and returns the number of rows; `None` if it is another statement.
     pub(super) fn insert_literals(&self, text: &str, parameters: &Parameters) -> Result<Option<u64>> {
         if let Some(open) = self.transaction.lock().as_mut() {
-            return insert_in_transaction(open, text, parameters, &self.interrupt);
+            return insert_in_transaction(open, text, parameters, &self.search_path(), &self.interrupt);
         }
-        let Some(mut run) = InsertRun::begin(text, parameters, || self.tables())? else { return Ok(None) };
+        let Some(mut run) = InsertRun::begin(text, parameters, &self.search_path(), || self.tables())? else {
+            return Ok(None);
+        };
         let mut batch = self.batch();
         let row_count = match run.push(text, parameters, &self.interrupt, &mut batch)? {
             PushOutcome::Rows(row_count) => row_count,
@@ -36,11 +38,12 @@ fn insert_in_transaction(
     open: &mut Transaction,
     text: &str,
     parameters: &Parameters,
+    path: &SearchPath,
     interrupt: &Interrupt,
 ) -> Result<Option<u64>> {
     if !open.runs.choose(text) {
         let tables = || usable(open)?.tables();
-        let Some(run) = InsertRun::begin(text, parameters, tables)? else { return Ok(None) };
+        let Some(run) = InsertRun::begin(text, parameters, path, tables)? else { return Ok(None) };
         // From here on, an error leaves the work half done.
         open.failed = true;
         open.runs.begin(run, &mut open.batch)?;

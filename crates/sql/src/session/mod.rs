@@ -9,7 +9,6 @@ mod copy;
 mod definitions;
 mod execute;
 pub(crate) mod files;
-mod hidden;
 mod insert_literals;
 mod insert_on_conflict;
 mod insert_runs;
