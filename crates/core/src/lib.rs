@@ -69,6 +69,6 @@ pub use store::{
     StageId, Store,
 };
 pub use table::{DefinitionVersion, Table};
-pub use table_schema::PUBLIC_SCHEMA;
+pub use table_schema::{PUBLIC_SCHEMA, QualifiedName};
 pub use time::{TimeRange, TimeUnit};
 pub use value::Value;

@@ -10,6 +10,7 @@ use crate::origin::Origin;
 use crate::retention::Retention;
 use crate::rollup::Rollup;
 use crate::slice::{Slice, SliceWidth};
+use crate::table_schema::QualifiedName;
 use crate::time::{DAY_SECONDS, TimeUnit};
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
@@ -41,13 +42,27 @@ pub struct Column {
     /// For a column that numbers the rows by itself: how. Such a column does not accept NULL and has no default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
+    /// The sequence whose next number is the value of an INSERT that does not name the column. Such a column is no
+    /// identity and has no other default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<QualifiedName>,
 }
 
 impl Column {
     /// Creates a column that accepts NULL, is not mapped and has no default.
     pub fn new(id: ColumnId, name: impl Into<String>, column_type: ColumnType) -> Self {
         let name = name.into();
-        Self { id, name, column_type, nullable: true, map: None, default: None, missing: None, identity: None }
+        Self {
+            id,
+            name,
+            column_type,
+            nullable: true,
+            map: None,
+            default: None,
+            missing: None,
+            identity: None,
+            sequence: None,
+        }
     }
 }
 
@@ -186,6 +201,10 @@ pub struct TableDefinition {
     /// The options of an in-memory table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<InMemory>,
+    /// Whether it is a sequence: its only column is an identity, whose numbers are those of the sequence, and it has no
+    /// rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sequence: bool,
     /// The query of a view, which has no columns of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
@@ -234,6 +253,7 @@ impl TableDefinition {
             on_conflict: ConflictPolicy::Error,
             indexes: Vec::new(),
             memory: None,
+            sequence: false,
             view: None,
             rollup: None,
             change_log: None,
@@ -374,6 +394,9 @@ impl TableDefinition {
         }
         if self.columns.is_empty() {
             return Err(Error::usage(format!("table {} has no columns", self.name)));
+        }
+        if self.sequence && (self.columns.len() != 1 || self.columns[0].identity.is_none()) {
+            return Err(Error::internal(format!("sequence {} is not one identity", self.name)));
         }
         if self.columns.len() > COLUMNS_MAX {
             let message =

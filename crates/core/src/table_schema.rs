@@ -8,11 +8,35 @@
 use crate::error::{Error, Result};
 use crate::name::{check_name, same_name};
 use crate::schema::TableDefinition;
+use serde::{Deserialize, Serialize};
 
 /// The schema of tables that are in no other.
 pub const PUBLIC_SCHEMA: &str = "public";
 
+/// The name of a table, and its schema; `None` is `public`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QualifiedName {
+    /// The schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// The name in the schema.
+    pub name: String,
+}
+
+impl QualifiedName {
+    /// Whether a definition has this name, compared without case.
+    pub fn is_of(&self, definition: &TableDefinition) -> bool {
+        definition.is_named(self.schema.as_deref(), &self.name)
+    }
+}
+
 impl TableDefinition {
+    /// Its name and its schema.
+    pub fn qualified_name(&self) -> QualifiedName {
+        QualifiedName { schema: self.schema.clone(), name: self.local_name().to_owned() }
+    }
+
     /// Creates the definition of a plain table without columns in a schema; `None` is `public`.
     pub fn new_in(schema: Option<&str>, name: &str) -> Self {
         let mut definition = Self::new(name);

@@ -258,13 +258,16 @@ impl Engine {
         SessionNumbers::new(self.shared())
     }
 
-    /// Makes columns that become an identity with a new definition count anew, also if they were one before.
+    /// Makes columns that become an identity with a new definition, or that it restarts, count anew, whatever their
+    /// counters did before.
     pub fn begin_counters(&self, table: &Table, definition: &mut TableDefinition) -> Result<()> {
         for column in &mut definition.columns {
-            let before = table.definition.column_by_id(column.id);
-            if let (Some(identity), Some(None)) = (&mut column.identity, before.map(|before| before.identity)) {
+            let before = table.definition.column_by_id(column.id).map(|before| before.identity);
+            let (Some(identity), Some(before)) = (&mut column.identity, before) else { continue };
+            if before.is_none_or(|before| identity.restarts > before.restarts) {
                 let counter = self.shared().counter(table.id, column.id)?;
-                identity.restarts = counter.map_or(0, |counter| counter.restarts.saturating_add(1));
+                let later = counter.map_or(0, |counter| counter.restarts.saturating_add(1));
+                identity.restarts = identity.restarts.max(later);
             }
         }
         Ok(())

@@ -21,7 +21,7 @@ pub(crate) fn dump(session: &Session, tables: &[Table], is_whole: bool, out: &mu
     for table in tables {
         let table = &session.engine().continued(table.clone())?;
         out.put(statement(&table.definition).as_bytes())?;
-        if table.definition.view.is_some() || table.definition.rollup.is_some() {
+        if table.definition.view.is_some() || table.definition.rollup.is_some() || table.definition.sequence {
             continue;
         }
         let name = qualified(&table.definition);

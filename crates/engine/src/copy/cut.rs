@@ -11,7 +11,9 @@ use crate::shared::origin::hexadecimal;
 use arrow::compute::kernels::cast_utils::string_to_timestamp_nanos;
 use atsdb_codec::decode_descriptor;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{ChunkEntry, ChunkUid, Error, Result, Snapshot, Table, TableDefinition, TableId, TimeRange, TimeUnit};
+use atsdb_core::{
+    ChunkEntry, ChunkUid, Error, QualifiedName, Result, Snapshot, Table, TableDefinition, TableId, TimeRange, TimeUnit,
+};
 use atsdb_resident::TableState;
 use std::fmt;
 use std::ops::Range;
@@ -331,7 +333,13 @@ fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
         let mut names = selection.tables.iter();
         selection.tables.is_empty() || names.any(|name| same_name(&table.definition.name, name))
     };
-    let mut tables: Vec<Table> = all.iter().filter(|table| is_meant(table)).cloned().collect();
+    let drawn_from = all.iter().filter(|table| is_meant(table)).flat_map(|table| &table.definition.columns);
+    let drawn_from: Vec<&QualifiedName> = drawn_from.filter_map(|column| column.sequence.as_ref()).collect();
+    // A table comes with the sequences that it takes numbers from.
+    let is_drawn_from =
+        |table: &Table| table.definition.sequence && drawn_from.iter().any(|name| name.is_of(&table.definition));
+    let is_copied = |table: &&Table| is_meant(table) || is_drawn_from(table);
+    let mut tables: Vec<Table> = all.iter().filter(is_copied).cloned().collect();
     for table in &mut tables {
         (table.definition.change_log, table.definition.origin) = (None, None);
     }

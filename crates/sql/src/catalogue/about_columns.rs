@@ -3,6 +3,7 @@
 use super::relation::{
     CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, schema_of,
 };
+use crate::ddl::sequences::nextval_sql;
 use atsdb_codec::{encoding_name, logical_type, time_unit_of};
 use atsdb_core::{Column, ColumnType, Result, Table, Value};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
@@ -211,6 +212,9 @@ fn plain_column(column_type: ColumnType) -> Column {
 }
 
 fn default_of(column: &Column) -> Cell {
+    if let Some(sequence) = &column.sequence {
+        return Cell::text(nextval_sql(sequence));
+    }
     let Some(value) = &column.default else { return Cell::Null };
     Cell::text(match (value, column.column_type) {
         (Value::Int(time), ColumnType::Timestamp(unit)) => format!("'{}'", atsdb_core::time::format_time(*time, unit)),

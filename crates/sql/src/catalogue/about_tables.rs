@@ -73,6 +73,7 @@ fn table(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilde
     let is_view = definition.view.is_some();
     let kind = match (is_view, &definition.rollup, definition.time) {
         (true, _, _) => "view",
+        _ if definition.sequence => "sequence",
         _ if TemporaryTables::contain(table) => "temporary",
         _ if definition.is_in_memory() => "memory",
         (false, Some(_), _) => "rollup",
@@ -132,6 +133,9 @@ fn schemata(snapshot: &ReadSnapshot, schemas: Schemas, rows: &mut RelationBuilde
 }
 
 fn standard_table(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
+    if table.definition.sequence {
+        return Ok(());
+    }
     let (table_type, insertable) = match (&table.definition.view, &table.definition.rollup) {
         (Some(_), _) if TemporaryTables::contain(table) => ("LOCAL TEMPORARY", "NO"),
         (Some(_), _) => ("VIEW", "NO"),

@@ -7,6 +7,7 @@ use super::constraints::{Constraints, series_key_of_primary};
 use super::defaults::default_value;
 use super::identity::make_identity;
 use super::options::TableOptions;
+use super::sequences::sequence_of_default;
 use super::type_names::column_type;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::table_names::{NamedSchema, TableName};
@@ -184,9 +185,13 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
     match operation {
         Do::SetDataType { data_type, using: None, .. } => widen(column, column_type(data_type, &place)?)?,
         Do::SetDefault { value } => {
-            column.default = default_value(column, value).map_err(|error| error.context(place))?
+            column.sequence = sequence_of_default(value);
+            column.default = match column.sequence {
+                Some(_) => None,
+                None => default_value(column, value).map_err(|error| error.context(place))?,
+            };
         }
-        Do::DropDefault => column.default = None,
+        Do::DropDefault => (column.default, column.sequence) = (None, None),
         Do::DropNotNull => match bound {
             Some(why) => return Err(sql_error(format!("{place} must stay NOT NULL: it is {why}"))),
             None => column.nullable = true,
@@ -226,7 +231,7 @@ fn redeclare(
         widen(column, declared.column_type)?;
         column.name = declared.name;
         column.nullable = declared.nullable && !bound;
-        column.default = declared.default;
+        (column.default, column.sequence) = (declared.default, declared.sequence);
         if let Some(identity) = declared.identity.or(column.identity) {
             make_identity(column, identity)?;
         }

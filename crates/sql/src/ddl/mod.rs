@@ -13,4 +13,5 @@ pub(crate) mod identity;
 pub(crate) mod options;
 pub(crate) mod print;
 pub(crate) mod schemas;
+pub(crate) mod sequences;
 pub(crate) mod type_names;

@@ -1,8 +1,9 @@
 //! Prints a definition as the `CREATE TABLE` that declares it.
 
 use super::defaults::value_sql;
-use super::identity::identity_sql;
+use super::identity::{identity_sql, sequence_options};
 use super::options::{TableOptions, list_name};
+use super::sequences::nextval_sql;
 use crate::text::quoted_names::{always_quoted, qualified, quoted};
 use atsdb_core::size::format_size;
 use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, Table, TableDefinition, TimeUnit};
@@ -20,6 +21,9 @@ pub fn create_table_sql(definition: &TableDefinition) -> String {
     }
     if let Some(rollup) = &definition.rollup {
         return rollup_sql(definition, rollup);
+    }
+    if definition.sequence {
+        return sequence_sql(definition);
     }
     let mut lines: Vec<String> = definition.columns.iter().map(|column| column_sql(definition, column)).collect();
     for unique in &definition.unique {
@@ -59,6 +63,16 @@ fn rollup_sql(definition: &TableDefinition, rollup: &Rollup) -> String {
     format!("CREATE ROLLUP {name} ON {table} EVERY '{every}'{options} AS {}", rollup.query)
 }
 
+/// The `CREATE SEQUENCE` of a sequence.
+fn sequence_sql(definition: &TableDefinition) -> String {
+    let options = definition.columns.iter().filter_map(|column| {
+        let type_name = Some(column.column_type.sql_name()).filter(|_| column.column_type != ColumnType::Int64);
+        let type_name = type_name.map_or_else(String::new, |name| format!(" AS {name}"));
+        Some(format!("{type_name}{}", sequence_options(column.identity.as_ref()?)))
+    });
+    format!("CREATE SEQUENCE {}{}", qualified(definition), options.collect::<String>())
+}
+
 /// ` WITH (...)`, if there are any options.
 fn with_sql(options: Vec<(&'static str, String)>) -> String {
     let said = options.into_iter().map(|(name, value)| format!("{name} = '{}'", value.replace('\'', "''")));
@@ -77,6 +91,7 @@ fn column_sql(definition: &TableDefinition, column: &Column) -> String {
     let default = column.default.as_ref();
     let default =
         default.map_or_else(String::new, |value| format!(" DEFAULT {}", value_sql(column.column_type, value)));
+    let default = column.sequence.as_ref().map_or(default, |sequence| format!(" DEFAULT {}", nextval_sql(sequence)));
     format!("{} {}{not_null}{default}{identity}", quoted(&column.name), column.column_type.sql_name())
 }
 

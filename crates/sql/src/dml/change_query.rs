@@ -7,7 +7,7 @@ use super::values::place_assigned;
 use crate::scan::row_numbers::{CHUNK, ROW, TARGET_SCHEMA, number_of};
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::identifiers::Spellings;
-use crate::text::table_names::{TableName, unknown_table};
+use crate::text::table_names::{TableName, refuse_sequence, unknown_table};
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
     Delete, Expr, FromTable, Ident, LimitClause, ObjectName, OrderBy, OrderByExpr, OrderByKind, Query, Select,
@@ -139,6 +139,7 @@ impl Target {
         };
         let table_name = TableName::of(name)?;
         let table = table_name.find(tables).ok_or_else(|| unknown_table(&table_name, tables))?.clone();
+        refuse_sequence(&table)?;
         if table.definition.view.is_some() {
             return Err(sql_error(format!("{} is a view: its rows do not change", table.definition.name))
                 .with_hint("UPDATE or DELETE FROM the table it reads"));

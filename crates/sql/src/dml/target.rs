@@ -3,7 +3,7 @@
 use super::conflict::OnDuplicate;
 use super::returning::Returning;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
-use crate::text::table_names::{TableName, unknown_table};
+use crate::text::table_names::{TableName, refuse_sequence, unknown_table};
 use crate::workarounds::{OVERRIDING_SYSTEM, OVERRIDING_USER};
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, Error, Result, Table};
@@ -87,6 +87,7 @@ impl Target {
     /// The table, and the positions of the columns in it.
     pub(crate) fn resolve_among(&self, tables: &[Table]) -> Result<(Table, Vec<usize>)> {
         let table = self.table.find(tables).ok_or_else(|| unknown_table(&self.table, tables))?;
+        refuse_sequence(table)?;
         if table.definition.view.is_some() {
             return Err(sql_error(format!("{} is a view: rows cannot be inserted into it", table.definition.name))
                 .with_hint("INSERT INTO the table it reads"));
@@ -134,7 +135,7 @@ impl Target {
         let missing = |(position, column): (usize, _)| {
             let column: &Column = column;
             let given = column.nullable || column.default.is_some() || column.identity.is_some();
-            let given = given || positions.contains(&position);
+            let given = given || column.sequence.is_some() || positions.contains(&position);
             (!given).then_some(column)
         };
         match definition.columns.iter().enumerate().find_map(missing) {

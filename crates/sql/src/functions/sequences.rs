@@ -1,4 +1,4 @@
-//! The functions of the sequences that identity columns have: `nextval`, `currval`, `lastval` and
+//! The functions of the sequences that identity columns have: `nextval`, `currval`, `lastval`, `setval` and
 //! `pg_get_serial_sequence`. Not owned: the numbers (`engine`).
 
 use crate::text::datafusion_errors::external;
@@ -8,7 +8,7 @@ use crate::text::table_names::Scope;
 use atsdb_core::{Error, ErrorKind};
 use atsdb_engine::{ReadSnapshot, SessionNumbers};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, StringArray};
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
@@ -100,10 +100,19 @@ impl SequenceFunction {
                 }
                 Ok(session.numbers.draw(table, position, 1)?.pop())
             }
-            SequenceCall::Set => Err(sql_error("setval is not supported yet").with_hint(format!(
-                "ALTER TABLE {} ALTER COLUMN {} RESTART WITH the next number",
-                table.definition.name, column.name
-            ))),
+            SequenceCall::Set => {
+                if let Some(refusal) = &session.refusal {
+                    return Err(Error::new(ErrorKind::ReadOnly, refusal.clone()));
+                }
+                let Some(number) = integer(arguments, 1, row) else { return Ok(None) };
+                let is_given = match arguments.get(2) {
+                    Some(given) if given.is_null(row) => return Ok(None),
+                    Some(given) => given.as_boolean().value(row),
+                    None => true,
+                };
+                session.numbers.set(table, position, number, is_given)?;
+                Ok(Some(number))
+            }
             _ => match session.numbers.last_of(table.id, column.id) {
                 Some(last) => Ok(Some(last)),
                 None => {
@@ -124,6 +133,11 @@ impl SequenceFunction {
         let column = definition.column(column).map_err(crate::text::errors::as_sql_error)?;
         Ok(column.identity.map(|_| qualified_sequence_name(table, &column.name)))
     }
+}
+
+fn integer(arguments: &[ArrayRef], at: usize, row: usize) -> Option<i64> {
+    let integers = arguments.get(at)?.as_primitive_opt::<Int64Type>()?;
+    integers.is_valid(row).then(|| integers.value(row))
 }
 
 fn text(arguments: &[ArrayRef], at: usize, row: usize) -> Option<&str> {

@@ -19,7 +19,7 @@ use crate::text::datafusion_errors::external;
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
-use crate::text::table_names::{Scope, TableName, unknown_table};
+use crate::text::table_names::{Scope, TableName, refuse_sequence, unknown_table};
 use crate::workarounds::{checked, write_numbers};
 use atsdb_core::{Rollup, Table, View};
 use atsdb_engine::ReadSnapshot;
@@ -188,7 +188,9 @@ impl ContextProvider for SnapshotNames<'_> {
             return Ok(provider_as_source(Arc::new(provider)));
         }
         let named = TableName::of_reference(&name);
-        match named.find(tables).filter(|_| in_catalog) {
+        let found = named.find(tables).filter(|_| in_catalog);
+        found.map_or(Ok(()), refuse_sequence).map_err(external)?;
+        match found {
             Some(table) => match (&table.definition.view, &table.definition.rollup) {
                 (Some(view), _) => self.view(table, view),
                 (None, Some(rollup)) => self.rollup(table, rollup),

@@ -20,7 +20,7 @@ use crate::text::params::Parameters;
 use crate::text::quoted_names::{exact_name, quoted};
 use crate::text::script::Statement;
 use crate::text::source_position::SourcePosition;
-use crate::text::table_names::{Scope, TableName};
+use crate::text::table_names::{Scope, TableName, refuse_sequence};
 use crate::write::insert::append_rows;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ErrorKind, Index, Result, Table, TableDefinition, Unique, Value};
@@ -176,6 +176,7 @@ impl Session {
                 table => table?,
             };
             let mut definition = altered(&table.definition, &alter.operations)?;
+            self.find_sequences(&mut definition, Some(&table))?;
             for column in &mut definition.columns {
                 self.enter_missing(&table, column)?;
             }
@@ -308,7 +309,7 @@ impl Session {
             }
             _ => Ok(()),
         })?;
-        Ok(Answer::Done { verb: "ALTER TABLE", row_count: None })
+        Ok(Answer::Done { verb: alter.verb(), row_count: None })
     }
 
     /// A table whose identity columns begin where counting continues now: what its declaration says to a new store.
@@ -331,6 +332,7 @@ impl Session {
     /// A table that has its own rows.
     pub(super) fn base_table(&self, name: &ObjectName) -> Result<Table> {
         let table = self.table(name)?;
+        refuse_sequence(&table)?;
         match table.definition.view {
             Some(_) => Err(sql_error(format!("{} is a view", table.definition.name))
                 .with_hint("CREATE OR REPLACE VIEW changes it")),

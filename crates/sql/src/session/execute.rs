@@ -8,8 +8,9 @@ use super::transaction::TransactionStatement;
 use crate::ddl::create_table::{on_commit, table_definition};
 use crate::ddl::identity::AlterIdentity;
 use crate::ddl::schemas::SchemaChange;
+use crate::ddl::sequences::SequenceStatement;
 use crate::dml::target::Target;
-use crate::parse::refuse::{is_load_data, refuse_files, refuse_sequences, refused};
+use crate::parse::refuse::{is_load_data, refuse_files, refused};
 use crate::parse::statement::parse_declaring;
 use crate::parse::with_clause::main_word;
 use crate::resident::plain_select::PlainSelect;
@@ -147,7 +148,9 @@ impl Session {
             _ => {}
         }
         refuse_files(statement.text())?;
-        refuse_sequences(statement.text())?;
+        if let Some(sequence) = SequenceStatement::of(statement.text(), statement.place())? {
+            return self.sequence_statement(&sequence);
+        }
         if let Some(change) = SchemaChange::of(statement.text(), statement.place())? {
             return self.change_schema(&change);
         }
@@ -240,7 +243,8 @@ impl Session {
 
     fn create_table(&self, create: &CreateTable) -> Result<Answer> {
         let (definition, on_commit) = (table_definition(create)?, on_commit(create)?);
-        let definition = self.new_name(&create.name, create.temporary)?.give(definition);
+        let mut definition = self.new_name(&create.name, create.temporary)?.give(definition);
+        self.find_sequences(&mut definition, None)?;
         definition.check().map_err(as_sql_error)?;
         match self.create_kept(&definition, on_commit) {
             Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists => {}
@@ -260,6 +264,10 @@ impl Session {
                 Ok(table) if table.definition.rollup.is_some() => {
                     let name = &table.definition.name;
                     return Err(sql_error(format!("{name} is a rollup")).with_hint(format!("DROP ROLLUP {name}")));
+                }
+                Ok(table) if table.definition.sequence => {
+                    let name = &table.definition.name;
+                    return Err(sql_error(format!("{name} is a sequence")).with_hint(format!("DROP SEQUENCE {name}")));
                 }
                 Ok(table) if table.definition.view.is_some() != (kind == DroppedKind::View) => {
                     return Err(kind.refuse(&table.definition.name));

@@ -19,6 +19,7 @@ pub(crate) mod prepare;
 mod rollups;
 mod savepoint;
 mod schemas;
+mod sequences;
 mod show;
 pub(crate) mod state;
 mod store;

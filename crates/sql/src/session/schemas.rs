@@ -143,7 +143,7 @@ impl Session {
     }
 
     /// A schema besides `public`, spelled as it was created.
-    fn schema_named(&self, name: &str) -> Result<String> {
+    pub(super) fn schema_named(&self, name: &str) -> Result<String> {
         let schemas = self.schemas()?;
         match schemas.iter().find(|schema| same_name(schema, name)) {
             Some(schema) => Ok(schema.clone()),
@@ -197,7 +197,9 @@ impl Session {
                 .with_hint(format!("DROP SCHEMA {} CASCADE drops its tables and views, too", quoted(&schema))));
         }
         let tables = self.with_rollups(tables, true)?;
+        let changed = self.without_defaults(&tables, true)?;
         self.with_batch_retried(|batch| {
+            changed.iter().try_for_each(|(table, to)| batch.redefine(table, to.clone()).map(drop))?;
             tables.iter().try_for_each(|table| batch.drop_table(table))?;
             let entries = batch.schema_entries()?;
             entries.iter().filter(|entry| in_one(entry)).try_for_each(|entry| batch.drop_table(entry))
@@ -231,9 +233,23 @@ impl Session {
         for table in self.tables()?.iter().filter(is_in) {
             self.check_rollups(table, &renamed(table))?;
         }
+        let follow = |definition: &mut TableDefinition| {
+            for sequence in definition.columns.iter_mut().filter_map(|column| column.sequence.as_mut()) {
+                if sequence.schema.as_ref().is_some_and(|own| same_name(own, &from)) {
+                    sequence.schema = Some(to.to_owned());
+                }
+            }
+        };
         self.with_batch_retried(|batch: &mut Batch| {
             let tables = [batch.tables()?, batch.schema_entries()?].concat();
-            tables.iter().filter(is_in).try_for_each(|table| batch.redefine(table, renamed(table)).map(drop))
+            tables.iter().try_for_each(|table| {
+                let mut definition = if is_in(&table) { renamed(table) } else { table.definition.clone() };
+                follow(&mut definition);
+                match definition == table.definition {
+                    true => Ok(()),
+                    false => batch.redefine(table, definition).map(drop),
+                }
+            })
         })?;
         Ok(Answer::Done { verb: "ALTER SCHEMA", row_count: None })
     }

@@ -61,7 +61,10 @@ impl Session {
                     *identity = identity.restarted(identity.start)?;
                 }
                 match restart && definition != table.definition {
-                    true => batch.redefine(table, definition).map(drop),
+                    true => {
+                        self.engine.begin_counters(table, &mut definition)?;
+                        batch.redefine(table, definition).map(drop)
+                    }
                     false => Ok(()),
                 }
             })

@@ -1,13 +1,18 @@
-//! Names of the sequences of identity columns, as PostgreSQL gives them: `TABLE_COLUMN_seq`, in the schema of the table.
-//! There are no other sequences, and these have no name of their own: they follow the names of the table and the column.
+//! Names of sequences. Those of identity columns have no name of their own: they follow the names of the table and the
+//! column, as PostgreSQL gives them: `TABLE_COLUMN_seq`, in the schema of the table.
 
 use super::table_names::{NamedSchema, Scope, TEMPORARY_SCHEMA, TableName};
 use atsdb_core::name::same_name;
-use atsdb_core::{PUBLIC_SCHEMA, Table};
+use atsdb_core::{PUBLIC_SCHEMA, QualifiedName, Table};
 
 /// The name of the sequence of a column.
 pub(crate) fn sequence_name(table: &str, column: &str) -> String {
     format!("{table}_{column}_seq")
+}
+
+/// The text that [`find_sequence`] reads for a sequence of its own.
+pub(crate) fn sequence_text(name: &QualifiedName) -> String {
+    format!("{}.{}", quoted(name.schema.as_deref().unwrap_or(PUBLIC_SCHEMA)), quoted(&name.name))
 }
 
 /// The same with its schema, as a text that [`find_sequence`] reads.
@@ -32,7 +37,7 @@ fn quoted(name: &str) -> String {
     }
 }
 
-/// The table and the position of the identity column whose sequence has this name.
+/// The sequence with this name, or the table and the position of the identity column whose sequence has it.
 pub(crate) fn find_sequence<'a>(scope: Scope<'a>, text: &str) -> Option<(&'a Table, usize)> {
     let name = name_in(text)?;
     let in_schema = |schema: NamedSchema| {
@@ -40,7 +45,10 @@ pub(crate) fn find_sequence<'a>(scope: Scope<'a>, text: &str) -> Option<(&'a Tab
         let mut all = tables.flat_map(|table| table.definition.identities().map(move |identity| (table, identity)));
         all.find_map(|(table, (position, _))| {
             let definition = &table.definition;
-            let own = sequence_name(definition.local_name(), &definition.columns[position].name);
+            let own = match definition.sequence {
+                true => definition.local_name().to_owned(),
+                false => sequence_name(definition.local_name(), &definition.columns[position].name),
+            };
             same_name(&own, &name.name).then_some((table, position))
         })
     };

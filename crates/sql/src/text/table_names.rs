@@ -143,6 +143,18 @@ impl<'a> Scope<'a> {
     }
 }
 
+/// Refuses a sequence where a table is meant.
+pub(crate) fn refuse_sequence(table: &Table) -> Result<()> {
+    match table.definition.sequence {
+        true => {
+            let name = &table.definition.name;
+            Err(sql_error(format!("{name} is a sequence and not a table"))
+                .with_hint(format!("SELECT nextval('{name}'), and ALTER SEQUENCE, DROP SEQUENCE")))
+        }
+        false => Ok(()),
+    }
+}
+
 /// The error for a table that does not exist.
 pub(crate) fn unknown_table(name: &TableName, tables: &[Table]) -> Error {
     let (name, names) = (name.to_string(), tables.iter().map(|table| table.definition.name.as_str()));

@@ -1,5 +1,6 @@
 //! The tables, views, rollups, keys and indexes of the store, with the numbers by which clients refer to them.
 
+use super::super::lookup::quoted;
 use crate::pg::error::PgError;
 use crate::pg::rows::columns_of;
 use crate::pg::store::StoreSession;
@@ -172,6 +173,7 @@ fn object(session: &StoreSession, table: Table) -> Object {
     let (kind, query) = match (&definition.view, &definition.rollup) {
         (Some(view), _) => ('v', Some(view.query.clone())),
         (None, Some(rollup)) => ('m', Some(rollup.query.clone())),
+        (None, None) if definition.sequence => ('S', None),
         (None, None) => ('r', None),
     };
     let attributes = match &definition.view {
@@ -198,7 +200,10 @@ fn object(session: &StoreSession, table: Table) -> Object {
                 name: column.name.clone(),
                 type_id: known::of_field(field),
                 is_nullable: column.nullable,
-                default: column.default.as_ref().map(|value| default_text(column.column_type, value)),
+                default: match &column.sequence {
+                    Some(sequence) => Some(nextval_text(sequence)),
+                    None => column.default.as_ref().map(|value| default_text(column.column_type, value)),
+                },
                 time_digits: time_digits(column.column_type),
                 decimal_digits: match column.column_type {
                     ColumnType::Decimal { precision, scale } => Some((precision, scale)),
@@ -237,6 +242,12 @@ fn indexes(number: i64, table: &Table) -> Vec<IndexObject> {
         next += 1;
     }
     found
+}
+
+/// The default of a column that takes the numbers of a sequence.
+fn nextval_text(sequence: &atsdb::QualifiedName) -> String {
+    let schema = sequence.schema.as_ref().map_or_else(String::new, |schema| format!("{}.", quoted(schema)));
+    format!("nextval('{schema}{}'::regclass)", quoted(&sequence.name))
 }
 
 fn default_text(column_type: ColumnType, value: &atsdb::Value) -> String {

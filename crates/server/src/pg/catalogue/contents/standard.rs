@@ -8,8 +8,8 @@ use crate::pg::types::known;
 
 pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
     let of = |values: Vec<(&str, Value)>| row("information_schema", name, &values);
-    // The SQL standard has no rollups, so they are left out.
-    let tables = || objects.tables.iter().filter(|object| object.kind != 'm');
+    // The SQL standard has no rollups, and sequences are no tables.
+    let tables = || objects.tables.iter().filter(|object| !matches!(object.kind, 'm' | 'S'));
     match name {
         "schemata" => {
             let schemata = objects.schemas.iter().map(|(schema, _)| {
