@@ -12,11 +12,11 @@ impl TableDefinition {
             return name.clone();
         }
         if key.primary {
-            return format!("{}_pkey", self.name);
+            return format!("{}_pkey", self.local_name());
         }
         let columns = key.columns.iter().filter_map(|id| self.column_by_id(*id));
         let names: Vec<&str> = columns.map(|column| column.name.as_str()).collect();
-        format!("{}_{}_key", self.name, names.join("_"))
+        format!("{}_{}_key", self.local_name(), names.join("_"))
     }
 
     /// Refuses [`ConflictPolicy::Merge`] if the table has several keys: a row could then merge with several rows.

@@ -1,7 +1,7 @@
 //! The domain types of atsdb, which every other crate uses. Nothing here does I/O.
 //!
-//! Owned here: the schema of a table ([`schema`]), times and the slices they fall in ([`time`], [`mod@slice`]), the
-//! metadata of a chunk ([`chunk`]), columns that number the rows ([`identity`], [`number_request`]), the contract of
+//! Owned here: the schema of a table ([`schema`]), the names that tables have ([`name`], [`search_path`]), times and
+//! the slices they fall in ([`time`], [`mod@slice`]), the metadata of a chunk ([`chunk`]), columns that number the rows ([`identity`], [`number_request`]), the contract of
 //! a store and its errors ([`store`], [`redefinition`], [`refusal`]), rules against wrong clocks ([`clock_skew`]),
 //! the text forms of sizes, durations and intervals ([`size`], [`duration`], [`interval_text`]), backslash escapes
 //! ([`escapes`]), work on several threads ([`parallel`]), the error kinds ([`error`]) and the limits ([`limits`]).
@@ -39,11 +39,13 @@ pub mod refusal;
 pub mod retention;
 pub mod rollup;
 pub mod schema;
+pub mod search_path;
 pub mod size;
 pub mod slice;
 pub mod store;
 pub mod stored_table;
 pub mod table;
+mod table_schema;
 pub mod time;
 pub mod time_of_day;
 pub mod time_text;
@@ -63,11 +65,13 @@ pub use origin::Origin;
 pub use retention::Retention;
 pub use rollup::{Rollup, RollupState};
 pub use schema::{Column, ConflictPolicy, InMemory, Index, TableDefinition, TimeColumn, Unique, View};
+pub use search_path::SearchPath;
 pub use slice::{Slice, SliceWidth};
 pub use store::{
     Amendment, BatchId, Change, ChunkGuard, CommitOutcome, DefinitionGuard, Durability, Redefinition, Snapshot,
     StageId, Store,
 };
 pub use table::{DefinitionVersion, Table};
+pub use table_schema::{PUBLIC_SCHEMA, QualifiedName};
 pub use time::{TimeRange, TimeUnit};
 pub use value::Value;

@@ -19,4 +19,5 @@ mod page_cache;
 mod preload;
 mod processes;
 mod rollups;
+mod schemas;
 mod support;

@@ -18,7 +18,7 @@ use crate::typed::pass::Pass;
 use crate::typed::table::created;
 use arrow::record_batch::RecordBatch;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{Result, TableDefinition};
+use atsdb_core::{Column, Result, TableDefinition};
 
 /// Imports files of typed values.
 pub(crate) fn run(
@@ -46,6 +46,9 @@ pub(crate) fn run(
             definition.column(&column.merged.name)?;
         }
     }
+    // The table itself gives numbers to columns that have them and that the files lack.
+    let has = |column: &Column| found.iter().any(|found| same_name(&found.merged.name, &column.name));
+    definition.columns.retain(|column| column.identity.is_none() || has(column));
     let time = definition.time_column().map(|column| column.id);
     let sources_of: Vec<Option<&TypedColumn>> = definition
         .columns

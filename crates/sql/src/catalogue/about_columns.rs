@@ -3,6 +3,7 @@
 use super::relation::{
     CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, schema_of,
 };
+use crate::ddl::sequences::nextval_sql;
 use atsdb_codec::{column_type_of, encoding_name, logical_type, time_unit_of};
 use atsdb_core::{Column, ColumnType, Result, Table, Value};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
@@ -94,7 +95,7 @@ fn columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
 fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
     for (position, column) in definition.columns.iter().enumerate() {
-        let place = (schema_of(table), definition.name.as_str(), column.name.as_str(), position);
+        let place = (schema_of(table), definition.local_name(), column.name.as_str(), position);
         let name = match column.column_type {
             ColumnType::Array(_) => "ARRAY".to_owned(),
             scalar => scalar.sql_name().into_owned(),
@@ -107,7 +108,7 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
         rows.push(row);
     }
     for (position, column) in view_columns(request, table).enumerate() {
-        let place = (schema_of(table), definition.name.as_str(), column.name().as_str(), position);
+        let place = (schema_of(table), definition.local_name(), column.name().as_str(), position);
         let name = match column.data_type() {
             DataType::List(_) => "ARRAY".to_owned(),
             scalar => type_name(scalar),
@@ -222,6 +223,9 @@ fn plain_column(column_type: ColumnType) -> Column {
 }
 
 fn default_of(column: &Column) -> Cell {
+    if let Some(sequence) = &column.sequence {
+        return Cell::text(nextval_sql(sequence));
+    }
     let Some(value) = &column.default else { return Cell::Null };
     Cell::text(match (value, column.column_type) {
         (Value::Int(time), ColumnType::Timestamp(unit)) => format!("'{}'", atsdb_core::time::format_time(*time, unit)),

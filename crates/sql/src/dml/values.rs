@@ -6,7 +6,7 @@ use super::target::{Overriding, Target};
 use crate::ddl::defaults::value_sql;
 use crate::parse::parameter_types::numeric_parameter;
 use crate::text::errors::{as_sql_error, sql_error};
-use crate::text::sequence_names::qualified_sequence_name;
+use crate::text::sequence_names::{qualified_sequence_name, sequence_text};
 use atsdb_core::{Column, ColumnType, Error, Result, Table, decimal};
 use datafusion::sql::sqlparser::ast::{
     ArrayElemTypeDef, CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast,
@@ -187,8 +187,12 @@ fn generated_columns(insert: &Insert, overriding: Option<Overriding>, columns: &
 
 fn default_expression(table: &Table, column: &Column) -> Result<Expr> {
     if column.identity.is_some() {
-        let sequence = qualified_sequence_name(&table.definition.name, &column.name);
+        let sequence = qualified_sequence_name(table, &column.name);
         return parsed(&format!("nextval('{}')", sequence.replace('\'', "''")), column);
+    }
+    if let Some(sequence) = &column.sequence {
+        let text = format!("nextval('{}')", sequence_text(sequence).replace('\'', "''"));
+        return parsed(&text, column);
     }
     let Some(value) = &column.default else { return Ok(Expr::value(Value::Null)) };
     parsed(&value_sql(column.column_type, value), column)

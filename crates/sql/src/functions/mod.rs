@@ -25,6 +25,7 @@ pub(crate) mod of_inner;
 mod ordered;
 mod plain;
 mod points;
+pub(crate) mod schema_names;
 pub(crate) mod sequences;
 mod series;
 mod series_state;
@@ -69,6 +70,7 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     context.register_udf(version::function());
     context.register_udf(type_names::function());
     context.register_udf(statement_time::statement_timestamp(None));
+    schema_names::search_path_functions(None).into_iter().for_each(|function| context.register_udf(function));
     sequences::sequence_functions(None).into_iter().for_each(|function| context.register_udf(function));
     ordered::functions().into_iter().for_each(|function| context.register_udaf(function));
     let state = context.state();

@@ -8,6 +8,7 @@
 pub(crate) mod foreign;
 pub(crate) mod headings;
 mod identity_options;
+pub(crate) mod named_schemas;
 pub(crate) mod parameter_types;
 pub(crate) mod query_text;
 pub(crate) mod refuse;

@@ -1,7 +1,8 @@
 //! `has_table_privilege` and similar functions: the privileges of a role, according to the catalogue's roles.
 
 use super::context::Context;
-use super::lookup::{look_up, number_of};
+use super::find_row::look_up;
+use super::lookup::number_of;
 use super::value::Value;
 use crate::pg::error::PgError;
 
