@@ -38,7 +38,8 @@ impl Batch {
         })
     }
 
-    /// Adds the identity columns that rows lack, and those with numbers of a sequence. No number is given again if the rows are not stored after all.
+    /// Adds the identity columns that rows lack, and those with numbers of a sequence. No number is given again if the
+    /// rows are not stored after all.
     pub(crate) fn numbered<'a>(&self, table: &Table, rows: &'a RecordBatch) -> Result<Cow<'a, RecordBatch>> {
         let schema = rows.schema();
         let is_given = |name: &str| schema.fields().iter().any(|field| same_name(field.name(), name));

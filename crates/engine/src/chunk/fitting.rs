@@ -1,5 +1,6 @@
 //! Brings values into columns whose types have rules of their own: decimals are rounded to the column's digits, UUIDs
-//! get their canonical text, JSON is checked, each element of an array has the rules of its type. An error names the first row whose value does not fit.
+//! get their canonical text, JSON is checked, each element of an array has the rules of its type. An error names the
+//! first row whose value does not fit.
 
 use crate::chunk::lossless::{RowNumbers, convert, shown};
 use arrow::array::{

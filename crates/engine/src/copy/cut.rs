@@ -1,9 +1,9 @@
 //! A cut: the contents of a copy, all from one moment.
 //!
 //! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A cut of
-//! the whole store also has the program's own tables, such as the one of users, and the entries of schemas. A rollup has its rows and all its stale
-//! times of that moment, so that the change log is not needed.
-//! The definition of an identity column says where counting continues.
+//! the whole store also has the program's own tables, such as the one of users, and the entries of schemas. A rollup
+//! has its rows and all its stale times of that moment, so that the change log is not needed. The definition of an
+//! identity column says where counting continues.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;

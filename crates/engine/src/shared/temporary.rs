@@ -35,8 +35,8 @@ pub(crate) struct TemporaryTable {
     pub(crate) on_commit: OnCommit,
 }
 
-/// The temporary tables and views of one session, and its search path. Clones are the same session. The rows disappear with the last clone,
-/// and with the last batch that works on them.
+/// The temporary tables and views of one session, and its search path. Clones are the same session. The rows disappear
+/// with the last clone, and with the last batch that works on them.
 #[derive(Clone)]
 pub struct TemporaryTables(Arc<SessionTables>);
 

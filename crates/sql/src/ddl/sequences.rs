@@ -97,7 +97,7 @@ fn drop_sequences(parser: &mut Parser<'_>) -> Result<SequenceStatement, ParserEr
     let names = parser.parse_comma_separated(|parser| parser.parse_object_name(false))?;
     let cascade = parser.parse_keyword(Keyword::CASCADE);
     if !cascade {
-        parser.parse_keyword(Keyword::RESTRICT);
+        let _ = parser.parse_keyword(Keyword::RESTRICT);
     }
     end(parser).map(|()| SequenceStatement::Drop { names, if_exists, cascade })
 }

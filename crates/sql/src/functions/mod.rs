@@ -16,7 +16,7 @@ mod from_pattern;
 pub(crate) mod grid;
 mod histogram;
 pub(crate) mod interval;
-pub(crate) mod json;
+mod json;
 mod like_escape;
 mod lttb;
 mod moments;
@@ -36,6 +36,7 @@ mod time_pattern;
 pub(crate) mod time_types;
 mod to_char;
 mod type_names;
+pub(crate) mod uuids;
 pub(crate) mod version;
 pub(crate) mod zone;
 
@@ -65,8 +66,8 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     }
     context.register_udaf(AggregateUDF::new_from_impl(histogram::Histogram::new()));
     let of_times = [ages::functions(), at_zone::functions(), moments::functions()];
-    let scalars = of_times.into_iter().chain([text::functions(), numbers::functions(), json::functions()]);
-    scalars.flatten().for_each(|function| context.register_udf(function));
+    let of_values = [text::functions(), numbers::functions(), json::functions(), uuids::functions()];
+    of_times.into_iter().chain(of_values).flatten().for_each(|function| context.register_udf(function));
     context.register_udf(version::function());
     context.register_udf(type_names::function());
     context.register_udf(statement_time::statement_timestamp(None));

@@ -5,7 +5,7 @@
 pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'static str);
 
 /// Functions that statements are rewritten to, and nobody calls.
-pub(super) const INTERNAL: [&str; 13] = [
+pub(super) const INTERNAL: [&str; 14] = [
     "asof_match",
     "excluded_current_row",
     "excluded_group",
@@ -19,6 +19,7 @@ pub(super) const INTERNAL: [&str; 13] = [
     "like_escape",
     "timezone_of_instant",
     "uuid_of",
+    "uuids_of",
 ];
 
 /// Functions of rows that statements are rewritten from, so that the engine does not know them.

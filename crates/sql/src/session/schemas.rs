@@ -325,7 +325,10 @@ fn search_path(values: &[Expr]) -> Result<SearchPath> {
         Expr::Identifier(name) => Some(name.value.clone()),
         _ => None,
     };
-    let is_default = |value: &Expr| matches!(value, Expr::Identifier(name) if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("DEFAULT"));
+    let is_default = |value: &Expr| match value {
+        Expr::Identifier(name) => name.quote_style.is_none() && name.value.eq_ignore_ascii_case("DEFAULT"),
+        _ => false,
+    };
     match values {
         [only] if is_default(only) => Ok(SearchPath::DEFAULT),
         values => {

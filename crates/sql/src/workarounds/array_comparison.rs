@@ -8,7 +8,7 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, DynComparator, Int8Arra
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{InList, Sort};
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;

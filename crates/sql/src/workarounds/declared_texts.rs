@@ -6,11 +6,11 @@
 //! [#7845](https://github.com/apache/datafusion/issues/7845) (JSON); for UUIDs no upstream issue known.
 
 use super::expressions::rewrite_expressions;
-use crate::functions::json::uuid_of;
+use crate::functions::uuids::uuid_of;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_codec::declared_type;
-use atsdb_core::{ColumnType, ElementType, uuid_text};
+use atsdb_core::{ColumnType, uuid_text};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, DataFusionError, ExprSchema, Result, ScalarValue};
@@ -46,9 +46,6 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             [Expr::ScalarFunction(array), element] if array.func.name() == "make_array" => {
                 settle(std::iter::once(element).chain(&mut array.args).collect(), schema)?
             }
-            [array, element] if type_of(array, schema) == Some(ColumnType::Array(ElementType::Uuid)) => {
-                as_uuids(vec![element])?
-            }
             _ => false,
         },
         _ => false,
@@ -81,7 +78,7 @@ fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema) -> Result<bool> {
 }
 
 /// Reads the texts among expressions as UUIDs. Returns whether there were any.
-fn as_uuids(exprs: Vec<&mut Expr>) -> Result<bool> {
+pub(super) fn as_uuids(exprs: Vec<&mut Expr>) -> Result<bool> {
     let mut changed = false;
     for expr in exprs {
         let text = match &*expr {
@@ -109,7 +106,7 @@ fn is_row(expr: &Expr) -> bool {
 }
 
 /// The declared type of a column that is a text.
-fn type_of(expr: &Expr, schema: &DFSchema) -> Option<ColumnType> {
+pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Option<ColumnType> {
     match expr {
         Expr::Column(column) => declared_type(schema.field_from_column(column).ok()?),
         Expr::OuterReferenceColumn(field, _) => declared_type(field),
@@ -118,7 +115,7 @@ fn type_of(expr: &Expr, schema: &DFSchema) -> Option<ColumnType> {
 }
 
 /// Whether an operator compares two values.
-fn compares(operator: Operator) -> bool {
+pub(super) fn compares(operator: Operator) -> bool {
     use Operator as O;
     matches!(operator, O::Eq | O::NotEq | O::Lt | O::LtEq | O::Gt | O::GtEq)
         || matches!(operator, O::IsDistinctFrom | O::IsNotDistinctFrom)

@@ -41,6 +41,7 @@ mod times_of_day;
 mod unambiguous_filters;
 mod untyped_operands;
 mod untyped_texts;
+mod uuid_arrays;
 
 pub(crate) use casts::postgres::array_texts;
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
@@ -110,6 +111,7 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(intervals::comparison::Lengths),
         Arc::new(compare_times::CompareTimes),
         Arc::new(times_of_day::CompareTimesOfDay),
+        Arc::new(uuid_arrays::UuidArrays),
         Arc::new(array_comparison::CompareArrays),
         Arc::new(declared_texts::DeclaredTexts),
         Arc::new(decimals::rule::SettleDecimals),
