@@ -120,8 +120,8 @@ fn schemas(session: &Session, depth: ObjectDepth, filter: &ObjectFilter, has_cat
 fn tables(session: &Session, schema: &str, with_columns: bool, filter: &ObjectFilter) -> Result<ArrayRef> {
     let tables = session.tables().map_err(of_store)?;
     let mut definitions: Vec<&TableDefinition> = tables.iter().map(|table| &table.definition).collect();
-    definitions
-        .retain(|definition| definition.schema.as_deref().unwrap_or(SCHEMA) == schema && filter.has_table(definition));
+    let is_in_schema = |definition: &TableDefinition| definition.schema.as_deref().unwrap_or(SCHEMA) == schema;
+    definitions.retain(|definition| !definition.sequence && is_in_schema(definition) && filter.has_table(definition));
     definitions.sort_by(|one, other| one.name.cmp(&other.name));
     let names: Vec<&str> = definitions.iter().map(|definition| definition.local_name()).collect();
     let (columns, constraints) = match with_columns && !names.is_empty() {

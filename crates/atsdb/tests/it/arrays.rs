@@ -125,8 +125,9 @@ fn arrow_arrays_come_back_bit_for_bit() {
     let read = || {
         let snapshot = db.snapshot().unwrap();
         let scan = snapshot.scan(snapshot.table("waves").unwrap(), &ScanRequest::all(&table)).unwrap();
+        let schema = scan.schema();
         let batches: Vec<RecordBatch> = scan.batches().map(Result::unwrap).collect();
-        arrow::compute::concat_batches(&scan.schema(), &batches).unwrap().column(1).as_list::<i32>().clone()
+        arrow::compute::concat_batches(&schema, &batches).unwrap().column(1).as_list::<i32>().clone()
     };
     let bits = |list: &arrow::array::ListArray| {
         let bits = |row: ArrayRef| row.as_primitive::<Float64Type>().values().iter().map(|v| v.to_bits()).collect();

@@ -220,7 +220,9 @@ fn files_without_the_column_are_numbered() {
 
     let folder = tempfile::tempdir().unwrap();
     let db = open_quiet(&folder.path().join("a.db")).unwrap();
-    db.sql("CREATE TABLE t (name TEXT, id INT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, x INT)").unwrap();
+    db.sql("CREATE SEQUENCE s START WITH 50").unwrap();
+    let columns = "name TEXT, id INT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, x INT, n BIGINT DEFAULT nextval('s')";
+    db.sql(&format!("CREATE TABLE t ({columns})")).unwrap();
     let import = |name: &str, text: &'static [u8]| {
         let file = Input::Reader(name.into(), Box::new(text));
         db.import("t", vec![file], &Options::default(), None, &|_| Ok(())).map(|report| report.report.row_count)
@@ -234,6 +236,7 @@ fn files_without_the_column_are_numbered() {
     assert_eq!(names, ["a", "b", "c", "own"]);
     assert_eq!(numbers(&db, "SELECT id::BIGINT FROM t ORDER BY id"), [1, 2, 3, 100]);
     assert_eq!(numbers(&db, "SELECT x::BIGINT FROM t ORDER BY id"), [1, 2, 3, 9]);
+    assert_eq!(numbers(&db, "SELECT n FROM t ORDER BY id"), [50, 51, 52, 53]);
 }
 
 #[test]

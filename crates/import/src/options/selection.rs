@@ -5,6 +5,11 @@ use atsdb_core::name::{name_key, same_name, unknown_name};
 use atsdb_core::{Column, Error, Result, TableDefinition};
 use std::collections::HashSet;
 
+/// Whether the table itself gives numbers to a column that the files lack.
+pub(crate) fn is_numbered(column: &Column) -> bool {
+    column.identity.is_some() || column.sequence.is_some()
+}
+
 /// Returns the name that a column of a file has in the table, or `None` if it is not read.
 pub(crate) fn table_name(options: &Options, name: &str) -> Option<String> {
     if name.is_empty() || options.omit.iter().any(|omitted| same_name(omitted, name)) {
@@ -68,7 +73,7 @@ pub(crate) fn names_by_position(
     let of_files: Vec<&Column> = existing.columns.iter().filter(|column| !is_file_name(&column.name)).collect();
     // The files may lack the columns that number the rows.
     let lacks_numbers = of_files.len() != width;
-    let is_there = |column: &&&Column| !lacks_numbers || column.identity.is_none();
+    let is_there = |column: &&&Column| !lacks_numbers || !is_numbered(column);
     let names: Vec<String> = of_files.iter().filter(is_there).map(|column| column.name.clone()).collect();
     if names.len() != width {
         let message =

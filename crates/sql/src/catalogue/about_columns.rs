@@ -94,6 +94,9 @@ fn columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
 
 fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
+    if definition.sequence {
+        return Ok(());
+    }
     for (position, column) in definition.columns.iter().enumerate() {
         let place = (schema_of(table), definition.local_name(), column.name.as_str(), position);
         let name = match column.column_type {

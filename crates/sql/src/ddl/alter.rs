@@ -126,6 +126,11 @@ fn add_column(
                  NULL and ADD GENERATED ... AS IDENTITY, each as a statement",
             ));
         }
+        if column.sequence.is_some() {
+            return Err(not_supported("ADD COLUMN with numbers of a sequence").with_hint(
+                "ADD COLUMN without a default, UPDATE, and ALTER COLUMN ... SET DEFAULT nextval('s'), each as a statement",
+            ));
+        }
         if !column.nullable && column.default.is_none() {
             return Err(sql_error(format!("column {} is NOT NULL, but existing rows have no value", column.name))
                 .with_hint("give a default: NOT NULL DEFAULT VALUE"));

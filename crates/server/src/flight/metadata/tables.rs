@@ -38,8 +38,8 @@ pub(super) fn tables(session: &Session, mut command: CommandGetTables) -> Result
     let wants_columns = command.include_schema;
     let mut builder = command.into_builder();
     let mut tables = session.tables()?;
-    // Change logs belong to tables and are not listed.
-    tables.retain(|table| table.definition.logs.is_none());
+    // Change logs belong to tables and are not listed, and sequences are no tables.
+    tables.retain(|table| table.definition.logs.is_none() && !table.definition.sequence);
     tables.sort_by(|one, other| one.definition.name.cmp(&other.definition.name));
     for table in &tables {
         let definition = &table.definition;
