@@ -6,7 +6,7 @@ use atsdb_core::{Column, Error, Result, TableDefinition};
 use std::collections::HashSet;
 
 /// Whether the table itself gives numbers to a column that the files lack.
-pub(crate) fn is_numbered(column: &Column) -> bool {
+pub(crate) fn takes_numbers(column: &Column) -> bool {
     column.identity.is_some() || column.sequence.is_some()
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn names_by_position(
     let of_files: Vec<&Column> = existing.columns.iter().filter(|column| !is_file_name(&column.name)).collect();
     // The files may lack the columns that number the rows.
     let lacks_numbers = of_files.len() != width;
-    let is_there = |column: &&&Column| !lacks_numbers || !is_numbered(column);
+    let is_there = |column: &&&Column| !lacks_numbers || !takes_numbers(column);
     let names: Vec<String> = of_files.iter().filter(is_there).map(|column| column.name.clone()).collect();
     if names.len() != width {
         let message =

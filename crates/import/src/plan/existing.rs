@@ -3,7 +3,7 @@
 use crate::facts::nulls::WordSet;
 use crate::infer::column_type::has_decimal_commas;
 use crate::infer::time_column::{TimeChoice, asked, clock_of};
-use crate::options::selection::is_numbered;
+use crate::options::selection::takes_numbers;
 use crate::plan::column::{Binding, MapRule, PlanColumn};
 use crate::plan::planner::Planner;
 use atsdb_core::name::{same_name, unknown_name};
@@ -25,7 +25,7 @@ impl Planner<'_> {
         let (mut columns, mut lacking) = (Vec::new(), Vec::new());
         let mut definition = definition.clone();
         let has = |column: &Column| self.merged.iter().any(|merged| same_name(&merged.name, &column.name));
-        definition.columns.retain(|column| !is_numbered(column) || has(column));
+        definition.columns.retain(|column| !takes_numbers(column) || has(column));
         for column in &definition.columns {
             let is_time = time.is_some_and(|time| time.id == column.id);
             let position = self.merged.iter().position(|merged| same_name(&merged.name, &column.name));

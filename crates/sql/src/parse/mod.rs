@@ -5,6 +5,7 @@
 //! parameters, the names of the columns of an answer ([`headings`]), and statements that are refused ([`refuse`]). Not
 //! owned: clauses that DataFusion interprets differently (`workarounds`).
 
+mod ambiguous_names;
 pub(crate) mod foreign;
 pub(crate) mod headings;
 mod identity_options;

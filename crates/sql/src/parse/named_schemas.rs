@@ -1,11 +1,14 @@
-//! The schemas of names that say none: a search path other than `public` is written into the statement, so that
-//! everything behind the parser looks up such names in `public`.
+//! The schemas of names that say none. They are written into the statement where it matters: with a search path other
+//! than `public`, so that everything behind the parser looks up such names in `public`; and where tables are in several
+//! schemas, because for DataFusion a table `t` without a schema is also `s.t`.
 
 use super::query_text::byte_of;
 use crate::text::quoted_names::quoted;
 use crate::text::table_names::{NamedSchema, Scope, TEMPORARY_SCHEMA, TableName};
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::name::same_name;
+use atsdb_core::{PUBLIC_SCHEMA, Table};
+use atsdb_engine::TemporaryTables;
 use datafusion::sql::sqlparser::ast::{
     Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
     VisitMut, VisitorMut,
@@ -16,8 +19,9 @@ use std::ops::ControlFlow;
 
 /// Writes schemas before the names of tables that say none.
 pub(super) fn name_schemas(statement: &mut impl VisitMut, scope: Scope<'_>) {
-    if !scope.path.is_public() {
-        let _ = visit_mut(statement, &mut SchemaNaming::new(scope));
+    let is_elsewhere = |table: &Table| table.definition.schema.is_some() || TemporaryTables::contain(table);
+    if !scope.path.is_public() || scope.tables.iter().any(is_elsewhere) {
+        let _ = visit_mut(statement, &mut SchemaNaming { names_all: true, ..SchemaNaming::new(scope) });
     }
 }
 
@@ -72,6 +76,8 @@ pub(crate) fn with_schemas(text: &str, query: &Query, scope: Scope<'_>) -> Strin
 
 struct SchemaNaming<'a> {
     scope: Scope<'a>,
+    /// Whether `public` is written, too.
+    names_all: bool,
     /// Names that the `WITH` of the query and of those around it define.
     own: Vec<String>,
     /// For each query around, how many there were before it.
@@ -82,7 +88,7 @@ struct SchemaNaming<'a> {
 
 impl<'a> SchemaNaming<'a> {
     fn new(scope: Scope<'a>) -> Self {
-        Self { scope, own: Vec::new(), marks: Vec::new(), written: BTreeMap::new() }
+        Self { scope, names_all: false, own: Vec::new(), marks: Vec::new(), written: BTreeMap::new() }
     }
 
     /// The schema to write before a name. `None` if the name is to stay as it is, which also holds for functions.
@@ -90,6 +96,8 @@ impl<'a> SchemaNaming<'a> {
         let (name, scope) = (TableName::unsaid(name), self.scope);
         match scope.find(&name).map(|table| TableName::of_table(table).schema) {
             Some(NamedSchema::Other(schema)) => Some(schema),
+            Some(NamedSchema::Public) if self.names_all => Some(PUBLIC_SCHEMA.to_owned()),
+            Some(NamedSchema::Temporary) if self.names_all => Some(TEMPORARY_SCHEMA.to_owned()),
             Some(_) => None,
             // A table that only `public` has is not to be found.
             None => name.find(scope.tables).map(|_| {

@@ -1,5 +1,6 @@
 //! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
 
+use super::ambiguous_names::refuse_ambiguous_names;
 use super::foreign::read_foreign;
 use super::named_schemas::{name_schemas, name_schemas_of_stars};
 use super::with_clause::settle_with;
@@ -127,6 +128,7 @@ fn settled(mut statement: Ast, scope: Scope<'_>, position: SourcePosition) -> Re
     refuse_changes_in_with(&statement)?;
     settle_with(&mut statement);
     name_schemas(&mut statement, scope);
+    refuse_ambiguous_names(&statement)?;
     workarounds::rewrite_statement(&mut statement, scope.tables, position)?;
     name_schemas_of_stars(&mut statement);
     let mut relation_count = 0;

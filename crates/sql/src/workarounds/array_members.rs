@@ -1,13 +1,13 @@
 //! NULLs in arrays equal nothing: `ARRAY[1, NULL] @> ARRAY[NULL]` is false, and so is `&&` of two arrays that only
-//! have NULL in common. For DataFusion's `array_has_all` and `array_has_any` they are equal. A text beside an array is read
-//! as one: `tags @> '{a}'`.
+//! have NULL in common. For DataFusion's `array_has_all` and `array_has_any` they are equal, and a NULL has all elements
+//! of an empty array. A text beside an array is read as one: `tags @> '{a}'`.
 //!
 //! No upstream issue known.
 
 use crate::functions::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray};
 use datafusion::arrow::buffer::OffsetBuffer;
-use datafusion::arrow::compute::{and, filter, is_not_null};
+use datafusion::arrow::compute::{and, filter, is_not_null, not, nullif};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::execution::context::SessionContext;
@@ -56,7 +56,25 @@ impl ScalarUDFImpl for ArrayMembers {
         }
     }
 
-    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let is_known = arrays.iter().map(|array| is_not_null(array)).collect::<Result<Vec<_>, _>>()?;
+        let found = self.found(args)?;
+        let is_unknown = match is_known.as_slice() {
+            [one, other] => not(&and(one, other)?)?,
+            _ => return Ok(found),
+        };
+        match found {
+            found if is_unknown.true_count() == 0 => Ok(found),
+            _ if is_scalar => Ok(ColumnarValue::Scalar(ScalarValue::Boolean(None))),
+            found => Ok(ColumnarValue::Array(nullif(&found.to_array(is_unknown.len())?, &is_unknown)?)),
+        }
+    }
+}
+
+impl ArrayMembers {
+    fn found(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let Some(members) = args.args.get_mut(1) else { return self.inner.invoke_with_args(args) };
         let is_scalar = matches!(members, ColumnarValue::Scalar(_));
         let arrays = members.to_array(1)?;

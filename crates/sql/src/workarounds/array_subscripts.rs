@@ -10,7 +10,7 @@ use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawFieldAccessExpr};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, GetFieldAccess, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility, lit, when,
+    Volatility, cast as cast_expr, lit, when,
 };
 use std::sync::Arc;
 
@@ -30,7 +30,8 @@ impl ExprPlanner for Subscripts {
             GetFieldAccess::ListIndex { key }
                 if is_list && !is_position(&key) && !matches!(expr, Expr::AggregateFunction(_)) =>
             {
-                let key = when(key.as_ref().clone().lt(lit(0)), lit(0)).otherwise(*key)?;
+                let key = cast_expr(*key, DataType::Int64);
+                let key = when(key.clone().lt(lit(0_i64)), lit(0_i64)).otherwise(key)?;
                 GetFieldAccess::ListIndex { key: Box::new(key) }
             }
             GetFieldAccess::ListRange { start, stop, stride } if is_list && is_one(&stride) => {

@@ -5,6 +5,7 @@
 //!
 //! No upstream issue known.
 
+use super::row_members::opposite;
 use super::{any_of, expression, set_arguments, set_first_argument};
 use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::{Result, array_text};
@@ -62,9 +63,12 @@ pub(super) fn other_forms(expr: &mut Expr) -> Result<()> {
             *expr = in_list(left, list, true);
             Ok(())
         }
-        // DataFusion does not return NULL if the array has one, only for <> ALL.
-        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if is_name(right) => {
-            let none = Expr::AllOp { left: left.clone(), compare_op: BinaryOperator::NotEq, right: right.clone() };
+        // DataFusion does not return NULL if the array has one, only for ALL.
+        Expr::AnyOp { left, compare_op, right, .. }
+            if is_name(right)
+                && let Some(compare_op) = opposite(compare_op) =>
+        {
+            let none = Expr::AllOp { left: left.clone(), compare_op, right: right.clone() };
             *expr = Expr::Nested(Box::new(Expr::UnaryOp {
                 op: UnaryOperator::Not,
                 expr: Box::new(Expr::Nested(Box::new(none))),
