@@ -56,6 +56,11 @@ impl Encoding {
         }
     }
 
+    /// The number in pages.
+    pub(crate) fn number(self) -> u8 {
+        self as u8
+    }
+
     fn name(self) -> &'static str {
         self.into()
     }

@@ -112,7 +112,7 @@ fn encode(uid: ChunkUid, column: &Column, array: &dyn Array, effort: Effort) -> 
     let is_summed = column.map.is_none() && expected.is_numeric();
     let (encoding, known) = encode_values(&mut bytes, array, nulls, is_summed, effort)?;
 
-    let header = Header { encoding: encoding as u8, stored_type: stored_type_number(column), row_count };
+    let header = Header { encoding: encoding.number(), stored_type: stored_type_number(column), row_count };
     let null_count = nulls.map_or(0, |nulls| nulls.null_count() as u32);
     let statistics = ColumnStatistics { null_count, ..known };
     finish_frame(uid, column.id, header, bytes, statistics)

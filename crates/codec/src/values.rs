@@ -1,5 +1,5 @@
-//! The values of a page: the family of encodings for each Arrow type, the conversion of Arrow arrays, and the columns of
-//! arrays, whose elements have an encoding of their own.
+//! The values of a page: the family of encodings for each Arrow type, the conversion of Arrow arrays, and the columns
+//! of arrays, whose elements have an encoding of their own.
 
 use crate::boolean::{decode_booleans, encode_booleans, gather_booleans, scatter_booleans};
 use crate::encoding::{Effort, Encoding};
@@ -167,7 +167,7 @@ fn encode_arrays(out: &mut Vec<u8>, arrays: &ListArray, nulls: Option<&NullBuffe
         Some(nulls) => filter(arrays, &BooleanArray::new(nulls.inner().clone(), None))?.as_list::<i32>().clone(),
     };
     let offsets = present.offsets();
-    let lengths: Vec<u32> = offsets.lengths().map(|length| length as u32).collect();
+    let lengths: Vec<u32> = offsets.windows(2).map(|ends| (ends[1] - ends[0]).unsigned_abs()).collect();
     let (first, last) = (offsets[0] as usize, offsets[offsets.len() - 1] as usize);
     let elements = present.values().slice(first, last - first);
     let byte_count = elements.len() * element_bytes(elements.data_type());
@@ -181,7 +181,7 @@ fn encode_arrays(out: &mut Vec<u8>, arrays: &ListArray, nulls: Option<&NullBuffe
     let encoding_at = out.len();
     out.push(0);
     let (encoding, _) = encode_values(out, &elements, nulls, false, effort)?;
-    out[encoding_at] = encoding as u8;
+    out[encoding_at] = encoding.number();
     Ok(())
 }
 

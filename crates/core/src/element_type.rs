@@ -1,6 +1,5 @@
 //! The type of the elements of an array.
 
-use crate::column_type::ColumnType;
 use crate::time::TimeUnit;
 
 /// The types that the elements of an array may have: those that are compared, and that PostgreSQL knows.
@@ -35,43 +34,4 @@ pub enum ElementType {
     Time,
     /// UUIDs.
     Uuid,
-}
-
-impl ElementType {
-    /// The elements of this type; `None` if there are no arrays of them.
-    pub const fn of(column_type: ColumnType) -> Option<Self> {
-        Some(match column_type {
-            ColumnType::Bool => Self::Bool,
-            ColumnType::Int16 => Self::Int16,
-            ColumnType::Int32 => Self::Int32,
-            ColumnType::Int64 => Self::Int64,
-            ColumnType::Float32 => Self::Float32,
-            ColumnType::Float64 => Self::Float64,
-            ColumnType::Text => Self::Text,
-            ColumnType::Timestamp(unit) => Self::Timestamp(unit),
-            ColumnType::Date => Self::Date,
-            ColumnType::Decimal { precision, scale } => Self::Decimal { precision, scale },
-            ColumnType::Time => Self::Time,
-            ColumnType::Uuid => Self::Uuid,
-            _ => return None,
-        })
-    }
-
-    /// The type of a column with one such value in each row.
-    pub const fn column_type(self) -> ColumnType {
-        match self {
-            Self::Bool => ColumnType::Bool,
-            Self::Int16 => ColumnType::Int16,
-            Self::Int32 => ColumnType::Int32,
-            Self::Int64 => ColumnType::Int64,
-            Self::Float32 => ColumnType::Float32,
-            Self::Float64 => ColumnType::Float64,
-            Self::Text => ColumnType::Text,
-            Self::Timestamp(unit) => ColumnType::Timestamp(unit),
-            Self::Date => ColumnType::Date,
-            Self::Decimal { precision, scale } => ColumnType::Decimal { precision, scale },
-            Self::Time => ColumnType::Time,
-            Self::Uuid => ColumnType::Uuid,
-        }
-    }
 }

@@ -1,9 +1,10 @@
 //! The identity columns of a table.
 
+use crate::column::Column;
 use crate::column_type::ColumnType;
 use crate::error::{Error, Result};
 use crate::identity::Identity;
-use crate::schema::{Column, TableDefinition};
+use crate::schema::TableDefinition;
 
 impl TableDefinition {
     /// Refuses an identity that a column cannot have.

@@ -1,8 +1,9 @@
 //! The unique keys of a definition: their names, and what a new definition forbids that an older one allowed.
 
+use crate::column::Column;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::{name_key, same_name};
-use crate::schema::{Column, ConflictPolicy, TableDefinition, Unique};
+use crate::schema::{ConflictPolicy, TableDefinition, Unique};
 use std::collections::HashSet;
 
 impl TableDefinition {

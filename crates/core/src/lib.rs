@@ -14,6 +14,7 @@ pub mod checksum;
 pub mod chunk;
 pub mod chunk_list;
 pub mod clock_skew;
+mod column;
 pub mod column_type;
 pub mod decimal;
 pub mod duration;
@@ -34,6 +35,7 @@ pub mod name;
 pub mod number_request;
 pub mod origin;
 pub mod parallel;
+mod qualified_name;
 mod quantity;
 pub mod redefinition;
 pub mod refusal;
@@ -56,6 +58,7 @@ pub mod value;
 pub use chunk::{
     Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor, Sum,
 };
+pub use column::Column;
 pub use column_type::{ColumnType, MapWidth};
 pub use element_type::ElementType;
 pub use error::{Error, ErrorKind, Result};
@@ -63,9 +66,10 @@ pub use id::{ColumnId, TableId};
 pub use identity::{Counter, Identity};
 pub use number_request::{NumberBlock, NumberRequest};
 pub use origin::Origin;
+pub use qualified_name::{PUBLIC_SCHEMA, QualifiedName};
 pub use retention::Retention;
 pub use rollup::{Rollup, RollupState};
-pub use schema::{Column, ConflictPolicy, InMemory, Index, TableDefinition, TimeColumn, Unique, View};
+pub use schema::{ConflictPolicy, InMemory, Index, TableDefinition, TimeColumn, Unique, View};
 pub use search_path::SearchPath;
 pub use slice::{Slice, SliceWidth};
 pub use store::{
@@ -73,6 +77,5 @@ pub use store::{
     StageId, Store,
 };
 pub use table::{DefinitionVersion, Table};
-pub use table_schema::{PUBLIC_SCHEMA, QualifiedName};
 pub use time::{TimeRange, TimeUnit};
 pub use value::Value;

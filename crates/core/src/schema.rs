@@ -1,70 +1,19 @@
 //! Schema: the definitions of tables and columns.
 
+use crate::column::Column;
 use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
 use crate::id::{ColumnId, TableId};
-use crate::identity::Identity;
 use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
 use crate::name::{check_name, check_table_name, name_key, parse_name, same_name, unknown_name};
 use crate::origin::Origin;
 use crate::retention::Retention;
 use crate::rollup::Rollup;
 use crate::slice::{Slice, SliceWidth};
-use crate::table_schema::QualifiedName;
 use crate::time::{DAY_SECONDS, TimeUnit};
-use crate::value::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use strum::{IntoStaticStr, VariantArray};
-
-/// One column of a table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Column {
-    /// The column's number.
-    pub id: ColumnId,
-    /// Its name, as written.
-    pub name: String,
-    /// The type of its values.
-    #[serde(rename = "type")]
-    pub column_type: ColumnType,
-    /// Whether the column accepts NULL.
-    pub nullable: bool,
-    /// For a mapped column, which is always text: the width of its index.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub map: Option<MapWidth>,
-    /// The value of an INSERT that does not name the column; NULL if `None`. For a mapped column it is the text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<Value>,
-    /// The value of rows that are older than the column; NULL if `None`. For a mapped column it is the index.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missing: Option<Value>,
-    /// For a column that numbers the rows by itself: how. Such a column does not accept NULL and has no default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity: Option<Identity>,
-    /// The sequence whose next number is the value of an INSERT that does not name the column. Such a column is no
-    /// identity and has no other default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sequence: Option<QualifiedName>,
-}
-
-impl Column {
-    /// Creates a column that accepts NULL, is not mapped and has no default.
-    pub fn new(id: ColumnId, name: impl Into<String>, column_type: ColumnType) -> Self {
-        let name = name.into();
-        Self {
-            id,
-            name,
-            column_type,
-            nullable: true,
-            map: None,
-            default: None,
-            missing: None,
-            identity: None,
-            sequence: None,
-        }
-    }
-}
 
 /// A uniqueness constraint: no two rows have the same values in these columns. Rows with a NULL in one of them never
 /// conflict, unless [`nulls_equal`](Self::nulls_equal) is set.
@@ -167,7 +116,8 @@ pub struct TimeColumn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableDefinition {
-    /// Its name, as written. No other table has it. In another schema than `public` it begins with the schema and a dot.
+    /// Its name, as written. No other table has it. In another schema than `public` it begins with the schema and a
+    /// dot.
     pub name: String,
     /// The schema, if it is another one than `public`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

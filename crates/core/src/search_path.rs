@@ -1,7 +1,7 @@
 //! The schemas in which a session looks up names that say none.
 
 use crate::name::same_name;
-use crate::table_schema::PUBLIC_SCHEMA;
+use crate::qualified_name::PUBLIC_SCHEMA;
 use std::sync::Arc;
 
 /// The name that a path may have for a schema of the user's name. No schema belongs to a user, so it means none.

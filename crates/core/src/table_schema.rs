@@ -7,22 +7,8 @@
 
 use crate::error::{Error, Result};
 use crate::name::{check_name, same_name};
+use crate::qualified_name::QualifiedName;
 use crate::schema::TableDefinition;
-use serde::{Deserialize, Serialize};
-
-/// The schema of tables that are in no other.
-pub const PUBLIC_SCHEMA: &str = "public";
-
-/// The name of a table, and its schema; `None` is `public`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct QualifiedName {
-    /// The schema.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<String>,
-    /// The name in the schema.
-    pub name: String,
-}
 
 impl QualifiedName {
     /// Whether a definition has this name, compared without case.

@@ -257,7 +257,7 @@ fn sequences_are_copied_with_the_tables_that_use_them() {
     db.copy_into(&copy, &CopyOptions { selection, ..CopyOptions::default() }).unwrap();
     copy.sql("INSERT INTO t (x) VALUES (3)").unwrap();
     assert_eq!(numbers(&copy, "SELECT id FROM t ORDER BY id"), [10, 11, 51]);
-    assert!(copy.sql("SELECT nextval('other')").map(drop).is_err(), "only what is needed is copied");
+    assert!(copy.engine().table("other").is_err(), "only what is needed is copied");
     // Rows that come without SQL take the numbers, too.
     let rows = RecordBatch::try_from_iter([("x", Arc::new(Int64Array::from(vec![4])) as ArrayRef)]).unwrap();
     let mut batch = db.batch(None);

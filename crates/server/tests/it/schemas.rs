@@ -78,7 +78,7 @@ fn rows_are_copied_to_a_table_in_a_schema() {
          SELECT * FROM s.sensors ORDER BY id;\n\
          SET search_path = s;\n\
          COPY sensors (id) FROM STDIN;\n3\n\\.\n\
-         COPY sensors TO STDOUT;\n\
+         COPY (SELECT * FROM sensors ORDER BY id) TO STDOUT;\n\
          SELECT count(*) FROM public.sensors;",
         "1|roof\n2|cellar\n1\troof\n2\tcellar\n3\t\\N\n2",
     );

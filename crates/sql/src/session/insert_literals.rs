@@ -40,7 +40,8 @@ impl Session {
 
     /// The table that a name means, as this process has seen it last. The commit compares the definition's version, so
     /// that a statement need not ask the store for it. `None` for what is not checked like that: tables in memory,
-    /// views, sequences, names of temporary tables, and names that several schemas may have.
+    /// views, sequences and tables that take numbers of them, names of temporary tables, and names that several schemas
+    /// may have.
     fn table_seen(&self, name: &TableName, path: &SearchPath) -> Option<Table> {
         let schema = match &name.schema {
             NamedSchema::Unsaid if path.is_public() && self.temporary.is_empty() => None,
@@ -50,7 +51,10 @@ impl Session {
         };
         let table = self.engine.table_seen(schema, &name.name)?;
         let definition = &table.definition;
-        (!definition.is_in_memory() && definition.view.is_none() && !definition.sequence).then_some(table)
+        let is_stored = !definition.is_in_memory() && definition.view.is_none() && !definition.sequence;
+        // A sequence is looked up in the store, and must not give numbers for a default that is gone.
+        let has_sequence = definition.columns.iter().any(|column| column.sequence.is_some());
+        (is_stored && !has_sequence).then_some(table)
     }
 
     /// Inserts the rows of a statement in a batch of its own. With `pins`, a definition that has changed is a conflict.

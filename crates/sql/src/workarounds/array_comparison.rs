@@ -4,17 +4,19 @@
 //! DataFusion 55 compares the bits of floats, and puts NULLs first. No upstream issue known.
 
 use super::expressions::rewrite_expressions;
+use crate::text::datafusion_errors::external;
+use crate::text::errors::not_supported;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, DynComparator, Int8Array, ListArray, make_comparator};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{InList, Sort};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
+use datafusion::logical_expr::expr::{InList, InSubquery, Sort};
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 use datafusion::logical_expr::{
-    Between, BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility, binary_expr, cast, lit,
+    Between, BinaryExpr, ColumnarValue, Distinct, Expr, ExprSchemable, LogicalPlan, Operator, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility, binary_expr, cast, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 use std::cmp::Ordering;
@@ -30,32 +32,115 @@ impl AnalyzerRule for CompareArrays {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let plan = plan.transform_up_with_subqueries(|plan| Ok(with_nulls_of_arrays(plan)))?.data;
-        rewrite_expressions(plan, |_| false, |expr, schema| Ok(rewrite(expr, schema)))
+        let plan = plan.transform_up_with_subqueries(|plan| {
+            refuse_groups_of_floats(&plan)?;
+            Ok(with_order_of_arrays(plan))
+        })?;
+        rewrite_expressions(plan.data, |_| false, rewrite)
     }
 }
 
-/// `ORDER BY a NULLS FIRST` puts the NULLs first that are no arrays. DataFusion does it with the NULLs in them, too.
-fn with_nulls_of_arrays(plan: LogicalPlan) -> Transformed<LogicalPlan> {
+/// Rows with equal arrays are found by the bits of floats, for which 0.0 is not -0.0.
+fn refuse_groups_of_floats(plan: &LogicalPlan) -> Result<()> {
+    let has_floats = |expr: &Expr, schema: &DFSchema| expr.get_type(schema).is_ok_and(|of| is_array_of_floats(&of));
+    let is_grouped = match plan {
+        LogicalPlan::Aggregate(aggregate) => {
+            let schema = aggregate.input.schema();
+            let is_distinct = |expr: &Expr| {
+                let mut found = false;
+                let _ = expr.apply(|expr| {
+                    if let Expr::AggregateFunction(call) = expr {
+                        found |= call.params.distinct && call.params.args.iter().any(|arg| has_floats(arg, schema));
+                    }
+                    Ok(TreeNodeRecursion::Continue)
+                });
+                found
+            };
+            aggregate.group_expr.iter().any(|expr| has_floats(expr, schema))
+                || aggregate.aggr_expr.iter().any(is_distinct)
+        }
+        LogicalPlan::Distinct(Distinct::All(input)) => {
+            input.schema().fields().iter().any(|field| is_array_of_floats(field.data_type()))
+        }
+        LogicalPlan::Distinct(Distinct::On(on)) => on.on_expr.iter().any(|expr| has_floats(expr, on.input.schema())),
+        LogicalPlan::Join(join) => join.on.iter().any(|(left, _)| has_floats(left, join.left.schema())),
+        LogicalPlan::Window(window) => window.window_expr.iter().any(|expr| {
+            let schema = window.input.schema();
+            let mut found = false;
+            let _ = expr.apply(|expr| {
+                if let Expr::WindowFunction(call) = expr {
+                    found |= call.params.partition_by.iter().any(|expr| has_floats(expr, schema));
+                }
+                Ok(TreeNodeRecursion::Continue)
+            });
+            found
+        }),
+        _ => false,
+    };
+    if is_grouped { Err(floats_in_groups()) } else { Ok(()) }
+}
+
+fn floats_in_groups() -> DataFusionError {
+    let error = not_supported("finding equal arrays of floats by GROUP BY, DISTINCT, IN or a set operation");
+    external(error.with_hint("compare them with =, or group by their text: CAST(x AS TEXT)"))
+}
+
+fn is_array_of_floats(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::List(element) if matches!(element.data_type(), DataType::Float32 | DataType::Float64))
+}
+
+fn with_order_of_arrays(plan: LogicalPlan) -> Transformed<LogicalPlan> {
     let LogicalPlan::Sort(mut sort) = plan else { return Transformed::no(plan) };
     let schema = Arc::clone(sort.input.schema());
-    let is_odd =
-        |key: &Sort| key.nulls_first == key.asc && matches!(key.expr.get_type(schema.as_ref()), Ok(DataType::List(_)));
-    if !sort.expr.iter().any(is_odd) {
-        return Transformed::no(LogicalPlan::Sort(sort));
-    }
-    let keys = std::mem::take(&mut sort.expr).into_iter().flat_map(|key| match is_odd(&key) {
-        true => {
-            let nulls = Sort::new(key.expr.clone().is_null(), !key.nulls_first, false);
-            vec![nulls, Sort::new(key.expr, key.asc, !key.asc)]
-        }
-        false => vec![key],
-    });
-    sort.expr = keys.collect();
-    Transformed::yes(LogicalPlan::Sort(sort))
+    let is_changed = order_by_arrays(&mut sort.expr, schema.as_ref());
+    if is_changed { Transformed::yes(LogicalPlan::Sort(sort)) } else { Transformed::no(LogicalPlan::Sort(sort)) }
 }
 
-fn rewrite(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+/// Orders arrays as they are compared. `ORDER BY a NULLS FIRST` puts the NULLs first that are no arrays, and DataFusion
+/// the NULLs in them, too. Returns whether something changed.
+fn order_by_arrays(keys: &mut Vec<Sort>, schema: &DFSchema) -> bool {
+    let is_array = |key: &Sort| matches!(key.expr.get_type(schema), Ok(DataType::List(_)));
+    let is_odd = |key: &Sort| is_array(key) && key.nulls_first == key.asc;
+    let has_floats = |key: &Sort| key.expr.get_type(schema).is_ok_and(|of| is_array_of_floats(&of));
+    if !keys.iter().any(|key| is_odd(key) || has_floats(key)) {
+        return false;
+    }
+    let all = std::mem::take(keys).into_iter().flat_map(|mut key| {
+        let nulls = is_odd(&key).then(|| Sort::new(key.expr.clone().is_null(), !key.nulls_first, false));
+        if nulls.is_some() {
+            key.nulls_first = !key.asc;
+        }
+        if has_floats(&key) {
+            let function = ComparableArray { signature: Signature::any(1, Volatility::Immutable) };
+            key.expr = ScalarUDF::new_from_impl(function).call(vec![key.expr]);
+        }
+        nulls.into_iter().chain([key]).collect::<Vec<_>>()
+    });
+    *keys = all.collect();
+    true
+}
+
+fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let is_ordered = match &mut expr {
+        Expr::WindowFunction(call) => order_by_arrays(&mut call.params.order_by, schema),
+        Expr::AggregateFunction(call) => order_by_arrays(&mut call.params.order_by, schema),
+        _ => false,
+    };
+    if is_ordered {
+        return Ok(Transformed::yes(expr));
+    }
+    let is_array = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::List(_)));
+    match &expr {
+        Expr::ScalarFunction(call) if matches!(call.name(), "greatest" | "least") && call.args.iter().any(is_array) => {
+            return Err(external(not_supported(format_args!("{} of arrays", call.name()))));
+        }
+        Expr::InSubquery(InSubquery { expr: value, .. })
+            if value.get_type(schema).is_ok_and(|of| is_array_of_floats(&of)) =>
+        {
+            return Err(floats_in_groups());
+        }
+        _ => {}
+    }
     let compared = match &expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
             order(left, right, schema).map(|order| binary_expr(order, *op, lit(0_i8)))
@@ -77,7 +162,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
         }
         _ => None,
     };
-    compared.map_or_else(|| Transformed::no(expr), Transformed::yes)
+    Ok(compared.map_or_else(|| Transformed::no(expr), Transformed::yes))
 }
 
 fn compares(op: Operator) -> bool {
@@ -134,6 +219,35 @@ impl ScalarUDFImpl for ArrayOrder {
             true => ColumnarValue::Scalar(ScalarValue::try_from_array(&orders, 0)?),
             false => ColumnarValue::Array(orders),
         })
+    }
+}
+
+/// Arrays whose floats have one zero and one NaN.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ComparableArray {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for ComparableArray {
+    fn name(&self) -> &str {
+        "comparable_array"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        Ok(types[0].clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let arrays = args.args[0].to_array(args.number_rows)?;
+        let DataType::List(field) = arrays.data_type() else { return Ok(ColumnarValue::Array(arrays)) };
+        let lists = arrays.as_list::<i32>();
+        let (offsets, nulls) = (lists.offsets().clone(), lists.nulls().cloned());
+        let list = ListArray::try_new(Arc::clone(field), offsets, comparable(lists.values()), nulls)?;
+        Ok(ColumnarValue::Array(Arc::new(list)))
     }
 }
 

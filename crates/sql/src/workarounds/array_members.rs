@@ -1,6 +1,6 @@
 //! NULLs in arrays equal nothing: `ARRAY[1, NULL] @> ARRAY[NULL]` is false, and so is `&&` of two arrays that only
-//! have NULL in common. For DataFusion's `array_has_all` and `array_has_any` they are equal, and a NULL has all elements
-//! of an empty array. A text beside an array is read as one: `tags @> '{a}'`.
+//! have NULL in common. For DataFusion's `array_has_all` and `array_has_any` they are equal, and a NULL has all
+//! elements of an empty array. A text beside an array is read as one: `tags @> '{a}'`.
 //!
 //! No upstream issue known.
 
@@ -106,7 +106,7 @@ impl ArrayMembers {
 }
 
 /// The arrays without their NULLs, and for each whether it had none; `None` if none of them has a NULL.
-fn without_nulls(arrays: &ArrayRef) -> Result<Option<(ArrayRef, BooleanArray)>> {
+pub(super) fn without_nulls(arrays: &ArrayRef) -> Result<Option<(ArrayRef, BooleanArray)>> {
     let DataType::List(field) = arrays.data_type() else { return Ok(None) };
     let lists = arrays.as_list::<i32>();
     if lists.values().null_count() == 0 {

@@ -6,6 +6,7 @@
 //! what DataFusion does not claim to do (`operators`, `functions`), and its errors in plain words (`text`).
 
 mod array_comparison;
+mod array_elements;
 mod array_members;
 mod array_subscripts;
 mod bounded_functions;
@@ -153,6 +154,7 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     extremes::register(context);
     regexp_replace::register(context);
     array_members::register(context);
+    array_elements::register(context);
     empty_arrays::register(context);
     round_places::register(context);
     shifted_rows::register(context);

@@ -21,11 +21,7 @@ pub(super) fn texts_of(array: &ArrayRef, cast_elements: CastElements) -> Result<
     let is_nested = elements.data_type().is_nested();
     let texts = match elements.data_type() {
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => texts_of(elements, cast_elements)?,
-        DataType::Boolean => {
-            let texts = elements.as_boolean().iter().map(|value| value.map(|value| if value { "t" } else { "f" }));
-            Arc::new(texts.collect::<StringArray>())
-        }
-        _ => cast_elements(elements, &DataType::Utf8, &CastOptions::default())?,
+        _ => element_texts(elements, cast_elements)?,
     };
     let texts = texts.as_string::<i32>();
     let text = |row: usize| {
@@ -39,6 +35,15 @@ pub(super) fn texts_of(array: &ArrayRef, cast_elements: CastElements) -> Result<
     };
     let texts = (0..lists.len()).map(|row| lists.is_valid(row).then(|| text(row)));
     Ok(Arc::new(texts.collect::<StringArray>()))
+}
+
+/// The texts of elements that are no arrays.
+pub(super) fn element_texts(elements: &ArrayRef, cast_elements: CastElements) -> Result<ArrayRef> {
+    if let Some(values) = elements.as_boolean_opt() {
+        let texts = values.iter().map(|value| value.map(|value| if value { "t" } else { "f" }));
+        return Ok(Arc::new(texts.collect::<StringArray>()));
+    }
+    cast_elements(elements, &DataType::Utf8, &CastOptions::default())
 }
 
 /// Texts as arrays with such elements.

@@ -240,6 +240,11 @@ pub(crate) fn array_texts(array: &ArrayRef) -> Result<ArrayRef> {
     texts_of(array, cast_elements)
 }
 
+/// The texts of elements of arrays.
+pub(crate) fn element_texts(elements: &ArrayRef) -> Result<ArrayRef> {
+    super::arrays::element_texts(elements, cast_elements)
+}
+
 /// Casts the elements of arrays by the same rules.
 fn cast_elements(elements: &ArrayRef, to: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
     match Conversion::of(elements.data_type(), to) {
