@@ -1,5 +1,6 @@
 //! `CREATE SEQUENCE`, `DROP SEQUENCE`, and the forms of `ALTER SEQUENCE` that change its name; and `DEFAULT
-//! nextval(...)` of columns. Not owned: the other forms of `ALTER SEQUENCE` (`identity`), which are about identity columns, too.
+//! nextval(...)` of columns. Not owned: the other forms of `ALTER SEQUENCE` (`identity`), which are about identity
+//! columns, too.
 
 use super::identity::{identity_of, parse_option};
 use super::type_names::column_type;

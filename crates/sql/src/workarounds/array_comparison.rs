@@ -254,9 +254,13 @@ impl ScalarUDFImpl for ComparableArray {
 fn orders(left: &ListArray, right: &ListArray) -> Result<Int8Array> {
     let nulls_last = SortOptions { descending: false, nulls_first: false };
     let elements = make_comparator(&comparable(left.values()), &comparable(right.values()), nulls_last)?;
-    let order =
-        |row: usize| (left.is_valid(row) && right.is_valid(row)).then(|| order_of(left, right, row, &elements) as i8);
-    Ok((0..left.len()).map(order).collect())
+    let order = |row: usize| match order_of(left, right, row, &elements) {
+        Ordering::Less => -1,
+        Ordering::Equal => 0,
+        Ordering::Greater => 1,
+    };
+    let known = |row: usize| (left.is_valid(row) && right.is_valid(row)).then(|| order(row));
+    Ok((0..left.len()).map(known).collect())
 }
 
 fn order_of(left: &ListArray, right: &ListArray, row: usize, elements: &DynComparator) -> Ordering {

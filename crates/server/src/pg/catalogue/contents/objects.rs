@@ -1,6 +1,7 @@
 //! The tables, views, rollups, keys and indexes of the store, with the numbers by which clients refer to them.
 
 use super::super::lookup::quoted;
+use super::schemas::{TEMPORARY, numbered};
 use crate::pg::error::PgError;
 use crate::pg::rows::columns_of;
 use crate::pg::store::StoreSession;
@@ -23,9 +24,6 @@ const ARRAYS_FROM: i64 = TYPES_FROM + (1 << 29);
 const LAST_NUMBER: i64 = (1 << 22) - 1;
 /// The number of temporary tables that have different numbers.
 const TEMPORARY_NUMBERS: i64 = 1 << 20;
-
-/// The schema of temporary tables.
-pub(super) const TEMPORARY: &str = "pg_temp";
 
 /// A table, a view or a rollup.
 pub(super) struct Object {
@@ -122,7 +120,7 @@ impl IndexObject {
 impl Objects {
     pub(super) fn of(session: &StoreSession) -> Result<Self, PgError> {
         let stored = session.tables()?;
-        let schemas = super::schemas::numbered(session.schemas()?, stored.iter().any(TemporaryTables::contain));
+        let schemas = numbered(session.schemas()?, stored.iter().any(TemporaryTables::contain));
         let mut tables: Vec<Object> = stored.into_iter().map(|table| object(session, table)).collect();
         tables.sort_by(|one, two| one.name.cmp(&two.name));
         tables.extend(super::shapes::system_tables().map(system_object));

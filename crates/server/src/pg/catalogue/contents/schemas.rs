@@ -2,13 +2,15 @@
 
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::objects::TEMPORARY;
 use super::roles::{DATABASE_OWNER, OWNER};
 use super::row::row;
 use atsdb::PUBLIC_SCHEMA;
 
 /// The number of `public`.
 const PUBLIC_NUMBER: i64 = 2_200;
+
+/// The schema of temporary tables.
+pub(super) const TEMPORARY: &str = "pg_temp";
 
 /// The number of the schema of temporary tables.
 pub(super) const TEMPORARY_NUMBER: i64 = 13_001;
