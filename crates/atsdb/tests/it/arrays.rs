@@ -12,7 +12,7 @@ const ROWS: i64 = 40;
 /// A column of each kind of elements, with the text of one that stands for a number.
 const COLUMNS: [(&str, &str, fn(i64) -> String); 9] = [
     ("flags", "BOOLEAN[]", |number| if number % 2 == 0 { "t" } else { "f" }.to_owned()),
-    ("counts", "INT[]", |number| (number * 1_000_003 - 5).to_string()),
+    ("counts", "INT[]", |number| (number * 100_003 - 5).to_string()),
     ("samples", "DOUBLE PRECISION[]", |number| format!("{}.5", number * 7)),
     ("words", "TEXT[]", |number| ["", "a b", "null", "\"quoted\"", "plain"][number as usize % 5].to_owned()),
     ("times", "TIMESTAMP[]", |number| format!("2024-03-01 12:00:{:02}", number % 60)),

@@ -19,7 +19,8 @@ pub(super) fn register(context: &SessionContext) {
     if let Some(inner) = inner("array_to_string") {
         context.register_udf(ScalarUDF::new_from_impl(ArrayToString { inner }));
     }
-    if let Some(inner) = inner("array_remove") {
+    // PostgreSQL's `array_remove` is called by this name.
+    if let Some(inner) = inner("array_remove_all") {
         context.register_udf(ScalarUDF::new_from_impl(ArrayRemove { inner }));
     }
 }
@@ -78,7 +79,7 @@ impl ScalarUDFImpl for ArrayRemove {
                     false => ColumnarValue::Array(rest),
                 })
             }
-            _ => exec_err!("{} of an element that is NULL in some rows alone is not supported", self.name()),
+            _ => exec_err!("array_remove of an element that is NULL in some rows alone is not supported"),
         }
     }
 }
