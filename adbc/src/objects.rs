@@ -1,5 +1,5 @@
 //! Tables, views and rollups, their columns and keys: `GetObjects`, `GetTableSchema`, `GetTableTypes`. A store has one
-//! catalog with one schema.
+//! catalog.
 
 use crate::failure::{of_store, with_state};
 use crate::link::execute;
@@ -15,16 +15,16 @@ use atsdb::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Int16Array, Int32Array, RecordBatch, StringArray, new_empty_array,
     new_null_array,
 };
-use atsdb::arrow::compute::cast;
+use atsdb::arrow::compute::{cast, concat};
 use atsdb::arrow::datatypes::{DataType, SchemaRef};
-use atsdb::sql::{Answer, Session, quoted};
+use atsdb::sql::{Answer, Session, exact_name, quoted};
 use atsdb::{ErrorKind, TableDefinition};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The catalog of every store, as `information_schema` calls it.
 pub(crate) const CATALOG: &str = "atsdb";
-/// The schema of every table.
+/// The schema of tables that are in no other.
 pub(crate) const SCHEMA: &str = "public";
 
 const TABLE_TYPES: [&str; 3] = ["table", "view", "rollup"];
@@ -67,7 +67,7 @@ impl ObjectFilter {
         let is_of =
             |wanted: &Vec<String>| wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(table_type(definition)));
         // Change logs belong to tables and are not listed.
-        definition.logs.is_none() && self.types.as_ref().is_none_or(is_of) && self.table.fits(&definition.name)
+        definition.logs.is_none() && self.types.as_ref().is_none_or(is_of) && self.table.fits(definition.local_name())
     }
 }
 
@@ -94,31 +94,38 @@ fn build<T>(work: impl FnOnce() -> atsdb::Result<T>) -> Result<T> {
 }
 
 fn schemas(session: &Session, depth: ObjectDepth, filter: &ObjectFilter, has_catalog: bool) -> Result<ArrayRef> {
-    if depth == ObjectDepth::Catalogs || !has_catalog || !filter.schema.fits(SCHEMA) {
+    if depth == ObjectDepth::Catalogs || !has_catalog {
         return Ok(new_empty_array(&OBJECTS_DB_SCHEMA_SCHEMA));
     }
-    let (tables, length) = match depth {
-        ObjectDepth::Schemas => (new_empty_array(&TABLE_SCHEMA), None),
-        _ => {
-            let tables = tables(session, depth != ObjectDepth::Tables, filter)?;
-            let length = Some(tables.len());
-            (tables, length)
-        }
-    };
+    let mut names = vec![SCHEMA.to_owned()];
+    names.extend(session.schemas().map_err(of_store)?);
+    names.retain(|name| filter.schema.fits(name));
+    let (mut lengths, mut parts) = (Vec::new(), vec![new_empty_array(&TABLE_SCHEMA)]);
+    for name in &names {
+        lengths.push(match depth {
+            ObjectDepth::Schemas => None,
+            _ => {
+                parts.push(tables(session, name, depth != ObjectDepth::Tables, filter)?);
+                parts.last().map(|tables| tables.len())
+            }
+        });
+    }
     build(|| {
-        let names = Arc::new(StringArray::from(vec![SCHEMA]));
-        structs(&OBJECTS_DB_SCHEMA_SCHEMA, vec![names, lists(&[length], tables)?])
+        let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+        let names = Arc::new(StringArray::from(names));
+        structs(&OBJECTS_DB_SCHEMA_SCHEMA, vec![names, lists(&lengths, concat(&parts)?)?])
     })
 }
 
-fn tables(session: &Session, with_columns: bool, filter: &ObjectFilter) -> Result<ArrayRef> {
+fn tables(session: &Session, schema: &str, with_columns: bool, filter: &ObjectFilter) -> Result<ArrayRef> {
     let tables = session.tables().map_err(of_store)?;
-    let mut definitions: Vec<&TableDefinition> =
-        tables.iter().map(|table| &table.definition).filter(|definition| filter.has_table(definition)).collect();
+    let mut definitions: Vec<&TableDefinition> = tables.iter().map(|table| &table.definition).collect();
+    let is_in_schema = |definition: &TableDefinition| definition.schema.as_deref().unwrap_or(SCHEMA) == schema;
+    definitions.retain(|definition| !definition.sequence && is_in_schema(definition) && filter.has_table(definition));
     definitions.sort_by(|one, other| one.name.cmp(&other.name));
-    let names: Vec<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
+    let names: Vec<&str> = definitions.iter().map(|definition| definition.local_name()).collect();
     let (columns, constraints) = match with_columns && !names.is_empty() {
-        true => (columns(session, &names, filter)?, constraints(session, &names)?),
+        true => (columns(session, schema, &names, filter)?, constraints(session, schema, &names)?),
         false => {
             let none = vec![None; names.len()];
             (none_of(&none, &COLUMN_SCHEMA)?, none_of(&none, &CONSTRAINT_SCHEMA)?)
@@ -164,12 +171,12 @@ fn only(column: &str, tables: &[&str]) -> String {
     }
 }
 
-fn columns(session: &Session, tables: &[&str], filter: &ObjectFilter) -> Result<ArrayRef> {
-    let condition = only("table_name", tables);
+fn columns(session: &Session, schema: &str, tables: &[&str], filter: &ObjectFilter) -> Result<ArrayRef> {
+    let (schema, condition) = (schema.replace('\'', "''"), only("table_name", tables));
     let query = format!(
         "SELECT table_name, column_name, ordinal_position, column_default, is_nullable, data_type, numeric_precision, \
          numeric_precision_radix, numeric_scale, datetime_precision FROM information_schema.columns \
-         WHERE table_schema = '{SCHEMA}' AND {condition} ORDER BY table_name, ordinal_position"
+         WHERE table_schema = '{schema}' AND {condition} ORDER BY table_name, ordinal_position"
     );
     let mut by_table = rows_by_table(session, &query)?;
     let (mut lengths, mut rows) = (Vec::new(), Vec::new());
@@ -251,12 +258,13 @@ impl XdbcType {
     }
 }
 
-fn constraints(session: &Session, tables: &[&str]) -> Result<ArrayRef> {
-    let condition = only("k.table_name", tables);
+fn constraints(session: &Session, schema: &str, tables: &[&str]) -> Result<ArrayRef> {
+    let (schema, condition) = (schema.replace('\'', "''"), only("k.table_name", tables));
     let query = format!(
         "SELECT k.table_name, k.constraint_name, t.constraint_type, k.column_name \
          FROM information_schema.key_column_usage k JOIN information_schema.table_constraints t \
-         ON t.table_name = k.table_name AND t.constraint_name = k.constraint_name WHERE {condition} \
+         ON t.table_schema = k.table_schema AND t.table_name = k.table_name AND t.constraint_name = k.constraint_name \
+         WHERE k.table_schema = '{schema}' AND {condition} \
          ORDER BY k.table_name, t.constraint_type, k.constraint_name, k.ordinal_position"
     );
     let mut by_table = rows_by_table(session, &query)?;
@@ -304,7 +312,7 @@ pub(crate) fn table_schema(
     if is(schema, SCHEMA) {
         let found = session.table_named(table).map_err(of_store)?;
         return match found.definition.view {
-            Some(_) => schema_of_query(session, &quoted(&found.definition.name)).map_err(of_store),
+            Some(_) => schema_of_query(session, &exact_name(&found)).map_err(of_store),
             None => Ok(atsdb::arrow_schema(&found.definition)),
         };
     }

@@ -2,14 +2,15 @@
 
 use crate::time_value::nanoseconds;
 use atsdb::arrow::array::ArrayRef;
-use atsdb::{ColumnType, ColumnValues};
+use atsdb::{ColumnType, ColumnValues, ElementType};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyInt, PyString};
 
 /// A column that grows.
 pub(crate) struct ColumnBuilder {
-    /// Whether the engine reads the values from their text: decimals, times of day, intervals, UUIDs and JSON.
+    /// Whether the engine reads the values, or the elements of arrays, from their text: decimals, times of day,
+    /// intervals, UUIDs and JSON.
     is_written: bool,
     values: ColumnValues,
 }
@@ -17,61 +18,80 @@ pub(crate) struct ColumnBuilder {
 impl ColumnBuilder {
     pub(crate) fn new(column_type: ColumnType) -> Self {
         use ColumnType::{Decimal, Interval, Json, Text, Time, Uuid};
-        let is_written = matches!(column_type, Decimal { .. } | Time | Interval | Uuid | Json);
-        Self { is_written, values: ColumnValues::new(if is_written { Text } else { column_type }) }
+        let is_written = |scalar| matches!(scalar, Decimal { .. } | Time | Interval | Uuid | Json);
+        match column_type {
+            ColumnType::Array(element) if is_written(element.column_type()) => {
+                Self { is_written: true, values: ColumnValues::new(ColumnType::Array(ElementType::Text)) }
+            }
+            scalar if is_written(scalar) => Self { is_written: true, values: ColumnValues::new(Text) },
+            other => Self { is_written: false, values: ColumnValues::new(other) },
+        }
     }
 
     /// Adds a value; `None` is NULL.
     pub(crate) fn push(&mut self, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let Some(value) = value.filter(|value| !value.is_none()) else {
-            self.values.append_null();
-            return Ok(());
-        };
-        match &mut self.values {
-            ColumnValues::Bool(builder) => builder.append_value(value.extract::<bool>()?),
-            ColumnValues::Int8(builder) => builder.append_value(value.extract()?),
-            ColumnValues::Int16(builder) => builder.append_value(value.extract()?),
-            ColumnValues::Int32(builder) => builder.append_value(value.extract()?),
-            ColumnValues::Int64(builder) => builder.append_value(value.extract()?),
-            ColumnValues::UInt8(builder) => builder.append_value(value.extract()?),
-            ColumnValues::UInt16(builder) => builder.append_value(value.extract()?),
-            ColumnValues::UInt32(builder) => builder.append_value(value.extract()?),
-            ColumnValues::UInt64(builder) => builder.append_value(value.extract()?),
-            ColumnValues::Float32(builder) => builder.append_value(single(value)?),
-            ColumnValues::Float64(builder) => builder.append_value(double(value)?),
-            ColumnValues::Text(builder) if self.is_written => match value.cast::<PyString>() {
-                Ok(text) => builder.append_value(text.to_str()?),
-                // `str` of a Decimal, a time or a UUID is its text; that of a timedelta has a comma behind the days.
-                Err(_) => builder.append_value(value.str()?.to_str()?.replace(", ", " ")),
-            },
-            ColumnValues::Text(builder) => builder.append_value(text(value)?.to_str()?),
-            ColumnValues::Binary(builder) => match value.cast::<PyBytes>() {
-                Ok(bytes) => builder.append_value(bytes.as_bytes()),
-                // Not `bytes(5)`, which would be five zeros.
-                Err(_) if value.is_instance_of::<PyInt>() => {
-                    return Err(PyTypeError::new_err("bytes are expected, not an int"));
-                }
-                Err(_) => builder.append_value(value.py().get_type::<PyBytes>().call1((value,))?.extract::<&[u8]>()?),
-            },
-            ColumnValues::Timestamp(builder, unit) => builder.append_value(count(value, unit.per_second())?),
-            ColumnValues::Date(builder) => {
-                let days = match value.is_instance_of::<PyInt>() {
-                    true => value.extract()?,
-                    false => exact(value, 86_400_000_000_000)?,
-                };
-                builder.append_value(i32::try_from(days).map_err(|_| out_of_range())?);
-            }
-            ColumnValues::Decimal(_) | ColumnValues::Time(_) | ColumnValues::Interval(_) => {
-                unreachable!("the values are written")
-            }
-        }
-        Ok(())
+        push(&mut self.values, self.is_written, value)
     }
 
     /// The values since the last call.
     pub(crate) fn finish(&mut self) -> ArrayRef {
         self.values.finish()
     }
+}
+
+fn push(values: &mut ColumnValues, is_written: bool, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let Some(value) = value.filter(|value| !value.is_none()) else {
+        values.append_null();
+        return Ok(());
+    };
+    match values {
+        ColumnValues::Bool(builder) => builder.append_value(value.extract::<bool>()?),
+        ColumnValues::Int8(builder) => builder.append_value(value.extract()?),
+        ColumnValues::Int16(builder) => builder.append_value(value.extract()?),
+        ColumnValues::Int32(builder) => builder.append_value(value.extract()?),
+        ColumnValues::Int64(builder) => builder.append_value(value.extract()?),
+        ColumnValues::UInt8(builder) => builder.append_value(value.extract()?),
+        ColumnValues::UInt16(builder) => builder.append_value(value.extract()?),
+        ColumnValues::UInt32(builder) => builder.append_value(value.extract()?),
+        ColumnValues::UInt64(builder) => builder.append_value(value.extract()?),
+        ColumnValues::Float32(builder) => builder.append_value(single(value)?),
+        ColumnValues::Float64(builder) => builder.append_value(double(value)?),
+        ColumnValues::Text(builder) if is_written => match value.cast::<PyString>() {
+            Ok(text) => builder.append_value(text.to_str()?),
+            // `str` of a Decimal, a time or a UUID is its text; that of a timedelta has a comma behind the days.
+            Err(_) => builder.append_value(value.str()?.to_str()?.replace(", ", " ")),
+        },
+        ColumnValues::Text(builder) => builder.append_value(text(value)?.to_str()?),
+        ColumnValues::Binary(builder) => match value.cast::<PyBytes>() {
+            Ok(bytes) => builder.append_value(bytes.as_bytes()),
+            // Not `bytes(5)`, which would be five zeros.
+            Err(_) if value.is_instance_of::<PyInt>() => {
+                return Err(PyTypeError::new_err("bytes are expected, not an int"));
+            }
+            Err(_) => builder.append_value(value.py().get_type::<PyBytes>().call1((value,))?.extract::<&[u8]>()?),
+        },
+        ColumnValues::Timestamp(builder, unit) => builder.append_value(count(value, unit.per_second())?),
+        ColumnValues::Date(builder) => {
+            let days = match value.is_instance_of::<PyInt>() {
+                true => value.extract()?,
+                false => exact(value, 86_400_000_000_000)?,
+            };
+            builder.append_value(i32::try_from(days).map_err(|_| out_of_range())?);
+        }
+        ColumnValues::Decimal(_) | ColumnValues::Time(_) | ColumnValues::Interval(_) => {
+            unreachable!("the values are written")
+        }
+        ColumnValues::Array(arrays) => {
+            if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
+                return Err(PyTypeError::new_err(format!("a list is expected, not a {}", value.get_type().name()?)));
+            }
+            let elements = value.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+            arrays.append(elements.len(), |_, values| {
+                elements.iter().try_for_each(|element| push(values, is_written, Some(element)))
+            })?;
+        }
+    }
+    Ok(())
 }
 
 fn out_of_range() -> PyErr {

@@ -78,8 +78,14 @@ fn column_type(text: &str) -> Result<ColumnType> {
     let others = [ColumnType::Time, ColumnType::Interval, ColumnType::Uuid, ColumnType::Json];
     let mut known = ColumnType::PLAIN.into_iter().chain(others);
     let found = ColumnType::of_name(&text.to_lowercase().replace(' ', ""));
-    found.or_else(|| known.clone().find(|known| known.sql_name().eq_ignore_ascii_case(text))).ok_or_else(|| {
-        let known: Vec<_> = known.by_ref().map(ColumnType::sql_name).chain(["DECIMAL(18, 2)".into()]).collect();
+    let found = found.or_else(|| known.clone().find(|known| known.sql_name().eq_ignore_ascii_case(text)));
+    if let (None, Some(element)) = (found, text.trim_end().strip_suffix("[]")) {
+        let array = ColumnType::array(column_type(element)?);
+        return array.ok_or_else(|| atsdb::Error::usage(format!("there are no arrays of {element}")));
+    }
+    found.ok_or_else(|| {
+        let others = ["DECIMAL(18, 2)".into(), "TEXT[]".into()];
+        let known: Vec<_> = known.by_ref().map(ColumnType::sql_name).chain(others).collect();
         atsdb::Error::usage(format!("unknown column type {text}")).with_hint(format!("use {}", known.join(", ")))
     })
 }

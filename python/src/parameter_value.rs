@@ -11,7 +11,7 @@ use atsdb::sql::ParameterValue;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyFloat, PyInt, PyString};
-use pyo3::types::{PyMemoryView, PyTime};
+use pyo3::types::{PyList, PyMemoryView, PyTime, PyTuple};
 
 /// The maximum number of digits of a decimal number.
 const DECIMAL_DIGITS_MAX: i64 = 38;
@@ -56,6 +56,10 @@ pub(crate) fn parameter_value(value: &Bound<'_, PyAny>) -> PyResult<ParameterVal
         let too_long = || PyValueError::new_err(format!("{delta} is longer than 292 years"));
         let nanoseconds = microseconds.checked_mul(1_000).ok_or_else(too_long)?;
         return one(&IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(0, 0, nanoseconds)]));
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        let elements = value.try_iter()?.map(|element| parameter_value(&element?)).collect::<PyResult<Vec<_>>>()?;
+        return ParameterValue::array(elements).map_err(|error| PyTypeError::new_err(error.to_string()));
     }
     match value.get_type().name()?.to_str()? {
         "Decimal" => decimal(value),

@@ -15,10 +15,11 @@ pub(crate) struct BoundText {
 }
 
 impl BoundText {
-    /// The types of the values. A text and NULL have no type: the statement determines it.
+    /// The types of the values. A text, NULL and an array of these have no type: the statement determines it.
     pub(crate) fn declared_types(&self) -> Vec<Option<DataType>> {
         let own = |value: &ParameterValue| match value.data_type() {
             DataType::Utf8 | DataType::Null => None,
+            DataType::List(element) if matches!(element.data_type(), DataType::Utf8 | DataType::Null) => None,
             other => Some(other),
         };
         self.values.iter().map(own).collect()

@@ -39,6 +39,7 @@ TYPES = [
     ("UUID", ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"]),
     ("JSON", ['{"a": [1, 2.50]}', "null"]),
     ("INTERVAL", [dt.timedelta(days=-1, seconds=7, microseconds=3), dt.timedelta(0)]),
+    ("TEXT[]", [["a", None, "b, c"], [], ["{}"]]),
 ]
 
 
@@ -197,3 +198,22 @@ def test_a_parameter_is_used_with_its_type(db, query, value, answer):
     ((found,),) = db.sql(query, (value,)).fetchall()
     assert (type(found), found) == (type(answer), answer)
     assert db.sql(query, (value,)).fetchall() == [(answer,)]
+
+
+def test_arrays_are_lists(db):
+    db.sql("CREATE TABLE t (n INT, i INT[], d DECIMAL(9, 2)[], at TIMESTAMP[], u UUID[])")
+    first = (1, [1, None, -7], [decimal.Decimal("1.50"), None], [MOMENT], [str(uuid.UUID(int=7))])
+    db.append("t", [first, (2, None, None, None, None), (3, (), [], (), [])])
+    db.sql("INSERT INTO t VALUES (?, ?, ?, ?, ?)", (4, *first[1:]))
+    db.sql("INSERT INTO t VALUES (?, ?, ?, ?, ?)", (5, [], [1, decimal.Decimal("2.5")], None, []))
+    empty = (3, [], [], [], [])
+    fifth = (5, [], [decimal.Decimal("1.00"), decimal.Decimal("2.50")], None, [])
+    rows = [first, (2, None, None, None, None), empty, (4, *first[1:]), fifth]
+    assert db.sql("SELECT * FROM t ORDER BY n").fetchall() == rows
+    assert db.sql("SELECT n FROM t WHERE i = ? ORDER BY n", ([1, None, -7],)).fetchall() == [(1,), (4,)]
+    assert db.sql("SELECT n FROM t WHERE i @> ? AND ? = ANY (u) ORDER BY n", ([-7], first[4][0])).fetchall() == [(1,), (4,)]
+    for wrong in ["ab", 7, [["nested"]], ["x"]]:
+        with pytest.raises(atsdb.InvalidValueError):
+            db.append("t", [(6, wrong, None, None, None)])
+    with pytest.raises(TypeError):
+        db.sql("SELECT ?", ([1, "a", b"b"],))

@@ -3,16 +3,18 @@
 use crate::error::module_error;
 use crate::time_format::{TimeFormat, TimeScale, TimeValue, TimeWriter};
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Float32Array, Float64Array, PrimitiveArray, RecordBatch,
-    StringArray, UInt32Array, UInt64Array,
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Float32Array, Float64Array, ListArray, PrimitiveArray,
+    RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, UInt32Type,
     UInt64Type,
 };
-use atsdb_core::ColumnType;
+use arrow::error::ArrowError;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use atsdb_core::interval_text::interval_text;
+use atsdb_core::{ColumnType, json_text};
 use rusqlite::Result;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 
@@ -141,6 +143,7 @@ impl ColumnValues {
             }
             DataType::Decimal128(..) | DataType::Time64(_) => Self::Text(to(&DataType::Utf8)?.as_string().clone()),
             DataType::Binary => Self::Binary(array.as_binary().clone()),
+            DataType::List(_) => Self::Text(array_json(array.as_list()).map_err(|_| unexpected())?),
             DataType::Dictionary(_, _) => {
                 let dictionary = array.as_any_dictionary();
                 let strings = dictionary.values().as_string_opt::<i32>().ok_or_else(unexpected)?;
@@ -161,4 +164,22 @@ impl ColumnValues {
             _ => return Err(unexpected()),
         })
     }
+}
+
+/// Arrays as JSON, which `json_each` reads. Numbers that JSON does not have are null.
+fn array_json(arrays: &ListArray) -> Result<StringArray, ArrowError> {
+    let elements = arrays.values();
+    let is_plain = elements.data_type().is_numeric() || *elements.data_type() == DataType::Boolean;
+    let formatter = ArrayFormatter::try_new(elements, &FormatOptions::new())?;
+    let element = |at: usize| match formatter.value(at).to_string() {
+        _ if elements.is_null(at) => "null".to_owned(),
+        text if !is_plain => json_text::quoted(&text),
+        text if matches!(text.as_str(), "NaN" | "inf" | "-inf") => "null".to_owned(),
+        text => text,
+    };
+    let array = |row: usize| {
+        let range = arrays.value_offsets()[row] as usize..arrays.value_offsets()[row + 1] as usize;
+        format!("[{}]", range.map(element).collect::<Vec<_>>().join(","))
+    };
+    Ok((0..arrays.len()).map(|row| arrays.is_valid(row).then(|| array(row))).collect())
 }

@@ -33,6 +33,9 @@ pub(crate) fn find<'a>(snapshot: &'a ReadSnapshot, name: &str) -> Result<&'a Tab
             "read the tables of the view, or use atsdb sql",
         );
     }
+    if definition.sequence {
+        return refused("is a sequence, which has no rows", "its numbers are drawn by nextval in atsdb sql");
+    }
     if definition.is_in_memory() {
         return refused("is a table in memory: its rows are in the process that writes it", "use atsdb sql there");
     }
@@ -52,6 +55,7 @@ pub(crate) fn kind(table: &Table) -> &'static str {
     let definition = &table.definition;
     match () {
         () if definition.view.is_some() => "view",
+        () if definition.sequence => "sequence",
         () if definition.is_in_memory() => "memory",
         () if definition.rollup.is_some() => "rollup",
         () => "table",
@@ -82,8 +86,8 @@ fn sql_type(column: ColumnType, format: TimeFormat) -> String {
         ColumnType::Bool => " BOOLEAN",
         ColumnType::Float32 | ColumnType::Float64 => " REAL",
         ColumnType::Text | ColumnType::Uuid | ColumnType::Json => " TEXT",
-        // Exact decimals, times of day and intervals have no type in SQLite.
-        ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval => " TEXT",
+        // Exact decimals, times of day and intervals have no type in SQLite. An array is a JSON array.
+        ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval | ColumnType::Array(_) => " TEXT",
         ColumnType::Binary => " BLOB",
         // Numbers beyond SQLite's integers are text, which must not be converted to floating point.
         ColumnType::UInt64 => "",

@@ -248,10 +248,11 @@ class TypesPage(Case):
         with open(os.path.join(ROOT, "docs/reference/types.md"), encoding="utf-8") as page:
             rows = page.read().split("|---|---|---|---|---|---|---|\n")[1].split("\n\n")[0].splitlines()
         cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
-        self.assertEqual(len(cells), 23)
+        self.assertEqual(len(cells), 24)
         store = self.path("types.db")
         literals = {"BOOLEAN": "true", "TEXT": "'a'", "BLOB": "X'00'", "DATE": "'2024-03-01'", "BIGINT UNSIGNED": "18446744073709551615",
-                    "TIME": "'12:30'", "UUID": "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", "JSON": "'[1]'", "INTERVAL": "'1 day'"}
+                    "TIME": "'12:30'", "UUID": "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", "JSON": "'[1]'", "INTERVAL": "'1 day'",
+                    "TEXT[]": "'{a,NULL}'"}
         for number, row in enumerate(cells):
             sql = row[0].strip("`")
             value = literals.get(sql, "'2024-03-01'" if sql.startswith("TIMESTAMP") else "1")

@@ -83,7 +83,7 @@ impl atsdb_import::Sink for BatchSink<'_> {
         let mut batch = self.engine.batch(self.id.clone());
         let table = match &self.existing {
             Some(table) => table.clone(),
-            None => batch.create_table(definition)?,
+            None => batch.create_table(&self.engine.placed(definition)?)?,
         };
         self.open = Some((batch, table));
         Ok(())

@@ -3,14 +3,16 @@
 use crate::types::plain_type;
 use arrow::array::{
     Array, ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder, Float64Builder,
-    Int8Builder, Int16Builder, Int32Builder, Int64Array, Int64Builder, IntervalMonthDayNanoBuilder, PrimitiveArray,
-    StringBuilder, Time64MicrosecondBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
+    Int8Builder, Int16Builder, Int32Builder, Int64Array, Int64Builder, IntervalMonthDayNanoBuilder, ListArray,
+    NullBufferBuilder, PrimitiveArray, StringBuilder, Time64MicrosecondBuilder, UInt8Builder, UInt16Builder,
+    UInt32Builder, UInt64Builder,
 };
+use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{
-    ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    ArrowTimestampType, Field, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType,
 };
-use atsdb_core::{ColumnType, TimeUnit};
+use atsdb_core::{ColumnType, ElementType, TimeUnit};
 use std::sync::Arc;
 
 /// Collects the values of a column in arrays of its [plain type](plain_type).
@@ -52,6 +54,52 @@ pub enum ColumnValues {
     Time(Time64MicrosecondBuilder),
     /// Lengths of time.
     Interval(IntervalMonthDayNanoBuilder),
+    /// Arrays.
+    Array(Box<ArrayValues>),
+}
+
+/// Collects arrays: their elements one by one, then the end of each array.
+#[derive(Debug)]
+pub struct ArrayValues {
+    element: ColumnType,
+    elements: ColumnValues,
+    lengths: Vec<usize>,
+    nulls: NullBufferBuilder,
+}
+
+impl ArrayValues {
+    fn new(element: ElementType) -> Self {
+        Self {
+            element: element.column_type(),
+            elements: ColumnValues::new(element.column_type()),
+            lengths: Vec::new(),
+            nulls: NullBufferBuilder::new(0),
+        }
+    }
+
+    /// Adds an array. `append` adds so many elements to those of all arrays so far.
+    pub fn append<E>(
+        &mut self,
+        element_count: usize,
+        append: impl FnOnce(ColumnType, &mut ColumnValues) -> Result<(), E>,
+    ) -> Result<(), E> {
+        append(self.element, &mut self.elements)?;
+        self.lengths.push(element_count);
+        self.nulls.append_non_null();
+        Ok(())
+    }
+
+    fn append_null(&mut self) {
+        self.lengths.push(0);
+        self.nulls.append_null();
+    }
+
+    fn finish(&mut self) -> ListArray {
+        let elements = self.elements.finish();
+        let field = Arc::new(Field::new_list_field(elements.data_type().clone(), true));
+        let offsets = OffsetBuffer::from_lengths(std::mem::take(&mut self.lengths));
+        ListArray::new(field, offsets, elements, self.nulls.finish())
+    }
 }
 
 /// Runs the same code for a builder of any type.
@@ -76,6 +124,7 @@ macro_rules! with_builder {
             Self::Decimal($builder) => $action,
             Self::Time($builder) => $action,
             Self::Interval($builder) => $action,
+            Self::Array($builder) => $action,
         }
     };
 }
@@ -104,6 +153,7 @@ impl ColumnValues {
             }
             ColumnType::Time => Self::Time(Time64MicrosecondBuilder::new()),
             ColumnType::Interval => Self::Interval(IntervalMonthDayNanoBuilder::new()),
+            ColumnType::Array(element) => Self::Array(Box::new(ArrayValues::new(element))),
         }
     }
 
@@ -142,7 +192,9 @@ mod tests {
     #[test]
     fn arrays_have_the_type_of_their_column() {
         let others = [ColumnType::Time, ColumnType::Uuid, ColumnType::Json, ColumnType::Interval];
-        for column_type in ColumnType::PLAIN.into_iter().chain(ColumnType::decimal(38, 4)).chain(others) {
+        let scalars = ColumnType::PLAIN.into_iter().chain(ColumnType::decimal(38, 4)).chain(others);
+        let arrays = scalars.clone().filter_map(ColumnType::array);
+        for column_type in scalars.chain(arrays) {
             let mut values = ColumnValues::new(column_type);
             values.append_null();
             let array = values.finish();

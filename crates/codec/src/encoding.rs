@@ -42,6 +42,8 @@ pub(crate) enum Encoding {
     Rhythm = 11,
     /// For indexes: a membership filter of the tuples in the chunk. Since format 2.
     Membership = 12,
+    /// Arrays: their lengths as numbers, and all elements in their own encoding. Since format 3.
+    Array = 13,
 }
 
 impl Encoding {
@@ -49,8 +51,14 @@ impl Encoding {
     pub(crate) fn format(self) -> u8 {
         match self {
             Self::Membership => 2,
+            Self::Array => 3,
             _ => 1,
         }
+    }
+
+    /// The number in pages.
+    pub(crate) fn number(self) -> u8 {
+        self as u8
     }
 
     fn name(self) -> &'static str {

@@ -37,13 +37,13 @@ mod validity;
 mod values;
 mod wire;
 
-pub use column_values::{ColumnValues, timestamps};
+pub use column_values::{ArrayValues, ColumnValues, timestamps};
 pub use descriptor::{decode_descriptor, encode_descriptor};
 pub use encoding::{Effort, encoding_name};
 pub use membership::{Membership, TupleHashes, decode_membership, encode_membership, tuple_hashes};
 pub use page::{EncodedPage, check_page, decode_page, encode_page, rebind_page};
 pub use stored_form::{to_logical, to_stored};
 pub use types::{
-    arrow_schema, column_type_of, declared_type, dictionary_keys, logical_field, logical_type, plain_type,
-    stored_schema, stored_type, time_unit_of,
+    arrow_schema, column_type_of, declared_type, dictionary_keys, element_bytes, logical_field, logical_type,
+    plain_type, stored_schema, stored_type, time_unit_of,
 };

@@ -106,7 +106,7 @@ pub fn encode_membership(uid: ChunkUid, index: ColumnId, columns: &[ArrayRef]) -
     }
     let mut bytes = vec![0; HEADER_BYTES];
     bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-    let header = Header { encoding: Encoding::Membership as u8, stored_type: NO_TYPE, row_count };
+    let header = Header { encoding: Encoding::Membership.number(), stored_type: NO_TYPE, row_count };
     finish_frame(uid, index, header, bytes, ColumnStatistics::default())
 }
 
@@ -118,7 +118,7 @@ pub fn decode_membership(uid: ChunkUid, index: ColumnId, row_count: usize, bytes
     if header.row_count != row_count {
         return Err(damaged(format!("{} rows instead of {row_count}", header.row_count)));
     }
-    if (header.encoding, header.stored_type) != (Encoding::Membership as u8, NO_TYPE) {
+    if (header.encoding, header.stored_type) != (Encoding::Membership.number(), NO_TYPE) {
         return Err(damaged("it is not the page of an index".to_owned()));
     }
     if payload.len() % BLOCK_BYTES != 0 {

@@ -23,7 +23,7 @@ const MAGIC: [u8; 2] = *b"aP";
 const FORMAT_MIN: u8 = 1;
 
 /// The newest format that this version reads. A page is written in the oldest format with its encoding.
-pub const FORMAT_MAX: u8 = 2;
+pub const FORMAT_MAX: u8 = 3;
 
 /// The size of the header in bytes: magic 2, format 1, encoding 1, stored type 1, rows 3, bytes of payload 4, checksum
 /// 8.
@@ -112,7 +112,7 @@ fn encode(uid: ChunkUid, column: &Column, array: &dyn Array, effort: Effort) -> 
     let is_summed = column.map.is_none() && expected.is_numeric();
     let (encoding, known) = encode_values(&mut bytes, array, nulls, is_summed, effort)?;
 
-    let header = Header { encoding: encoding as u8, stored_type: stored_type_number(column), row_count };
+    let header = Header { encoding: encoding.number(), stored_type: stored_type_number(column), row_count };
     let null_count = nulls.map_or(0, |nulls| nulls.null_count() as u32);
     let statistics = ColumnStatistics { null_count, ..known };
     finish_frame(uid, column.id, header, bytes, statistics)

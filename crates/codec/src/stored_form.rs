@@ -1,15 +1,15 @@
 //! Values in the form that pages have: decimals as integers of 64 bits, or as 16 bytes if their type has more than 18
 //! digits; times of day as integers of 64 bits; intervals as 16 bytes: months, days and nanoseconds, little-endian.
-//! Values of all other types are stored as they are.
+//! The elements of arrays are stored as the values of their type. Values of all other types are stored as they are.
 //!
 //! Not owned: the indices of mapped columns, and which values a column accepts (`engine`).
 
-use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, PrimitiveArray};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, ListArray, PrimitiveArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
-    DataType, Decimal128Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType,
+    DataType, Decimal128Type, Field, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType,
 };
-use atsdb_core::{Column, ColumnType, Error, Result, decimal};
+use atsdb_core::{Column, ColumnType, ElementType, Error, Result, decimal};
 use std::sync::Arc;
 
 /// Converts an array of a column's [logical type](crate::logical_type) to its [stored type](crate::stored_type()).
@@ -41,6 +41,10 @@ pub fn to_stored(column: &Column, array: &ArrayRef) -> Result<ArrayRef> {
             let bytes: Vec<u8> = lengths.values().iter().flat_map(bytes).collect();
             let offsets = OffsetBuffer::from_repeated_length(16, lengths.len());
             Ok(Arc::new(BinaryArray::try_new(offsets, Buffer::from_vec(bytes), lengths.nulls().cloned())?))
+        }
+        (ColumnType::Array(element), _) => {
+            let arrays = array.as_list_opt::<i32>().ok_or_else(|| unexpected(column, array))?;
+            with_elements(arrays, to_stored(&elements_of(column, element), arrays.values())?)
         }
         _ => Ok(ArrayRef::clone(array)),
     }
@@ -89,9 +93,25 @@ pub fn to_logical(column: &Column, array: &ArrayRef) -> Result<ArrayRef> {
             let nulls = bytes.nulls().cloned();
             Ok(Arc::new(PrimitiveArray::<IntervalMonthDayNanoType>::try_new(ScalarBuffer::from(lengths), nulls)?))
         }
-        (ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval, _) => Err(unexpected(column, array)),
+        (ColumnType::Array(element), DataType::List(_)) => {
+            let arrays = array.as_list::<i32>();
+            with_elements(arrays, to_logical(&elements_of(column, element), arrays.values())?)
+        }
+        (ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval | ColumnType::Array(_), _) => {
+            Err(unexpected(column, array))
+        }
         _ => Ok(ArrayRef::clone(array)),
     }
+}
+
+/// The column that would have the elements of an array column as its values.
+fn elements_of(column: &Column, element: ElementType) -> Column {
+    Column::new(column.id, &column.name, element.column_type())
+}
+
+fn with_elements(arrays: &ListArray, elements: ArrayRef) -> Result<ArrayRef> {
+    let field = Arc::new(Field::new_list_field(elements.data_type().clone(), true));
+    Ok(Arc::new(ListArray::try_new(field, arrays.offsets().clone(), elements, arrays.nulls().cloned())?))
 }
 
 fn unexpected(column: &Column, array: &ArrayRef) -> Error {
@@ -107,10 +127,20 @@ mod tests {
     use super::*;
     use crate::{logical_type, stored_type};
     use arrow::array::{Decimal128Array, IntervalMonthDayNanoArray, Time64MicrosecondArray};
+    use arrow::buffer::NullBuffer;
     use atsdb_core::ColumnId;
 
     fn column(column_type: ColumnType) -> Column {
         Column::new(ColumnId(0), "x", column_type)
+    }
+
+    /// Three elements as `{a,b}`, NULL, `{}`, `{c}`.
+    fn arrays_of((column_type, elements): (ColumnType, ArrayRef)) -> (ColumnType, ArrayRef) {
+        let column_type = ColumnType::array(column_type).unwrap();
+        let DataType::List(field) = logical_type(&column(column_type)) else { panic!("{column_type}") };
+        let nulls = NullBuffer::from(vec![true, false, true, true]);
+        let arrays = ListArray::new(field, OffsetBuffer::from_lengths([2, 0, 0, 1]), elements, Some(nulls));
+        (column_type, Arc::new(arrays))
     }
 
     #[test]
@@ -128,6 +158,9 @@ mod tests {
             decimals(19, 2, vec![most(19), None, Some(0), most(19).map(|value| -value)]),
             decimals(38, 0, vec![None, most(38), most(38).map(|value| -value)]),
             decimals(38, 0, vec![]),
+            arrays_of(decimals(18, 2, vec![most(18), None, Some(0)])),
+            arrays_of(decimals(19, 2, vec![most(19), None, Some(0)])),
+            arrays_of((ColumnType::Time, Arc::new(times.clone()))),
             (ColumnType::Time, Arc::new(times)),
             (ColumnType::Interval, Arc::new(lengths)),
         ] {

@@ -17,7 +17,7 @@ use twox_hash::XxHash3_64;
 
 /// The maximum size of a page's values in bytes: a chunk is cut before it exceeds its limit, and one value may then
 /// exceed it.
-const PAGE_TEXT_BYTES_MAX: usize = CHUNK_TEXT_BYTES_MAX + VALUE_BYTES_MAX;
+pub(crate) const PAGE_TEXT_BYTES_MAX: usize = CHUNK_TEXT_BYTES_MAX + VALUE_BYTES_MAX;
 
 /// The minimum number of values for a dictionary.
 const DICTIONARY_VALUES_MIN: usize = 4;

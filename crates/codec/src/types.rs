@@ -3,7 +3,7 @@
 
 use arrow::array::AnyDictionaryArray;
 use arrow::datatypes::{DataType, Field, IntervalUnit, Schema, SchemaRef, TimeUnit as ArrowUnit};
-use atsdb_core::{Column, ColumnType, MapWidth, TableDefinition, TimeUnit};
+use atsdb_core::{Column, ColumnType, ElementType, MapWidth, TableDefinition, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,19 +21,37 @@ pub fn logical_type(column: &Column) -> DataType {
 pub fn stored_type(column: &Column) -> DataType {
     match column.map {
         Some(width) => index_type(width),
-        None => plain_type(column.column_type.stored()),
+        None => stored_plain_type(column.column_type),
     }
 }
 
+fn stored_plain_type(column_type: ColumnType) -> DataType {
+    match column_type {
+        ColumnType::Array(element) => array_type(stored_plain_type(element.column_type())),
+        other => plain_type(other.stored()),
+    }
+}
+
+/// The type of arrays with elements of a type, which may be NULL.
+fn array_type(element: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new_list_field(element, true)))
+}
+
 /// The key in the metadata of an Arrow field whose value is the name of a column type, for types that have no Arrow
-/// type of their own: UUIDs and JSON.
+/// type of their own: UUIDs, arrays of UUIDs, and JSON.
 const TYPE_KEY: &str = "atsdb.type";
+
+/// The size in bytes of an element of arrays, besides the letters of a text.
+pub fn element_bytes(element: &DataType) -> usize {
+    // A text has a length in memory.
+    element.primitive_width().unwrap_or(if *element == DataType::Boolean { 1 } else { 4 })
+}
 
 /// Returns the Arrow field of a column for users: its name, logical type and nullability.
 pub fn logical_field(column: &Column) -> Field {
     let field = Field::new(&column.name, logical_type(column), column.nullable);
     match column.column_type {
-        ColumnType::Uuid | ColumnType::Json => {
+        ColumnType::Uuid | ColumnType::Json | ColumnType::Array(ElementType::Uuid) => {
             let name = column.column_type.name().into_owned();
             field.with_metadata(HashMap::from([(TYPE_KEY.to_owned(), name)]))
         }
@@ -41,7 +59,8 @@ pub fn logical_field(column: &Column) -> Field {
     }
 }
 
-/// Returns the type of the column that a [`logical_field`] describes if the Arrow type does not say it: UUID or JSON.
+/// Returns the type of the column that a [`logical_field`] describes if the Arrow type does not say it: UUID, array of
+/// UUIDs, or JSON.
 pub fn declared_type(field: &Field) -> Option<ColumnType> {
     let named = field.metadata().get(TYPE_KEY).and_then(|name| ColumnType::of_name(name));
     named.filter(|column_type| plain_type(*column_type) == *field.data_type())
@@ -88,6 +107,7 @@ pub fn plain_type(column_type: ColumnType) -> DataType {
         ColumnType::Time => DataType::Time64(ArrowUnit::Microsecond),
         ColumnType::Uuid | ColumnType::Json => DataType::Utf8,
         ColumnType::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
+        ColumnType::Array(element) => array_type(plain_type(element.column_type())),
     }
 }
 
@@ -133,6 +153,9 @@ fn column_type_of_values(data_type: &DataType) -> Option<(ColumnType, Option<Map
             return Some((ColumnType::Text, Some(width)));
         }
         T::Dictionary(_, values) => return column_type_of_values(values),
+        T::List(element) | T::LargeList(element) | T::FixedSizeList(element, _) => {
+            ColumnType::array(column_type_of(element)?.0)?
+        }
         _ => return None,
     };
     Some((column_type, None))
@@ -157,9 +180,15 @@ pub fn time_unit_of(unit: ArrowUnit) -> TimeUnit {
     }
 }
 
+/// The number of a stored array is this plus that of its elements.
+const ARRAY_OF: u8 = 32;
+
 /// Returns the number of a column's stored type in page headers. Numbers are never changed or reused.
 pub(crate) fn stored_type_number(column: &Column) -> u8 {
     match (column.map, column.column_type.stored()) {
+        (_, ColumnType::Array(element)) => {
+            ARRAY_OF + stored_type_number(&Column::new(column.id, "", element.column_type()))
+        }
         (Some(MapWidth::U8), _) | (None, ColumnType::UInt8) => 6,
         (Some(MapWidth::U16), _) | (None, ColumnType::UInt16) => 7,
         (Some(MapWidth::U32), _) | (None, ColumnType::UInt32) => 8,
@@ -222,6 +251,7 @@ mod tests {
             .collect();
         let others = [ColumnType::Time, ColumnType::Uuid, ColumnType::Json, ColumnType::Interval];
         let types = ColumnType::PLAIN.into_iter().chain(ColumnType::decimal(12, 2)).chain(others);
+        let types = types.chain(ColumnType::array(ColumnType::Text));
         let is: Vec<_> =
             types.map(|column_type| (column_type.sql_name(), plain_type(column_type).to_string())).collect();
         let is: Vec<(&str, &str)> = is.iter().map(|(sql, arrow)| (sql.as_ref(), arrow.as_str())).collect();

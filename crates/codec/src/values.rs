@@ -1,16 +1,23 @@
-//! The values of a page: the family of encodings for each Arrow type, and the conversion of Arrow arrays.
+//! The values of a page: the family of encodings for each Arrow type, the conversion of Arrow arrays, and the columns
+//! of arrays, whose elements have an encoding of their own.
 
 use crate::boolean::{decode_booleans, encode_booleans, gather_booleans, scatter_booleans};
 use crate::encoding::{Effort, Encoding};
 use crate::number::Number;
 use crate::numbers::{decode_numbers, encode_numbers, gather_numbers, scatter_numbers};
+use crate::plain_numbers::{read_numbers, write_numbers};
 use crate::statistics::{of_booleans, of_bytes, of_numbers};
-use crate::text::{TextValues, decode_text, encode_text};
+use crate::text::{PAGE_TEXT_BYTES_MAX, TextValues, decode_text, encode_text};
+use crate::types::element_bytes;
+use crate::validity::{read_validity, write_validity};
 use crate::wire::{Damage, DecodeResult, Reader};
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, GenericByteArray, PrimitiveArray};
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, GenericByteArray, ListArray, PrimitiveArray,
+};
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow::datatypes::{self as arrow_types, BinaryType, ByteArrayType, DataType, TimeUnit, Utf8Type};
-use atsdb_core::{ColumnStatistics, Error, Result};
+use arrow::compute::filter;
+use arrow::datatypes::{self as arrow_types, BinaryType, ByteArrayType, DataType, FieldRef, TimeUnit, Utf8Type};
+use atsdb_core::{ColumnStatistics, Error, ErrorKind, Result};
 use std::sync::Arc;
 
 /// Calls a function that is generic over Arrow's number types with the one of a data type.
@@ -59,6 +66,10 @@ pub(crate) fn encode_values(
         }
         DataType::Utf8 => encode_byte_array::<Utf8Type>(out, array, nulls, effort),
         DataType::Binary => encode_byte_array::<BinaryType>(out, array, nulls, effort),
+        DataType::List(_) => {
+            encode_arrays(out, array.as_list(), nulls, effort)?;
+            Ok((Encoding::Array, ColumnStatistics::default()))
+        }
         data_type => with_number_type!(
             data_type,
             encode_number_array(out, array, nulls, is_summed, effort),
@@ -83,6 +94,7 @@ pub(crate) fn decode_values(
         }
         DataType::Utf8 => decode_byte_array::<Utf8Type>(encoding, reader, present_count, nulls),
         DataType::Binary => decode_byte_array::<BinaryType>(encoding, reader, present_count, nulls),
+        DataType::List(element) => Ok(Arc::new(decode_arrays(element, encoding, reader, present_count, nulls)?)),
         data_type => with_number_type!(
             data_type,
             decode_number_array(data_type, encoding, reader, present_count, nulls),
@@ -144,6 +156,58 @@ fn decode_byte_array<T: ByteArrayType<Offset = i32>>(
     let offsets = OffsetBuffer::from_lengths(lengths.into_iter().map(|length| length as usize));
     let array = GenericByteArray::<T>::try_new(offsets, Buffer::from_vec(text.bytes), nulls)?;
     Ok(Arc::new(array))
+}
+
+/// Writes the arrays that are not NULL: their lengths as numbers, then all elements one after another, as a column of
+/// their own has them: which of them are NULL, an encoding, and the values of the others.
+fn encode_arrays(out: &mut Vec<u8>, arrays: &ListArray, nulls: Option<&NullBuffer>, effort: Effort) -> Result<()> {
+    let present = match nulls {
+        None => arrays.clone(),
+        // A NULL may have elements, too.
+        Some(nulls) => filter(arrays, &BooleanArray::new(nulls.inner().clone(), None))?.as_list::<i32>().clone(),
+    };
+    let offsets = present.offsets();
+    let lengths: Vec<u32> = offsets.windows(2).map(|ends| (ends[1] - ends[0]).unsigned_abs()).collect();
+    let (first, last) = (offsets[0] as usize, offsets[offsets.len() - 1] as usize);
+    let elements = present.values().slice(first, last - first);
+    let byte_count = elements.len() * element_bytes(elements.data_type());
+    if byte_count > PAGE_TEXT_BYTES_MAX {
+        let message = format!("{byte_count} bytes of arrays in one chunk; the maximum is {PAGE_TEXT_BYTES_MAX}");
+        return Err(Error::new(ErrorKind::Limit, message).with_hint("append fewer rows at a time"));
+    }
+    write_numbers(out, &lengths, effort)?;
+    let nulls = elements.nulls().filter(|nulls| nulls.null_count() > 0);
+    write_validity(out, nulls, elements.len(), effort)?;
+    let encoding_at = out.len();
+    out.push(0);
+    let (encoding, _) = encode_values(out, &elements, nulls, false, effort)?;
+    out[encoding_at] = encoding.number();
+    Ok(())
+}
+
+/// Reads `present_count` arrays from the rest of the reader, and distributes them to their rows.
+fn decode_arrays(
+    element: &FieldRef,
+    encoding: Encoding,
+    reader: &mut Reader<'_>,
+    present_count: usize,
+    nulls: Option<NullBuffer>,
+) -> DecodeResult<ListArray> {
+    if encoding != Encoding::Array {
+        return Err("arrays in an encoding of another type".into());
+    }
+    let lengths: Vec<u32> = read_numbers(reader, present_count)?;
+    let count: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
+    if count * element_bytes(element.data_type()) as u64 > PAGE_TEXT_BYTES_MAX as u64 {
+        return Err(Damage(format!("{count} elements of arrays; they may have {PAGE_TEXT_BYTES_MAX} bytes")));
+    }
+    let element_nulls = read_validity(reader, count as usize)?;
+    let encoding = Encoding::from_repr(reader.byte()?).ok_or("elements in an unknown encoding")?;
+    let value_count = count as usize - element_nulls.as_ref().map_or(0, NullBuffer::null_count);
+    let elements = decode_values(element.data_type(), encoding, reader, value_count, element_nulls)?;
+    let lengths = scatter_numbers(lengths, nulls.as_ref());
+    let offsets = OffsetBuffer::from_lengths(lengths.into_iter().map(|length| length as usize));
+    Ok(ListArray::try_new(FieldRef::clone(element), offsets, elements, nulls)?)
 }
 
 impl From<arrow::error::ArrowError> for Damage {

@@ -1,5 +1,6 @@
 //! The type of a column, and the index width of a mapped column.
 
+use crate::element_type::ElementType;
 use crate::error::Result;
 use crate::name::parse_name;
 use crate::time::TimeUnit;
@@ -62,6 +63,8 @@ pub enum ColumnType {
     Json,
     /// Lengths of time: months, days and nanoseconds.
     Interval,
+    /// Arrays of one dimension, of any length. Elements may be NULL.
+    Array(ElementType),
 }
 
 impl ColumnType {
@@ -95,7 +98,15 @@ impl ColumnType {
         }
     }
 
-    /// The type of the values in pages.
+    /// The arrays whose elements have a type; `None` if there are no such arrays.
+    pub const fn array(elements: Self) -> Option<Self> {
+        match ElementType::of(elements) {
+            Some(element) => Some(Self::Array(element)),
+            None => None,
+        }
+    }
+
+    /// The type of the values in pages. The elements of an array have the stored type of their own type.
     pub const fn stored(self) -> Self {
         match self {
             Self::Decimal { precision: 0..=DECIMAL_DIGITS_IN_INT64, .. } | Self::Time => Self::Int64,
@@ -107,6 +118,9 @@ impl ColumnType {
 
     /// The type with a [`name`](Self::name).
     pub fn of_name(name: &str) -> Option<Self> {
+        if let Some(element) = name.strip_suffix("[]") {
+            return Self::array(Self::of_name(element)?);
+        }
         if let Some(numbers) = name.strip_prefix("decimal(").and_then(|rest| rest.strip_suffix(')')) {
             let (precision, scale) = numbers.split_once(',')?;
             return Self::decimal(precision.parse().ok()?, scale.parse().ok()?);
@@ -117,7 +131,7 @@ impl ColumnType {
 
     /// Whether rows can be found by values of this type: keys and indexes have such columns.
     pub const fn can_be_key(self) -> bool {
-        !matches!(self, Self::Json | Self::Interval)
+        !matches!(self, Self::Json | Self::Interval | Self::Array(_))
     }
 
     /// The name in a stored definition and in `schema --format json`.
@@ -146,6 +160,7 @@ impl ColumnType {
             Self::Uuid => "uuid",
             Self::Json => "json",
             Self::Interval => "interval",
+            Self::Array(element) => return Cow::Owned(format!("{}[]", element.column_type().name())),
         })
     }
 
@@ -175,6 +190,7 @@ impl ColumnType {
             Self::Uuid => "UUID",
             Self::Json => "JSON",
             Self::Interval => "INTERVAL",
+            Self::Array(element) => return Cow::Owned(format!("{}[]", element.column_type().sql_name())),
         })
     }
 
@@ -249,6 +265,45 @@ impl fmt::Display for MapWidth {
     }
 }
 
+impl ElementType {
+    /// The elements of this type; `None` if there are no arrays of them.
+    pub const fn of(column_type: ColumnType) -> Option<Self> {
+        Some(match column_type {
+            ColumnType::Bool => Self::Bool,
+            ColumnType::Int16 => Self::Int16,
+            ColumnType::Int32 => Self::Int32,
+            ColumnType::Int64 => Self::Int64,
+            ColumnType::Float32 => Self::Float32,
+            ColumnType::Float64 => Self::Float64,
+            ColumnType::Text => Self::Text,
+            ColumnType::Timestamp(unit) => Self::Timestamp(unit),
+            ColumnType::Date => Self::Date,
+            ColumnType::Decimal { precision, scale } => Self::Decimal { precision, scale },
+            ColumnType::Time => Self::Time,
+            ColumnType::Uuid => Self::Uuid,
+            _ => return None,
+        })
+    }
+
+    /// The type of a column with one such value in each row.
+    pub const fn column_type(self) -> ColumnType {
+        match self {
+            Self::Bool => ColumnType::Bool,
+            Self::Int16 => ColumnType::Int16,
+            Self::Int32 => ColumnType::Int32,
+            Self::Int64 => ColumnType::Int64,
+            Self::Float32 => ColumnType::Float32,
+            Self::Float64 => ColumnType::Float64,
+            Self::Text => ColumnType::Text,
+            Self::Timestamp(unit) => ColumnType::Timestamp(unit),
+            Self::Date => ColumnType::Date,
+            Self::Decimal { precision, scale } => ColumnType::Decimal { precision, scale },
+            Self::Time => ColumnType::Time,
+            Self::Uuid => ColumnType::Uuid,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,8 +315,13 @@ mod tests {
         for column_type in ColumnType::PLAIN.into_iter().chain(others).chain(decimals.into_iter().flatten()) {
             assert_eq!(ColumnType::try_from(column_type.name().into_owned()), Ok(column_type));
             assert!(ColumnType::PLAIN.contains(&column_type.stored()));
+            if let Some(array) = ColumnType::array(column_type) {
+                assert_eq!(ColumnType::try_from(array.name().into_owned()), Ok(array));
+                assert_eq!(array.name(), format!("{}[]", column_type.name()));
+                assert_eq!(ColumnType::array(array), None);
+            }
         }
-        for wrong in ["decimal(0,0)", "decimal(39,0)", "decimal(3,4)", "decimal(3)", "decimal", "Time"] {
+        for wrong in ["decimal(0,0)", "decimal(39,0)", "decimal(3,4)", "decimal(3)", "decimal", "Time", "int32[][]"] {
             assert_eq!(ColumnType::of_name(wrong), None, "{wrong}");
         }
     }

@@ -84,7 +84,9 @@ impl Identity {
     pub fn continued(self, counter: Option<Counter>) -> Self {
         match counter.filter(|counter| counter.restarts >= self.restarts) {
             Some(counter) => {
-                let after = self.after.map_or(counter.last, |after| self.later(after, counter.last));
+                // A counter that was set to a number does not rely on the definition any more.
+                let declared = self.after.filter(|_| counter.restarts == self.restarts);
+                let after = declared.map_or(counter.last, |after| self.later(after, counter.last));
                 Self { after: Some(after), ..self }
             }
             None => self,

@@ -1,12 +1,24 @@
 //! The identity columns of a table.
 
+use crate::column::Column;
+use crate::column_type::ColumnType;
 use crate::error::{Error, Result};
 use crate::identity::Identity;
-use crate::schema::{Column, TableDefinition};
+use crate::schema::TableDefinition;
 
 impl TableDefinition {
     /// Refuses an identity that a column cannot have.
     pub(crate) fn check_identity(&self, column: &Column) -> Result<()> {
+        if let Some(sequence) = &column.sequence
+            && (!Identity::fits(column.column_type) || column.default.is_some() || column.identity.is_some())
+        {
+            let (name, column) = (&sequence.name, &column.name);
+            return Err(Error::usage(format!(
+                "table {}: column {column} cannot have the numbers of {name}",
+                self.name
+            ))
+            .with_hint("declare it as SMALLINT, INT or BIGINT, without another default"));
+        }
         let Some(identity) = &column.identity else { return Ok(()) };
         let place = || format!("table {}, column {}", self.name, column.name);
         identity.check(column.column_type).map_err(|error| error.context(place()))?;
@@ -18,6 +30,15 @@ impl TableDefinition {
                 .with_hint("declare another column as the time: WITH (time = 'COLUMN')")),
             false => Ok(()),
         }
+    }
+
+    /// Creates the definition of a sequence, whose numbers are of this type.
+    pub fn new_sequence(name: impl Into<String>, column_type: ColumnType, identity: Identity) -> Self {
+        let mut definition = Self::new(name).with_column("last_value", column_type, None);
+        for column in &mut definition.columns {
+            (column.nullable, column.identity) = (false, Some(identity));
+        }
+        Self { sequence: true, ..definition }
     }
 
     /// The positions of the columns that number the rows by themselves.

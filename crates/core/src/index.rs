@@ -15,7 +15,7 @@ impl TableDefinition {
     }
 
     fn index_name(&self, columns: &[ColumnId]) -> String {
-        let mut parts = vec![self.name.as_str()];
+        let mut parts = vec![self.local_name()];
         parts.extend(columns.iter().filter_map(|id| self.column_by_id(*id)).map(|column| column.name.as_str()));
         // This leaves room for a numeric suffix.
         let length_max = NAME_BYTES_MAX - 8;

@@ -41,6 +41,16 @@ pub fn array_length(json: &str) -> Option<usize> {
     Items::of(json, b'[').map(Iterator::count)
 }
 
+/// A text as a JSON string.
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The elements of a [checked](check) array; `None` if the value is no array.
+pub fn elements(json: &str) -> Option<impl Iterator<Item = &str>> {
+    Some(Items::of(json, b'[')?.map(|(_, value)| value))
+}
+
 /// A [checked](check) value as SQL has it: the characters of a string, NULL for `null`, other values as JSON.
 pub fn as_text(json: &str) -> Option<Cow<'_, str>> {
     match kind(json) {

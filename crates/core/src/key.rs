@@ -1,8 +1,9 @@
 //! The unique keys of a definition: their names, and what a new definition forbids that an older one allowed.
 
+use crate::column::Column;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::{name_key, same_name};
-use crate::schema::{Column, ConflictPolicy, TableDefinition, Unique};
+use crate::schema::{ConflictPolicy, TableDefinition, Unique};
 use std::collections::HashSet;
 
 impl TableDefinition {
@@ -12,11 +13,11 @@ impl TableDefinition {
             return name.clone();
         }
         if key.primary {
-            return format!("{}_pkey", self.name);
+            return format!("{}_pkey", self.local_name());
         }
         let columns = key.columns.iter().filter_map(|id| self.column_by_id(*id));
         let names: Vec<&str> = columns.map(|column| column.name.as_str()).collect();
-        format!("{}_{}_key", self.name, names.join("_"))
+        format!("{}_{}_key", self.local_name(), names.join("_"))
     }
 
     /// Refuses [`ConflictPolicy::Merge`] if the table has several keys: a row could then merge with several rows.

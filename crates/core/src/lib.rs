@@ -1,20 +1,24 @@
 //! The domain types of atsdb, which every other crate uses. Nothing here does I/O.
 //!
-//! Owned here: the schema of a table ([`schema`]), times and the slices they fall in ([`time`], [`mod@slice`]), the
-//! metadata of a chunk ([`chunk`]), columns that number the rows ([`identity`], [`number_request`]), the contract of
-//! a store and its errors ([`store`], [`redefinition`], [`refusal`]), rules against wrong clocks ([`clock_skew`]),
-//! the text forms of sizes, durations and intervals ([`size`], [`duration`], [`interval_text`]), backslash escapes
-//! ([`escapes`]), work on several threads ([`parallel`]), the error kinds ([`error`]) and the limits ([`limits`]).
+//! Owned here: the schema of a table ([`schema`]), the names that tables have ([`name`], [`search_path`]), times and
+//! the slices they fall in ([`time`], [`mod@slice`]), the metadata of a chunk ([`chunk`]), columns that number the rows
+//! ([`identity`], [`number_request`]), the contract of a store and its errors ([`store`], [`redefinition`],
+//! [`refusal`]), rules against wrong clocks ([`clock_skew`]), the text forms of sizes, durations and intervals
+//! ([`size`], [`duration`], [`interval_text`]), backslash escapes ([`escapes`]), work on several threads
+//! ([`parallel`]), the error kinds ([`error`]) and the limits ([`limits`]).
 //! Not owned: the bytes of pages (`codec`), how a store keeps them (`sqlite`, `sqlstore`, `memory`), and what is done
 //! with them (`engine`).
 
+pub mod array_text;
 pub mod checksum;
 pub mod chunk;
 pub mod chunk_list;
 pub mod clock_skew;
+mod column;
 pub mod column_type;
 pub mod decimal;
 pub mod duration;
+pub mod element_type;
 pub mod error;
 pub mod escapes;
 pub mod id;
@@ -31,17 +35,20 @@ pub mod name;
 pub mod number_request;
 pub mod origin;
 pub mod parallel;
+mod qualified_name;
 mod quantity;
 pub mod redefinition;
 pub mod refusal;
 pub mod retention;
 pub mod rollup;
 pub mod schema;
+pub mod search_path;
 pub mod size;
 pub mod slice;
 pub mod store;
 pub mod stored_table;
 pub mod table;
+mod table_schema;
 pub mod time;
 pub mod time_of_day;
 pub mod time_text;
@@ -51,15 +58,19 @@ pub mod value;
 pub use chunk::{
     Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor, Sum,
 };
+pub use column::Column;
 pub use column_type::{ColumnType, MapWidth};
+pub use element_type::ElementType;
 pub use error::{Error, ErrorKind, Result};
 pub use id::{ColumnId, TableId};
 pub use identity::{Counter, Identity};
 pub use number_request::{NumberBlock, NumberRequest};
 pub use origin::Origin;
+pub use qualified_name::{PUBLIC_SCHEMA, QualifiedName};
 pub use retention::Retention;
 pub use rollup::{Rollup, RollupState};
-pub use schema::{Column, ConflictPolicy, InMemory, Index, TableDefinition, TimeColumn, Unique, View};
+pub use schema::{ConflictPolicy, InMemory, Index, TableDefinition, TimeColumn, Unique, View};
+pub use search_path::SearchPath;
 pub use slice::{Slice, SliceWidth};
 pub use store::{
     Amendment, BatchId, Change, ChunkGuard, CommitOutcome, DefinitionGuard, Durability, Redefinition, Snapshot,

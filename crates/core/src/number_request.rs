@@ -42,6 +42,26 @@ impl NumberRequest {
         Some(Self { table: table.id, column: column.id, identity, column_type: column.column_type, count })
     }
 
+    /// The same request for one number, which is this one: the counter begins anew with it. `counter` is its present
+    /// state.
+    ///
+    /// Errors: [`InvalidValue`](ErrorKind::InvalidValue) for a number that the counter could not give.
+    pub fn set_to(self, counter: Option<Counter>, number: i64) -> Result<Self> {
+        let Identity { start, increment, restarts, .. } = self.identity;
+        let (least, greatest) = Identity::range(self.column_type).unwrap_or((i64::MIN, i64::MAX));
+        let (least, greatest) = match increment > 0 {
+            true => (start.min(1).max(least), greatest),
+            false => (least, start.max(-1).min(greatest)),
+        };
+        let after = number.checked_sub(increment).filter(|_| (least..=greatest).contains(&number));
+        let after = after.ok_or_else(|| {
+            Error::invalid(format!("setval: value {number} is out of range for the sequence ({least}..{greatest})"))
+        })?;
+        let restarts = counter.map_or(restarts, |counter| counter.restarts.max(restarts)).saturating_add(1);
+        let identity = Identity { after: Some(after), restarts, ..self.identity };
+        Ok(Self { identity, count: 1, ..self })
+    }
+
     /// Takes numbers from a counter in this state; `None` if it never gave any. Returns the numbers and the new state.
     /// Near the last number of the type they may be fewer than requested.
     ///
@@ -124,6 +144,24 @@ mod tests {
         assert_eq!(taken(request(old, ColumnType::Int64, 1), counter), Some((101, 1, 101)));
         assert_eq!(old.restarted(1).unwrap().after, None, "the declared start is not written twice");
         assert!(old.restarted(i64::MIN).is_err());
+    }
+
+    #[test]
+    fn a_counter_is_set_forwards_and_backwards() {
+        let asked = request(Identity::by_default(), ColumnType::Int16, 9);
+        let counter = Some(Counter { restarts: 3, last: 500 });
+        for number in [600, 7] {
+            let (block, counter) = asked.set_to(counter, number).unwrap().take(counter).unwrap();
+            assert_eq!((block.first, block.count), (number, 1));
+            assert_eq!(counter, Counter { restarts: 4, last: number });
+            // Requests by the definition, which does not know of it, follow.
+            assert_eq!(taken(asked, Some(counter)), Some((number + 1, 9, number + 9)));
+            // A copy does, too.
+            assert_eq!(asked.identity.continued(Some(counter)).first(), Some(number + 1));
+        }
+        for number in [0, -1, 40_000] {
+            assert!(asked.set_to(counter, number).is_err(), "{number}");
+        }
     }
 
     #[test]

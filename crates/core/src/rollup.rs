@@ -13,8 +13,11 @@ use serde::{Deserialize, Serialize};
 pub struct Rollup {
     /// The number of the source table.
     pub source: TableId,
-    /// The source table's name, as written in the query.
+    /// The source table's name.
     pub table: String,
+    /// The source table's schema, if it is another one than `public`: its name then begins with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
     /// The width of the buckets, as written: `1 hour`.
     pub every: String,
     /// The query, which groups by the bucket.

@@ -1,9 +1,9 @@
 //! Schema: the definitions of tables and columns.
 
+use crate::column::Column;
 use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
 use crate::id::{ColumnId, TableId};
-use crate::identity::Identity;
 use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
 use crate::name::{check_name, check_table_name, name_key, parse_name, same_name, unknown_name};
 use crate::origin::Origin;
@@ -11,45 +11,9 @@ use crate::retention::Retention;
 use crate::rollup::Rollup;
 use crate::slice::{Slice, SliceWidth};
 use crate::time::{DAY_SECONDS, TimeUnit};
-use crate::value::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use strum::{IntoStaticStr, VariantArray};
-
-/// One column of a table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Column {
-    /// The column's number.
-    pub id: ColumnId,
-    /// Its name, as written.
-    pub name: String,
-    /// The type of its values.
-    #[serde(rename = "type")]
-    pub column_type: ColumnType,
-    /// Whether the column accepts NULL.
-    pub nullable: bool,
-    /// For a mapped column, which is always text: the width of its index.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub map: Option<MapWidth>,
-    /// The value of an INSERT that does not name the column; NULL if `None`. For a mapped column it is the text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<Value>,
-    /// The value of rows that are older than the column; NULL if `None`. For a mapped column it is the index.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missing: Option<Value>,
-    /// For a column that numbers the rows by itself: how. Such a column does not accept NULL and has no default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity: Option<Identity>,
-}
-
-impl Column {
-    /// Creates a column that accepts NULL, is not mapped and has no default.
-    pub fn new(id: ColumnId, name: impl Into<String>, column_type: ColumnType) -> Self {
-        let name = name.into();
-        Self { id, name, column_type, nullable: true, map: None, default: None, missing: None, identity: None }
-    }
-}
 
 /// A uniqueness constraint: no two rows have the same values in these columns. Rows with a NULL in one of them never
 /// conflict, unless [`nulls_equal`](Self::nulls_equal) is set.
@@ -152,8 +116,12 @@ pub struct TimeColumn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableDefinition {
-    /// Its name, as written.
+    /// Its name, as written. No other table has it. In another schema than `public` it begins with the schema and a
+    /// dot.
     pub name: String,
+    /// The schema, if it is another one than `public`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
     /// Its columns, in order.
     pub columns: Vec<Column>,
     /// The time column of a series table; `None` for a plain table.
@@ -183,6 +151,10 @@ pub struct TableDefinition {
     /// The options of an in-memory table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<InMemory>,
+    /// Whether it is a sequence: its only column is an identity, whose numbers are those of the sequence, and it has no
+    /// rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sequence: bool,
     /// The query of a view, which has no columns of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
@@ -220,6 +192,7 @@ impl TableDefinition {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            schema: None,
             columns: Vec::new(),
             time: None,
             slice: SliceWidth::Day,
@@ -230,6 +203,7 @@ impl TableDefinition {
             on_conflict: ConflictPolicy::Error,
             indexes: Vec::new(),
             memory: None,
+            sequence: false,
             view: None,
             rollup: None,
             change_log: None,
@@ -358,6 +332,10 @@ impl TableDefinition {
     /// Refuses an invalid definition. Every store calls it before it creates a table.
     pub fn check(&self) -> Result<()> {
         check_table_name(&self.name, self.system)?;
+        self.check_schema()?;
+        if self.is_schema() {
+            return Ok(());
+        }
         if self.view.is_some() {
             return match self.columns.is_empty() {
                 true => Ok(()),
@@ -366,6 +344,9 @@ impl TableDefinition {
         }
         if self.columns.is_empty() {
             return Err(Error::usage(format!("table {} has no columns", self.name)));
+        }
+        if self.sequence && (self.columns.len() != 1 || self.columns[0].identity.is_none()) {
+            return Err(Error::internal(format!("sequence {} is not one identity", self.name)));
         }
         if self.columns.len() > COLUMNS_MAX {
             let message =

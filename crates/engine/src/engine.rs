@@ -9,7 +9,7 @@ use crate::inspect::caches::{self, CacheFigures};
 use crate::inspect::content_hash::ContentHash;
 use crate::inspect::stats::{SliceStats, TableStats};
 use crate::inspect::verify::{self, VerifyReport};
-use crate::read::snapshot::{ReadSnapshot, find_table};
+use crate::read::snapshot::{ReadSnapshot, find_table, schema_names};
 use crate::shared::Shared;
 use crate::shared::cache::{CacheStats, ColumnCache};
 use crate::shared::commit::Committer;
@@ -31,6 +31,7 @@ use crate::upkeep::preloading;
 use crate::upkeep::resident_save;
 use crate::upkeep::retain::{self, RetainReport};
 use crate::upkeep::seal::{self, SealReport};
+use atsdb_core::name::same_name;
 use atsdb_core::{BatchId, CommitOutcome, ErrorKind, Index, Result, Store, Table, TableDefinition};
 use atsdb_pagecache::PageCache;
 use atsdb_resident::{HashSeed, ResidentTables};
@@ -177,15 +178,33 @@ impl Engine {
         find_table(&self.tables()?, name).cloned()
     }
 
-    /// The table with this name under the newest definition that this process has seen, without asking the store: for a
-    /// batch that [pins](Batch::pin_definitions) it. `None` if none was seen.
-    pub fn table_seen(&self, name: &str) -> Option<Table> {
-        self.shared().definitions.named(name).map(|table| Table::clone(&table))
+    /// The table with this name in a schema (`None` is `public`) under the newest definition that this process has
+    /// seen, without asking the store: for a batch that [pins](Batch::pin_definitions) it. `None` if none was seen.
+    pub fn table_seen(&self, schema: Option<&str>, name: &str) -> Option<Table> {
+        self.shared().definitions.named(schema, name).map(|table| Table::clone(&table))
     }
 
     /// Forgets a definition that was seen and turned out to be out of date.
     pub fn forget_seen(&self, table: &Table) {
         self.shared().definitions.forget(table.id);
+    }
+
+    /// The names of the schemas besides `public`, in order: those that were created, and those of tables.
+    pub fn schemas(&self) -> Result<Vec<String>> {
+        Ok(schema_names(&self.shared().store.snapshot()?.tables()?))
+    }
+
+    /// The definition of a new table whose name may begin with a schema and a dot, as that of every table in a schema
+    /// does: if the schema exists, the table is in it.
+    pub fn placed(&self, definition: &TableDefinition) -> Result<TableDefinition> {
+        let mut placed = definition.clone();
+        if let Some((schema, name)) = definition.name.split_once('.').filter(|_| definition.schema.is_none()) {
+            let schemas = self.schemas()?;
+            if let Some(schema) = schemas.iter().find(|other| same_name(other, schema)) {
+                placed.rename(Some(schema), name);
+            }
+        }
+        Ok(placed)
     }
 
     /// The program's own table with this name, which users do not see; `None` if it does not exist.
@@ -250,13 +269,16 @@ impl Engine {
         SessionNumbers::new(self.shared())
     }
 
-    /// Makes columns that become an identity with a new definition count anew, also if they were one before.
+    /// Makes columns that become an identity with a new definition, or that it restarts, count anew, whatever their
+    /// counters did before.
     pub fn begin_counters(&self, table: &Table, definition: &mut TableDefinition) -> Result<()> {
         for column in &mut definition.columns {
-            let before = table.definition.column_by_id(column.id);
-            if let (Some(identity), Some(None)) = (&mut column.identity, before.map(|before| before.identity)) {
+            let before = table.definition.column_by_id(column.id).map(|before| before.identity);
+            let (Some(identity), Some(before)) = (&mut column.identity, before) else { continue };
+            if before.is_none_or(|before| identity.restarts > before.restarts) {
                 let counter = self.shared().counter(table.id, column.id)?;
-                identity.restarts = counter.map_or(0, |counter| counter.restarts.saturating_add(1));
+                let later = counter.map_or(0, |counter| counter.restarts.saturating_add(1));
+                identity.restarts = identity.restarts.max(later);
             }
         }
         Ok(())

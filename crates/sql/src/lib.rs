@@ -40,7 +40,7 @@ mod write;
 
 pub use ddl::create_table::parse_create_table;
 pub use ddl::options::is_storage_parameter;
-pub use ddl::print::{create_table_sql, quoted};
+pub use ddl::print::create_table_sql;
 pub use dml::copy::options::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
 pub use dml::copy::statement::{CopySource, CopyStatement, CopyTarget};
 pub use dml::files::{FileLayout, FileReader, FileRequest, FileRows, FileTable, FileTableRequest, StoredRows};
@@ -55,6 +55,7 @@ pub use session::parameter_value::ParameterValue;
 pub use session::prepare::Prepared;
 pub use session::state::{InterruptHandle, Session};
 pub use text::numbered_text::NumberedText;
+pub use text::quoted_names::{exact_name, qualified, quoted};
 pub use text::script::{Statement, Statements, is_complete};
 pub use text::statement_error::StatementError;
 pub use text::time_text::parse_time;

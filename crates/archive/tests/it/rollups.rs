@@ -9,6 +9,7 @@ fn add_rollup(engine: &Engine, source: &Table) -> Table {
     definition.indexes.clear();
     definition.rollup = Some(Rollup {
         source: source.id,
+        schema: None,
         table: "readings".to_owned(),
         every: "1 hour".to_owned(),
         query: "SELECT 1".to_owned(),

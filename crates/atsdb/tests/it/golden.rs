@@ -3,6 +3,7 @@
 //! `ATSDB_WRITE_GOLDEN=1` writes the missing ones and never overwrites an existing one: a changed format gets a folder
 //! of its own. Their expected contents are generated here.
 
+use crate::arrays;
 use crate::content::{Shape, assert_batches, assert_sound, create_tables, read, send};
 use crate::declared_types;
 use crate::support::{open_quiet, rows as rows_of_query};
@@ -275,6 +276,24 @@ fn types_with_rules_of_a_store_of_format_1_are_read_and_written() {
     declared_types::insert(&db, "stored", 200);
     db.engine().recompress(None).unwrap();
     declared_types::assert_rows(&db, "stored", &[0, 100, 200]);
+    assert_sound(&db);
+}
+
+#[test]
+fn arrays_of_a_store_of_format_3_are_read_and_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = golden_of("format3", folder.path(), "arrays.db", |db| {
+        arrays::create(db, "stored", "time = 'none'");
+        arrays::insert(db, "stored", 0);
+        db.engine().recompress(None).unwrap();
+        arrays::insert(db, "stored", 100);
+    });
+    let db = open_quiet(&path).unwrap();
+    assert_sound(&db);
+    arrays::assert_rows(&db, "stored", &[0, 100]);
+    arrays::insert(&db, "stored", 200);
+    db.engine().recompress(None).unwrap();
+    arrays::assert_rows(&db, "stored", &[0, 100, 200]);
     assert_sound(&db);
 }
 

@@ -213,3 +213,55 @@ fn tables_in_memory_are_numbered_by_the_store() {
     insert(&again, 0, 9);
     assert!(ids(&again).iter().all(|id| *id > 3));
 }
+
+#[test]
+fn files_without_the_column_are_numbered() {
+    use atsdb::import_options::{Input, Options};
+
+    let folder = tempfile::tempdir().unwrap();
+    let db = open_quiet(&folder.path().join("a.db")).unwrap();
+    db.sql("CREATE SEQUENCE s START WITH 50").unwrap();
+    let columns = "name TEXT, id INT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, x INT, n BIGINT DEFAULT nextval('s')";
+    db.sql(&format!("CREATE TABLE t ({columns})")).unwrap();
+    let import = |name: &str, text: &'static [u8]| {
+        let file = Input::Reader(name.into(), Box::new(text));
+        db.import("t", vec![file], &Options::default(), None, &|_| Ok(())).map(|report| report.report.row_count)
+    };
+    assert_eq!(import("a.csv", b"x,name\n1,a\n2,b\n").unwrap(), 2);
+    assert_eq!(import("b.jsonl", b"{\"name\": \"c\", \"x\": 3}\n").unwrap(), 1);
+    // Values that a file has are stored.
+    assert_eq!(import("c.csv", b"x,name,id\n9,own,100\n").unwrap(), 1);
+    let found = rows(&db, "SELECT name, id, x FROM t ORDER BY id");
+    let names: Vec<&str> = found.column(0).as_string::<i32>().iter().flatten().collect();
+    assert_eq!(names, ["a", "b", "c", "own"]);
+    assert_eq!(numbers(&db, "SELECT id::BIGINT FROM t ORDER BY id"), [1, 2, 3, 100]);
+    assert_eq!(numbers(&db, "SELECT x::BIGINT FROM t ORDER BY id"), [1, 2, 3, 9]);
+    assert_eq!(numbers(&db, "SELECT n FROM t ORDER BY id"), [50, 51, 52, 53]);
+}
+
+#[test]
+fn sequences_are_copied_with_the_tables_that_use_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open_quiet(&folder.path().join("a.db")).unwrap();
+    for statement in [
+        "CREATE SEQUENCE s START WITH 10",
+        "CREATE SEQUENCE other",
+        "CREATE TABLE t (id BIGINT DEFAULT nextval('s'), x INT)",
+        "INSERT INTO t (x) VALUES (1), (2)",
+        "SELECT setval('s', 50)",
+    ] {
+        db.sql(statement).unwrap();
+    }
+    let copy = open_quiet(&folder.path().join("b.db")).unwrap();
+    let selection = atsdb::Selection { tables: vec!["t".to_owned()], ..Default::default() };
+    db.copy_into(&copy, &CopyOptions { selection, ..CopyOptions::default() }).unwrap();
+    copy.sql("INSERT INTO t (x) VALUES (3)").unwrap();
+    assert_eq!(numbers(&copy, "SELECT id FROM t ORDER BY id"), [10, 11, 51]);
+    assert!(copy.engine().table("other").is_err(), "only what is needed is copied");
+    // Rows that come without SQL take the numbers, too.
+    let rows = RecordBatch::try_from_iter([("x", Arc::new(Int64Array::from(vec![4])) as ArrayRef)]).unwrap();
+    let mut batch = db.batch(None);
+    batch.append(&db.engine().table("t").unwrap(), &rows).unwrap();
+    batch.commit().unwrap();
+    assert_eq!(numbers(&db, "SELECT max(id) FROM t"), [51]);
+}

@@ -3,6 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 
+mod arrays;
 mod content;
 mod crash;
 mod damage;
@@ -18,4 +19,5 @@ mod page_cache;
 mod preload;
 mod processes;
 mod rollups;
+mod schemas;
 mod support;

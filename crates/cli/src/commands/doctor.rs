@@ -6,7 +6,7 @@ use crate::args::{DoctorArgs, ReportFormat};
 use crate::console::interrupt::Watch;
 use crate::console::quantity::{show_count, show_many, show_rows};
 use crate::session::settings::{self, Access};
-use atsdb::sql::{Answer, Session, quoted};
+use atsdb::sql::{Answer, Session, exact_name, qualified, quoted};
 use atsdb::{Database, Error, MapWidth, Result, SliceWidth, Table, TableStats};
 use serde::Serialize;
 
@@ -108,7 +108,7 @@ fn look_at(database: &Database, session: &Session, url: &str, table: &Table, fou
     if table.definition.time.is_some()
         && let Some((finding, width)) = slice_advice(table.definition.slice, stats)
     {
-        let set = format!("ALTER TABLE {} SET (slice = '{}');", quoted(name), width.name());
+        let set = format!("ALTER TABLE {} SET (slice = '{}');", qualified(&table.definition), width.name());
         advise("slow", finding, format!("{set}\natsdb recompress {url} {}", quoted(name)));
     }
     if stats.fresh_chunks > FRESH_CHUNKS_MAX {
@@ -118,7 +118,7 @@ fn look_at(database: &Database, session: &Session, url: &str, table: &Table, fou
     for column in &table.definition.columns {
         match column.map {
             None if column.column_type == atsdb::ColumnType::Text => {
-                let (count, distinct) = sample(session, name, &column.name)?;
+                let (count, distinct) = sample(session, table, &column.name)?;
                 if let Some(width) = map_advice(count, distinct) {
                     let finding = format!(
                         "column {} is text of {} among {}, without a dictionary",
@@ -126,7 +126,7 @@ fn look_at(database: &Database, session: &Session, url: &str, table: &Table, fou
                         show_many(distinct, "value"),
                         show_rows(count)
                     );
-                    advise("large", finding, map_fix(name, &column.name, width));
+                    advise("large", finding, map_fix(&qualified(&table.definition), &column.name, width));
                 }
             }
             None => {}
@@ -134,7 +134,8 @@ fn look_at(database: &Database, session: &Session, url: &str, table: &Table, fou
                 let used = dictionary_size(session, name, &column.name)?;
                 if let Some((finding, wider)) = dictionary_advice(&column.name, width, used) {
                     let map = format!("{}:{}", column.name, wider.name());
-                    advise("risky", finding, format!("ALTER TABLE {} SET (map = '{map}');", quoted(name)));
+                    let table = qualified(&table.definition);
+                    advise("risky", finding, format!("ALTER TABLE {table} SET (map = '{map}');"));
                 }
             }
         }
@@ -175,7 +176,7 @@ fn map_advice(count: u64, distinct: u64) -> Option<MapWidth> {
 /// The statements that replace a column by a mapped one.
 fn map_fix(table: &str, column: &str, width: MapWidth) -> String {
     let (new, map) = (format!("{column}_mapped"), width.name());
-    let (table, old, fresh) = (quoted(table), quoted(column), quoted(&new));
+    let (old, fresh) = (quoted(column), quoted(&new));
     format!(
         "ALTER TABLE {table} ADD COLUMN {fresh} TEXT, SET (map = '{new}:{map}');\n\
          UPDATE {table} SET {fresh} = {old};\n\
@@ -198,8 +199,8 @@ fn dictionary_advice(column: &str, width: MapWidth, used: u64) -> Option<(String
 }
 
 /// The number of values in a sample that are not NULL, and how many of them are distinct.
-fn sample(session: &Session, table: &str, column: &str) -> Result<(u64, u64)> {
-    let (table, column) = (quoted(table), quoted(column));
+fn sample(session: &Session, table: &Table, column: &str) -> Result<(u64, u64)> {
+    let (table, column) = (exact_name(table), quoted(column));
     let numbers = numbers(
         session,
         &format!(

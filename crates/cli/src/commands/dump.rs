@@ -1,10 +1,10 @@
 //! The statements that make a store's tables anew, for the shell's `.dump`.
 
-use super::schema::statement;
+use super::schema::{schema_statements, statement};
 use crate::console::interrupt::{self, Watch};
 use crate::output::destination::Destination;
 use arrow::record_batch::RecordBatch;
-use atsdb::sql::{Answer, Session, quoted};
+use atsdb::sql::{Answer, Session, qualified};
 use atsdb::{Result, Table};
 use atsdb_export::value::{Cells, TextKind};
 
@@ -12,17 +12,19 @@ use atsdb_export::value::{Cells, TextKind};
 const ROWS: usize = 500;
 
 /// Writes the declarations and the rows of tables, in one transaction. A view and a rollup have no rows of their own.
-pub(crate) fn dump(session: &Session, tables: &[Table], out: &mut Destination) -> Result<()> {
+/// `is_whole` says whether these are all tables, so that schemas without tables belong to them.
+pub(crate) fn dump(session: &Session, tables: &[Table], is_whole: bool, out: &mut Destination) -> Result<()> {
     let handle = session.interrupt_handle();
     let _watch = Watch::new(move || handle.interrupt());
     out.put(b"BEGIN;\n")?;
+    out.put(schema_statements(session.engine(), tables, is_whole)?.as_bytes())?;
     for table in tables {
         let table = &session.engine().continued(table.clone())?;
         out.put(statement(&table.definition).as_bytes())?;
-        if table.definition.view.is_some() || table.definition.rollup.is_some() {
+        if table.definition.view.is_some() || table.definition.rollup.is_some() || table.definition.sequence {
             continue;
         }
-        let name = quoted(&table.definition.name);
+        let name = qualified(&table.definition);
         let always = table.definition.identities().any(|(_, identity)| identity.always);
         let target = if always { format!("{name} OVERRIDING SYSTEM VALUE") } else { name.clone() };
         for query in session.statements(&format!("SELECT * FROM {name}")) {

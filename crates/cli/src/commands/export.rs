@@ -9,7 +9,7 @@ use crate::output::destination::{Compression, Destination};
 use crate::output::{Format, format_of, write_result};
 use crate::session::settings::{self, Access};
 use arrow::record_batch::RecordBatch;
-use atsdb::sql::{Answer, quoted};
+use atsdb::sql::{Answer, exact_name};
 use atsdb::{Database, Error, ErrorKind, Result, ScanRequest};
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
             if table.definition.rollup.is_some() || table.definition.is_in_memory() {
                 // A query is needed because stale rows of a rollup are computed now, and rows in memory are not in
                 // chunks.
-                let query = format!("SELECT * FROM {}", quoted(&table.definition.name));
+                let query = format!("SELECT * FROM {}", exact_name(&table));
                 return export_query(&database, args, &query, format, path, destination);
             }
             // Everything is read once, so caching it is not useful.

@@ -27,7 +27,7 @@ pub(crate) mod user;
 mod verify;
 
 pub(crate) use dump::dump;
-pub(crate) use schema::{sort_by_origin, statement as table_statement};
+pub(crate) use schema::{schema_statements, sort_by_origin, statement as table_statement};
 pub(crate) use stats::{cache_lines, text as stats_text};
 pub(crate) use tables::names as table_names;
 

@@ -16,6 +16,7 @@ Results go to stdout, everything else to stderr. The default `--format` is table
 | time | ISO 8601 with as many digits of a second as it needs, and `Z` |
 | float | the shortest text that reads back to the same value; `NaN`, `inf` and `-inf`, as text in JSON |
 | integer | all digits |
+| array | as PostgreSQL writes it, `{1,NULL,\"a b\"}`, and in JSON `[1,null,\"a b\"]` |
 | binary | `\\x` and hexadecimal digits |
 
 Parquet has no unit of seconds: a TIMESTAMP(0) is written in milliseconds. Arrow is written as a file with `-o`, and as a stream on stdout.

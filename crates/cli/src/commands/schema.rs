@@ -3,8 +3,9 @@
 use super::report;
 use crate::args::{ReportArgs, ReportFormat};
 use crate::session::settings::{self, Access};
-use atsdb::sql::create_table_sql;
-use atsdb::{Result, Table, TableDefinition};
+use atsdb::name::same_name;
+use atsdb::sql::{create_table_sql, quoted};
+use atsdb::{Engine, Result, Table, TableDefinition};
 
 /// Prints the statements or the definitions.
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
@@ -17,17 +18,32 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let definitions: Vec<&TableDefinition> = tables.iter().map(|table| &table.definition).collect();
     report::write_text(&match args.format {
         ReportFormat::Json => report::json(&definitions)?,
-        ReportFormat::Table => definitions.iter().map(|definition| statement(definition)).collect(),
+        ReportFormat::Table => {
+            let schemas = schema_statements(engine, &tables, args.table.is_none())?;
+            definitions.iter().fold(schemas, |text, definition| text + &statement(definition))
+        }
     })
 }
 
-/// Puts what others are made from before them: tables, then rollups, then views in the order of their making.
+/// Puts what others are made from before them: sequences, tables, then rollups, then views in the order of their
+/// making.
 pub(crate) fn sort_by_origin(tables: &mut [Table]) {
     tables.sort_by_key(|table| {
         let (is_view, is_rollup) = (table.definition.view.is_some(), table.definition.rollup.is_some());
         let number = if is_view || is_rollup { table.id.0 } else { 0 };
-        (is_view, is_rollup, number)
+        (is_view, is_rollup, !table.definition.sequence, number)
     });
+}
+
+/// The statements that create the schemas of tables. `is_whole` says whether these are all tables of the store: then
+/// also of schemas without tables.
+pub(crate) fn schema_statements(engine: &Engine, tables: &[Table], is_whole: bool) -> Result<String> {
+    let is_needed = |schema: &String| {
+        is_whole
+            || tables.iter().any(|table| table.definition.schema.as_ref().is_some_and(|own| same_name(own, schema)))
+    };
+    let schemas = engine.schemas()?.into_iter().filter(is_needed);
+    Ok(schemas.map(|schema| format!("CREATE SCHEMA IF NOT EXISTS {};\n", quoted(&schema))).collect())
 }
 
 /// The statement with its semicolon.

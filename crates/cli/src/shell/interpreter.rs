@@ -78,7 +78,10 @@ impl Shell {
             DotCommand::Quit => return Ok(AfterLine::Quit),
             DotCommand::Tables => self.out.put(commands::table_names(engine)?.as_bytes())?,
             DotCommand::Schema(name) => {
-                for table in self.tables(name)? {
+                let is_whole = name.is_none();
+                let tables = self.tables(name)?;
+                self.out.put(commands::schema_statements(engine, &tables, is_whole)?.as_bytes())?;
+                for table in tables {
                     self.out.put(commands::table_statement(&table.definition).as_bytes())?;
                 }
             }
@@ -123,8 +126,9 @@ impl Shell {
             DotCommand::Databases => self.out.put(format!("{}\n", engine.store().url()).as_bytes())?,
             DotCommand::Users => self.out.put(commands::user::names(&self.database)?.as_bytes())?,
             DotCommand::Dump(name) => {
+                let is_whole = name.is_none();
                 let tables = self.tables(name)?;
-                commands::dump(&self.runner.session, &tables, &mut self.out)?;
+                commands::dump(&self.runner.session, &tables, is_whole, &mut self.out)?;
             }
             DotCommand::Import { file, table, flags } => {
                 self.out.hand_on()?;

@@ -1,9 +1,9 @@
 //! Arrays of every stored type that lead to every encoding, and helpers to compare and change pages.
 
 use arrow::array::{Array, ArrayData, ArrayRef, BinaryArray, BooleanArray, Float32Array, Float64Array, StringArray};
-use arrow::array::{Int64Array, cast::AsArray, make_array};
-use arrow::buffer::Buffer;
-use arrow::datatypes::DataType;
+use arrow::array::{Int64Array, ListArray, cast::AsArray, make_array};
+use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer};
+use arrow::datatypes::{DataType, FieldRef};
 use atsdb_codec::stored_type;
 use atsdb_core::{ChunkUid, Column, ColumnId, ColumnType, MapWidth};
 use std::sync::Arc;
@@ -19,6 +19,18 @@ pub(crate) fn column(column_type: ColumnType, map: Option<MapWidth>) -> Column {
 pub(crate) fn columns() -> Vec<Column> {
     let mapped = MapWidth::ALL.iter().map(|width| column(ColumnType::Text, Some(*width)));
     ColumnType::PLAIN.map(|column_type| column(column_type, None)).into_iter().chain(mapped).collect()
+}
+
+/// Columns of arrays, whose elements have each stored type.
+pub(crate) fn array_columns() -> Vec<Column> {
+    let decimals = ColumnType::decimal(18, 2).into_iter().chain(ColumnType::decimal(38, 9));
+    let elements = ColumnType::PLAIN.into_iter().chain(decimals).chain([ColumnType::Time, ColumnType::Uuid]);
+    elements.filter_map(ColumnType::array).map(|column_type| column(column_type, None)).collect()
+}
+
+/// All columns.
+pub(crate) fn all_columns() -> Vec<Column> {
+    columns().into_iter().chain(array_columns()).collect()
 }
 
 /// splitmix64.
@@ -44,6 +56,9 @@ pub(crate) const SHAPES: usize = 10;
 /// extremes, 6 walking with far values, 7 multiples (decimals in floats), 8 all NULL, 9 times of instruments. Every odd
 /// `nulls` has NULLs.
 pub(crate) fn array(column: &Column, rows: usize, shape: usize, nulls: usize, random: &mut Random) -> ArrayRef {
+    if let DataType::List(field) = stored_type(column) {
+        return arrays(column, field, rows, shape, nulls, random);
+    }
     let mut walk = 1_000_i64;
     let extremes = [0, u64::MAX, 1 << 63, (1 << 63) - 1, 0x7ff8_0000_0000_1234, 0xfff0_0000_0000_0000, 0x7fc0_1234];
     let times = rhythm(rows, &Rhythm { first: 1_700_000_000, step: 60, jitter: 1, run: 150, oddity: 70 }, random);
@@ -104,6 +119,20 @@ pub(crate) fn array(column: &Column, rows: usize, shape: usize, nulls: usize, ra
         }
         data_type => number_array(&data_type, &bits, present.as_deref()),
     }
+}
+
+/// Arrays whose elements are such an array. Some of those that are NULL have elements.
+fn arrays(column: &Column, field: FieldRef, rows: usize, shape: usize, nulls: usize, random: &mut Random) -> ArrayRef {
+    let ColumnType::Array(element) = column.column_type else { panic!("{}", column.column_type) };
+    let lengths: Vec<usize> = (0..rows).map(|_| if shape < 2 { 3 } else { random.below(4) }).collect();
+    let present: Option<NullBuffer> = match (shape, nulls % 4) {
+        (8, _) => Some(NullBuffer::new_null(rows)),
+        (_, 1 | 2) => Some((0..rows).map(|_| random.below(3) > 0).collect()),
+        _ => None,
+    };
+    let element = Column::new(column.id, &column.name, element.column_type());
+    let elements = array(&element, lengths.iter().sum(), shape, nulls, random);
+    Arc::new(ListArray::new(field, OffsetBuffer::from_lengths(lengths), elements, present))
 }
 
 /// The parameters of [`rhythm`].
@@ -180,23 +209,31 @@ fn number_array(data_type: &DataType, bits: &[u64], present: Option<&[bool]>) ->
 
 /// Returns whether two arrays are the same bit for bit: type, NULLs, and the bytes of each value.
 pub(crate) fn same_bits(a: &dyn Array, b: &dyn Array) -> bool {
-    let values = |array: &dyn Array| -> Vec<Option<Vec<u8>>> {
-        let row = |row: usize| {
-            array.is_valid(row).then(|| match array.data_type() {
-                DataType::Boolean => vec![u8::from(array.as_boolean().value(row))],
-                DataType::Utf8 => array.as_string::<i32>().value(row).as_bytes().to_vec(),
-                DataType::Binary => array.as_binary::<i32>().value(row).to_vec(),
-                data_type => {
-                    let width = data_type.primitive_width().expect("a number");
-                    let data = array.to_data();
-                    let start = (data.offset() + row) * width;
-                    data.buffers()[0].as_slice()[start..start + width].to_vec()
-                }
-            })
-        };
-        (0..array.len()).map(row).collect()
+    a.data_type() == b.data_type() && a.len() == b.len() && bytes_of(a) == bytes_of(b)
+}
+
+/// The bytes of each value. Those of arrays are the lengths and bytes of their elements.
+fn bytes_of(array: &dyn Array) -> Vec<Option<Vec<u8>>> {
+    let row = |row: usize| {
+        array.is_valid(row).then(|| match array.data_type() {
+            DataType::Boolean => vec![u8::from(array.as_boolean().value(row))],
+            DataType::Utf8 => array.as_string::<i32>().value(row).as_bytes().to_vec(),
+            DataType::Binary => array.as_binary::<i32>().value(row).to_vec(),
+            DataType::List(_) => {
+                let elements = bytes_of(&array.as_list::<i32>().value(row));
+                let length = |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or(u32::MAX, |bytes| bytes.len() as u32);
+                let parts = elements.iter().map(|bytes| (length(bytes).to_le_bytes(), bytes.as_deref()));
+                parts.flat_map(|(length, bytes)| [&length, bytes.unwrap_or_default()].concat()).collect()
+            }
+            data_type => {
+                let width = data_type.primitive_width().expect("a number");
+                let data = array.to_data();
+                let start = (data.offset() + row) * width;
+                data.buffers()[0].as_slice()[start..start + width].to_vec()
+            }
+        })
     };
-    a.data_type() == b.data_type() && a.len() == b.len() && values(a) == values(b)
+    (0..array.len()).map(row).collect()
 }
 
 /// Sets the checksum of a page to that of its bytes, as described in `docs/format/page.md`.

@@ -6,8 +6,8 @@
 
 use crate::batch::Batch;
 use crate::batch::overlay::{Overlay, StageContents};
-use crate::read::snapshot::{Inner, ReadSnapshot};
-use crate::shared::temporary::is_temporary;
+use crate::read::snapshot::{Inner, ReadSnapshot, schema_names};
+use crate::shared::temporary::{TemporaryTables, is_temporary};
 use atsdb_core::limits::MISSING_BYTES_MAX;
 use atsdb_core::name::same_name;
 use atsdb_core::refusal;
@@ -24,8 +24,9 @@ impl Batch {
         self.settle()?;
         let base = self.base()?;
         let temporary = self.temporary_tables();
+        let search_path = self.session.as_ref().map(TemporaryTables::search_path).unwrap_or_default();
         if self.is_untouched() {
-            return Ok(base.with_shown(&temporary));
+            return Ok(base.with_shown(&temporary, search_path));
         }
         let shown = self.chunks.show();
         self.note_half_done(shown)?;
@@ -38,7 +39,8 @@ impl Batch {
             }
             None => None,
         };
-        let hidden = base.inner.hidden.clone();
+        let others = base.inner.hidden.iter().filter(|table| !table.definition.is_schema()).cloned();
+        let hidden = others.chain(self.changes.schema_entries(&base)).collect();
         let staged = stage.as_ref().map(StageContents::chunks).cloned().unwrap_or_default();
         let removed = self.changes.removed_and_hidden();
         let pending = self.chunks.pending().to_vec();
@@ -46,7 +48,7 @@ impl Batch {
         let residents = self.drafts.over(&base.inner.residents);
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, pending };
         let inner = Inner { store: Box::new(overlay), tables, hidden, staged, shared, residents, past_caches: false };
-        Ok(ReadSnapshot::of(inner).with_shown(&temporary))
+        Ok(ReadSnapshot::of(inner).with_shown(&temporary, search_path))
     }
 
     /// The tables that [`snapshot`](Self::snapshot) would have. Waiting rows keep waiting.
@@ -54,6 +56,18 @@ impl Batch {
         let mut tables = self.temporary_tables();
         tables.extend(self.stored_tables()?);
         Ok(tables)
+    }
+
+    /// The entries of schemas that [`snapshot`](Self::snapshot) would have.
+    pub fn schema_entries(&mut self) -> Result<Vec<Table>> {
+        let base = self.base()?;
+        Ok(self.changes.schema_entries(&base))
+    }
+
+    /// The names of the schemas that [`snapshot`](Self::snapshot) would have.
+    pub fn schemas(&mut self) -> Result<Vec<String>> {
+        let (tables, entries) = (self.stored_tables()?, self.schema_entries()?);
+        Ok(schema_names(tables.iter().chain(&entries)))
     }
 
     /// The tables of the batch that are in the store, without temporary ones.
@@ -149,7 +163,8 @@ impl Batch {
             return self.redefine_temporary(table, to);
         }
         let base = self.base()?;
-        let others = self.changes.tables(&base);
+        let mut others = self.changes.tables(&base);
+        others.extend(self.changes.schema_entries(&base));
         let taken = |other: &&Table| other.id != table.id && same_name(&other.definition.name, &to.name);
         if let Some(other) = others.iter().find(taken) {
             return Err(refusal::table_exists(&other.definition.name));
@@ -160,7 +175,7 @@ impl Batch {
         if self.changes.has_created(table.id) {
             return self.recreate(table, &to);
         }
-        let visible = base.tables().iter().find(|visible| visible.id == table.id);
+        let visible = base.tables().iter().chain(base.schema_entries()).find(|visible| visible.id == table.id);
         let from = visible.ok_or_else(|| Error::not_found(format!("table {} was dropped", table.definition.name)))?;
         self.changes.name_definition(table)?;
         let older = others.iter().find(|own| own.id == table.id).unwrap_or(from).definition.clone();
@@ -176,7 +191,8 @@ impl Batch {
 
     /// The table as the batch has it, whatever definition the caller looked up: for operations on a whole table.
     fn own_table(&mut self, table: &Table) -> Result<Table> {
-        let own = self.tables()?.into_iter().find(|own| own.id == table.id);
+        let tables = if table.definition.is_schema() { self.schema_entries()? } else { self.tables()? };
+        let own = tables.into_iter().find(|own| own.id == table.id);
         own.ok_or_else(|| Error::not_found(format!("table {} was dropped", table.definition.name)))
     }
 
@@ -192,9 +208,10 @@ impl Batch {
 
     /// Refuses the name of an existing table. This does not fix the state that the batch sees.
     pub(crate) fn check_name(&self, name: &str) -> Result<()> {
+        let taken = |base: &ReadSnapshot| [self.changes.tables(base), self.changes.schema_entries(base)].concat();
         let tables = match self.changes.base() {
-            Some(base) => self.changes.tables(base),
-            None => self.changes.tables(&ReadSnapshot::take(&self.handle.shared)?),
+            Some(base) => taken(base),
+            None => taken(&ReadSnapshot::take(&self.handle.shared)?),
         };
         match tables.iter().find(|table| same_name(&table.definition.name, name)) {
             Some(table) => Err(refusal::table_exists(&table.definition.name)),

@@ -248,13 +248,22 @@ impl Changes {
 
     /// The tables of the store that the batch sees.
     pub(crate) fn tables(&self, base: &ReadSnapshot) -> Vec<Table> {
-        let visible = base.tables().iter().filter(|table| !self.dropped.contains(&table.id)).map(|table| {
-            match self.redefined.get(&table.id) {
-                Some(change) => Table { id: table.id, version: table.version.next(), definition: change.to.clone() },
-                None => table.clone(),
-            }
-        });
         let created = self.created.iter().filter(|table| !table.definition.is_hidden());
-        visible.chain(created.cloned()).collect()
+        self.present(base.tables()).chain(created.cloned()).collect()
+    }
+
+    /// The entries of schemas that the batch sees.
+    pub(crate) fn schema_entries(&self, base: &ReadSnapshot) -> Vec<Table> {
+        let created = self.created.iter().filter(|table| table.definition.is_schema());
+        self.present(base.schema_entries()).chain(created.cloned()).collect()
+    }
+
+    /// Tables of the base without those that are dropped, as they are redefined.
+    fn present<'a>(&'a self, tables: impl IntoIterator<Item = &'a Table> + 'a) -> impl Iterator<Item = Table> + 'a {
+        let stays = |table: &&Table| !self.dropped.contains(&table.id);
+        tables.into_iter().filter(stays).map(|table| match self.redefined.get(&table.id) {
+            Some(change) => Table { id: table.id, version: table.version.next(), definition: change.to.clone() },
+            None => table.clone(),
+        })
     }
 }

@@ -60,7 +60,7 @@ impl ColumnBuffer {
             (ColumnType::Float64, _) => BufferedValues::Float64(Vec::new()),
             (ColumnType::Text | ColumnType::Binary, _) => BufferedValues::Bytes { ends: vec![0], bytes: Vec::new() },
             (ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval, _) => BufferedValues::Refused,
-            (ColumnType::Uuid | ColumnType::Json, _) => BufferedValues::Refused,
+            (ColumnType::Uuid | ColumnType::Json | ColumnType::Array(_), _) => BufferedValues::Refused,
         };
         let takes_null = column.nullable && !matches!(values, BufferedValues::Refused);
         Self { values, takes_null, valid: Vec::new() }

@@ -3,11 +3,11 @@
 use crate::batch::Batch;
 use crate::shared::session_numbers::SessionNumbers;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
-use arrow::compute::cast;
+use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{Field, Schema};
 use atsdb_codec::logical_type;
 use atsdb_core::name::same_name;
-use atsdb_core::{Result, Table};
+use atsdb_core::{Error, QualifiedName, Result, Table};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -18,21 +18,46 @@ impl Batch {
         self
     }
 
-    /// Adds the identity columns that rows lack. No number is given again if the rows are not stored after all.
+    fn draw(&self, table: &Table, position: usize, count: usize) -> Result<Vec<i64>> {
+        match &self.numbers {
+            Some(session) => session.draw(table, position, count),
+            None => self.handle.shared.draw_numbers(table, position, count),
+        }
+    }
+
+    /// The sequence that a table takes numbers from.
+    fn sequence(&self, table: &Table, name: &QualifiedName) -> Result<Table> {
+        let is_it = |other: &&Table| other.definition.sequence && name.is_of(&other.definition);
+        if let Some(created) = self.changes.created().iter().find(is_it) {
+            return Ok(created.clone());
+        }
+        let stored = self.handle.shared.store.snapshot()?.tables()?;
+        stored.iter().find(is_it).cloned().ok_or_else(|| {
+            let (table, name) = (&table.definition.name, &name.name);
+            Error::not_found(format!("the sequence {name} of table {table} does not exist"))
+        })
+    }
+
+    /// Adds the identity columns that rows lack, and those with numbers of a sequence. No number is given again if the
+    /// rows are not stored after all.
     pub(crate) fn numbered<'a>(&self, table: &Table, rows: &'a RecordBatch) -> Result<Cow<'a, RecordBatch>> {
         let schema = rows.schema();
         let is_given = |name: &str| schema.fields().iter().any(|field| same_name(field.name(), name));
         let mut added: Vec<(Field, ArrayRef)> = Vec::new();
-        for (position, _) in table.definition.identities() {
-            let column = &table.definition.columns[position];
-            if !is_given(&column.name) {
-                let numbers = match &self.numbers {
-                    Some(session) => session.draw(table, position, rows.num_rows())?,
-                    None => self.handle.shared.draw_numbers(table, position, rows.num_rows())?,
-                };
-                let array = cast(&Int64Array::from(numbers), &logical_type(column))?;
-                added.push((Field::new(&column.name, array.data_type().clone(), false), array));
-            }
+        let columns = table.definition.columns.iter().enumerate();
+        for (position, column) in columns.filter(|(_, column)| !is_given(&column.name)) {
+            let numbers = match &column.sequence {
+                Some(sequence) => self.draw(&self.sequence(table, sequence)?, 0, rows.num_rows())?,
+                None if column.identity.is_some() => self.draw(table, position, rows.num_rows())?,
+                None => continue,
+            };
+            let options = CastOptions { safe: false, ..CastOptions::default() };
+            let array = cast_with_options(&Int64Array::from(numbers), &logical_type(column), &options);
+            let array = array.map_err(|_| {
+                let (table, column) = (&table.definition.name, &column.name);
+                Error::invalid(format!("table {table}, column {column}: the number of its sequence is out of range"))
+            })?;
+            added.push((Field::new(&column.name, array.data_type().clone(), false), array));
         }
         if added.is_empty() {
             return Ok(Cow::Borrowed(rows));

@@ -102,13 +102,17 @@ impl Batch {
         done.try_for_each(|entry| self.remove_chunk(log.id, entry.id))
     }
 
-    /// Refuses to change the rows of a rollup, unless the batch refreshes it.
+    /// Refuses to change the rows of a sequence, and those of a rollup unless the batch refreshes it.
     pub(crate) fn check_writable(&self, table: &Table) -> Result<()> {
         match &table.definition.rollup {
             Some(rollup) if !self.changes.refreshes(table.id) => {
                 let message =
                     format!("{} is a rollup: its rows are computed from {}", table.definition.name, rollup.table);
                 Err(Error::new(ErrorKind::Sql, message).with_hint(format!("change the rows of {}", rollup.table)))
+            }
+            None if table.definition.sequence => {
+                let message = format!("{} is a sequence and has no rows", table.definition.name);
+                Err(Error::new(ErrorKind::Sql, message).with_hint("name a table"))
             }
             _ => Ok(()),
         }

@@ -22,11 +22,6 @@ impl Batch {
         Ok(table)
     }
 
-    /// Returns whether the session has temporary tables, counting those that the batch creates.
-    pub fn has_temporary(&self) -> bool {
-        !self.changes.temporary().is_empty()
-    }
-
     /// The temporary tables that the batch sees.
     pub(crate) fn temporary_tables(&self) -> Vec<Table> {
         self.changes.temporary().iter().map(|temporary| temporary.table.clone()).collect()

@@ -2,8 +2,9 @@
 //! the error names its row and column.
 
 use crate::chunk::fitting::fitting;
+use crate::chunk::long_values::LongValues;
 use crate::chunk::lossless::{RowNumbers, convert};
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
+use arrow::array::{Array, ArrayRef, RecordBatch, new_null_array};
 use arrow::datatypes::DataType;
 use atsdb_codec::logical_type;
 use atsdb_core::limits::VALUE_BYTES_MAX;
@@ -71,7 +72,7 @@ pub(crate) fn coerce_column(
         (_, DataType::Dictionary(..)) => convert(array, &DataType::Utf8, rows).map_err(in_column)?,
         (_, wanted) => convert(array, wanted, rows).map_err(in_column)?,
     };
-    refuse_long_values(array.as_ref(), rows).map_err(in_column)?;
+    refuse_long_values(&array, rows).map_err(in_column)?;
     Ok(array)
 }
 
@@ -83,17 +84,9 @@ fn first_null(array: &dyn Array) -> Option<usize> {
     array.logical_nulls().and_then(|nulls| (0..nulls.len()).find(|row| nulls.is_null(*row)))
 }
 
-fn refuse_long_values(array: &dyn Array, rows: RowNumbers) -> Result<()> {
-    let offsets = match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().value_offsets(),
-        DataType::Binary => array.as_binary::<i32>().value_offsets(),
-        _ => return Ok(()),
-    };
-    let total = (offsets[offsets.len() - 1] - offsets[0]) as usize;
-    if total <= VALUE_BYTES_MAX {
-        return Ok(());
-    }
-    match offsets.windows(2).position(|pair| (pair[1] - pair[0]) as usize > VALUE_BYTES_MAX) {
+fn refuse_long_values(array: &ArrayRef, rows: RowNumbers) -> Result<()> {
+    let Some(values) = LongValues::of(array).filter(|values| values.total() > VALUE_BYTES_MAX) else { return Ok(()) };
+    match (0..values.row_count()).find(|row| values.byte_count(*row..row + 1) > VALUE_BYTES_MAX) {
         Some(row) => {
             let message = format!("{}a value has more than {} MiB", rows.prefix(row), VALUE_BYTES_MAX >> 20);
             Err(Error::new(ErrorKind::Limit, message))

@@ -1,20 +1,24 @@
 //! Brings values into columns whose types have rules of their own: decimals are rounded to the column's digits, UUIDs
-//! get their canonical text, JSON is checked. An error names the first row whose value does not fit.
+//! get their canonical text, JSON is checked, each element of an array has the rules of its type. An error names the
+//! first row whose value does not fit.
 
 use crate::chunk::lossless::{RowNumbers, convert, shown};
 use arrow::array::{
-    Array, ArrayRef, AsArray, Decimal128Array, IntervalMonthDayNanoArray, PrimitiveArray, StringArray,
-    Time64MicrosecondArray,
+    Array, ArrayRef, AsArray, Decimal128Array, IntervalMonthDayNanoArray, ListArray, PrimitiveArray, StringArray,
+    Time64MicrosecondArray, new_null_array,
 };
-use arrow::buffer::ScalarBuffer;
+use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::compute::cast;
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Decimal128Type, Float32Type, Float64Type, IntervalMonthDayNano, IntervalUnit,
-    Time64MicrosecondType, Time64NanosecondType, TimeUnit as ArrowUnit,
+    ArrowPrimitiveType, DataType, Decimal128Type, Field, FieldRef, Float32Type, Float64Type, IntervalMonthDayNano,
+    IntervalUnit, Time64MicrosecondType, Time64NanosecondType, TimeUnit as ArrowUnit,
 };
+use atsdb_codec::logical_type;
 use atsdb_core::interval::{Interval, parse_interval};
 use atsdb_core::time_of_day::{self, DAY_MICROSECONDS};
-use atsdb_core::{Column, ColumnType, Error, ErrorKind, Result, decimal, json_text, uuid_text};
+use atsdb_core::{
+    Column, ColumnType, ElementType, Error, ErrorKind, Result, array_text, decimal, json_text, uuid_text,
+};
 use std::sync::Arc;
 
 /// The values as an array of a column's logical type. `None` for a column of a type without rules of its own.
@@ -31,6 +35,7 @@ pub(crate) fn fitting(column: &Column, array: &ArrayRef, rows: RowNumbers) -> Re
         ColumnType::Uuid => values()?.uuids().map(Some),
         ColumnType::Json => values()?.documents().map(Some),
         ColumnType::Interval => values()?.intervals().map(Some),
+        ColumnType::Array(element) => values()?.arrays(element).map(Some),
         _ => Ok(None),
     }
 }
@@ -109,6 +114,47 @@ impl Values<'_> {
             _ => return Err(self.no_conversion()),
         };
         Ok(Arc::new(intervals))
+    }
+
+    fn arrays(&self, element: ElementType) -> Result<ArrayRef> {
+        let arrays = match self.array.data_type() {
+            DataType::Utf8 => self.arrays_of_texts()?,
+            DataType::List(_) => self.array.as_list::<i32>().clone(),
+            DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
+                cast(&self.array, &DataType::List(FieldRef::clone(field)))?.as_list::<i32>().clone()
+            }
+            DataType::Null => return Ok(new_null_array(&logical_type(self.column), self.array.len())),
+            _ => return Err(self.no_conversion()),
+        };
+        if arrays.values().data_type().is_nested() {
+            return Err(self.no_conversion().with_hint("an array of a column has one dimension"));
+        }
+        let column = Column::new(self.column.id, &self.column.name, element.column_type());
+        let wanted = logical_type(&column);
+        let elements = match fitting(&column, arrays.values(), RowNumbers::Unknown)? {
+            Some(fit) => fit,
+            None if *arrays.values().data_type() == wanted => ArrayRef::clone(arrays.values()),
+            None => convert(arrays.values(), &wanted, RowNumbers::Unknown)?,
+        };
+        let field = Arc::new(Field::new_list_field(wanted, true));
+        Ok(Arc::new(ListArray::try_new(field, arrays.offsets().clone(), elements, arrays.nulls().cloned())?))
+    }
+
+    fn arrays_of_texts(&self) -> Result<ListArray> {
+        let texts = self.array.as_string::<i32>();
+        let (mut lengths, mut elements) = (Vec::with_capacity(texts.len()), Vec::new());
+        for (row, text) in texts.iter().enumerate() {
+            let read = text.map(array_text::parse).transpose();
+            let read = read.map_err(|error| {
+                let message = error.message(text.unwrap_or_default());
+                Error::invalid(format!("{}{message}", self.rows.prefix(row)))
+            })?;
+            lengths.push(read.as_ref().map_or(0, Vec::len));
+            elements.extend(read.into_iter().flatten());
+        }
+        let field = Arc::new(Field::new_list_field(DataType::Utf8, true));
+        let elements = Arc::new(StringArray::from(elements));
+        Ok(ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), elements, texts.nulls().cloned())?)
     }
 
     fn uuids(&self) -> Result<ArrayRef> {

@@ -44,9 +44,12 @@ fn missing_scalar(column: &Column, value: &Value) -> Option<ArrayRef> {
         Value::Float(value) if stored_type(column) == DataType::Float32 => {
             Some(Arc::new(Float32Array::from(vec![*value as f32])))
         }
-        // The value of a decimal, of a time of day or of an interval is its text.
+        // The value of a decimal, of a time of day, of an interval or of an array is its text.
         Value::Text(text)
-            if matches!(column.column_type, ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval) =>
+            if matches!(
+                column.column_type,
+                ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval | ColumnType::Array(_)
+            ) =>
         {
             let text: ArrayRef = Arc::new(StringArray::from(vec![text.as_str()]));
             to_stored(column, &fitting(column, &text, RowNumbers::Unknown).ok()??).ok()

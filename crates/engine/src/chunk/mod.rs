@@ -6,6 +6,7 @@ pub(crate) mod coerce;
 pub(crate) mod encode;
 pub(crate) mod fitting;
 pub(crate) mod index_columns;
+pub(crate) mod long_values;
 pub(crate) mod lossless;
 pub(crate) mod missing;
 pub(crate) mod series_key;

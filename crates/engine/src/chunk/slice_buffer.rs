@@ -1,10 +1,11 @@
 //! Buffers rows in stored form until they fill a chunk, slice by slice.
 
+use crate::chunk::long_values::LongValues;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
 use arrow::compute::{cast, concat_batches, max, min, take_record_batch};
 use arrow::datatypes::{DataType, Int64Type};
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
-use atsdb_core::{Column, ColumnType, Error, Result, Slice, TableDefinition};
+use atsdb_core::{Error, Result, Slice, TableDefinition};
 use std::collections::BTreeMap;
 
 /// The rows of a future chunk: at most [`CHUNK_ROWS_MAX`], all of one slice, in order of arrival.
@@ -37,7 +38,7 @@ impl SliceBuffer {
         let mut full = Vec::new();
         for part in split_by_slice(definition, rows)? {
             for piece in cut(definition, part) {
-                self.add(definition, piece, &mut full)?;
+                self.add(piece, &mut full)?;
             }
         }
         Ok(full)
@@ -54,8 +55,8 @@ impl SliceBuffer {
         std::mem::take(&mut self.slices).into_values().map(SliceRows::finish).collect()
     }
 
-    fn add(&mut self, definition: &TableDefinition, piece: ChunkRows, full: &mut Vec<ChunkRows>) -> Result<()> {
-        let (rows, text_bytes) = (piece.rows.num_rows(), text_byte_count(definition, &piece.rows));
+    fn add(&mut self, piece: ChunkRows, full: &mut Vec<ChunkRows>) -> Result<()> {
+        let (rows, text_bytes) = (piece.rows.num_rows(), text_byte_count(&piece.rows));
         let is_full = |rows, text_bytes| rows > CHUNK_ROWS_MAX || text_bytes > CHUNK_TEXT_BYTES_MAX;
         if let Some(waiting) = self.slices.get(&piece.slice.start)
             && is_full(waiting.row_count + rows, waiting.text_bytes + text_bytes)
@@ -173,7 +174,7 @@ fn pick(times: &arrow::array::Int64Array, rows: &RecordBatch, slice: Slice, numb
 /// Splits rows of one slice into pieces that fit into a chunk.
 fn cut(definition: &TableDefinition, part: ChunkRows) -> Vec<ChunkRows> {
     let row_count = part.rows.num_rows();
-    let text_bytes = text_byte_count(definition, &part.rows);
+    let text_bytes = text_byte_count(&part.rows);
     if row_count <= CHUNK_ROWS_MAX && (text_bytes <= CHUNK_TEXT_BYTES_MAX || row_count == 1) {
         return vec![part];
     }
@@ -192,19 +193,7 @@ fn cut(definition: &TableDefinition, part: ChunkRows) -> Vec<ChunkRows> {
     pieces.flat_map(|piece| cut(definition, piece)).collect()
 }
 
-/// Total size in bytes of the text and binary values of some rows.
-pub(crate) fn text_byte_count(definition: &TableDefinition, rows: &RecordBatch) -> usize {
-    let bytes = |(column, array): (&Column, &ArrayRef)| match (column.column_type.stored(), column.map) {
-        (ColumnType::Text, None) => span(array.as_string::<i32>().value_offsets()),
-        (ColumnType::Binary, _) => span(array.as_binary::<i32>().value_offsets()),
-        _ => 0,
-    };
-    definition.columns.iter().zip(rows.columns()).map(bytes).sum()
-}
-
-fn span(offsets: &[i32]) -> usize {
-    match (offsets.first(), offsets.last()) {
-        (Some(first), Some(last)) => (last - first) as usize,
-        _ => 0,
-    }
+/// Total size in bytes of the values of some rows that may be long.
+pub(crate) fn text_byte_count(rows: &RecordBatch) -> usize {
+    rows.columns().iter().filter_map(LongValues::of).map(|values| values.total()).sum()
 }

@@ -1,9 +1,9 @@
 //! A cut: the contents of a copy, all from one moment.
 //!
 //! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A cut of
-//! the whole store also has the program's own tables, such as the one of users. A rollup has its rows and all its stale
-//! times of that moment, so that the change log is not needed.
-//! The definition of an identity column says where counting continues.
+//! the whole store also has the program's own tables, such as the one of users, and the entries of schemas. A rollup
+//! has its rows and all its stale times of that moment, so that the change log is not needed. The definition of an
+//! identity column says where counting continues.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
@@ -11,7 +11,9 @@ use crate::shared::origin::hexadecimal;
 use arrow::compute::kernels::cast_utils::string_to_timestamp_nanos;
 use atsdb_codec::decode_descriptor;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{ChunkEntry, ChunkUid, Error, Result, Snapshot, Table, TableDefinition, TableId, TimeRange, TimeUnit};
+use atsdb_core::{
+    ChunkEntry, ChunkUid, Error, QualifiedName, Result, Snapshot, Table, TableDefinition, TableId, TimeRange, TimeUnit,
+};
 use atsdb_resident::TableState;
 use std::fmt;
 use std::ops::Range;
@@ -149,16 +151,18 @@ impl Cut {
         let shared = &snapshot.inner.shared;
         let mut tables = selected(snapshot.tables(), selection)?;
         if selection.tables.is_empty() {
-            let system = snapshot.system_tables().cloned().map(|mut table| {
+            let hidden = snapshot.system_tables().chain(snapshot.schema_entries());
+            let hidden = hidden.cloned().map(|mut table| {
                 table.definition.origin = None;
                 table
             });
-            tables.extend(system);
+            tables.extend(hidden);
             tables.sort_by_key(|table| table.id);
         }
         let newest = snapshot.newest_chunk()?;
         continue_counters(&mut tables, shared)?;
         let has_range = selection.from.is_some() || selection.to.is_some();
+        let all = snapshot.tables().iter().chain(snapshot.system_tables()).chain(snapshot.schema_entries());
         for table in &mut tables {
             let Some(rollup) = &mut table.definition.rollup else { continue };
             let stale = match has_range {
@@ -173,7 +177,7 @@ impl Cut {
             location: shared.store.url().to_owned(),
             taken_ms: shared.environment.now_ms(),
             is_whole: selection.tables.is_empty(),
-            source_tables: snapshot.tables().iter().chain(snapshot.system_tables()).map(|table| table.id).collect(),
+            source_tables: all.map(|table| table.id).collect(),
             snapshot: CutSnapshot::Engine(snapshot.clone()),
             readers: 1,
             tables: Vec::new(),
@@ -329,7 +333,13 @@ fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
         let mut names = selection.tables.iter();
         selection.tables.is_empty() || names.any(|name| same_name(&table.definition.name, name))
     };
-    let mut tables: Vec<Table> = all.iter().filter(|table| is_meant(table)).cloned().collect();
+    let drawn_from = all.iter().filter(|table| is_meant(table)).flat_map(|table| &table.definition.columns);
+    let drawn_from: Vec<&QualifiedName> = drawn_from.filter_map(|column| column.sequence.as_ref()).collect();
+    // A table comes with the sequences that it takes numbers from.
+    let is_drawn_from =
+        |table: &Table| table.definition.sequence && drawn_from.iter().any(|name| name.is_of(&table.definition));
+    let is_copied = |table: &&Table| is_meant(table) || is_drawn_from(table);
+    let mut tables: Vec<Table> = all.iter().filter(is_copied).cloned().collect();
     for table in &mut tables {
         (table.definition.change_log, table.definition.origin) = (None, None);
     }

@@ -65,6 +65,13 @@ struct CopyPlanner<'a> {
 
 impl CopyPlanner<'_> {
     fn action(&mut self, table: &CutTable) -> Result<TableAction> {
+        let named = |other: &&Table| same_name(&other.definition.name, &table.table.definition.name);
+        if let Some(there) = self.tables.iter().find(named).filter(|there| there.definition.is_schema())
+            && table.table.definition.is_schema()
+        {
+            // A schema is the same whoever created it.
+            return Ok(TableAction::Update(Box::new(there.clone())));
+        }
         let Some(there) = self.tables.iter().find(|other| self.copied_from(other) == Some(table.table.id)) else {
             return Ok(TableAction::Create);
         };
@@ -174,7 +181,7 @@ impl CopyPlanner<'_> {
         let is_known = |table: &Table| {
             let is_updated =
                 actions.iter().any(|action| matches!(action, TableAction::Update(updated) if updated.id == table.id));
-            is_updated || self.is_dropped(table) || self.copied_from(table).is_some()
+            is_updated || self.is_dropped(table) || self.copied_from(table).is_some() || table.definition.is_schema()
         };
         match self.tables.iter().find(|table| !is_known(table)) {
             None => Ok(()),

@@ -106,7 +106,7 @@ impl RowSum {
 /// Extends each row's hash by its value in a column. The seed is the hash so far: a NULL is hashed as one byte 0 with
 /// this seed, a value with the seed plus 1. Integers, booleans, dates and times are hashed as 8 bytes, little-endian,
 /// decimals as 16, intervals as their months, days and nanoseconds of 8 each, floating-point numbers as their 4 or 8
-/// bytes, text and binary values as they are.
+/// bytes, text and binary values as they are, arrays as the hashes of their elements, of 8 bytes each.
 fn hash_column(states: &mut [u64], array: &ArrayRef) -> Result<()> {
     let converted = |to: &DataType| cast(array, to);
     match array.data_type() {
@@ -145,6 +145,16 @@ fn hash_column(states: &mut [u64], array: &ArrayRef) -> Result<()> {
             mix(states, array, |row| {
                 let IntervalMonthDayNano { months, days, nanoseconds } = array.value(row);
                 [i64::from(months), i64::from(days), nanoseconds].map(i64::to_le_bytes).concat()
+            });
+        }
+        DataType::List(_) => {
+            let arrays = array.as_list::<i32>();
+            let mut hashes = vec![0_u64; arrays.values().len()];
+            hash_column(&mut hashes, arrays.values())?;
+            let offsets = arrays.value_offsets();
+            mix(states, arrays, |row| {
+                let hashes = &hashes[offsets[row] as usize..offsets[row + 1] as usize];
+                hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect::<Vec<u8>>()
             });
         }
         DataType::Date32 => {

@@ -6,12 +6,12 @@
 
 use crate::chunk::encode::new_chunk;
 use crate::chunk::index_columns::index_positions;
+use crate::chunk::long_values::LongValues;
 use crate::chunk::slice_buffer::times_from;
 use crate::read::scan::Scan;
 use crate::read::scan_chunk::ScanChunk;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use arrow::compute::{filter, interleave, max, min};
-use arrow::datatypes::DataType;
 use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page, rebind_page, stored_type};
 use atsdb_core::limits::{CHUNK_TEXT_BYTES_MAX, VALUE_BYTES_MAX};
 use atsdb_core::{ChunkDescriptor, ChunkUid, Column, ColumnId, Error, ErrorKind, Index, NewChunk, Result};
@@ -101,10 +101,10 @@ impl Scan {
 
 /// Refuses values that would make the column larger than a page can be, before an array of them is built.
 fn check_text_bytes(old: &ArrayRef, values: &ArrayRef, numbers: &UInt32Array) -> Result<()> {
-    let (Some(before), Some(after)) = (offsets(old), offsets(values)) else { return Ok(()) };
-    let length = |row: u32| before.get(row as usize..row as usize + 2).map_or(0, span);
+    let (Some(before), Some(after)) = (LongValues::of(old), LongValues::of(values)) else { return Ok(()) };
+    let length = |row: u32| before.byte_count(row as usize..row as usize + 1);
     let replaced: usize = numbers.values().iter().map(|row| length(*row)).sum();
-    let byte_count = span(before).saturating_sub(replaced) + span(after);
+    let byte_count = before.total().saturating_sub(replaced) + after.total();
     let most = CHUNK_TEXT_BYTES_MAX + VALUE_BYTES_MAX;
     match byte_count > most {
         true => {
@@ -113,18 +113,6 @@ fn check_text_bytes(old: &ArrayRef, values: &ArrayRef, numbers: &UInt32Array) ->
         }
         false => Ok(()),
     }
-}
-
-fn offsets(array: &ArrayRef) -> Option<&[i32]> {
-    match array.data_type() {
-        DataType::Utf8 => Some(array.as_string::<i32>().value_offsets()),
-        DataType::Binary => Some(array.as_binary::<i32>().value_offsets()),
-        _ => None,
-    }
-}
-
-fn span(offsets: &[i32]) -> usize {
-    offsets.first().zip(offsets.last()).map_or(0, |(first, last)| last.abs_diff(*first) as usize)
 }
 
 /// Adds a hint: values that do not fit into an existing chunk fit into new ones.

@@ -5,13 +5,13 @@ use crate::shared::definitions::changed_meanwhile;
 use crate::shared::temporary::TemporaryTables;
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
-use atsdb_core::name::{same_name, unknown_name};
+use atsdb_core::name::{name_key, same_name, unknown_name};
 use atsdb_core::{
-    ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ColumnId, DefinitionGuard, Error, Result, Snapshot, Table,
-    TableId,
+    ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ColumnId, DefinitionGuard, Error, Result, SearchPath,
+    Snapshot, Table, TableId,
 };
 use atsdb_resident::ResidentSnapshot;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ pub struct ReadSnapshot {
     pub(crate) inner: Arc<Inner>,
     /// The temporary tables of a session, and after them those of the store. `None` without temporary tables.
     shown: Option<Arc<[Table]>>,
+    /// The schemas in which the session looks up names that say none.
+    search_path: SearchPath,
 }
 
 pub(crate) struct Inner {
@@ -65,25 +67,33 @@ impl ReadSnapshot {
     }
 
     pub(crate) fn of(inner: Inner) -> Self {
-        Self { inner: Arc::new(inner), shown: None }
+        Self { inner: Arc::new(inner), shown: None, search_path: SearchPath::DEFAULT }
     }
 
-    /// The same state as a session with these temporary tables sees it.
+    /// The same state as a session with these temporary tables and this search path sees it.
     pub fn with_temporary(self, temporary: &TemporaryTables) -> Self {
+        let search_path = temporary.search_path();
         match temporary.is_empty() {
-            true => self,
-            false => self.with_shown(&temporary.tables()),
+            true => Self { search_path, ..self },
+            false => self.with_shown(&temporary.tables(), search_path),
         }
     }
 
-    pub(crate) fn with_shown(self, temporary: &[Table]) -> Self {
+    pub(crate) fn with_shown(self, temporary: &[Table], search_path: SearchPath) -> Self {
         let shown = (!temporary.is_empty()).then(|| temporary.iter().chain(&self.inner.tables).cloned().collect());
-        Self { inner: self.inner, shown }
+        Self { inner: self.inner, shown, search_path }
     }
 
-    /// The same state without temporary tables, as stored views see it.
-    pub fn stored(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner), shown: None }
+    /// The same state as the query of a view or rollup sees it: without a search path and, unless it is temporary
+    /// itself, without temporary tables.
+    pub fn seen_by(&self, table: &Table) -> Self {
+        let shown = self.shown.clone().filter(|_| TemporaryTables::contain(table));
+        Self { inner: Arc::clone(&self.inner), shown, search_path: SearchPath::DEFAULT }
+    }
+
+    /// The schemas in which names that say none are looked up.
+    pub fn search_path(&self) -> &SearchPath {
+        &self.search_path
     }
 
     /// The tables: temporary ones, then those of the store, ordered by number. Of two tables with the same name, the
@@ -105,6 +115,16 @@ impl ReadSnapshot {
     /// The tables of the program, which copies of the whole store include.
     pub(crate) fn system_tables(&self) -> impl Iterator<Item = &Table> {
         self.inner.hidden.iter().filter(|table| table.definition.system)
+    }
+
+    /// The names of the schemas besides `public`, in order: those that were created, and those of tables.
+    pub fn schemas(&self) -> Vec<String> {
+        schema_names(self.inner.tables.iter().chain(&self.inner.hidden))
+    }
+
+    /// The entries of the schemas that were created.
+    pub(crate) fn schema_entries(&self) -> impl Iterator<Item = &Table> {
+        self.inner.hidden.iter().filter(|table| table.definition.is_schema())
     }
 
     /// Looks a table, hidden or not, up by number.
@@ -185,6 +205,13 @@ impl Inner {
         }
         Ok(arrays)
     }
+}
+
+/// The names of the schemas of tables and of entries, in order, each once.
+pub(crate) fn schema_names<'a>(tables: impl IntoIterator<Item = &'a Table>) -> Vec<String> {
+    let named = tables.into_iter().filter_map(|table| table.definition.schema.as_ref());
+    let by_key: BTreeMap<String, &String> = named.map(|schema| (name_key(schema), schema)).collect();
+    by_key.into_values().cloned().collect()
 }
 
 /// Looks a table up by name, ignoring case. The error names the most similar name.

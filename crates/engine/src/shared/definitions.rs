@@ -10,7 +10,6 @@ use crate::chunk::missing::missing_array;
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::cast;
 use atsdb_codec::stored_type;
-use atsdb_core::name::same_name;
 use atsdb_core::{Column, Error, ErrorKind, Result, Table, TableDefinition, TableId};
 use parking_lot::RwLock;
 use std::collections::HashMap;
@@ -47,12 +46,12 @@ impl Definitions {
         newest.get(&table.id).filter(|known| known.version > table.version).cloned()
     }
 
-    /// The newest definition that was seen of the table with this name. It may be out of date, and the table may have
-    /// been renamed or dropped.
-    pub(crate) fn named(&self, name: &str) -> Option<Arc<Table>> {
+    /// The newest definition that was seen of the table with this name in a schema; `None` is `public`. It may be out
+    /// of date, and the table may have been renamed or dropped.
+    pub(crate) fn named(&self, schema: Option<&str>, name: &str) -> Option<Arc<Table>> {
         let newest = self.newest.read();
         let named = newest.values().filter(|table| !table.definition.is_hidden());
-        named.filter(|table| same_name(&table.definition.name, name)).max_by_key(|table| table.id).cloned()
+        named.filter(|table| table.definition.is_named(schema, name)).max_by_key(|table| table.id).cloned()
     }
 
     /// Forgets a table that was dropped.

@@ -49,6 +49,30 @@ impl Numbers {
         held.draw(store, request, count).map_err(named)
     }
 
+    /// Sets a counter: `number` is the last one that it gave or, unless it `is_given`, the next one.
+    pub(crate) fn set(
+        &self,
+        store: Option<&dyn Store>,
+        table: &Table,
+        position: usize,
+        number: i64,
+        is_given: bool,
+    ) -> Result<()> {
+        let request = NumberRequest::of(table, position, 1);
+        let request = request.ok_or_else(|| Error::internal("a counter of a column that is no identity"))?;
+        let held = Arc::clone(self.0.lock().entry((request.table, request.column)).or_default());
+        let mut held = held.lock();
+        let counter = match store {
+            Some(store) => store.snapshot()?.counter(request.table, request.column)?,
+            None => held.counter,
+        };
+        let request = request.set_to(counter, number)?;
+        (held.block, held.size) = (None, 0);
+        let block = held.reserve(store, request)?;
+        held.block = (!is_given).then_some(block);
+        Ok(())
+    }
+
     /// The counter of a temporary table.
     pub(crate) fn counter(&self, table: TableId, column: ColumnId) -> Option<Counter> {
         let held = self.0.lock().get(&(table, column)).map(Arc::clone);
@@ -96,6 +120,9 @@ impl HeldNumbers {
 /// Whether numbers that were reserved before may be given for a definition: it does not count from elsewhere since.
 fn is_valid(block: &NumberBlock, request: &NumberRequest) -> bool {
     let identity = &request.identity;
+    if block.increment != identity.increment {
+        return false;
+    }
     match block.restarts == identity.restarts {
         true => identity.after.is_none_or(|after| match block.increment > 0 {
             true => block.first > after,

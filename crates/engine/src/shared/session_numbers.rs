@@ -49,6 +49,22 @@ impl SessionNumbers {
         Ok(numbers)
     }
 
+    /// Sets the counter of the identity column at a position of a table, at once and whatever becomes of the
+    /// transaction: `number` is the last one that it gave or, unless it `is_given`, the next one. Other processes may
+    /// still give numbers that they had reserved before.
+    ///
+    /// Errors: [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue) for a number that the counter could not give, and
+    /// those of the store.
+    pub fn set(&self, table: &Table, position: usize, number: i64, is_given: bool) -> Result<()> {
+        let shared = &self.0.shared;
+        let store = (!is_temporary(table.id)).then_some(shared.store.as_ref());
+        shared.numbers.set(store, table, position, number, is_given)?;
+        if let Some(column) = table.definition.columns.get(position).filter(|_| is_given) {
+            self.0.drawn.lock().of_columns.insert((table.id, column.id), number);
+        }
+        Ok(())
+    }
+
     /// The number that the session has drawn last, of any column.
     pub fn last(&self) -> Option<i64> {
         self.0.drawn.lock().last

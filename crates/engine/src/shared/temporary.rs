@@ -1,5 +1,5 @@
 //! The temporary tables and views of one session: definitions that no store holds, with rows in the memory of this
-//! process.
+//! process. With them, the schemas in which the session looks up names that say none.
 //!
 //! Their numbers are below zero, which those of a store never are. Their rows are those of tables in memory, in the
 //! process's registry of them, where no other session asks for their numbers. A batch works on a copy of the list,
@@ -7,7 +7,7 @@
 
 use crate::shared::handle::Handle;
 use atsdb_core::name::same_name;
-use atsdb_core::{DefinitionVersion, Error, InMemory, Result, Table, TableDefinition, TableId};
+use atsdb_core::{DefinitionVersion, Error, InMemory, Result, SearchPath, Table, TableDefinition, TableId};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -35,14 +35,15 @@ pub(crate) struct TemporaryTable {
     pub(crate) on_commit: OnCommit,
 }
 
-/// The temporary tables and views of one session. Clones are the same session. The rows disappear with the last clone,
-/// and with the last batch that works on them.
+/// The temporary tables and views of one session, and its search path. Clones are the same session. The rows disappear
+/// with the last clone, and with the last batch that works on them.
 #[derive(Clone)]
 pub struct TemporaryTables(Arc<SessionTables>);
 
 struct SessionTables {
     handle: Handle,
     committed: Mutex<Vec<TemporaryTable>>,
+    search_path: Mutex<SearchPath>,
 }
 
 impl Drop for SessionTables {
@@ -62,7 +63,7 @@ impl fmt::Debug for TemporaryTables {
 
 impl TemporaryTables {
     pub(crate) fn new(handle: Handle) -> Self {
-        Self(Arc::new(SessionTables { handle, committed: Mutex::default() }))
+        Self(Arc::new(SessionTables { handle, committed: Mutex::default(), search_path: Mutex::default() }))
     }
 
     /// Returns whether a table is temporary.
@@ -78,6 +79,16 @@ impl TemporaryTables {
     /// The tables and views.
     pub fn tables(&self) -> Vec<Table> {
         self.0.committed.lock().iter().map(|temporary| temporary.table.clone()).collect()
+    }
+
+    /// The schemas in which the session looks up names that say none.
+    pub fn search_path(&self) -> SearchPath {
+        self.0.search_path.lock().clone()
+    }
+
+    /// Sets the schemas in which the session looks up names that say none.
+    pub fn set_search_path(&self, path: SearchPath) {
+        *self.0.search_path.lock() = path;
     }
 
     pub(crate) fn committed(&self) -> Vec<TemporaryTable> {

@@ -3,9 +3,10 @@
 //! The store knows the number of rows, but only the pages know the length of texts. So the text columns of a group are
 //! read here once, chunk by chunk. The lengths also decide where new chunks begin.
 
+use crate::chunk::long_values::LongValues;
 use crate::chunk::missing::missing_array;
 use crate::read::snapshot::Inner;
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::Array;
 use arrow::datatypes::DataType;
 use atsdb_codec::stored_type;
 use atsdb_core::{ChunkEntry, Column, Result, Table};
@@ -20,7 +21,7 @@ const TEXT_BYTES_MAX: u64 = 512 << 20;
 /// Chunks that become one sorted run. There is at least one, however large it is.
 pub(crate) struct Group {
     pub(crate) entries: Vec<ChunkEntry>,
-    /// Bytes of the text and binary values of each row. Empty if the table has no such columns.
+    /// Bytes of the values of each row that may be long. Empty if the table has no such columns.
     pub(crate) row_bytes: Vec<u32>,
 }
 
@@ -58,9 +59,10 @@ impl Group {
     }
 }
 
-/// Bytes of the text and binary values of each row of a chunk. Empty if the table has no such columns.
+/// Bytes of the values of each row of a chunk that may be long. Empty if the table has no such columns.
 fn row_bytes(snapshot: &Inner, table: &Table, entry: &ChunkEntry) -> Result<Vec<u32>> {
-    let is_long = |column: &&Column| matches!(stored_type(column), DataType::Utf8 | DataType::Binary);
+    let is_long =
+        |column: &&Column| matches!(stored_type(column), DataType::Utf8 | DataType::Binary | DataType::List(_));
     let mut row_bytes = Vec::new();
     for column in table.definition.columns.iter().filter(is_long) {
         let descriptor = snapshot.descriptor(table, entry)?;
@@ -69,18 +71,12 @@ fn row_bytes(snapshot: &Inner, table: &Table, entry: &ChunkEntry) -> Result<Vec<
             None => missing_array(table, column, entry.row_count as usize)?,
         };
         row_bytes.resize(array.len(), 0_u32);
-        for (bytes, pair) in row_bytes.iter_mut().zip(offsets(&array).windows(2)) {
-            *bytes = bytes.saturating_add(pair[1].abs_diff(pair[0]));
+        let Some(values) = LongValues::of(&array) else { continue };
+        for (row, bytes) in row_bytes.iter_mut().enumerate() {
+            *bytes = bytes.saturating_add(u32::try_from(values.byte_count(row..row + 1)).unwrap_or(u32::MAX));
         }
     }
     Ok(row_bytes)
-}
-
-fn offsets(array: &ArrayRef) -> &[i32] {
-    match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().value_offsets(),
-        _ => array.as_binary::<i32>().value_offsets(),
-    }
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ fn create_rollup(engine: &Engine) {
     let mut definition = TableDefinition { name: "hourly".into(), ..readings() };
     let state = RollupState::new(ChunkId(0));
     let (table, every, query) = ("readings".into(), "1 hour".into(), "SELECT".into());
-    definition.rollup = Some(Rollup { source: source.id, table, every, query, state });
+    definition.rollup = Some(Rollup { source: source.id, schema: None, table, every, query, state });
     let mut batch = engine.batch(None);
     batch.create_rollup(&source, definition).unwrap();
     batch.commit().unwrap();

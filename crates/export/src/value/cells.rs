@@ -12,7 +12,7 @@ pub enum TextKind {
     Float,
     /// true or false.
     Bool,
-    /// A list or a struct, as JSON.
+    /// An array, or a struct.
     Nested,
     /// Anything else.
     Text,
@@ -25,6 +25,8 @@ pub struct Cells<'a> {
     pub(super) nulls: Option<NullBuffer>,
     pub(super) kind: TextKind,
     pub(super) render: Render<'a>,
+    /// The text in JSON, where it is another.
+    pub(super) json: Option<Render<'a>>,
 }
 
 impl Cells<'_> {
@@ -47,6 +49,10 @@ impl Cells<'_> {
     pub fn write_json(&self, row: usize, out: &mut Vec<u8>) {
         if self.is_null(row) {
             out.extend_from_slice(b"null");
+            return;
+        }
+        if let Some(json) = &self.json {
+            json(row, out);
             return;
         }
         let start = out.len();

@@ -2,7 +2,8 @@
 //!
 //! Times are ISO 8601 with as many digits of a second as they need (0, 3, 6 or 9) and `Z` where the type says UTC;
 //! floats are the shortest text that reads back to the same value, `NaN`, `inf` and `-inf`; binary is `\x` and
-//! hexadecimal digits; lists and structs are JSON.
+//! hexadecimal digits; lists are arrays as PostgreSQL writes them, `{1,NULL}`, and in JSON as well as structs they are
+//! JSON.
 
 pub mod calendar;
 mod cells;

@@ -9,6 +9,7 @@ use arrow::datatypes::{
     IntervalMonthDayNanoType, IntervalUnit, TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use atsdb_core::array_text;
 use atsdb_core::interval_text::{duration_text, interval_text};
 use atsdb_core::{Error, Result};
 use std::io::Write;
@@ -18,7 +19,7 @@ impl<'a> Cells<'a> {
     /// Looks the column's type up once, so that a value costs no more than its text.
     pub fn new(array: &'a dyn Array) -> Result<Self> {
         let (kind, render) = renderer(array)?;
-        Ok(Self { nulls: array.logical_nulls(), kind, render })
+        Ok(Self { nulls: array.logical_nulls(), kind, render, json: lists_as_json(array)? })
     }
 }
 
@@ -52,9 +53,7 @@ fn renderer<'a>(array: &'a dyn Array) -> Result<(TextKind, Render<'a>)> {
             T::UInt32 => dictionary::<UInt32Type>(array)?,
             _ => dictionary::<UInt64Type>(array)?,
         },
-        T::List(_) => list(array.as_list::<i32>())?,
-        T::LargeList(_) => list(array.as_list::<i64>())?,
-        T::FixedSizeList(_, _) => fixed_list(array)?,
+        T::List(_) | T::LargeList(_) | T::FixedSizeList(_, _) => lists(array)?,
         T::Struct(_) => structs(array)?,
         T::Float16 => {
             let wide = cast(array, &T::Float32).map_err(unreadable)?;
@@ -131,19 +130,37 @@ fn unreadable(error: arrow::error::ArrowError) -> Error {
     Error::internal(format!("cannot show a value: {error}"))
 }
 
-/// Renders lists of either offset width.
-fn list<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Result<Render<'_>> {
-    let cells = Cells::new(array.values().as_ref())?;
-    let offsets = array.value_offsets();
-    Ok(Box::new(move |row, out| write_list(&cells, offsets[row].as_usize()..offsets[row + 1].as_usize(), out)))
+/// Renders lists as JSON; `None` for another type.
+fn lists_as_json<'a>(array: &'a dyn Array) -> Result<Option<Render<'a>>> {
+    let Some((cells, range)) = elements(array)? else { return Ok(None) };
+    Ok(Some(Box::new(move |row, out| write_json_list(&cells, range(row), out))))
 }
 
-/// Renders lists that all have one length.
-fn fixed_list<'a>(array: &'a dyn Array) -> Result<Render<'a>> {
-    let lists = array.as_fixed_size_list();
-    let cells = Cells::new(lists.values().as_ref())?;
-    let length = lists.value_length() as usize;
-    Ok(Box::new(move |row, out| write_list(&cells, row * length..(row + 1) * length, out)))
+/// Renders lists as PostgreSQL writes arrays.
+fn lists<'a>(array: &'a dyn Array) -> Result<Render<'a>> {
+    let (cells, range) = elements(array)?.ok_or_else(|| Error::internal("no list"))?;
+    Ok(Box::new(move |row, out| write_array(&cells, range(row), out)))
+}
+
+type Ranges<'a> = Box<dyn Fn(usize) -> Range<usize> + 'a>;
+
+/// The elements of all lists, and where those of each row are; `None` for another type.
+fn elements<'a>(array: &'a dyn Array) -> Result<Option<(Cells<'a>, Ranges<'a>)>> {
+    fn of_offsets<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Result<(Cells<'_>, Ranges<'_>)> {
+        let offsets = array.value_offsets();
+        let range = move |row: usize| offsets[row].as_usize()..offsets[row + 1].as_usize();
+        Ok((Cells::new(array.values().as_ref())?, Box::new(range)))
+    }
+    Ok(Some(match array.data_type() {
+        DataType::List(_) => of_offsets(array.as_list::<i32>())?,
+        DataType::LargeList(_) => of_offsets(array.as_list::<i64>())?,
+        DataType::FixedSizeList(_, _) => {
+            let lists = array.as_fixed_size_list();
+            let length = lists.value_length() as usize;
+            (Cells::new(lists.values().as_ref())?, Box::new(move |row| row * length..(row + 1) * length))
+        }
+        _ => return Ok(None),
+    }))
 }
 
 /// Renders structs.
@@ -169,7 +186,7 @@ fn structs<'a>(array: &'a dyn Array) -> Result<Render<'a>> {
     }))
 }
 
-fn write_list(cells: &Cells<'_>, rows: Range<usize>, out: &mut Vec<u8>) {
+fn write_json_list(cells: &Cells<'_>, rows: Range<usize>, out: &mut Vec<u8>) {
     out.push(b'[');
     for row in rows.clone() {
         if row > rows.start {
@@ -178,4 +195,27 @@ fn write_list(cells: &Cells<'_>, rows: Range<usize>, out: &mut Vec<u8>) {
         cells.write_json(row, out);
     }
     out.push(b']');
+}
+
+fn write_array(cells: &Cells<'_>, rows: Range<usize>, out: &mut Vec<u8>) {
+    out.push(b'{');
+    for row in rows.clone() {
+        if row > rows.start {
+            out.push(b',');
+        }
+        if cells.is_null(row) {
+            out.extend_from_slice(b"NULL");
+            continue;
+        }
+        let start = out.len();
+        cells.write(row, out);
+        // Arrays in arrays are not quoted.
+        if cells.json.is_none() {
+            let text = String::from_utf8_lossy(&out.split_off(start)).into_owned();
+            let mut quoted = String::new();
+            array_text::push_element(&mut quoted, &text);
+            out.extend_from_slice(quoted.as_bytes());
+        }
+    }
+    out.push(b'}');
 }

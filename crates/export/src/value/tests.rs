@@ -3,7 +3,9 @@ use arrow::array::{
     Array, BinaryArray, BooleanArray, DictionaryArray, Float32Array, Float64Array, Int64Array, ListArray, StringArray,
     TimestampMicrosecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
 };
-use arrow::datatypes::{Int64Type, UInt8Type};
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::{DataType, Field, Int64Type, UInt8Type};
+use std::sync::Arc;
 
 fn texts(array: &dyn Array) -> Vec<String> {
     let cells = Cells::new(array).unwrap();
@@ -62,4 +64,13 @@ fn the_rest_reads_as_documented() {
     assert_eq!(json(&StringArray::from(vec!["a\"\n\0"])), ["\"a\\\"\\n\\u0000\""]);
     let list = ListArray::from_iter_primitive::<Int64Type, _, _>(vec![Some(vec![Some(1), None]), None]);
     assert_eq!(json(&list), ["[1,null]", "null"]);
+    assert_eq!(texts(&list), ["{1,NULL}", "NULL"]);
+    let words = Arc::new(StringArray::from(vec!["a b", "\"", "", "c"]));
+    let field = Arc::new(Field::new_list_field(DataType::Utf8, true));
+    let words = ListArray::new(field, OffsetBuffer::from_lengths([3, 1, 0]), words, None);
+    assert_eq!(texts(&words), ["{\"a b\",\"\\\"\",\"\"}", "{c}", "{}"]);
+    assert_eq!(json(&words), ["[\"a b\",\"\\\"\",\"\"]", "[\"c\"]", "[]"]);
+    let field = Arc::new(Field::new_list_field(words.data_type().clone(), true));
+    let nested = ListArray::new(field, OffsetBuffer::from_lengths([2, 1]), Arc::new(words), None);
+    assert_eq!(texts(&nested), ["{{\"a b\",\"\\\"\",\"\"},{c}}", "{{}}"]);
 }

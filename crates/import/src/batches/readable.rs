@@ -1,5 +1,5 @@
 //! Columns with Arrow types that tables do not have. Decimals that no table holds become numbers if they have few
-//! digits, and everything else becomes text, with lists and structures as JSON.
+//! digits, and everything else becomes text, with structures and lists that are no arrays of a table as JSON.
 
 use arrow::array::{Array, ArrayRef, AsArray, StringBuilder};
 use arrow::compute::cast;
@@ -7,6 +7,7 @@ use arrow::datatypes::{DataType, Field, IntervalUnit, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use atsdb_codec::column_type_of;
 use atsdb_core::ColumnType;
 use std::sync::Arc;
 
@@ -31,6 +32,11 @@ pub(crate) fn read_as(data_type: &DataType) -> Option<DataType> {
             _ => DataType::Utf8,
         }),
         DataType::Interval(IntervalUnit::MonthDayNano) => None,
+        DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _)
+            if is_array_of_tables(element) =>
+        {
+            None
+        }
         DataType::Duration(_)
         | DataType::Interval(_)
         | DataType::List(_)
@@ -41,6 +47,12 @@ pub(crate) fn read_as(data_type: &DataType) -> Option<DataType> {
         DataType::Dictionary(_, values) => read_as(values),
         _ => None,
     }
+}
+
+/// Whether a table has arrays of such elements.
+fn is_array_of_tables(element: &Field) -> bool {
+    let is_read = read_as(element.data_type()).is_none();
+    is_read && column_type_of(element).is_some_and(|(column_type, _)| ColumnType::array(column_type).is_some())
 }
 
 /// Whether a table has decimals with so many digits, and so many of them after the point.
@@ -71,7 +83,8 @@ pub(crate) fn readable(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new_with_options(schema, columns, &options)
 }
 
-fn as_text(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+/// Values as text, lists and structures as JSON.
+pub(crate) fn as_text(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let array = match array.data_type() {
         DataType::Dictionary(_, values) => cast(array, values)?,
         _ => Arc::clone(array),

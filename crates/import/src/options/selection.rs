@@ -2,8 +2,13 @@
 
 use crate::options::Options;
 use atsdb_core::name::{name_key, same_name, unknown_name};
-use atsdb_core::{Error, Result, TableDefinition};
+use atsdb_core::{Column, Error, Result, TableDefinition};
 use std::collections::HashSet;
+
+/// Whether the table itself gives numbers to a column that the files lack.
+pub(crate) fn takes_numbers(column: &Column) -> bool {
+    column.identity.is_some() || column.sequence.is_some()
+}
 
 /// Returns the name that a column of a file has in the table, or `None` if it is not read.
 pub(crate) fn table_name(options: &Options, name: &str) -> Option<String> {
@@ -65,11 +70,14 @@ pub(crate) fn names_by_position(
     }
     let Some(existing) = existing.filter(|_| options.columns.is_empty()) else { return Ok((None, None)) };
     let is_file_name = |name: &str| options.file_column.as_ref().is_some_and(|column| same_name(column, name));
-    let all = existing.columns.iter().map(|column| column.name.clone());
-    let names: Vec<String> = all.filter(|name| !is_file_name(name)).collect();
+    let of_files: Vec<&Column> = existing.columns.iter().filter(|column| !is_file_name(&column.name)).collect();
+    // The files may lack the columns that number the rows.
+    let lacks_numbers = of_files.len() != width;
+    let is_there = |column: &&&Column| !lacks_numbers || !takes_numbers(column);
+    let names: Vec<String> = of_files.iter().filter(is_there).map(|column| column.name.clone()).collect();
     if names.len() != width {
         let message =
-            format!("{file} has no header and {width} fields; table {} has {} columns", existing.name, names.len());
+            format!("{file} has no header and {width} fields; table {} has {} columns", existing.name, of_files.len());
         return Err(Error::usage(message).with_hint("say which they are of: --columns NAME,..."));
     }
     let note = format!("no header: the fields are taken as the columns of {} in their order", existing.name);

@@ -3,13 +3,15 @@
 use crate::facts::nulls::WordSet;
 use crate::infer::column_type::has_decimal_commas;
 use crate::infer::time_column::{TimeChoice, asked, clock_of};
+use crate::options::selection::takes_numbers;
 use crate::plan::column::{Binding, MapRule, PlanColumn};
 use crate::plan::planner::Planner;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{ColumnType, Error, Result, TableDefinition};
+use atsdb_core::{Column, ColumnType, Error, Result, TableDefinition};
 
 impl Planner<'_> {
-    /// Plans for an existing table: its columns get the values that the files have under their names.
+    /// Plans for an existing table: its columns get the values that the files have under their names. The plan has no
+    /// columns that number the rows and that the files lack: the table gives them their numbers.
     pub(crate) fn existing(&mut self, definition: &TableDefinition) -> Result<(TableDefinition, Vec<PlanColumn>)> {
         if let Some(file_column) = &self.options.file_column {
             definition.column(file_column)?;
@@ -21,6 +23,9 @@ impl Planner<'_> {
         };
         let mut used = vec![false; self.merged.len()];
         let (mut columns, mut lacking) = (Vec::new(), Vec::new());
+        let mut definition = definition.clone();
+        let has = |column: &Column| self.merged.iter().any(|merged| same_name(&merged.name, &column.name));
+        definition.columns.retain(|column| !takes_numbers(column) || has(column));
         for column in &definition.columns {
             let is_time = time.is_some_and(|time| time.id == column.id);
             let position = self.merged.iter().position(|merged| same_name(&merged.name, &column.name));
@@ -74,7 +79,7 @@ impl Planner<'_> {
                 let error = unknown_name("column", &self.merged[position].name, names);
                 Err(error.context(format_args!("table {}", definition.name)))
             }
-            None => Ok((definition.clone(), columns)),
+            None => Ok((definition, columns)),
         }
     }
 

@@ -11,6 +11,7 @@ mod table;
 
 use crate::input::source::Source;
 use crate::options::report::{Progress, Report};
+use crate::options::selection::takes_numbers;
 use crate::options::{Options, Sink};
 use crate::typed::columns::{TypedColumn, conversion_notes, find};
 use crate::typed::observe::observe;
@@ -46,6 +47,9 @@ pub(crate) fn run(
             definition.column(&column.merged.name)?;
         }
     }
+    // The table itself gives numbers to columns that have them and that the files lack.
+    let has = |column: &Column| found.iter().any(|found| same_name(&found.merged.name, &column.name));
+    definition.columns.retain(|column| !takes_numbers(column) || has(column));
     let time = definition.time_column().map(|column| column.id);
     let sources_of: Vec<Option<&TypedColumn>> = definition
         .columns

@@ -103,7 +103,8 @@ fn observe_array(array: &ArrayRef, column_type: ColumnType, facts: &mut Facts) -
                 }
             }
         }
-        // Decimals and times of day are no times.
+        // Decimals, times of day and arrays are no times.
+        ColumnType::Array(_) => {}
         rules if rules.stored() != rules => {}
         _ => {
             facts.kinds |= kind::INT;

@@ -1,5 +1,6 @@
 //! One pass over the rows of files of typed values: each batch becomes rows of the table.
 
+use crate::batches::readable::as_text;
 use crate::batches::rows::{arrow_type, checked_cast, repeated_text, schema, time_bounds};
 use crate::facts::widened;
 use crate::infer::slices::slice_of_rows;
@@ -131,7 +132,7 @@ impl<'a> Pass<'a> {
                 return Ok(new_null_array(&arrow_type, row_count));
             };
             // Values of these types are rounded and checked when they are appended.
-            if column.column_type.stored() != column.column_type {
+            if column.column_type.stored() != column.column_type || matches!(column.column_type, ColumnType::Array(_)) {
                 return Ok(Arc::clone(batch.column(position)));
             }
             let array = batch.column(position);
@@ -183,10 +184,13 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Casts without loss of range; dictionaries of other keys pass through text.
+/// Casts without loss of range; dictionaries of other keys pass through text, and lists become JSON.
 fn converted(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, ArrowError> {
     if array.data_type() == wanted {
         return Ok(Arc::clone(array));
+    }
+    if array.data_type().is_nested() {
+        return as_text(array);
     }
     if matches!(wanted, DataType::Timestamp(..)) && array.data_type().is_integer() {
         return checked_cast(&checked_cast(array, &DataType::Int64)?, wanted);

@@ -1,7 +1,7 @@
 //! Bulk ingestion: the rows of a request into a table, all or nothing.
 
 use super::error::{Answered, IntoStatus};
-use super::metadata::{CATALOG, SCHEMA};
+use super::metadata::CATALOG;
 use super::put::Arrivals;
 use super::session::StatementSession;
 use arrow_flight::sql::{CommandStatementIngest, TableExistsOption, TableNotExistOption};
@@ -26,9 +26,9 @@ pub(super) fn ingest(
 
 fn store(session: &StatementSession, command: &CommandStatementIngest, mut rows: Arrivals) -> Answered<u64> {
     let options = command.table_definition_options.unwrap_or_default();
-    let is_there = match session.table_named(&command.table) {
+    let is_there = match session.find_table(schema_of(command), &command.table) {
         Ok(_) => true,
-        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Err(error) if error.kind() == ErrorKind::Sql => false,
         Err(error) => return Err(error).or_status(),
     };
     let none = || Status::invalid_argument("the request has no columns: send a schema");
@@ -36,7 +36,7 @@ fn store(session: &StatementSession, command: &CommandStatementIngest, mut rows:
     match (is_there, options.if_exists(), options.if_not_exist()) {
         (true, TableExistsOption::Append, _) => {}
         (true, TableExistsOption::Replace, _) => {
-            session.execute(&format!("DROP TABLE {}", quoted(&command.table))).or_status()?;
+            session.execute(&format!("DROP TABLE {}", target_name(command))).or_status()?;
             session.execute(&create_table(command, &schema).or_status()?).or_status()?;
         }
         (true, ..) => return Err(Status::already_exists(format!("table {} already exists", command.table))),
@@ -45,9 +45,10 @@ fn store(session: &StatementSession, command: &CommandStatementIngest, mut rows:
         }
         (false, ..) => return Err(Status::not_found(format!("there is no table {}", command.table))),
     }
+    let table = session.find_table(schema_of(command), &command.table).or_status()?.definition.name;
     let mut row_count = 0;
     while let Some(batch) = rows.next()? {
-        row_count += session.append(&command.table, &batch).or_status()?;
+        row_count += session.append(&table, &batch).or_status()?;
     }
     Ok(row_count)
 }
@@ -84,19 +85,31 @@ fn create_table(command: &CommandStatementIngest, schema: &Schema) -> atsdb::Res
         none if none.is_empty() => none,
         options => format!(" WITH ({options})"),
     };
-    Ok(format!("CREATE TABLE {} ({}){with}", quoted(&command.table), columns.join(", ")))
+    Ok(format!("CREATE TABLE {} ({}){with}", target_name(command), columns.join(", ")))
+}
+
+/// The schema of the table, if the request says one.
+fn schema_of(command: &CommandStatementIngest) -> Option<&str> {
+    command.schema.as_deref().filter(|schema| !schema.is_empty())
+}
+
+/// The name of the table in a statement.
+fn target_name(command: &CommandStatementIngest) -> String {
+    match schema_of(command) {
+        Some(schema) => format!("{}.{}", quoted(schema), quoted(&command.table)),
+        None => quoted(&command.table),
+    }
 }
 
 fn check_target(command: &CommandStatementIngest) -> Answered<()> {
     if command.temporary {
         return Err(Status::unimplemented("temporary tables are not supported"));
     }
-    for (what, named, only) in [("catalog", &command.catalog, CATALOG), ("schema", &command.schema, SCHEMA)] {
-        if let Some(named) = named.as_deref().filter(|named| !named.is_empty() && !named.eq_ignore_ascii_case(only)) {
-            return Err(Status::not_found(format!("there is no {what} {named}: it is always {only}")));
-        }
+    let catalog = command.catalog.as_deref().filter(|catalog| !catalog.is_empty());
+    match catalog.filter(|catalog| !catalog.eq_ignore_ascii_case(CATALOG)) {
+        Some(catalog) => Err(Status::not_found(format!("there is no catalog {catalog}: it is always {CATALOG}"))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -208,6 +208,8 @@ fn code_of(error: &Error) -> &'static str {
             () if has("nested too deep") || has("more than") => "54001",
             () if has("no value is given for the parameter") => "42P02",
             () if has("no schema") => "3F000",
+            () if has("other objects depend on it") => "2BP01",
+            () if has("unacceptable schema name") => "42939",
             () if has("no savepoint") => "3B001",
             () if has("of the type") || has("is of type") => "42804",
             () if error.kind() == ErrorKind::NotFound => "42704",
@@ -222,6 +224,7 @@ fn code_of(error: &Error) -> &'static str {
             }
             () => "22000",
         },
+        ErrorKind::Exists if message.starts_with("the schema ") => "42P06",
         ErrorKind::Limit if has("value of sequence") => "2200H",
         ErrorKind::ReadOnly if message.starts_with(PERMISSION_DENIED) => "42501",
         ErrorKind::Resources if has("ran for longer") => "57014",

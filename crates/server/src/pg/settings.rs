@@ -1,6 +1,7 @@
 //! The settings of a session, for SET, RESET and SHOW.
 
 use super::error::{PgError, Severity};
+use atsdb::SearchPath;
 use atsdb::sql::POSTGRES_VERSION;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -42,6 +43,9 @@ const FIXED: [&str; 16] = [
     "wal_block_size",
 ];
 
+/// The setting with the schemas in which names that say none are looked up.
+pub(in crate::pg) const SEARCH_PATH: &str = "search_path";
+
 const DEFAULTS: [(&str, &str); 50] = [
     ("application_name", ""),
     ("block_size", "8192"),
@@ -76,7 +80,7 @@ const DEFAULTS: [(&str, &str); 50] = [
     ("max_parallel_workers_per_gather", "0"),
     ("port", "0"),
     ("row_security", "on"),
-    ("search_path", "\"$user\", public"),
+    (SEARCH_PATH, "\"$user\", public"),
     ("server_encoding", "UTF8"),
     ("server_version", POSTGRES_VERSION),
     ("server_version_num", "150000"),
@@ -102,6 +106,10 @@ pub(in crate::pg) struct Settings {
     values: BTreeMap<String, String>,
     /// The values that RESET restores: the defaults, and those with which the client connected.
     at_start: BTreeMap<String, String>,
+    /// The values before the open transaction, which a rollback restores.
+    before: Option<BTreeMap<String, String>>,
+    /// For each value that holds until the transaction ends, the one that holds afterwards.
+    after: BTreeMap<String, String>,
 }
 
 /// The messages that result from a change of a setting.
@@ -118,7 +126,7 @@ impl Settings {
             DEFAULTS.iter().map(|(name, value)| (name.to_lowercase(), (*value).to_owned())).collect();
         values.insert("session_authorization".to_owned(), user.to_owned());
         values.insert("port".to_owned(), port.to_string());
-        Self { at_start: values.clone(), values }
+        Self { at_start: values.clone(), values, before: None, after: BTreeMap::new() }
     }
 
     /// Sets a value that the client cannot change, now and for RESET.
@@ -182,17 +190,55 @@ impl Settings {
             return Err(PgError::error("55P02", format!("parameter \"{name}\" cannot be changed")));
         }
         let (value, notice) = checked(&key, value)?;
+        self.after.remove(&key);
         self.values.insert(key.clone(), value.clone());
         let reported = REPORTED.into_iter().find(|reported| reported.eq_ignore_ascii_case(&key));
         Ok(Changed { report: reported.filter(|_| !is_same).map(|reported| (reported, value)), notice })
     }
 
+    /// Changes a setting until the end of the transaction; without a transaction it stays as it is.
+    pub(in crate::pg) fn set_local(&mut self, name: &str, value: Option<&str>) -> Result<Changed, PgError> {
+        if self.before.is_none() {
+            return self.clone().set(name, value).map(|_| Changed::default());
+        }
+        let key = name.to_lowercase();
+        let after = self.after.get(&key).cloned().or_else(|| self.values.get(&key).cloned());
+        let changed = self.set(name, value)?;
+        self.after.extend(after.map(|after| (key, after)));
+        Ok(changed)
+    }
+
+    /// Begins a transaction: a rollback restores the present values.
+    pub(in crate::pg) fn begin_transaction(&mut self) {
+        self.before.get_or_insert_with(|| self.values.clone());
+    }
+
+    /// Ends a transaction. Returns the reported settings that change by this.
+    pub(in crate::pg) fn end_transaction(&mut self, is_committed: bool) -> Vec<(&'static str, String)> {
+        let (before, after) = (self.before.take(), std::mem::take(&mut self.after));
+        match before {
+            Some(before) if !is_committed => self.replace(before),
+            _ => {
+                let mut values = self.values.clone();
+                values.extend(after);
+                self.replace(values)
+            }
+        }
+    }
+
     /// Restores the initial value of every setting.
     pub(in crate::pg) fn reset_all(&mut self) -> Vec<(&'static str, String)> {
-        let before = std::mem::replace(&mut self.values, self.at_start.clone());
-        // The mode of the current transaction stays.
-        if let Some(value) = before.get("transaction_read_only") {
-            self.values.insert("transaction_read_only".to_owned(), value.clone());
+        self.after.clear();
+        self.replace(self.at_start.clone())
+    }
+
+    /// Sets all values that clients may change. Returns the reported settings that change by this.
+    fn replace(&mut self, values: BTreeMap<String, String>) -> Vec<(&'static str, String)> {
+        let before = std::mem::replace(&mut self.values, values);
+        // The mode of the current transaction stays, as does what clients cannot change.
+        for name in FIXED.into_iter().chain(["transaction_read_only"]) {
+            let value = before.get(name).map(|value| (name.to_owned(), value.clone()));
+            self.values.extend(value);
         }
         let changed = |name: &&str| before.get(&name.to_lowercase()) != self.values.get(&name.to_lowercase());
         let reported = REPORTED.into_iter().filter(changed);
@@ -243,6 +289,13 @@ fn checked(key: &str, value: String) -> Result<(String, Option<PgError>), PgErro
             // There is only one isolation level: a snapshot.
             Ok(("repeatable read".to_owned(), None))
         }
+        SEARCH_PATH => match SearchPath::parse(&value) {
+            Some(_) => Ok((value, None)),
+            None => {
+                let message = format!("invalid value for parameter \"{key}\": \"{value}\"");
+                Err(PgError { detail: Some("List syntax is invalid.".into()), ..PgError::error("22023", message) })
+            }
+        },
         "statement_timeout" | "idle_in_transaction_session_timeout" | "idle_session_timeout" | "lock_timeout" => {
             match parse_milliseconds(&value) {
                 Some(_) => Ok((value, None)),
@@ -311,6 +364,28 @@ mod tests {
         assert_eq!(settings.show("SERVER_VERSION").unwrap(), POSTGRES_VERSION);
         settings.set("my.own", Some("1")).unwrap();
         assert_eq!(settings.get("my.own"), Some("1"));
+    }
+
+    #[test]
+    fn the_end_of_a_transaction_restores_what_it_set() {
+        let mut settings = Settings::new("me", 5433);
+        settings.set_local(SEARCH_PATH, Some("s")).unwrap();
+        assert_eq!(settings.get(SEARCH_PATH), Some("\"$user\", public"), "there is no transaction");
+        for (is_committed, path, name) in [(true, "\"$user\", public", "x"), (false, "\"$user\", public", "psql")] {
+            settings.set("application_name", Some("psql")).unwrap();
+            settings.begin_transaction();
+            settings.set_local(SEARCH_PATH, Some("s")).unwrap();
+            settings.set("application_name", Some("x")).unwrap();
+            assert_eq!(settings.get(SEARCH_PATH), Some("s"));
+            settings.end_transaction(is_committed);
+            assert_eq!((settings.get(SEARCH_PATH), settings.get("application_name")), (Some(path), Some(name)));
+        }
+        settings.begin_transaction();
+        settings.set_local(SEARCH_PATH, Some("s")).unwrap();
+        settings.set(SEARCH_PATH, Some("t")).unwrap();
+        settings.end_transaction(true);
+        assert_eq!(settings.get(SEARCH_PATH), Some("t"));
+        assert!(settings.set(SEARCH_PATH, Some("a,")).is_err());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use atsdb::name::same_name;
 use atsdb::sql::{
     Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session, Word, Words,
 };
-use atsdb::{Engine, Error, ErrorKind, Result, Table, TemporaryTables};
+use atsdb::{Engine, Error, ErrorKind, Result, SearchPath, Table};
 use datafusion::common::ScalarValue;
 use parking_lot::Mutex;
 use std::fmt;
@@ -122,8 +122,7 @@ impl StoreSession {
 
     /// The columns of a view.
     pub(in crate::pg) fn columns_of_view(&self, view: &Table) -> Result<SchemaRef> {
-        let schema = if TemporaryTables::contain(view) { "pg_temp" } else { "public" };
-        let text = format!("SELECT * FROM {schema}.{}", atsdb::sql::quoted(&view.definition.name));
+        let text = format!("SELECT * FROM {}", atsdb::sql::exact_name(view));
         let prepared = self.session.prepare(&text, &[])?;
         prepared.schema().cloned().ok_or_else(|| Error::new(ErrorKind::Internal, "a view has columns"))
     }
@@ -132,9 +131,23 @@ impl StoreSession {
         self.session.engine()
     }
 
-    pub(in crate::pg) fn table(&self, name: &str) -> Result<Table> {
-        let found = self.tables()?.into_iter().find(|table| same_name(&table.definition.name, name));
-        found.ok_or_else(|| Error::new(ErrorKind::NotFound, format!("no table named {name}")))
+    /// The table that a name in a statement means, with or without a schema.
+    pub(in crate::pg) fn table(&self, parts: &[String]) -> Result<Table> {
+        match parts {
+            [name] => self.session.find_table(None, name),
+            [schema, name] => self.session.find_table(Some(schema), name),
+            _ => Err(Error::new(ErrorKind::Sql, format!("no table named {}", parts.join(".")))),
+        }
+    }
+
+    /// The schemas besides `public`.
+    pub(in crate::pg) fn schemas(&self) -> Result<Vec<String>> {
+        self.session.schemas()
+    }
+
+    /// Sets the schemas in which names that say none are looked up.
+    pub(in crate::pg) fn set_search_path(&self, path: SearchPath) -> Result<()> {
+        self.session.set_search_path(path)
     }
 
     /// Adds rows to columns of a table, if they satisfy a condition, as one statement: all or none. `table` is its name

@@ -7,7 +7,7 @@ use postgres::{Client, NoTls};
 use std::io::{Read, Write};
 
 /// The columns of the table with every type, as atsdb and as PostgreSQL declare them.
-const TYPES: [(&str, &str, &str); 14] = [
+const TYPES: [(&str, &str, &str); 19] = [
     ("n", "INT", "INT"),
     ("b", "BOOLEAN", "BOOLEAN"),
     ("s", "SMALLINT", "SMALLINT"),
@@ -22,21 +22,34 @@ const TYPES: [(&str, &str, &str); 14] = [
     ("num", "DECIMAL(20, 4)", "DECIMAL(20, 4)"),
     ("u", "UUID", "UUID"),
     ("j", "JSON", "JSON"),
+    ("ia", "INT[]", "INT[]"),
+    ("ta", "TEXT[]", "TEXT[]"),
+    ("da", "DOUBLE[]", "DOUBLE PRECISION[]"),
+    ("ba", "BOOLEAN[]", "BOOLEAN[]"),
+    ("ua", "UUID[]", "UUID[]"),
 ];
 
 const ROWS: &str = "INSERT INTO every VALUES \
     (1, true, -32768, 9223372036854775807, 1.5, 0.1, 'plain', '\\x00ff', '2024-01-02 03:04:05.678901+00', '2024-02-29', \
-     '23:59:59.5', 12.3400, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '{\"a\": [1, \"x\\ty\"]}'), \
+     '23:59:59.5', 12.3400, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '{\"a\": [1, \"x\\ty\"]}', \
+     '{1,NULL,-3}', '{x,\"y z\",NULL,\"NULL\",\"\"}', '{0.1,1e300,NaN,-Infinity}', '{t,NULL,f}', '{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11,NULL}'), \
     (2, false, 7, -1, -0.25, 1e300, E'tab\\there\\nnew\\rreturn\\\\ \"quote\" ''single'' é,;|', '\\x', \
-     '1969-12-31 23:59:59+00', '1900-01-01', '00:00:00', -0.0001, '00000000-0000-0000-0000-000000000000', '[]'), \
-    (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2000-01-01 00:00:00+00', NULL, NULL, NULL, NULL, NULL), \
+     '1969-12-31 23:59:59+00', '1900-01-01', '00:00:00', -0.0001, '00000000-0000-0000-0000-000000000000', '[]', \
+     '{}', '{}', '{}', '{}', '{}'), \
+    (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2000-01-01 00:00:00+00', NULL, NULL, NULL, NULL, NULL, \
+     NULL, NULL, NULL, NULL, NULL), \
     (4, true, 0, 0, 'Infinity'::real, 'NaN'::double precision, '', '\\x5c4e', '2024-06-30 12:00:00.5+00', '2024-12-31', '12:00:00', 0, \
-     'ffffffff-ffff-ffff-ffff-ffffffffffff', 'null'), \
+     'ffffffff-ffff-ffff-ffff-ffffffffffff', 'null', \
+     '{2147483647,-2147483648}', ARRAY['a,b', E'tab\\there', 'quote\"', 'back\\slash', '{}', E'new\\nline'], '{-0,1e15,123456.789}', '{f}', NULL), \
     (5, true, 1, 1, 1e10, 1e-10, E'\\\\.', '\\x0a', '2024-06-30 12:00:00+00', '2024-12-31', '01:02:03.000004', \
-     9999999999999999.9999, '12345678-1234-1234-1234-123456789abc', '\"\\u00e9\"'), \
-    (6, false, 1, 1, 1, 1, E'\\\\N', NULL, '2024-06-30 12:00:00+00', NULL, NULL, 1, NULL, '1'), \
-    (7, false, 1, 1, 1, 1, 'NULL', NULL, '2024-06-30 12:00:00+00', NULL, NULL, 1, NULL, ' {\"b\" : 2} '), \
-    (8, false, 1, 1, 1, 1, E'\\b\\f\\x0b\\x01', NULL, '2024-06-30 12:00:00+00', NULL, NULL, 1, NULL, '1')";
+     9999999999999999.9999, '12345678-1234-1234-1234-123456789abc', '\"\\u00e9\"', \
+     NULL, ARRAY['é', ' ', 'null'], NULL, NULL, NULL), \
+    (6, false, 1, 1, 1, 1, E'\\\\N', NULL, '2024-06-30 12:00:00+00', NULL, NULL, 1, NULL, '1', \
+     NULL, NULL, NULL, NULL, NULL), \
+    (7, false, 1, 1, 1, 1, 'NULL', NULL, '2024-06-30 12:00:00+00', NULL, NULL, 1, NULL, ' {\"b\" : 2} ', \
+     NULL, NULL, NULL, NULL, NULL), \
+    (8, false, 1, 1, 1, 1, E'\\b\\f\\x0b\\x01', NULL, '2024-06-30 12:00:00+00', NULL, NULL, 1, NULL, '1', \
+     NULL, NULL, NULL, NULL, NULL)";
 
 /// An atsdb and a PostgreSQL with the same tables.
 struct Both {
@@ -303,6 +316,11 @@ fn values_of_every_type_go_in_as_into_postgresql() {
         ("num", "1.23456|-0.00005|9999999999999999.9999|99999999999999999|1e3|x|| 1 "),
         ("u", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11|{a0eebc99-9c0b4ef8-bb6d6bb9-bd380a11}|7|"),
         ("j", "{}|[1, 2]|null|\"x\"|1e5|  1  "),
+        ("ia", "{}|{1,NULL}| { 1 , null } |{1,x}|{1,}|1|{99999999999}||{1}x|{{1|[1,2]|\\\\{1}"),
+        ("ta", "{}|{a,\"b,c\",NULL,\"NULL\"}|{a b , c}|{\"a\\\\\"b\",\\\\{}|{\"a}|{a\"b\"}|{}}|{,}|"),
+        ("da", "{1.5,NaN,-inf}|{1e400}|{x}"),
+        ("ba", "{t,F,yes,0}|{2}"),
+        ("ua", "{A0EEBC999C0B4EF8BB6D6BB9BD380A11}|{7}"),
     ] {
         for value in values.split('|') {
             let row = format!("2024-01-01\t{value}\n");

@@ -193,6 +193,39 @@ fn decimals_times_uuids_json_and_intervals_are_copied_as_text_and_in_binary() {
 }
 
 #[test]
+fn arrays_are_parameters_and_columns() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    client.batch_execute("CREATE TABLE a (n INT, i INT[], t TEXT[], d DOUBLE PRECISION[], b BOOLEAN[])").unwrap();
+    let insert = client.prepare("INSERT INTO a VALUES ($1, $2, $3, $4, $5)").unwrap();
+    let types = [Type::INT4, Type::INT4_ARRAY, Type::TEXT_ARRAY, Type::FLOAT8_ARRAY, Type::BOOL_ARRAY];
+    assert_eq!(insert.params(), types);
+    let (numbers, texts) = (vec![Some(1), None, Some(-7)], vec![Some("a b"), Some(""), None]);
+    let rows = client.execute(&insert, &[&1, &numbers, &texts, &vec![0.5, f64::NAN], &Vec::<bool>::new()]).unwrap();
+    assert_eq!(rows, 1);
+    client.execute(&insert, &[&2, &None::<Vec<i32>>, &Vec::<&str>::new(), &vec![1.0], &vec![true]]).unwrap();
+    let rows = client.query("SELECT i, t, d, b FROM a ORDER BY n", &[]).unwrap();
+    assert_eq!(rows[0].columns().iter().map(|column| column.type_().clone()).collect::<Vec<_>>(), types[1..]);
+    assert_eq!(rows[0].get::<_, Vec<Option<i32>>>(0), numbers);
+    assert_eq!(rows[0].get::<_, Vec<Option<&str>>>(1), texts);
+    let floats = rows[0].get::<_, Vec<f64>>(2);
+    assert!(floats.len() == 2 && floats[0] == 0.5 && floats[1].is_nan(), "{floats:?}");
+    assert_eq!((rows[0].get::<_, Vec<bool>>(3), rows[1].get::<_, Option<Vec<i32>>>(0)), (vec![], None));
+    let found = "SELECT n FROM a WHERE i @> $1 AND $2 = ANY (t)";
+    assert_eq!(client.query_one(found, &[&vec![-7], &"a b"]).unwrap().get::<_, i32>(0), 1);
+    let equal = client.query_one("SELECT n FROM a WHERE i = $1", &[&numbers]).unwrap();
+    assert_eq!(equal.get::<_, i32>(0), 1);
+    let shown = "SELECT format_type(atttypid, atttypmod), attndims FROM pg_attribute WHERE attrelid = 'a'::regclass \
+                 AND attnum = 3";
+    let shown = client.query_one(shown, &[]).unwrap();
+    assert_eq!((shown.get::<_, &str>(0), shown.get::<_, i32>(1)), ("text[]", 1));
+    let standard =
+        "SELECT data_type, udt_name FROM information_schema.columns WHERE table_name = 'a' AND column_name = 't'";
+    let standard = client.query_one(standard, &[]).unwrap();
+    assert_eq!((standard.get::<_, &str>(0), standard.get::<_, &str>(1)), ("ARRAY", "_text"));
+}
+
+#[test]
 fn rows_are_copied_in_binary() {
     let served = Served::with_tables();
     let mut client = connect(&served);

@@ -3,9 +3,10 @@
 use super::relation::{
     CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, schema_of,
 };
-use atsdb_codec::{encoding_name, logical_type, time_unit_of};
+use crate::ddl::sequences::nextval_sql;
+use atsdb_codec::{column_type_of, encoding_name, logical_type, time_unit_of};
 use atsdb_core::{Column, ColumnType, Result, Table, Value};
-use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use std::collections::BTreeMap;
 
 pub(super) const COLUMNS: Relation = Relation {
@@ -93,9 +94,15 @@ fn columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
 
 fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
+    if definition.sequence {
+        return Ok(());
+    }
     for (position, column) in definition.columns.iter().enumerate() {
-        let place = (schema_of(table), definition.name.as_str(), column.name.as_str(), position);
-        let name = column.column_type.sql_name().into_owned();
+        let place = (schema_of(table), definition.local_name(), column.name.as_str(), position);
+        let name = match column.column_type {
+            ColumnType::Array(_) => "ARRAY".to_owned(),
+            scalar => scalar.sql_name().into_owned(),
+        };
         let mut row = standard(place, column.nullable, default_of(column), name, &logical_type(column));
         if let Some(identity) = column.identity {
             let generation = if identity.always { "ALWAYS" } else { "BY DEFAULT" };
@@ -104,8 +111,11 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
         rows.push(row);
     }
     for (position, column) in view_columns(request, table).enumerate() {
-        let place = (schema_of(table), definition.name.as_str(), column.name().as_str(), position);
-        let name = type_name(column.data_type());
+        let place = (schema_of(table), definition.local_name(), column.name().as_str(), position);
+        let name = match column.data_type() {
+            DataType::List(_) => "ARRAY".to_owned(),
+            scalar => type_name(scalar),
+        };
         rows.push(standard(place, column.is_nullable(), Cell::Null, name, column.data_type()));
     }
     Ok(())
@@ -200,6 +210,11 @@ fn type_name(data_type: &DataType) -> String {
     };
     let decimal = decimal.and_then(|(precision, scale)| ColumnType::decimal(precision, scale));
     let known = ColumnType::PLAIN.into_iter().chain([ColumnType::Time, ColumnType::Interval]).chain(decimal);
+    if let DataType::List(_) = plain
+        && let Some((array, _)) = column_type_of(&Field::new("", plain.clone(), true))
+    {
+        return array.sql_name().into_owned();
+    }
     match known.into_iter().find(same) {
         Some(column_type) => column_type.sql_name().into_owned(),
         None => plain.to_string().to_uppercase(),
@@ -211,6 +226,9 @@ fn plain_column(column_type: ColumnType) -> Column {
 }
 
 fn default_of(column: &Column) -> Cell {
+    if let Some(sequence) = &column.sequence {
+        return Cell::text(nextval_sql(sequence));
+    }
     let Some(value) = &column.default else { return Cell::Null };
     Cell::text(match (value, column.column_type) {
         (Value::Int(time), ColumnType::Timestamp(unit)) => format!("'{}'", atsdb_core::time::format_time(*time, unit)),

@@ -1,11 +1,11 @@
 //! Tables and views: `atsdb.tables`, and `schemata`, `tables` and `views` of the standard.
 
 use super::relation::{
-    CATALOG, Cell, ColumnKind, PUBLIC, Relation, RelationBuilder, RelationRequest, Schemas, Source, names_of, schema_of,
+    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, names_of, schema_of,
 };
 use crate::ddl::print::declaration_of;
-use atsdb_core::{Result, Table};
-use atsdb_engine::TemporaryTables;
+use atsdb_core::{PUBLIC_SCHEMA, Result, Table};
+use atsdb_engine::{ReadSnapshot, TemporaryTables};
 
 pub(super) const TABLES: Relation = Relation {
     name: "tables",
@@ -38,7 +38,7 @@ pub(super) const STANDARD_SCHEMATA: Relation = Relation {
         ("schema_name", ColumnKind::Text),
         ("schema_owner", ColumnKind::Text),
     ],
-    source: Source::Fixed(schemata),
+    source: Source::Schemas(schemata),
 };
 
 pub(super) const STANDARD_TABLES: Relation = Relation {
@@ -73,6 +73,7 @@ fn table(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilde
     let is_view = definition.view.is_some();
     let kind = match (is_view, &definition.rollup, definition.time) {
         (true, _, _) => "view",
+        _ if definition.sequence => "sequence",
         _ if TemporaryTables::contain(table) => "temporary",
         _ if definition.is_in_memory() => "memory",
         (false, Some(_), _) => "rollup",
@@ -123,13 +124,18 @@ fn table(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilde
     Ok(())
 }
 
-fn schemata(schemas: Schemas, rows: &mut RelationBuilder) {
-    for schema in schemas.iter().map(|(name, _)| *name).chain([PUBLIC]) {
+fn schemata(snapshot: &ReadSnapshot, schemas: Schemas, rows: &mut RelationBuilder) {
+    let created = snapshot.schemas();
+    let every_store = schemas.iter().map(|(name, _)| *name).chain([PUBLIC_SCHEMA]);
+    for schema in every_store.chain(created.iter().map(String::as_str)) {
         rows.push(vec![Cell::text(CATALOG), Cell::text(schema), Cell::Null]);
     }
 }
 
 fn standard_table(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
+    if table.definition.sequence {
+        return Ok(());
+    }
     let (table_type, insertable) = match (&table.definition.view, &table.definition.rollup) {
         (Some(_), _) if TemporaryTables::contain(table) => ("LOCAL TEMPORARY", "NO"),
         (Some(_), _) => ("VIEW", "NO"),
@@ -140,7 +146,7 @@ fn standard_table(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBui
     rows.push(vec![
         Cell::text(CATALOG),
         Cell::text(schema_of(table)),
-        Cell::text(&table.definition.name),
+        Cell::text(table.definition.local_name()),
         Cell::text(table_type),
         Cell::text(insertable),
     ]);
@@ -166,7 +172,7 @@ fn view(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> R
         rows.push(vec![
             Cell::text(CATALOG),
             Cell::text(schema_of(table)),
-            Cell::text(&table.definition.name),
+            Cell::text(table.definition.local_name()),
             Cell::text(&view.query),
             Cell::text("NONE"),
             Cell::text("NO"),

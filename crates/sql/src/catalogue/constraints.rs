@@ -60,7 +60,7 @@ fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationB
 fn place(table: &Table, unique: &Unique) -> Vec<Cell> {
     let (definition, schema) = (&table.definition, schema_of(table));
     let name = definition.key_name(unique);
-    [CATALOG, schema, name.as_str(), CATALOG, schema, definition.name.as_str()].map(Cell::text).into()
+    [CATALOG, schema, name.as_str(), CATALOG, schema, definition.local_name()].map(Cell::text).into()
 }
 
 /// The names of a key's columns.

@@ -82,18 +82,18 @@ impl TableProvider for CatalogueTable {
         let columns = projection.cloned().unwrap_or_else(|| (0..self.relation.columns.len()).collect());
         let names: Vec<Vec<String>> = filters.iter().filter_map(|filter| table_names(filter, self.relation)).collect();
         let is_asked = |table: &&Table| {
-            let name = &table.definition.name;
-            names.iter().all(|names| names.iter().any(|other| same_name(other, name)))
+            let (name, local) = (&table.definition.name, table.definition.local_name());
+            names.iter().all(|names| names.iter().any(|other| same_name(other, name) || same_name(other, local)))
         };
         let tables: Vec<Table> = match self.relation.source {
-            Source::Fixed(_) | Source::Engine(_) => Vec::new(),
+            Source::Schemas(_) | Source::Engine(_) => Vec::new(),
             _ => self.snapshot.tables().iter().filter(is_asked).cloned().collect(),
         };
         let view_columns = match state.as_any().downcast_ref::<SessionState>() {
             Some(state) if self.relation.lists_columns() => {
                 let columns = |table: &Table| {
                     let view = table.definition.view.as_ref()?;
-                    Some((table.id, (self.describe_view)(view, state, &self.snapshot)?))
+                    Some((table.id, (self.describe_view)(view, state, &self.snapshot.seen_by(table))?))
                 };
                 tables.iter().filter_map(columns).collect()
             }
@@ -179,7 +179,8 @@ impl Reading {
             (Source::Tables(_, fill) | Source::TablesAndCatalogue(_, fill, _), Some(table)) => {
                 fill(&RelationRequest::new(&self.snapshot, names, &self.view_columns), table, &mut rows)?;
             }
-            (Source::TablesAndCatalogue(_, _, fill) | Source::Fixed(fill), None) => fill(SCHEMAS, &mut rows),
+            (Source::TablesAndCatalogue(_, _, fill), None) => fill(SCHEMAS, &mut rows),
+            (Source::Schemas(fill), None) => fill(&self.snapshot, SCHEMAS, &mut rows),
             (Source::Engine(fill), None) => fill(&self.snapshot, &mut rows),
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! The relations of the catalogue, and the rows that they produce.
 
 use crate::text::table_names::TEMPORARY_SCHEMA;
-use atsdb_core::{Column, Error, Result, Table, TableDefinition, TableId, TimeUnit};
+use atsdb_core::{Column, Error, PUBLIC_SCHEMA, Result, Table, TableDefinition, TableId, TimeUnit};
 use atsdb_engine::{ReadSnapshot, TemporaryTables};
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
@@ -11,13 +11,16 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The name of the only catalog, and of the schema of tables and views.
+/// The name of the only catalog.
 pub(super) const CATALOG: &str = "atsdb";
-pub(super) const PUBLIC: &str = "public";
 
 /// The schema of a table or view.
-pub(super) fn schema_of(table: &Table) -> &'static str {
-    if TemporaryTables::contain(table) { TEMPORARY_SCHEMA } else { PUBLIC }
+pub(super) fn schema_of(table: &Table) -> &str {
+    match &table.definition.schema {
+        _ if TemporaryTables::contain(table) => TEMPORARY_SCHEMA,
+        Some(schema) => schema,
+        None => PUBLIC_SCHEMA,
+    }
 }
 
 /// The schemas and their relations.
@@ -51,8 +54,8 @@ pub(super) enum Source {
         fn(&RelationRequest<'_>, &Table, &mut RelationBuilder) -> Result<()>,
         fn(Schemas, &mut RelationBuilder),
     ),
-    /// Only the program itself.
-    Fixed(fn(Schemas, &mut RelationBuilder)),
+    /// The schemas of the snapshot and of the program itself.
+    Schemas(fn(&ReadSnapshot, Schemas, &mut RelationBuilder)),
     /// The snapshot's engine, independently of tables.
     Engine(fn(&ReadSnapshot, &mut RelationBuilder)),
 }

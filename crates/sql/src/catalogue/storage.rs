@@ -164,8 +164,8 @@ fn bound_text(column: &Column, bound: &Bound) -> Option<String> {
             Some(value) => decimal::format(value, scale),
             None => return None,
         },
-        // Bytes of intervals are not ordered as intervals are.
-        (_, ColumnType::Interval) => return None,
+        // Bytes of intervals are not ordered as intervals are, and arrays have no bounds.
+        (_, ColumnType::Interval | ColumnType::Array(_)) => return None,
         (Bound::Int(value), ColumnType::Bool) => (*value != 0).to_string(),
         (Bound::Int(value), _) => value.to_string(),
         (Bound::UInt(value), _) => value.to_string(),

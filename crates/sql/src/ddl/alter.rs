@@ -7,9 +7,11 @@ use super::constraints::{Constraints, series_key_of_primary};
 use super::defaults::default_value;
 use super::identity::make_identity;
 use super::options::TableOptions;
+use super::sequences::sequence_of_default;
 use super::type_names::column_type;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
-use atsdb_core::name::unknown_name;
+use crate::text::table_names::{NamedSchema, TableName};
+use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ColumnType, Result, TableDefinition};
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Ident,
@@ -53,7 +55,18 @@ fn alter(
             definition.columns[position].name = new_column_name.value.clone();
         }
         Do::RenameTable { table_name: RenameTableNameKind::As(name) | RenameTableNameKind::To(name) } => {
-            definition.name = crate::text::table_names::table_name(name)?;
+            let TableName { schema, name } = TableName::of(name)?;
+            let own = definition.schema.take();
+            let stays = match (&schema, &own) {
+                (NamedSchema::Unsaid, _) | (NamedSchema::Public, None) => true,
+                (NamedSchema::Other(schema), Some(own)) => same_name(schema, own),
+                _ => false,
+            };
+            if !stays {
+                return Err(sql_error("RENAME TO takes a name in the same schema")
+                    .with_hint("ALTER TABLE name SET SCHEMA schema moves a table to another one"));
+            }
+            definition.rename(own.as_deref(), &name);
         }
         Do::AlterColumn { column_name, op } => alter_column(&mut definition, &column_name.value, op)?,
         Do::ModifyColumn { col_name, data_type, options, column_position } => {
@@ -111,6 +124,11 @@ fn add_column(
             return Err(not_supported("ADD COLUMN of an identity").with_hint(
                 "declare it in CREATE TABLE and INSERT INTO that table SELECT the rows; or ADD COLUMN, UPDATE, SET NOT \
                  NULL and ADD GENERATED ... AS IDENTITY, each as a statement",
+            ));
+        }
+        if column.sequence.is_some() {
+            return Err(not_supported("ADD COLUMN with numbers of a sequence").with_hint(
+                "ADD COLUMN without a default, UPDATE, and ALTER COLUMN ... SET DEFAULT nextval('s'), each as a statement",
             ));
         }
         if !column.nullable && column.default.is_none() {
@@ -172,9 +190,13 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
     match operation {
         Do::SetDataType { data_type, using: None, .. } => widen(column, column_type(data_type, &place)?)?,
         Do::SetDefault { value } => {
-            column.default = default_value(column, value).map_err(|error| error.context(place))?
+            column.sequence = sequence_of_default(value);
+            column.default = match column.sequence {
+                Some(_) => None,
+                None => default_value(column, value).map_err(|error| error.context(place))?,
+            };
         }
-        Do::DropDefault => column.default = None,
+        Do::DropDefault => (column.default, column.sequence) = (None, None),
         Do::DropNotNull => match bound {
             Some(why) => return Err(sql_error(format!("{place} must stay NOT NULL: it is {why}"))),
             None => column.nullable = true,
@@ -214,7 +236,7 @@ fn redeclare(
         widen(column, declared.column_type)?;
         column.name = declared.name;
         column.nullable = declared.nullable && !bound;
-        column.default = declared.default;
+        (column.default, column.sequence) = (declared.default, declared.sequence);
         if let Some(identity) = declared.identity.or(column.identity) {
             make_identity(column, identity)?;
         }

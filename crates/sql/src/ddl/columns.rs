@@ -3,6 +3,7 @@
 use super::constraints::Constraints;
 use super::defaults::default_value;
 use super::identity::{identity_of, make_identity, serial_type};
+use super::sequences::sequence_of_default;
 use super::type_names::column_type;
 use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::{Column, Error, Identity, Result, TableDefinition};
@@ -38,7 +39,10 @@ pub(crate) fn with_column(
         }
     }
     if let Some(default) = default {
-        column.default = default_value(column, default).map_err(|error| error.context(&place))?;
+        column.sequence = sequence_of_default(default);
+        if column.sequence.is_none() {
+            column.default = default_value(column, default).map_err(|error| error.context(&place))?;
+        }
     }
     if let Some(identity) = identity {
         make_identity(column, identity).map_err(|error| error.context(&place))?;

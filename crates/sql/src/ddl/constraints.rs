@@ -2,7 +2,7 @@
 //! added to the definition when all columns are known.
 
 use crate::text::errors::{not_supported, sql_error};
-use crate::text::table_names::table_name;
+use crate::text::table_names::TableName;
 use atsdb_core::{ColumnId, Result, TableDefinition, Unique};
 use datafusion::sql::sqlparser::ast::{
     ConstraintCharacteristics, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, IndexColumn, IndexOption,
@@ -125,7 +125,7 @@ pub(crate) fn column_ids(definition: &TableDefinition, names: &[String]) -> Resu
 pub(crate) fn column_names(columns: &[IndexColumn], prefixes: bool) -> Result<Vec<String>> {
     let name = |column: &IndexColumn| match &column.column.expr {
         Expr::Identifier(name) if column.operator_class.is_none() => Ok(name.value.clone()),
-        Expr::Function(call) if prefixes && is_length(&call.args) => table_name(&call.name),
+        Expr::Function(call) if prefixes && is_length(&call.args) => TableName::of(&call.name).map(|name| name.name),
         other => Err(not_supported(format_args!("a key over {other}")).with_hint("a key takes columns")),
     };
     columns.iter().map(name).collect()

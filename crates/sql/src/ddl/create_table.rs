@@ -8,7 +8,7 @@ use crate::parse::statement::parse_declaring;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
-use crate::text::table_names::table_name;
+use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::{Result, TableDefinition};
 use atsdb_engine::OnCommit;
 use datafusion::sql::sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
@@ -17,7 +17,9 @@ use datafusion::sql::sqlparser::ast::{CreateTable, CreateTableOptions, OnCommit 
 /// Returns the table that a `CREATE TABLE` declares. Every unsupported clause is an error.
 pub(crate) fn table_definition(create: &CreateTable) -> Result<TableDefinition> {
     refuse_other_clauses(create)?;
-    let mut definition = TableDefinition::new(table_name(&create.name)?);
+    let TableName { schema, name } = TableName::of(&create.name)?;
+    let schema = if let NamedSchema::Other(schema) = &schema { Some(schema.as_str()) } else { None };
+    let mut definition = TableDefinition::new_in(schema, &name);
     let mut constraints = Constraints::default();
     for column in &create.columns {
         definition = with_column(definition, column, &mut constraints)?;
@@ -47,9 +49,6 @@ pub(crate) fn on_commit(create: &CreateTable) -> Result<Option<OnCommit>> {
     match (create.temporary, create.on_commit) {
         (false, None) => Ok(None),
         (false, Some(_)) => Err(sql_error("ON COMMIT can only be used on temporary tables")),
-        (true, _) if create.name.0.len() > 1 => {
-            Err(sql_error("a temporary table is in no schema").with_hint("write its name alone"))
-        }
         (true, None | Some(Clause::PreserveRows)) => Ok(Some(OnCommit::PreserveRows)),
         (true, Some(Clause::DeleteRows)) => Ok(Some(OnCommit::DeleteRows)),
         (true, Some(Clause::Drop)) => Ok(Some(OnCommit::Drop)),

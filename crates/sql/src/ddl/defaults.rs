@@ -3,6 +3,7 @@
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
+use crate::workarounds::array_texts;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Float64Array, Int64Array, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
@@ -12,7 +13,7 @@ use arrow::datatypes::{
 use atsdb_codec::logical_type;
 use atsdb_core::interval_text::interval_text;
 use atsdb_core::time::{format_date, format_time};
-use atsdb_core::{Column, ColumnType, Error, Result, Value, decimal, time_of_day};
+use atsdb_core::{Column, ColumnType, Error, Result, Value, array_text, decimal, time_of_day};
 use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value as Token};
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ fn literal(expression: &Expr) -> Option<Literal<'static>> {
         Expr::TypedString(typed) => token(&typed.value.value),
         Expr::Interval(interval) if interval.leading_field.is_none() => literal(&interval.value),
         Expr::Value(value) => token(&value.value),
+        Expr::Array(array) => array_literal(&array.elem).map(|text| Literal::Text(text.into())),
         // MySQL and SQLite accept double quotes for text where a name is not possible.
         Expr::Identifier(text) if text.quote_style == Some('"') => Some(Literal::Text(text.value.clone().into())),
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match literal(expr)? {
@@ -45,6 +47,18 @@ fn literal(expression: &Expr) -> Option<Literal<'static>> {
         Expr::UnaryOp { op: UnaryOperator::Plus, expr } => literal(expr).filter(|of| matches!(of, Literal::Number(_))),
         _ => None,
     }
+}
+
+/// `ARRAY[1, NULL]` as a text.
+fn array_literal(elements: &[Expr]) -> Option<String> {
+    let element = |element: &Expr| match literal(element)? {
+        Literal::Null => Some(None),
+        Literal::Bool(value) => Some(Some(value.to_string().into())),
+        Literal::Number(text) | Literal::Text(text) => Some(Some(text)),
+        Literal::Parameter(_) | Literal::Bytes(_) | Literal::Typed(_) => None,
+    };
+    let elements = elements.iter().map(element).collect::<Option<Vec<_>>>()?;
+    Some(array_text::format(elements))
 }
 
 fn token(value: &Token) -> Option<Literal<'static>> {
@@ -88,7 +102,7 @@ fn value_of(column_type: ColumnType, array: &ArrayRef) -> Result<Value> {
         T::Float32 | T::Float64 => {
             Value::Float(narrow(array, &DataType::Float64)?.as_primitive::<Float64Type>().value(0))
         }
-        // The default of a decimal, of a time of day or of an interval is its text.
+        // The default of a decimal, of a time of day, of an interval or of an array is its text.
         T::Decimal { scale, .. } => {
             Value::Text(decimal::format(array.as_primitive::<Decimal128Type>().value(0), scale))
         }
@@ -99,6 +113,10 @@ fn value_of(column_type: ColumnType, array: &ArrayRef) -> Result<Value> {
             Value::Text(interval_text(months, days, nanoseconds))
         }
         T::Text | T::Uuid | T::Json => Value::Text(array.as_string::<i32>().value(0).to_owned()),
+        T::Array(_) => {
+            let texts = array_texts(array).map_err(|error| Error::internal(error.to_string()))?;
+            Value::Text(texts.as_string::<i32>().value(0).to_owned())
+        }
         T::Binary => Value::Bytes(array.as_binary::<i32>().value(0).to_vec()),
     })
 }
@@ -111,7 +129,9 @@ pub(crate) fn default_type(column: &Column) -> DataType {
 /// An array with a column's default, or NULL, repeated `row_count` times.
 pub(crate) fn default_array(column: &Column, row_count: usize) -> Result<ArrayRef> {
     let wanted = default_type(column);
-    if let (Some(Value::Text(text)), ColumnType::Interval) = (&column.default, column.column_type) {
+    if let (Some(Value::Text(text)), ColumnType::Interval | ColumnType::Array(_)) =
+        (&column.default, column.column_type)
+    {
         let mut read = LiteralColumn::new(column);
         for _ in 0..row_count {
             read.push(&Literal::Text(text.as_str().into()))?;

@@ -5,7 +5,7 @@
 use crate::text::errors::{as_sql_error, from_parser, not_supported, sql_error, unknown_sequence};
 use crate::text::sequence_names::find_sequence;
 use crate::text::source_position::SourcePosition;
-use atsdb_core::name::same_name;
+use crate::text::table_names::{Scope, TableName, unknown_table};
 use atsdb_core::{Column, ColumnType, Error, Identity, Result, Table, TableDefinition};
 use datafusion::sql::sqlparser::ast::{
     DataType, Expr, GeneratedAs, ObjectName, SequenceOptions, UnaryOperator, Value, ValueWithSpan,
@@ -29,7 +29,7 @@ pub(crate) fn serial_type(declared: &DataType) -> Option<ColumnType> {
 
 /// Makes a column an identity. Its type and its other options are known.
 pub(crate) fn make_identity(column: &mut Column, identity: Identity) -> Result<()> {
-    if column.default.is_some() {
+    if column.default.is_some() || column.sequence.is_some() {
         return Err(sql_error(format!("both default and identity specified for column \"{}\"", column.name))
             .with_hint("leave DEFAULT out"));
     }
@@ -82,13 +82,21 @@ fn integer(expression: &Expr) -> Result<i64> {
 /// definition says.
 pub(crate) fn identity_sql(identity: &Identity) -> String {
     let kind = if identity.always { "ALWAYS" } else { "BY DEFAULT" };
-    let start = identity.first().unwrap_or(identity.start);
-    let options = match (start, identity.increment) {
-        (1, 1) => String::new(),
-        (start, 1) => format!(" (START WITH {start})"),
-        (start, increment) => format!(" (START WITH {start} INCREMENT BY {increment})"),
+    let options = match sequence_options(identity) {
+        none if none.is_empty() => none,
+        options => format!(" ({})", options.trim_start()),
     };
     format!(" GENERATED {kind} AS IDENTITY{options}")
+}
+
+/// The options of a sequence, each after a blank, unless they are the default.
+pub(crate) fn sequence_options(identity: &Identity) -> String {
+    let start = identity.first().unwrap_or(identity.start);
+    match (start, identity.increment) {
+        (1, 1) => String::new(),
+        (start, 1) => format!(" START WITH {start}"),
+        (start, increment) => format!(" START WITH {start} INCREMENT BY {increment}"),
+    }
 }
 
 /// A change of one identity column.
@@ -111,6 +119,9 @@ enum IdentityChange {
     Add(Identity),
     /// Counts anew, from the declared start if there is no number.
     Restart(Option<i64>),
+    SetIncrement(i64),
+    /// An option of `ALTER SEQUENCE` that changes nothing here.
+    NoEffect,
     SetAlways(bool),
     SetStart(i64),
     Drop {
@@ -176,20 +187,28 @@ impl AlterIdentity {
         }
     }
 
+    /// The verb of its answer.
+    pub(crate) fn verb(&self) -> &'static str {
+        match self.column {
+            AlteredColumn::Named(..) => "ALTER TABLE",
+            AlteredColumn::OfSequence(_) => "ALTER SEQUENCE",
+        }
+    }
+
     /// The table and its definition after the change. `None` if the table does not exist and need not.
-    pub(crate) fn apply(&self, tables: &[Table]) -> Result<Option<(Table, TableDefinition)>> {
+    pub(crate) fn apply(&self, scope: Scope<'_>) -> Result<Option<(Table, TableDefinition)>> {
         let (table, position) = match &self.column {
-            AlteredColumn::OfSequence(name) => match find_sequence(tables, &name.to_string()) {
+            AlteredColumn::OfSequence(name) => match find_sequence(scope, &name.to_string()) {
                 Some((table, position)) => (table, position),
                 None if self.if_exists => return Ok(None),
                 None => return Err(unknown_sequence(&name.to_string())),
             },
             AlteredColumn::Named(name, column) => {
-                let name = crate::text::table_names::table_name(name)?;
-                let Some(table) = tables.iter().find(|table| same_name(&table.definition.name, &name)) else {
+                let name = TableName::of(name)?;
+                let Some(table) = scope.find(&name) else {
                     return match self.if_exists {
                         true => Ok(None),
-                        false => Err(crate::text::table_names::unknown_table(&name, tables)),
+                        false => Err(unknown_table(&name, scope.tables)),
                     };
                 };
                 (table, table.definition.position(column).map_err(as_sql_error)?)
@@ -216,7 +235,7 @@ fn parse_change(parser: &mut Parser<'_>, of_sequence: bool) -> Result<Option<Res
         return Ok(Some(number.as_ref().map(integer).transpose().map(IdentityChange::Restart)));
     }
     if of_sequence {
-        return Ok(None);
+        return parse_sequence_change(parser);
     }
     if parser.parse_keywords(&[Keyword::ADD, Keyword::GENERATED]) {
         let generated = match parser.parse_keyword(Keyword::ALWAYS) {
@@ -256,41 +275,64 @@ fn parse_change(parser: &mut Parser<'_>, of_sequence: bool) -> Result<Option<Res
     Ok(None)
 }
 
+/// The next change of an `ALTER SEQUENCE`.
+fn parse_sequence_change(parser: &mut Parser<'_>) -> Result<Option<Result<IdentityChange>>, ParserError> {
+    if parser.parse_keywords(&[Keyword::OWNED, Keyword::BY]) {
+        if !parser.parse_keyword(Keyword::NONE) {
+            parser.parse_object_name(false)?;
+        }
+        return Ok(Some(Ok(IdentityChange::NoEffect)));
+    }
+    Ok(parse_option(parser)?.map(|option| match &option {
+        SequenceOptions::IncrementBy(number, _) => integer(number).map(IdentityChange::SetIncrement),
+        SequenceOptions::StartWith(number, _) => integer(number).map(IdentityChange::SetStart),
+        other => identity_of(GeneratedAs::ByDefault, std::slice::from_ref(other)).map(|_| IdentityChange::NoEffect),
+    }))
+}
+
 /// Options in any order, up to the parenthesis that closes them.
 fn parse_options(parser: &mut Parser<'_>) -> Result<Vec<SequenceOptions>, ParserError> {
     let mut options = Vec::new();
     while !parser.consume_token(&Token::RParen) {
-        let option = if parser.parse_keyword(Keyword::START) {
-            let with = parser.parse_keyword(Keyword::WITH);
-            SequenceOptions::StartWith(parser.parse_number()?, with)
-        } else if parser.parse_keyword(Keyword::INCREMENT) {
-            let by = parser.parse_keyword(Keyword::BY);
-            SequenceOptions::IncrementBy(parser.parse_number()?, by)
-        } else if parser.parse_keyword(Keyword::CACHE) {
-            SequenceOptions::Cache(parser.parse_number()?)
-        } else if parser.parse_keywords(&[Keyword::NO, Keyword::MINVALUE]) {
-            SequenceOptions::MinValue(None)
-        } else if parser.parse_keywords(&[Keyword::NO, Keyword::MAXVALUE]) {
-            SequenceOptions::MaxValue(None)
-        } else if parser.parse_keywords(&[Keyword::NO, Keyword::CYCLE]) {
-            SequenceOptions::Cycle(true)
-        } else if parser.parse_keyword(Keyword::MINVALUE) {
-            SequenceOptions::MinValue(Some(parser.parse_number()?))
-        } else if parser.parse_keyword(Keyword::MAXVALUE) {
-            SequenceOptions::MaxValue(Some(parser.parse_number()?))
-        } else if parser.parse_keyword(Keyword::CYCLE) {
-            SequenceOptions::Cycle(false)
-        } else if parser.parse_keyword(Keyword::SEQUENCE) {
+        if parser.parse_keyword(Keyword::SEQUENCE) {
             // The name follows from the table and the column.
             parser.parse_identifier()?;
             parser.parse_object_name(false)?;
             continue;
-        } else {
-            return parser.expected_ref("an option of an identity", parser.peek_token_ref());
-        };
-        options.push(option);
+        }
+        match parse_option(parser)? {
+            Some(option) => options.push(option),
+            None => return parser.expected_ref("an option of an identity", parser.peek_token_ref()),
+        }
     }
     Ok(options)
+}
+
+/// The next option of a sequence.
+pub(crate) fn parse_option(parser: &mut Parser<'_>) -> Result<Option<SequenceOptions>, ParserError> {
+    Ok(Some(if parser.parse_keyword(Keyword::START) {
+        let with = parser.parse_keyword(Keyword::WITH);
+        SequenceOptions::StartWith(parser.parse_number()?, with)
+    } else if parser.parse_keyword(Keyword::INCREMENT) {
+        let by = parser.parse_keyword(Keyword::BY);
+        SequenceOptions::IncrementBy(parser.parse_number()?, by)
+    } else if parser.parse_keyword(Keyword::CACHE) {
+        SequenceOptions::Cache(parser.parse_number()?)
+    } else if parser.parse_keywords(&[Keyword::NO, Keyword::MINVALUE]) {
+        SequenceOptions::MinValue(None)
+    } else if parser.parse_keywords(&[Keyword::NO, Keyword::MAXVALUE]) {
+        SequenceOptions::MaxValue(None)
+    } else if parser.parse_keywords(&[Keyword::NO, Keyword::CYCLE]) {
+        SequenceOptions::Cycle(true)
+    } else if parser.parse_keyword(Keyword::MINVALUE) {
+        SequenceOptions::MinValue(Some(parser.parse_number()?))
+    } else if parser.parse_keyword(Keyword::MAXVALUE) {
+        SequenceOptions::MaxValue(Some(parser.parse_number()?))
+    } else if parser.parse_keyword(Keyword::CYCLE) {
+        SequenceOptions::Cycle(false)
+    } else {
+        return Ok(None);
+    }))
 }
 
 fn change_identity(column: &mut Column, change: IdentityChange) -> Result<()> {
@@ -314,6 +356,13 @@ fn change_identity(column: &mut Column, change: IdentityChange) -> Result<()> {
             column.identity = Some(identity.restarted(from.unwrap_or(identity.start))?);
             Ok(())
         }
+        IdentityChange::SetIncrement(increment) => {
+            let identity = column.identity.as_mut().ok_or_else(none)?;
+            // The last number stays, and the next one is as far from it as is said now.
+            identity.increment = increment;
+            identity.check(column.column_type)
+        }
+        IdentityChange::NoEffect => Ok(()),
         IdentityChange::SetAlways(always) => {
             column.identity.as_mut().ok_or_else(none)?.always = always;
             Ok(())

@@ -12,4 +12,6 @@ pub(crate) mod from_query;
 pub(crate) mod identity;
 pub(crate) mod options;
 pub(crate) mod print;
+pub(crate) mod schemas;
+pub(crate) mod sequences;
 pub(crate) mod type_names;

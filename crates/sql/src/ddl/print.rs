@@ -1,27 +1,29 @@
 //! Prints a definition as the `CREATE TABLE` that declares it.
 
 use super::defaults::value_sql;
-use super::identity::identity_sql;
+use super::identity::{identity_sql, sequence_options};
 use super::options::{TableOptions, list_name};
+use super::sequences::nextval_sql;
+use crate::text::quoted_names::{always_quoted, qualified, quoted};
 use atsdb_core::size::format_size;
 use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, Table, TableDefinition, TimeUnit};
 use atsdb_engine::TemporaryTables;
 use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
-use datafusion::sql::sqlparser::keywords::{
-    ALL_KEYWORDS, ALL_KEYWORDS_INDEX, Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_IDENTIFIER,
-    RESERVED_FOR_TABLE_ALIAS,
-};
+use datafusion::sql::sqlparser::keywords::ALL_KEYWORDS;
 use datafusion::sql::sqlparser::parser::Parser;
 
 /// The `CREATE TABLE` that declares a table, the `CREATE VIEW` of a view, or the `CREATE ROLLUP` of a rollup. Parsing
 /// it yields the same definition.
 pub fn create_table_sql(definition: &TableDefinition) -> String {
     if let Some(view) = &definition.view {
-        return format!("CREATE VIEW {} AS {}", quoted(&definition.name), view.query);
+        return format!("CREATE VIEW {} AS {}", qualified(definition), view.query);
     }
     if let Some(rollup) = &definition.rollup {
         return rollup_sql(definition, rollup);
+    }
+    if definition.sequence {
+        return sequence_sql(definition);
     }
     let mut lines: Vec<String> = definition.columns.iter().map(|column| column_sql(definition, column)).collect();
     for unique in &definition.unique {
@@ -36,7 +38,7 @@ pub fn create_table_sql(definition: &TableDefinition) -> String {
     for index in &definition.indexes {
         lines.push(format!("INDEX {} ({})", quoted(&index.name), column_list(definition, &index.columns)));
     }
-    let sql = format!("CREATE TABLE {} (\n    {}\n)", quoted(&definition.name), lines.join(",\n    "));
+    let sql = format!("CREATE TABLE {} (\n    {}\n)", qualified(definition), lines.join(",\n    "));
     format!("{sql}{}", with_sql(options_of(definition)))
 }
 
@@ -54,10 +56,21 @@ pub(crate) fn declaration_of(table: &Table) -> String {
 /// The `CREATE ROLLUP` of a rollup. Its columns follow from its query, its time is its bucket, and its dictionaries all
 /// have the same width.
 fn rollup_sql(definition: &TableDefinition, rollup: &Rollup) -> String {
-    let (name, table, every) = (quoted(&definition.name), quoted(&rollup.table), rollup.every.replace('\'', "''"));
+    let source = TableDefinition { schema: rollup.schema.clone(), ..TableDefinition::new(&rollup.table) };
+    let (name, table, every) = (qualified(definition), qualified(&source), rollup.every.replace('\'', "''"));
     let is_said = |(name, _): &(&str, String)| !matches!(*name, "time" | "time_unit" | "map");
     let options = with_sql(options_of(definition).into_iter().filter(is_said).collect());
     format!("CREATE ROLLUP {name} ON {table} EVERY '{every}'{options} AS {}", rollup.query)
+}
+
+/// The `CREATE SEQUENCE` of a sequence.
+fn sequence_sql(definition: &TableDefinition) -> String {
+    let options = definition.columns.iter().filter_map(|column| {
+        let type_name = Some(column.column_type.sql_name()).filter(|_| column.column_type != ColumnType::Int64);
+        let type_name = type_name.map_or_else(String::new, |name| format!(" AS {name}"));
+        Some(format!("{type_name}{}", sequence_options(column.identity.as_ref()?)))
+    });
+    format!("CREATE SEQUENCE {}{}", qualified(definition), options.collect::<String>())
 }
 
 /// ` WITH (...)`, if there are any options.
@@ -78,6 +91,7 @@ fn column_sql(definition: &TableDefinition, column: &Column) -> String {
     let default = column.default.as_ref();
     let default =
         default.map_or_else(String::new, |value| format!(" DEFAULT {}", value_sql(column.column_type, value)));
+    let default = column.sequence.as_ref().map_or(default, |sequence| format!(" DEFAULT {}", nextval_sql(sequence)));
     format!("{} {}{not_null}{default}{identity}", quoted(&column.name), column.column_type.sql_name())
 }
 
@@ -144,18 +158,6 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
     options
 }
 
-/// A name as SQL text, in double quotes if the parser would not read it as a name without them.
-pub fn quoted(name: &str) -> String {
-    let mut characters = name.chars();
-    let plain = characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
-        && characters.all(|character| character.is_ascii_alphanumeric() || character == '_');
-    if plain && !is_reserved(name) { name.to_owned() } else { always_quoted(name) }
-}
-
-fn always_quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 /// Whether a name that is a keyword is read as a name where an expression is allowed, as in a key.
 fn reads_as_name(name: &str) -> bool {
     if ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_err() {
@@ -163,38 +165,4 @@ fn reads_as_name(name: &str) -> bool {
     }
     let parsed = Parser::new(&GenericDialect).try_with_sql(name).and_then(|mut parser| parser.parse_expr());
     matches!(parsed, Ok(Expr::Identifier(read)) if read.value == name)
-}
-
-fn is_reserved(name: &str) -> bool {
-    const BEGIN_A_CONSTRAINT: [Keyword; 9] = [
-        Keyword::CONSTRAINT,
-        Keyword::PRIMARY,
-        Keyword::UNIQUE,
-        Keyword::FOREIGN,
-        Keyword::CHECK,
-        Keyword::INDEX,
-        Keyword::KEY,
-        Keyword::FULLTEXT,
-        Keyword::SPATIAL,
-    ];
-    const BEGIN_AN_EXPRESSION: [Keyword; 9] = [
-        Keyword::CASE,
-        Keyword::CAST,
-        Keyword::NOT,
-        Keyword::NULL,
-        Keyword::TRUE,
-        Keyword::FALSE,
-        Keyword::LIKE,
-        Keyword::ALL,
-        Keyword::DISTINCT,
-    ];
-    let Ok(position) = ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()) else {
-        return false;
-    };
-    let keyword = ALL_KEYWORDS_INDEX[position];
-    RESERVED_FOR_COLUMN_ALIAS.contains(&keyword)
-        || RESERVED_FOR_TABLE_ALIAS.contains(&keyword)
-        || RESERVED_FOR_IDENTIFIER.contains(&keyword)
-        || BEGIN_A_CONSTRAINT.contains(&keyword)
-        || BEGIN_AN_EXPRESSION.contains(&keyword)
 }

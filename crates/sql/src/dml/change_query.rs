@@ -4,11 +4,10 @@ use super::assignments::assignments;
 use super::change::{Change, ChangeKind};
 use super::returning::Returning;
 use super::values::place_assigned;
-use crate::scan::row_numbers::{CHUNK, ROW, TARGET_SCHEMA};
+use crate::scan::row_numbers::{CHUNK, ROW, TARGET_SCHEMA, number_of};
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::identifiers::Spellings;
-use crate::text::table_names::table_name as name_of_table;
-use crate::text::table_names::unknown_table;
+use crate::text::table_names::{TableName, refuse_sequence, unknown_table};
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
     Delete, Expr, FromTable, Ident, LimitClause, ObjectName, OrderBy, OrderByExpr, OrderByKind, Query, Select,
@@ -138,8 +137,9 @@ impl Target {
         let TableFactor::Table { name, alias, args: None, .. } = &mut relation.relation else {
             return Err(not_supported("UPDATE or DELETE of anything but a table"));
         };
-        let table_name = name_of_table(name)?;
-        let table = Spellings::find(tables, &table_name).ok_or_else(|| unknown_table(&table_name, tables))?.clone();
+        let table_name = TableName::of(name)?;
+        let table = table_name.find(tables).ok_or_else(|| unknown_table(&table_name, tables))?.clone();
+        refuse_sequence(&table)?;
         if table.definition.view.is_some() {
             return Err(sql_error(format!("{} is a view: its rows do not change", table.definition.name))
                 .with_hint("UPDATE or DELETE FROM the table it reads"));
@@ -153,7 +153,7 @@ impl Target {
             at: None,
         });
         let alias = alias.name.clone();
-        *name = ObjectName::from(vec![Ident::new(TARGET_SCHEMA), ident]);
+        *name = ObjectName::from(vec![Ident::new(TARGET_SCHEMA), Ident::new(number_of(&table))]);
         Ok(Self { table, relation, alias })
     }
 

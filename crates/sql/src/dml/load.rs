@@ -2,7 +2,7 @@
 
 use crate::text::errors::{from_parser, not_supported};
 use crate::text::source_position::SourcePosition;
-use crate::text::table_names::table_name;
+use crate::text::table_names::TableName;
 use atsdb_core::Result;
 use atsdb_core::escapes::unescaped;
 use datafusion::sql::sqlparser::ast::Ident;
@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Load {
     pub(crate) path: String,
-    pub(crate) table: String,
+    pub(crate) table: TableName,
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) delimiter: u8,
     pub(crate) has_header: bool,
@@ -36,7 +36,7 @@ pub(crate) fn load_data(text: &str, position: SourcePosition) -> Result<Load> {
     }
     words.expect(&["INTO", "TABLE"])?;
     let table = words.parser.parse_object_name(false).map_err(|error| from_parser(error, position))?;
-    let mut load = Load { path, table: table_name(&table)?, columns: None, delimiter: b'\t', has_header: false };
+    let mut load = Load { path, table: TableName::of(&table)?, columns: None, delimiter: b'\t', has_header: false };
     if words.take(&["CHARACTER", "SET"]) {
         words.parser.parse_identifier().map_err(|error| from_parser(error, position))?;
     }
@@ -158,14 +158,14 @@ mod tests {
     #[test]
     fn files_are_named_in_the_words_of_mysql() {
         let plain = parsed("LOAD DATA INFILE \"/tmp/a.txt\" INTO TABLE t1").unwrap();
-        assert_eq!((plain.path.as_str(), plain.table.as_str(), plain.delimiter), ("/tmp/a.txt", "t1", b'\t'));
+        assert_eq!((plain.path.as_str(), plain.table.name.as_str(), plain.delimiter), ("/tmp/a.txt", "t1", b'\t'));
         assert!(!plain.has_header && plain.columns.is_none());
         let all = parsed(
             "load data local infile 'a;b.csv' into table `t 1` character set utf8 fields terminated by ',' optionally \
              enclosed by '\"' lines terminated by '\\r\\n' ignore 1 lines (b, `a`)",
         )
         .unwrap();
-        assert_eq!((all.table.as_str(), all.delimiter, all.has_header), ("t 1", b',', true));
+        assert_eq!((all.table.name.as_str(), all.delimiter, all.has_header), ("t 1", b',', true));
         assert_eq!(all.columns.unwrap(), ["b", "a"]);
     }
 

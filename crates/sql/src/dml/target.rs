@@ -3,7 +3,7 @@
 use super::conflict::OnDuplicate;
 use super::returning::Returning;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
-use crate::text::table_names::{table_name, unknown_table};
+use crate::text::table_names::{TableName, refuse_sequence, unknown_table};
 use crate::workarounds::{OVERRIDING_SYSTEM, OVERRIDING_USER};
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, Error, Result, Table};
@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{Expr, Insert, ObjectName, TableObject};
 /// The table and the columns that an `INSERT` adds rows to.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Target {
-    pub(crate) table: String,
+    pub(crate) table: TableName,
     /// The name of the table in the statement.
     pub(crate) alias: String,
     pub(crate) columns: Option<Vec<String>>,
@@ -64,32 +64,30 @@ impl Target {
         let last = |name: &ObjectName| name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.clone());
         let columns: Option<Vec<String>> = insert.columns.iter().map(last).collect();
         let columns = columns.filter(|columns| !columns.is_empty());
-        let table = table_name(name)?;
+        let table = TableName::of(name)?;
         let written =
             || insert.table_alias.as_ref().map_or_else(|| last(name), |alias| Some(alias.alias.value.clone()));
-        let alias = written().unwrap_or_else(|| table.clone());
+        let alias = written().unwrap_or_else(|| table.name.clone());
         let returning = insert.returning.clone().map(|items| Returning { items, alias: alias.clone() });
         let (on_duplicate, overriding) = (OnDuplicate::of(insert)?, Overriding::of(insert)?);
         Ok(Self { table, alias, columns, on_duplicate, returning, overriding, generated: Vec::new() })
     }
 
     /// A table, under its own name.
-    pub(crate) fn new(table: String, columns: Option<Vec<String>>, on_duplicate: OnDuplicate) -> Self {
-        let (alias, returning, overriding, generated) = (table.clone(), None, None, Vec::new());
+    pub(crate) fn new(table: TableName, columns: Option<Vec<String>>, on_duplicate: OnDuplicate) -> Self {
+        let (alias, returning, overriding, generated) = (table.name.clone(), None, None, Vec::new());
         Self { alias, table, columns, on_duplicate, returning, overriding, generated }
     }
 
     /// All columns of a table.
     pub(crate) fn all_of(table: &Table) -> Self {
-        Self::new(table.definition.name.clone(), None, OnDuplicate::default())
+        Self::new(TableName::of_table(table), None, OnDuplicate::default())
     }
 
     /// The table, and the positions of the columns in it.
     pub(crate) fn resolve_among(&self, tables: &[Table]) -> Result<(Table, Vec<usize>)> {
-        let table = tables
-            .iter()
-            .find(|table| same_name(&table.definition.name, &self.table))
-            .ok_or_else(|| unknown_table(&self.table, tables))?;
+        let table = self.table.find(tables).ok_or_else(|| unknown_table(&self.table, tables))?;
+        refuse_sequence(table)?;
         if table.definition.view.is_some() {
             return Err(sql_error(format!("{} is a view: rows cannot be inserted into it", table.definition.name))
                 .with_hint("INSERT INTO the table it reads"));
@@ -137,7 +135,7 @@ impl Target {
         let missing = |(position, column): (usize, _)| {
             let column: &Column = column;
             let given = column.nullable || column.default.is_some() || column.identity.is_some();
-            let given = given || positions.contains(&position);
+            let given = given || column.sequence.is_some() || positions.contains(&position);
             (!given).then_some(column)
         };
         match definition.columns.iter().enumerate().find_map(missing) {

@@ -6,11 +6,11 @@ use super::target::{Overriding, Target};
 use crate::ddl::defaults::value_sql;
 use crate::parse::parameter_types::numeric_parameter;
 use crate::text::errors::{as_sql_error, sql_error};
-use crate::text::sequence_names::qualified_sequence_name;
+use crate::text::sequence_names::{qualified_sequence_name, sequence_text};
 use atsdb_core::{Column, ColumnType, Error, Result, Table, decimal};
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast, TimezoneInfo,
-    UnaryOperator, Value, ValueWithSpan, Values,
+    ArrayElemTypeDef, CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast,
+    TimezoneInfo, UnaryOperator, Value, ValueWithSpan, Values,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -159,8 +159,16 @@ fn type_beside_text(column_type: ColumnType) -> Option<DataType> {
         ColumnType::Time => DataType::Time(None, TimezoneInfo::None),
         ColumnType::Interval => DataType::Interval { fields: None, precision: None },
         ColumnType::Timestamp(unit) => DataType::Timestamp(Some(unit.fraction_digits() as u64), TimezoneInfo::None),
+        ColumnType::Array(element) => {
+            let element = parsed_type(&element.column_type().sql_name())?;
+            DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(element), None))
+        }
         _ => return None,
     })
+}
+
+fn parsed_type(name: &str) -> Option<DataType> {
+    Parser::new(&GenericDialect).try_with_sql(name).and_then(|mut parser| parser.parse_data_type()).ok()
 }
 
 /// The identity columns whose given values do not count: those of which all are `DEFAULT`, or which the statement
@@ -179,8 +187,12 @@ fn generated_columns(insert: &Insert, overriding: Option<Overriding>, columns: &
 
 fn default_expression(table: &Table, column: &Column) -> Result<Expr> {
     if column.identity.is_some() {
-        let sequence = qualified_sequence_name(&table.definition.name, &column.name);
+        let sequence = qualified_sequence_name(table, &column.name);
         return parsed(&format!("nextval('{}')", sequence.replace('\'', "''")), column);
+    }
+    if let Some(sequence) = &column.sequence {
+        let text = format!("nextval('{}')", sequence_text(sequence).replace('\'', "''"));
+        return parsed(&text, column);
     }
     let Some(value) = &column.default else { return Ok(Expr::value(Value::Null)) };
     parsed(&value_sql(column.column_type, value), column)

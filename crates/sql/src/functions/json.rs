@@ -4,7 +4,7 @@
 
 use super::plain::{Compute, Plain};
 use crate::text::datafusion_errors::external;
-use atsdb_core::{Error, json_text, uuid_text};
+use atsdb_core::{Error, json_text};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int32Array, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
@@ -17,7 +17,6 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     let plain = |name: &'static str, compute: Compute| Plain::variadic(name, TEXT, compute).udf();
     vec![
         plain("json_of", json_of),
-        uuid_of(),
         plain("json_get", |args| get(args, false)),
         plain("json_get_text", |args| get(args, true)),
         plain("json_get_path", |args| get_path(args, false)),
@@ -31,11 +30,6 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         Plain::variadic("json_array_length", DataType::Int32, array_length).udf(),
         Plain::variadic("jsonb_array_length", DataType::Int32, array_length).udf(),
     ]
-}
-
-/// `CAST(x AS UUID)`.
-pub(crate) fn uuid_of() -> ScalarUDF {
-    Plain::variadic("uuid_of", DataType::Utf8, uuids).udf()
 }
 
 /// The texts of one argument of each row, each JSON.
@@ -153,17 +147,4 @@ fn array_length(args: &[ArrayRef]) -> Result<ArrayRef> {
 fn json_of(args: &[ArrayRef]) -> Result<ArrayRef> {
     let [documents] = args else { return exec_err!("one value becomes JSON") };
     Ok(Arc::new(Documents::new(documents)?.0))
-}
-
-fn uuids(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let [texts] = args else { return exec_err!("one value becomes a UUID") };
-    let texts = text(texts)?;
-    let uuids = texts.iter().map(|text| match text {
-        Some(text) => match uuid_text::canonical(text) {
-            Some(uuid) => Ok(Some(uuid)),
-            None => exec_err!("'{text:.60}' is no UUID"),
-        },
-        None => Ok(None),
-    });
-    Ok(Arc::new(uuids.collect::<Result<StringArray>>()?))
 }

@@ -1,14 +1,14 @@
-//! The functions of the sequences that identity columns have: `nextval`, `currval`, `lastval` and
+//! The functions of the sequences that identity columns have: `nextval`, `currval`, `lastval`, `setval` and
 //! `pg_get_serial_sequence`. Not owned: the numbers (`engine`).
 
 use crate::text::datafusion_errors::external;
 use crate::text::errors::{sql_error, unknown_sequence};
-use crate::text::sequence_names::{find_sequence, last_part, qualified_sequence_name};
-use atsdb_core::name::same_name;
+use crate::text::sequence_names::{find_sequence, name_in, qualified_sequence_name};
+use crate::text::table_names::Scope;
 use atsdb_core::{Error, ErrorKind};
 use atsdb_engine::{ReadSnapshot, SessionNumbers};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, StringArray};
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
@@ -90,7 +90,8 @@ impl SequenceFunction {
             return last.map(Some).ok_or_else(|| sql_error("lastval is not yet defined in this session"));
         }
         let Some(name) = text(arguments, 0, row) else { return Ok(None) };
-        let (table, position) = find_sequence(session.snapshot.tables(), name).ok_or_else(|| unknown_sequence(name))?;
+        let (table, position) =
+            find_sequence(Scope::of(&session.snapshot), name).ok_or_else(|| unknown_sequence(name))?;
         let column = &table.definition.columns[position];
         match self.kind {
             SequenceCall::Next => {
@@ -99,14 +100,23 @@ impl SequenceFunction {
                 }
                 Ok(session.numbers.draw(table, position, 1)?.pop())
             }
-            SequenceCall::Set => Err(sql_error("setval is not supported yet").with_hint(format!(
-                "ALTER TABLE {} ALTER COLUMN {} RESTART WITH the next number",
-                table.definition.name, column.name
-            ))),
+            SequenceCall::Set => {
+                if let Some(refusal) = &session.refusal {
+                    return Err(Error::new(ErrorKind::ReadOnly, refusal.clone()));
+                }
+                let Some(number) = integer(arguments, 1, row) else { return Ok(None) };
+                let is_given = match arguments.get(2) {
+                    Some(given) if given.is_null(row) => return Ok(None),
+                    Some(given) => given.as_boolean().value(row),
+                    None => true,
+                };
+                session.numbers.set(table, position, number, is_given)?;
+                Ok(Some(number))
+            }
             _ => match session.numbers.last_of(table.id, column.id) {
                 Some(last) => Ok(Some(last)),
                 None => {
-                    let name = last_part(name).unwrap_or_default();
+                    let name = name_in(name).map(|name| name.name).unwrap_or_default();
                     Err(sql_error(format!("currval of sequence \"{name}\" is not yet defined in this session")))
                 }
             },
@@ -117,17 +127,17 @@ impl SequenceFunction {
     fn sequence_of(&self, arguments: &[ArrayRef], row: usize) -> Result<Option<String>, Error> {
         let session = self.session().map_err(|error| Error::internal(error.to_string()))?;
         let (Some(name), Some(column)) = (text(arguments, 0, row), text(arguments, 1, row)) else { return Ok(None) };
-        let wanted = last_part(name);
-        let table = session
-            .snapshot
-            .tables()
-            .iter()
-            .find(|table| wanted.as_ref().is_some_and(|wanted| same_name(&table.definition.name, wanted)));
+        let table = name_in(name).and_then(|wanted| Scope::of(&session.snapshot).find(&wanted));
         let table = table.ok_or_else(|| sql_error(format!("no table named {name}")))?;
         let definition = &table.definition;
         let column = definition.column(column).map_err(crate::text::errors::as_sql_error)?;
-        Ok(column.identity.map(|_| qualified_sequence_name(&definition.name, &column.name)))
+        Ok(column.identity.map(|_| qualified_sequence_name(table, &column.name)))
     }
+}
+
+fn integer(arguments: &[ArrayRef], at: usize, row: usize) -> Option<i64> {
+    let integers = arguments.get(at)?.as_primitive_opt::<Int64Type>()?;
+    integers.is_valid(row).then(|| integers.value(row))
 }
 
 fn text(arguments: &[ArrayRef], at: usize, row: usize) -> Option<&str> {
@@ -180,7 +190,8 @@ impl SequenceFunction {
         if let Some(refusal) = &session.refusal {
             return Err(Error::new(ErrorKind::ReadOnly, refusal.clone()));
         }
-        let (table, position) = find_sequence(session.snapshot.tables(), name).ok_or_else(|| unknown_sequence(name))?;
+        let (table, position) =
+            find_sequence(Scope::of(&session.snapshot), name).ok_or_else(|| unknown_sequence(name))?;
         let numbers = session.numbers.draw(table, position, row_count)?;
         Ok(ColumnarValue::Array(Arc::new(Int64Array::from(numbers))))
     }

@@ -1,7 +1,7 @@
 //! `pg_typeof(x)`: PostgreSQL's name of a value's type.
 
 use atsdb_codec::declared_type;
-use atsdb_core::ColumnType;
+use atsdb_core::{ColumnType, ElementType};
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
@@ -40,6 +40,7 @@ fn type_name(field: &Field) -> String {
     match declared_type(field) {
         Some(ColumnType::Uuid) => "uuid".to_owned(),
         Some(ColumnType::Json) => "json".to_owned(),
+        Some(ColumnType::Array(ElementType::Uuid)) => "uuid[]".to_owned(),
         _ => name_of(field.data_type()),
     }
 }

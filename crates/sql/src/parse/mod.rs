@@ -5,9 +5,11 @@
 //! parameters, the names of the columns of an answer ([`headings`]), and statements that are refused ([`refuse`]). Not
 //! owned: clauses that DataFusion interprets differently (`workarounds`).
 
+mod ambiguous_names;
 pub(crate) mod foreign;
 pub(crate) mod headings;
 mod identity_options;
+pub(crate) mod named_schemas;
 pub(crate) mod parameter_types;
 pub(crate) mod query_text;
 pub(crate) mod refuse;

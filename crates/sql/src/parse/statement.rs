@@ -1,6 +1,8 @@
 //! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
 
+use super::ambiguous_names::refuse_ambiguous_names;
 use super::foreign::read_foreign;
+use super::named_schemas::{name_schemas, name_schemas_of_stars};
 use super::with_clause::settle_with;
 use super::with_steps::{
     WithItem, WithStep, items_to_execute, refuse_changes_in_with, refuse_inner_changes, take_step,
@@ -10,10 +12,11 @@ use crate::text::errors::{from_parser, sql_error, too_deep};
 use crate::text::identifiers::Spellings;
 use crate::text::params::{self, Parameters};
 use crate::text::source_position::SourcePosition;
+use crate::text::table_names::Scope;
 use crate::text::tree_walk::visit_relations;
 use crate::workarounds::{self, StatementDialect};
 use atsdb_core::limits::SQL_DEPTH_MAX;
-use atsdb_core::{Error, ErrorKind, Result, Table};
+use atsdb_core::{Error, ErrorKind, Result};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -42,7 +45,7 @@ pub(crate) fn parse_declaring(text: &str, position: SourcePosition, parameters: 
     let mut tokens = tokens_of(text, position, parameters, DECLARING_CHAIN_TOKENS_MAX)?;
     params::unmark(&mut tokens);
     read_foreign(&mut tokens)?;
-    settled(parse(tokens, position)?, &[], position)
+    settled(parse(tokens, position)?, Scope::in_public(&[]), position)
 }
 
 /// Parses a statement over tables.
@@ -50,12 +53,12 @@ pub(crate) fn parse_over(
     text: &str,
     position: SourcePosition,
     parameters: &Parameters,
-    tables: &[Table],
+    scope: Scope<'_>,
 ) -> Result<(Ast, Spellings)> {
     let mut tokens = tokens_of(text, position, parameters, CHAIN_TOKENS_MAX)?;
-    let spellings = Spellings::unify(&mut tokens, tables);
+    let spellings = Spellings::unify(&mut tokens, scope);
     let tokens = asof::rewrite_tokens(tokens, position)?;
-    Ok((settled(parse(tokens, position)?, tables, position)?, spellings))
+    Ok((settled(parse(tokens, position)?, scope, position)?, spellings))
 }
 
 /// Parses one step of a statement whose `WITH` changes rows.
@@ -63,14 +66,14 @@ pub(crate) fn parse_step(
     text: &str,
     position: SourcePosition,
     parameters: &Parameters,
-    tables: &[Table],
+    scope: Scope<'_>,
     step: &WithStep,
 ) -> Result<(Ast, Spellings)> {
     let mut tokens = tokens_of(text, position, parameters, CHAIN_TOKENS_MAX)?;
-    let spellings = Spellings::unify(&mut tokens, tables);
+    let spellings = Spellings::unify(&mut tokens, scope);
     let tokens = asof::rewrite_tokens(tokens, position)?;
     let statement = take_step(parse(tokens, position)?, step)?;
-    Ok((settled(statement, tables, position)?, spellings))
+    Ok((settled(statement, scope, position)?, spellings))
 }
 
 /// The items of a statement's `WITH` that are executed before it; `None` if none of them changes rows.
@@ -78,10 +81,10 @@ pub(crate) fn items_of_with(
     text: &str,
     position: SourcePosition,
     parameters: &Parameters,
-    tables: &[Table],
+    scope: Scope<'_>,
 ) -> Result<Option<Vec<WithItem>>> {
     let mut tokens = tokens_of(text, position, parameters, CHAIN_TOKENS_MAX)?;
-    Spellings::unify(&mut tokens, tables);
+    Spellings::unify(&mut tokens, scope);
     let tokens = asof::rewrite_tokens(tokens, position)?;
     let statement = parse(tokens, position)?;
     refuse_inner_changes(&statement)?;
@@ -121,10 +124,13 @@ fn parse(tokens: Vec<TokenWithSpan>, position: SourcePosition) -> Result<Ast> {
 }
 
 /// Rewrites a parsed statement for the planner.
-fn settled(mut statement: Ast, tables: &[Table], position: SourcePosition) -> Result<Ast> {
+fn settled(mut statement: Ast, scope: Scope<'_>, position: SourcePosition) -> Result<Ast> {
     refuse_changes_in_with(&statement)?;
     settle_with(&mut statement);
-    workarounds::rewrite_statement(&mut statement, tables, position)?;
+    name_schemas(&mut statement, scope);
+    refuse_ambiguous_names(&statement)?;
+    workarounds::rewrite_statement(&mut statement, scope.tables, position)?;
+    name_schemas_of_stars(&mut statement);
     let mut relation_count = 0;
     let _ = visit_relations(&statement, |_| {
         relation_count += 1;

@@ -14,16 +14,15 @@ use crate::parse::statement::parse_over;
 use crate::parse::with_steps::ITEM_SCHEMA;
 use crate::resident::provider::ResidentTable;
 use crate::scan::provider::SnapshotTable;
-use crate::scan::row_numbers::TARGET_SCHEMA;
+use crate::scan::row_numbers::{TARGET_SCHEMA, number_of};
 use crate::text::datafusion_errors::external;
-use crate::text::identifiers::{SharedSpellings, Spellings};
+use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
-use crate::text::table_names::{TEMPORARY_SCHEMA, unknown_table};
+use crate::text::table_names::{Scope, TableName, refuse_sequence, unknown_table};
 use crate::workarounds::{checked, write_numbers};
-use atsdb_core::name::same_name;
 use atsdb_core::{Rollup, Table, View};
-use atsdb_engine::{ReadSnapshot, TemporaryTables};
+use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::cte_worktable::CteWorkTable;
@@ -41,9 +40,6 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
-
-/// The schemas that have the tables of users.
-const TABLE_SCHEMAS: [&str; 3] = ["main", "public", TEMPORARY_SCHEMA];
 
 /// Tables that a statement itself supplies.
 #[derive(Debug, Clone, Copy, Default)]
@@ -87,7 +83,7 @@ pub(crate) fn open_plan(
 /// The columns of a view, determined by planning its query over the tables that it sees; `None` if that fails.
 fn view_columns(view: &View, state: &SessionState, snapshot: &ReadSnapshot) -> Option<SchemaRef> {
     let (mut statement, spellings) =
-        parse_over(&view.query, SourcePosition::START, &Parameters::none(), snapshot.tables()).ok()?;
+        parse_over(&view.query, SourcePosition::START, &Parameters::none(), Scope::of(snapshot)).ok()?;
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => return None,
@@ -133,26 +129,10 @@ impl SnapshotNames<'_> {
         self.open_plan(statement).map(|planned| planned.plan)
     }
 
-    /// What the query of a view or rollup reads: if it is stored, no temporary table, whatever its name.
-    fn seen_by(&self, table: &Table) -> ReadSnapshot {
-        match TemporaryTables::contain(table) {
-            true => self.snapshot.clone(),
-            false => self.snapshot.stored(),
-        }
-    }
-
-    /// The table that a name in a statement means. The schema of temporary tables is not the one of the others.
-    fn named_table(&self, name: &TableReference) -> Option<&Table> {
-        let is_temporary_schema = name.schema().map(|schema| schema.eq_ignore_ascii_case(TEMPORARY_SCHEMA));
-        let is_meant =
-            |table: &&Table| is_temporary_schema.is_none_or(|wanted| wanted == TemporaryTables::contain(table));
-        self.snapshot.tables().iter().filter(is_meant).find(|table| same_name(&table.definition.name, name.table()))
-    }
-
     /// Replaces a view by its query.
     fn view(&self, table: &Table, view: &View) -> Result<Arc<dyn TableSource>> {
         let Self { state, spellings, given, expansion, focus, .. } = self;
-        let (snapshot, parameters) = (&self.seen_by(table), &Parameters::none());
+        let (snapshot, parameters) = (&self.snapshot.seen_by(table), &Parameters::none());
         let plan = |statement, spellings: &SharedSpellings, expansion| {
             SnapshotNames { state, snapshot, spellings, given: *given, expansion, focus, parameters }.plan(statement)
         };
@@ -164,7 +144,7 @@ impl SnapshotNames<'_> {
     /// The rows of a rollup, with stale ones computed.
     fn rollup(&self, table: &Table, rollup: &Rollup) -> Result<Arc<dyn TableSource>> {
         let Self { state, spellings, given, expansion, focus, .. } = self;
-        let (snapshot, parameters) = (&self.seen_by(table), &Parameters::none());
+        let (snapshot, parameters) = (&self.snapshot.seen_by(table), &Parameters::none());
         let plan = |statement, spellings: &SharedSpellings, focus: &Focus| {
             let (given, expansion) = (*given, expansion.clone());
             SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters }.plan(statement)
@@ -190,7 +170,7 @@ impl ContextProvider for SnapshotNames<'_> {
         }
         let tables = self.snapshot.tables();
         if name.schema() == Some(TARGET_SCHEMA)
-            && let Some(table) = Spellings::find(tables, name.table())
+            && let Some(table) = tables.iter().find(|table| number_of(table) == name.table())
         {
             refuse_change(table).map_err(|error| DataFusionError::External(Box::new(error)))?;
             if table.definition.is_in_memory() {
@@ -207,9 +187,10 @@ impl ContextProvider for SnapshotNames<'_> {
             let provider = CatalogueTable::new(relation, self.snapshot.clone(), self.spellings, view_columns);
             return Ok(provider_as_source(Arc::new(provider)));
         }
-        let schema_is_known = in_catalog
-            && name.schema().is_none_or(|schema| TABLE_SCHEMAS.iter().any(|known| known.eq_ignore_ascii_case(schema)));
-        match self.named_table(&name).filter(|_| schema_is_known) {
+        let named = TableName::of_reference(&name);
+        let found = named.find(tables).filter(|_| in_catalog);
+        found.map_or(Ok(()), refuse_sequence).map_err(external)?;
+        match found {
             Some(table) => match (&table.definition.view, &table.definition.rollup) {
                 (Some(view), _) => self.view(table, view),
                 (None, Some(rollup)) => self.rollup(table, rollup),
@@ -223,7 +204,7 @@ impl ContextProvider for SnapshotNames<'_> {
                 }
             },
             None => {
-                let unknown = unknown_table(&name.to_string(), tables);
+                let unknown = unknown_table(&named, tables);
                 let error = match schemas::hint(name.schema(), name.table()) {
                     Some(hint) => unknown.with_hint(hint),
                     None => unknown,

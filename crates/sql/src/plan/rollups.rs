@@ -8,6 +8,7 @@ use crate::scan::provider::SnapshotTable;
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
+use crate::text::table_names::Scope;
 use atsdb_codec::arrow_schema;
 use atsdb_core::{Error, Result, Rollup, Table, TableId, TimeRange};
 use atsdb_engine::ReadSnapshot;
@@ -137,7 +138,7 @@ where
     /// The plan of the rollup's query over the rows of some times.
     fn query(&self, source: &Table, range: TimeRange) -> Result<LogicalPlan> {
         let (mut statement, spellings) =
-            parse_over(&self.rollup.query, SourcePosition::START, &Parameters::none(), self.snapshot.tables())?;
+            parse_over(&self.rollup.query, SourcePosition::START, &Parameters::none(), Scope::of(self.snapshot))?;
         let spellings = SharedSpellings::new(spellings);
         crate::functions::place_named_arguments(&mut statement)?;
         if let Ast::Query(query) = &mut statement {

@@ -7,6 +7,7 @@ use crate::text::errors::sql_error;
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
+use crate::text::table_names::Scope;
 use atsdb_core::name::name_key;
 use atsdb_core::{Result, Table, TableId, View};
 use datafusion::common::Column;
@@ -64,7 +65,8 @@ pub(crate) fn view_plan(
 ) -> Result<LogicalPlan> {
     let expansion = expansion.enter(table)?;
     let expand = || {
-        let (mut statement, inner) = parse_over(&view.query, SourcePosition::START, &Parameters::none(), tables)?;
+        let (mut statement, inner) =
+            parse_over(&view.query, SourcePosition::START, &Parameters::none(), Scope::in_public(tables))?;
         let inner = SharedSpellings::new(inner);
         let headings = match &mut statement {
             Ast::Query(query) => Headings::take(query, &inner),

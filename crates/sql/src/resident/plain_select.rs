@@ -2,11 +2,11 @@
 //! query that does not have exactly this form is planned as usual.
 
 use super::lookup::array_of;
-use crate::ddl::print::quoted;
+use crate::text::quoted_names::quoted;
+use crate::text::table_names::{Scope, TableName};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_codec::arrow_schema;
-use atsdb_core::name::same_name;
 use atsdb_core::{ColumnType, Error, Result, Table};
 use atsdb_engine::{ReadSnapshot, Value};
 use atsdb_resident::RowKeys;
@@ -65,8 +65,8 @@ impl<'a> PlainSelect<'a> {
     }
 
     /// The table that the statement names, if it is in memory.
-    pub(crate) fn table<'t>(&self, tables: &'t [Table]) -> Option<&'t Table> {
-        let found = tables.iter().find(|table| same_name(&table.definition.name, self.table))?;
+    pub(crate) fn table<'t>(&self, scope: Scope<'t>) -> Option<&'t Table> {
+        let found = scope.find(&TableName::unsaid(self.table))?;
         found.definition.is_in_memory().then_some(found)
     }
 

@@ -11,6 +11,7 @@ use crate::text::errors::{not_supported, sql_error};
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
+use crate::text::table_names::Scope;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result, Table};
 use atsdb_engine::ReadSnapshot;
@@ -40,7 +41,8 @@ pub(crate) fn describe_rollup(
 ) -> Result<RollupDescription> {
     let as_if = |table: &Table| if table.id == source.id { source.clone() } else { table.clone() };
     let tables: Vec<Table> = snapshot.tables().iter().map(as_if).collect();
-    let (mut statement, spellings) = parse_over(query, SourcePosition::START, &Parameters::none(), &tables)?;
+    let (mut statement, spellings) =
+        parse_over(query, SourcePosition::START, &Parameters::none(), Scope::in_public(&tables))?;
     let spellings = SharedSpellings::new(spellings);
     let Ast::Query(inner) = &mut statement else { return Err(sql_error("it is not a query")) };
     let headings = Headings::take(inner, &spellings);

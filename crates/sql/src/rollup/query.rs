@@ -1,12 +1,13 @@
 //! A rollup's query in normal form: one SELECT from one table, grouped by a bucket of its time, which is also a column.
 
-use crate::ddl::print::quoted;
 use crate::functions::grid::nanos_of;
 use crate::functions::interval::parse_interval;
 use crate::parse::statement::parse_over;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::params::Parameters;
+use crate::text::quoted_names::quoted;
 use crate::text::source_position::SourcePosition;
+use crate::text::table_names::{Scope, TableName};
 use atsdb_core::name::same_name;
 use atsdb_core::{ColumnType, Error, Result, SliceWidth, Table};
 use datafusion::sql::sqlparser::ast::{
@@ -33,9 +34,9 @@ impl BucketedQuery {
         position: SourcePosition,
         source: &Table,
         every: Option<&str>,
-        tables: &[Table],
+        scope: Scope<'_>,
     ) -> Result<Self> {
-        let (mut statement, _) = parse_over(text, position, &Parameters::none(), tables)?;
+        let (mut statement, _) = parse_over(text, position, &Parameters::none(), scope)?;
         crate::functions::place_named_arguments(&mut statement)?;
         let Ast::Query(mut query) = statement else { return Err(sql_error("the query of a rollup must be a SELECT")) };
         let select = only_select(&mut query)?;
@@ -134,9 +135,9 @@ fn check_source(select: &Select, source: &Table) -> Result<()> {
     let [from] = select.from.as_slice() else { return Err(other()) };
     match &from.relation {
         TableFactor::Table { name: read, args: None, sample: None, version: None, .. } if from.joins.is_empty() => {
-            match crate::text::table_names::table_name(read) {
-                Ok(read) if same_name(&read, name) => Ok(()),
-                _ => Err(other()),
+            match TableName::of(read)?.find(std::slice::from_ref(source)) {
+                Some(_) => Ok(()),
+                None => Err(other()),
             }
         }
         _ => Err(other()),

@@ -1,7 +1,6 @@
 //! Computing a rollup: its stale buckets, in steps, each one commit.
 
 use super::check::describe_rollup;
-use crate::ddl::print::quoted;
 use crate::plan::buckets::{Bucketing, at_most};
 use crate::plan::rollups::Focus;
 use crate::run::answer::Rows;
@@ -10,6 +9,7 @@ use crate::run::query::Query;
 use crate::run::worker::Worker;
 use crate::text::errors::sql_error;
 use crate::text::params::Parameters;
+use crate::text::quoted_names::exact_name;
 use crate::text::source_position::SourcePosition;
 use atsdb_core::{ErrorKind, Result, Rollup, RollupState, Table, TableId};
 use atsdb_engine::times::Times;
@@ -107,7 +107,7 @@ impl Refresh<'_> {
         let rows = match step.times.is_empty() {
             true => None,
             false => {
-                let text = format!("SELECT * FROM {}", quoted(&table.definition.name));
+                let text = format!("SELECT * FROM {}", exact_name(&table));
                 let (position, parameters) = (SourcePosition::START, Parameters::none());
                 let query = Query { text, position, parameters, snapshot, files: None, scope: None };
                 let focus = Focus { computed: Some((table.id, step.times.clone().into())), ..Focus::default() };

@@ -4,7 +4,7 @@
 /// A function's name, arguments, result and description.
 pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'static str);
 
-/// Functions that statements are rewritten to, and nobody calls; and one that only says what to write instead.
+/// Functions that statements are rewritten to, and nobody calls.
 pub(super) const INTERNAL: [&str; 14] = [
     "asof_match",
     "excluded_current_row",
@@ -17,9 +17,9 @@ pub(super) const INTERNAL: [&str; 14] = [
     "json_get_text",
     "json_of",
     "like_escape",
-    "setval",
     "timezone_of_instant",
     "uuid_of",
+    "uuids_of",
 ];
 
 /// Functions of rows that statements are rewritten from, so that the engine does not know them.
@@ -50,9 +50,11 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 7] = [
     ("variance", "x", "DOUBLE", "The same as var_samp."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 61] = [
+pub(super) const NOTES: [FunctionNote; 64] = [
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("clock_timestamp", "", "TIMESTAMP", "The same as statement_timestamp."),
+    ("current_schema", "", "TEXT", "The schema of new tables whose names say none."),
+    ("current_schemas", "implied", "TEXT[]", "The schemas in which names are looked up; with true, pg_catalog too."),
     ("currval", "sequence", "BIGINT", "The number of a sequence that the session has drawn last."),
     ("date_bin", "width, t [, origin]", "by the arguments", "The start of the bucket that contains t."),
     ("date_diff", "unit, start, end", "BIGINT", "How many boundaries of a unit lie between two times."),
@@ -103,6 +105,7 @@ pub(super) const NOTES: [FunctionNote; 61] = [
     ("quote_nullable", "TEXT", "TEXT", "The text as a literal in SQL; NULL as the word."),
     ("range", "from, to [, step]", "rows", "Integers or times from the first up to, and without, the last."),
     ("rate", "v, t", "DOUBLE", "The increase of a counter in a second."),
+    ("setval", "sequence, number [, given]", "BIGINT", "Sets the last number of a sequence; with false, the next one."),
     ("sha224", "TEXT or BLOB", "BLOB", "The SHA-224 hash."),
     ("sha256", "TEXT or BLOB", "BLOB", "The SHA-256 hash."),
     ("sha384", "TEXT or BLOB", "BLOB", "The SHA-384 hash."),

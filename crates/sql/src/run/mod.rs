@@ -19,7 +19,7 @@ pub(crate) mod plan_cache;
 mod planned;
 pub(crate) mod query;
 mod query_limits;
-mod query_sequences;
+mod query_session;
 mod query_times;
 mod running;
 mod statement_query;

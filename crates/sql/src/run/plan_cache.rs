@@ -10,7 +10,7 @@ use crate::scan::direct::DirectScan;
 use crate::text::params::Parameters;
 use arrow::datatypes::DataType;
 use atsdb_core::name::name_key;
-use atsdb_core::{Table, TableId};
+use atsdb_core::{SearchPath, Table, TableId};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::LogicalPlan;
 use parking_lot::Mutex;
@@ -47,6 +47,7 @@ pub(crate) enum CachedResult {
 pub(crate) struct PlanKey {
     text: String,
     parameters: KeyParameters,
+    path: SearchPath,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -57,32 +58,36 @@ enum KeyParameters {
 }
 
 impl PlanKey {
+    fn of(text: &str, parameters: KeyParameters, path: &SearchPath) -> Option<Self> {
+        (text.len() <= TEXT_BYTES_MAX).then(|| Self { text: text.to_owned(), parameters, path: path.clone() })
+    }
+
     /// The key for the plan of a statement with these values; `None` if it is not kept.
-    pub(crate) fn of_values(text: &str, parameters: &Parameters) -> Option<Self> {
+    pub(crate) fn of_values(text: &str, parameters: &Parameters, path: &SearchPath) -> Option<Self> {
         let values = match parameters {
             Parameters::Values(values) => values.to_vec(),
             Parameters::Texts(texts) if texts.is_empty() => Vec::new(),
             Parameters::Texts(_) | Parameters::Types(_) => return None,
         };
         let parameters = KeyParameters::Values(values);
-        (text.len() <= TEXT_BYTES_MAX).then(|| Self { text: text.to_owned(), parameters })
+        Self::of(text, parameters, path)
     }
 
     /// The key for the direct read of a statement with any values of these types; `None` if it is not kept.
-    pub(crate) fn of_types(text: &str, parameters: &Parameters) -> Option<Self> {
+    pub(crate) fn of_types(text: &str, parameters: &Parameters, path: &SearchPath) -> Option<Self> {
         let types = match parameters {
             Parameters::Values(values) => values.iter().map(ScalarValue::data_type).collect(),
             Parameters::Texts(texts) if texts.is_empty() => Vec::new(),
             Parameters::Texts(_) | Parameters::Types(_) => return None,
         };
         let parameters = KeyParameters::Types(types);
-        (text.len() <= TEXT_BYTES_MAX).then(|| Self { text: text.to_owned(), parameters })
+        Self::of(text, parameters, path)
     }
 
     /// The key for the description of a statement with these known types of its parameters; `None` if it is not kept.
-    pub(crate) fn of_declared(text: &str, declared: &[Option<DataType>]) -> Option<Self> {
+    pub(crate) fn of_declared(text: &str, declared: &[Option<DataType>], path: &SearchPath) -> Option<Self> {
         let parameters = KeyParameters::Declared(declared.to_vec());
-        (text.len() <= TEXT_BYTES_MAX).then(|| Self { text: text.to_owned(), parameters })
+        Self::of(text, parameters, path)
     }
 }
 
@@ -162,6 +167,7 @@ fn versions(tables: &[Table]) -> impl Iterator<Item = (TableId, u64)> {
 /// The cache keys of a query.
 pub(crate) fn keys_of(query: &Query) -> Option<(PlanKey, PlanKey, DefinitionScope)> {
     let scope = query.scope?;
-    let values = PlanKey::of_values(&query.text, &query.parameters)?;
-    Some((values, PlanKey::of_types(&query.text, &query.parameters)?, scope))
+    let path = query.snapshot.search_path();
+    let values = PlanKey::of_values(&query.text, &query.parameters, path)?;
+    Some((values, PlanKey::of_types(&query.text, &query.parameters, path)?, scope))
 }

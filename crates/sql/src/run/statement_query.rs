@@ -15,6 +15,7 @@ use crate::plan::work_table::{WorkQuery, WorkTable};
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::identifiers::{SharedSpellings, Spellings};
 use crate::text::params::Parameters;
+use crate::text::table_names::Scope;
 use arrow::array::RecordBatch;
 use atsdb_core::{Result, Table};
 use datafusion::catalog::TableProvider;
@@ -37,15 +38,15 @@ pub(super) struct StatementQuery {
 
 impl StatementQuery {
     pub(super) fn of_text(query: &Query, focus: Focus) -> Result<Self> {
-        let tables = query.snapshot.tables();
-        let (statement, spellings) = parse_over(&query.text, query.position, &query.parameters, tables)?;
+        let scope = Scope::of(&query.snapshot);
+        let (statement, spellings) = parse_over(&query.text, query.position, &query.parameters, scope)?;
         Self::of_statement(query, statement, spellings, focus, Vec::new())
     }
 
     /// One step of a statement whose `WITH` changes rows.
     pub(super) fn of_step(query: &Query, step: &StepRequest) -> Result<Self> {
-        let tables = query.snapshot.tables();
-        let (statement, spellings) = parse_step(&query.text, query.position, &query.parameters, tables, &step.step)?;
+        let scope = Scope::of(&query.snapshot);
+        let (statement, spellings) = parse_step(&query.text, query.position, &query.parameters, scope, &step.step)?;
         let items = step.rows.iter().map(|rows| rows.provider(&spellings)).collect::<Result<Vec<_>>>()?;
         Self::of_statement(query, statement, spellings, Focus::default(), items)
     }

@@ -14,7 +14,7 @@ use super::plan_cache::{CachedResult, PlanCache, PlanKey, keys_of};
 use super::planned::{Planned, Request, planned};
 use super::query::{DefinitionScope, Query};
 use super::query_limits::QueryLimits;
-use super::query_sequences::set_sequences;
+use super::query_session::set_session_functions;
 use super::query_times::set_times;
 use super::running::{RunningQueries, RunningQuery, out_of_memory};
 use super::threads::{Threads, no_thread};
@@ -230,7 +230,7 @@ impl Worker {
         let (memory_bytes, plans) = (self.options.memory_bytes, Arc::clone(&self.plans));
         let mut state = context.state();
         set_times(&mut state, interrupt.began())?;
-        set_sequences(&mut state, interrupt, request.snapshot())?;
+        set_session_functions(&mut state, interrupt, request.snapshot())?;
         let limits = QueryLimits::begin(memory_bytes, interrupt.time_limit());
         let query = self.resources.running.begin(QueryMemory::new(&self.resources.memory));
         let running = Arc::clone(&query);

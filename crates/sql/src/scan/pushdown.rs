@@ -157,7 +157,7 @@ fn value_for(literal: &ScalarValue, column: &atsdb_core::Column) -> Option<Value
             }
         }
         (ColumnType::Time, ScalarValue::Time64Microsecond(Some(time))) => Some(Value::Int(*time)),
-        (ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval, _) => None,
+        (ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval | ColumnType::Array(_), _) => None,
         _ => value_of(literal),
     }
 }

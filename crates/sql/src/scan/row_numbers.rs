@@ -1,6 +1,6 @@
 //! Row locations: two columns that a table has only as the target of a change.
 
-use atsdb_core::Result;
+use atsdb_core::{Result, Table};
 use atsdb_engine::Scan;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use datafusion::arrow::datatypes::{DataType, Field};
@@ -8,6 +8,12 @@ use std::sync::Arc;
 
 /// The schema in which tables have the columns for locations. No statement can contain these names.
 pub(crate) const TARGET_SCHEMA: &str = "\u{1}target";
+
+/// The name of a table in this schema.
+pub(crate) fn number_of(table: &Table) -> String {
+    table.id.0.to_string()
+}
+
 /// The position of a row's chunk in the scan.
 pub(crate) const CHUNK: &str = "\u{1}chunk";
 /// The number of a row in its chunk.

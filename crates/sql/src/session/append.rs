@@ -30,6 +30,7 @@ impl Session {
     /// Errors: [`NotFound`](atsdb_core::ErrorKind::NotFound) with the most similar name.
     pub fn table_named(&self, name: &str) -> Result<Table> {
         let tables = self.tables()?;
+        // A table in another schema than `public` is named with it.
         match tables.iter().find(|table| same_name(&table.definition.name, name)) {
             Some(table) => Ok(table.clone()),
             None => Err(unknown_name("table", name, tables.iter().map(|table| table.definition.name.as_str()))),

@@ -4,7 +4,6 @@ use super::state::Session;
 use crate::run::answer::Answer;
 use crate::text::errors::{from_parser, not_supported, sql_error};
 use crate::text::source_position::SourcePosition;
-use crate::text::table_names::table_name;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Result, Table};
 use atsdb_engine::TemporaryTables;
@@ -41,7 +40,7 @@ impl Session {
         match table.definition.is_in_memory() {
             true => Ok(table),
             false => {
-                let name = table_name(name)?;
+                let name = &table.definition.name;
                 Err(sql_error(format!("{name} is not in memory: its rows are stored with each commit")))
             }
         }

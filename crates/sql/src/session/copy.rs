@@ -3,7 +3,6 @@
 
 use super::files::FileWriter;
 use super::state::Session;
-use crate::ddl::print::quoted;
 use crate::dml::conflict::OnDuplicate;
 use crate::dml::copy::statement::{CopySource, CopyStatement, CopyTarget};
 use crate::dml::files::{FileLayout, FileRequest, no_files};
@@ -11,8 +10,9 @@ use crate::dml::target::Target;
 use crate::run::answer::Answer;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::params::{Parameters, bound};
+use crate::text::quoted_names::quoted;
 use crate::text::source_position::SourcePosition;
-use crate::text::table_names::table_name;
+use crate::text::table_names::TableName;
 use crate::write::copy_condition::CopyCondition;
 use crate::write::insert::{append_named, named_rows};
 use atsdb_core::Result;
@@ -78,7 +78,7 @@ impl Session {
     fn copy_from(
         &self,
         copy: &CopyStatement,
-        table: &str,
+        table: &TableName,
         path: &str,
         position: SourcePosition,
         parameters: &Parameters,
@@ -91,8 +91,8 @@ impl Session {
         };
         let columns = (!columns.is_empty()).then(|| columns.clone());
         let tables = self.tables()?;
-        let (table, positions) =
-            Target::new(table.to_owned(), columns, OnDuplicate::default()).resolve_among(&tables)?;
+        let table = TableName::of_table(&self.table_of(table)?);
+        let (table, positions) = Target::new(table, columns, OnDuplicate::default()).resolve_among(&tables)?;
         let all: Vec<&str> = table.definition.columns.iter().map(|column| column.name.as_str()).collect();
         copy.positions(&all)?;
         let layout = match copy.has_options || !names_a_format(path) {
@@ -132,8 +132,8 @@ impl Session {
     }
 }
 
-fn name_of_table(parts: &[String]) -> Result<String> {
-    table_name(&ObjectName::from(parts.iter().map(|part| Ident::with_quote('"', part)).collect::<Vec<_>>()))
+fn name_of_table(parts: &[String]) -> Result<TableName> {
+    TableName::of(&ObjectName::from(parts.iter().map(|part| Ident::with_quote('"', part)).collect::<Vec<_>>()))
 }
 
 /// Whether a file's extension names a format of its own.

@@ -7,8 +7,8 @@ use crate::ddl::constraints::{add_unique, check_index_type, column_ids, column_n
 use crate::ddl::create_table::{on_commit, refuse_other_clauses, table_options};
 use crate::ddl::from_query::{check_names, definition_of, with_room};
 use crate::ddl::identity::AlterIdentity;
-use crate::ddl::print::quoted;
 use crate::dml::target::Target;
+use crate::parse::named_schemas::with_schemas;
 use crate::parse::query_text::{query_of, relations_of};
 use crate::plan::files::QueryFiles;
 use crate::run::answer::{Answer, Rows};
@@ -17,9 +17,10 @@ use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::params::Parameters;
+use crate::text::quoted_names::{exact_name, quoted};
 use crate::text::script::Statement;
 use crate::text::source_position::SourcePosition;
-use crate::text::table_names::table_name;
+use crate::text::table_names::{Scope, TableName, refuse_sequence};
 use crate::write::insert::append_rows;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ErrorKind, Index, Result, Table, TableDefinition, Unique, Value};
@@ -51,7 +52,8 @@ impl Session {
 
     /// `CREATE VIEW`. The query is planned once, so that a view that cannot be read is refused.
     pub(super) fn create_view(&self, statement: &Statement, create: &CreateView) -> Result<Answer> {
-        let name = table_name(&create.name)?;
+        let new = self.new_name(&create.name, create.temporary)?;
+        let name = new.shown();
         let refused = [
             (create.materialized, "MATERIALIZED"),
             (create.columns.iter().any(|column| column.options.is_some()), "options of its columns"),
@@ -64,7 +66,9 @@ impl Session {
                 not_supported(format_args!("CREATE VIEW with {what}")).with_hint("write CREATE VIEW v AS SELECT")
             );
         }
-        let Some((query, position)) = query_of(statement.text(), statement.position())? else {
+        let tables = self.tables()?;
+        let text = with_schemas(statement.text(), &create.query, Scope { tables: &tables, path: &self.search_path() });
+        let Some((query, position)) = query_of(&text, statement.position())? else {
             return Err(sql_error("CREATE VIEW without a query"));
         };
         let renamed = renamed_columns(create, query);
@@ -74,8 +78,8 @@ impl Session {
             return Err(sql_error(format!("view {name} would read the temporary table {read}"))
                 .with_hint("CREATE TEMPORARY VIEW declares a view for this session"));
         }
-        let definition = TableDefinition::new_view(&name, query);
-        let existing = self.of_same_kind(&name, create.temporary)?;
+        let definition = new.give(TableDefinition::new_view("", query));
+        let existing = self.of_same_kind(&new, create.temporary)?;
         match &existing {
             Some(table) if create.or_replace && table.definition.view.is_some() => {
                 self.redefine(table, definition)?;
@@ -124,8 +128,9 @@ impl Session {
             return Err(not_supported("CREATE TABLE (...) AS")
                 .with_hint("leave the columns out, or CREATE TABLE first and INSERT INTO it SELECT ..."));
         }
-        let name = table_name(&create.name)?;
-        if self.of_same_kind(&name, create.temporary)?.is_some() {
+        let new = self.new_name(&create.name, create.temporary)?;
+        let name = new.shown();
+        if self.of_same_kind(&new, create.temporary)?.is_some() {
             return match create.if_not_exists {
                 true => Ok(Answer::Done { verb: "CREATE TABLE", row_count: None }),
                 false => {
@@ -139,7 +144,7 @@ impl Session {
         };
         let rows = self.rows_of(query, position, parameters)?;
         let schema = with_room(&rows.schema(), || self.computed_columns(query, position, parameters))?;
-        let definition = definition_of(&name, &schema)?;
+        let definition = new.give(definition_of(&name, &schema)?);
         let definition = table_options(create)?.apply(definition).map_err(as_sql_error)?;
         definition.check().map_err(as_sql_error)?;
         self.with_batch(|batch| {
@@ -171,6 +176,7 @@ impl Session {
                 table => table?,
             };
             let mut definition = altered(&table.definition, &alter.operations)?;
+            self.find_sequences(&mut definition, Some(&table))?;
             for column in &mut definition.columns {
                 self.enter_missing(&table, column)?;
             }
@@ -212,7 +218,7 @@ impl Session {
         if let Some((_, what, hint)) = refused.into_iter().find(|(found, ..)| *found) {
             return Err(not_supported(what).with_hint(hint));
         }
-        let name = create.name.as_ref().map(table_name).transpose()?;
+        let name = create.name.as_ref().map(index_name).transpose()?;
         let created = self.retried(|| {
             let table = self.base_table(&create.table_name)?;
             let mut definition = table.definition.clone();
@@ -254,9 +260,10 @@ impl Session {
             None => self.tables()?,
         };
         for name in names {
-            let name = table_name(name)?;
+            let TableName { schema, name } = TableName::of(name)?;
             let holds = |of: &TableDefinition| of.index(&name).is_some() || unique_index(of, &name).is_some();
-            let holders: Vec<&Table> = tables.iter().filter(|table| holds(&table.definition)).collect();
+            let of_schema = tables.iter().filter(|table| schema.has(table));
+            let holders: Vec<&Table> = of_schema.filter(|table| holds(&table.definition)).collect();
             match holders.as_slice() {
                 [table] => {
                     let mut definition = table.definition.clone();
@@ -270,7 +277,7 @@ impl Session {
                 }
                 [first, ..] => {
                     return Err(sql_error(format!("{} tables have an index named {name}", holders.len()))
-                        .with_hint(format!("say which: DROP INDEX {name} ON {}", quoted(&first.definition.name))));
+                        .with_hint(format!("say which: DROP INDEX {name} ON {}", exact_name(first))));
                 }
             }
         }
@@ -294,14 +301,15 @@ impl Session {
 
     /// `ALTER TABLE ... ALTER COLUMN`, or `ALTER SEQUENCE`, of an identity column.
     pub(super) fn alter_identity(&self, alter: &AlterIdentity) -> Result<Answer> {
-        self.retried(|| match alter.apply(&self.tables()?)? {
+        let path = self.search_path();
+        self.retried(|| match alter.apply(Scope { tables: &self.tables()?, path: &path })? {
             Some((table, mut definition)) if definition != table.definition => {
                 self.engine.begin_counters(&table, &mut definition)?;
                 self.put_definition(&table, definition).map(drop)
             }
             _ => Ok(()),
         })?;
-        Ok(Answer::Done { verb: "ALTER TABLE", row_count: None })
+        Ok(Answer::Done { verb: alter.verb(), row_count: None })
     }
 
     /// A table whose identity columns begin where counting continues now: what its declaration says to a new store.
@@ -311,11 +319,11 @@ impl Session {
 
     /// The columns of a table, or those of a view's query.
     pub(super) fn describe(&self, name: &ObjectName) -> Result<Answer> {
-        let definition = self.table(name)?.definition;
-        match definition.view {
-            None => describe(&definition),
+        let table = self.table(name)?;
+        match &table.definition.view {
+            None => describe(&table.definition),
             Some(_) => {
-                let text = format!("SELECT * FROM {}", quoted(&definition.name));
+                let text = format!("SELECT * FROM {}", exact_name(&table));
                 describe_query(&self.rows_of(&text, SourcePosition::START, &Parameters::none())?.schema())
             }
         }
@@ -324,12 +332,18 @@ impl Session {
     /// A table that has its own rows.
     pub(super) fn base_table(&self, name: &ObjectName) -> Result<Table> {
         let table = self.table(name)?;
+        refuse_sequence(&table)?;
         match table.definition.view {
             Some(_) => Err(sql_error(format!("{} is a view", table.definition.name))
                 .with_hint("CREATE OR REPLACE VIEW changes it")),
             None => Ok(table),
         }
     }
+}
+
+/// The name of a new index, which is in the schema of its table.
+fn index_name(name: &ObjectName) -> Result<String> {
+    TableName::of(name).map(|name| name.name)
 }
 
 /// The query of a view whose columns are named before `AS`.

@@ -1,13 +1,16 @@
 //! Dispatches statements to the parts of the session that execute them.
 
 use super::insert_on_conflict::may_have_conflict_clause;
+use super::schemas::is_search_path;
 use super::show::{describe_query, show_create, show_functions, show_tables};
 use super::state::Session;
 use super::transaction::TransactionStatement;
 use crate::ddl::create_table::{on_commit, table_definition};
 use crate::ddl::identity::AlterIdentity;
+use crate::ddl::schemas::SchemaChange;
+use crate::ddl::sequences::SequenceStatement;
 use crate::dml::target::Target;
-use crate::parse::refuse::{is_load_data, refuse_files, refuse_sequences, refused};
+use crate::parse::refuse::{is_load_data, refuse_files, refused};
 use crate::parse::statement::parse_declaring;
 use crate::parse::with_clause::main_word;
 use crate::resident::plain_select::PlainSelect;
@@ -20,10 +23,9 @@ use crate::run::worker::Started;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::params::Parameters;
 use crate::text::script::Statement;
-use crate::text::table_names::{table_name, unknown_table};
+use crate::text::table_names::{Scope, TableName, unknown_table};
 use crate::text::verbs::{VerbKind, verb_kind, verb_of};
 use crate::write::insert::append_rows;
-use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, Result, Table};
 use atsdb_engine::Batch;
 use datafusion::sql::sqlparser::ast::{
@@ -53,9 +55,6 @@ impl Session {
     fn execute_once(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         let word = main_word(statement.text());
         self.require(Permission::needed(&word))?;
-        if !is_query(&word) {
-            self.refuse_hidden(statement.text())?;
-        }
         if let Some(row_count) = self.insert_literals(statement.text(), parameters)? {
             return Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) });
         }
@@ -86,7 +85,7 @@ impl Session {
     fn select(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         let query = self.query_of(statement, parameters)?;
         if let Some(plain) = PlainSelect::read(statement.text())
-            && let Some(table) = plain.table(query.snapshot.tables())
+            && let Some(table) = plain.table(Scope::of(&query.snapshot))
             && let Some(rows) = plain.answer(&query.snapshot, table)?
         {
             return Ok(Answer::Rows(Rows::fixed(rows)));
@@ -150,7 +149,12 @@ impl Session {
             _ => {}
         }
         refuse_files(statement.text())?;
-        refuse_sequences(statement.text())?;
+        if let Some(sequence) = SequenceStatement::of(statement.text(), statement.position())? {
+            return self.sequence_statement(&sequence);
+        }
+        if let Some(change) = SchemaChange::of(statement.text(), statement.position())? {
+            return self.change_schema(&change);
+        }
         if let Some(alter) = AlterIdentity::of(statement.text(), statement.position())? {
             return self.alter_identity(&alter);
         }
@@ -186,9 +190,9 @@ impl Session {
                 options: None,
                 default_collate_spec: None,
                 clone: None,
-            } => Self::create_schema(&schema_name, if_not_exists),
-            Ast::Drop { object_type: ObjectType::Schema, if_exists, names, .. } => {
-                Self::drop_schemas(&names, if_exists)
+            } => self.create_schema(&schema_name, if_not_exists),
+            Ast::Drop { object_type: ObjectType::Schema, if_exists, names, cascade, .. } => {
+                self.drop_schemas(&names, if_exists, cascade)
             }
             Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
             Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.tables()?),
@@ -209,6 +213,14 @@ impl Session {
                 Ok(Answer::Done { verb: "ANALYZE", row_count: None })
             }
             Ast::Comment { .. } => Ok(Answer::Done { verb: "COMMENT", row_count: None }),
+            Ast::ShowVariable { variable } if matches!(variable.as_slice(), [name] if is_search_path(&name.value)) => {
+                self.show_search_path()
+            }
+            Ast::Set(Set::SingleAssignment { scope, variable, values, .. })
+                if is_search_path(&variable.to_string()) =>
+            {
+                self.set_path(scope, &values)
+            }
             Ast::Set(set) if sets_default(&set) => Ok(Answer::Done { verb: "SET", row_count: None }),
             other => Err(refused(&other)),
         }
@@ -232,6 +244,9 @@ impl Session {
 
     fn create_table(&self, create: &CreateTable) -> Result<Answer> {
         let (definition, on_commit) = (table_definition(create)?, on_commit(create)?);
+        let mut definition = self.new_name(&create.name, create.temporary)?.give(definition);
+        self.find_sequences(&mut definition, None)?;
+        definition.check().map_err(as_sql_error)?;
         match self.create_kept(&definition, on_commit) {
             Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists => {}
             Err(error) if error.kind() == ErrorKind::Exists => {
@@ -251,6 +266,10 @@ impl Session {
                     let name = &table.definition.name;
                     return Err(sql_error(format!("{name} is a rollup")).with_hint(format!("DROP ROLLUP {name}")));
                 }
+                Ok(table) if table.definition.sequence => {
+                    let name = &table.definition.name;
+                    return Err(sql_error(format!("{name} is a sequence")).with_hint(format!("DROP SEQUENCE {name}")));
+                }
                 Ok(table) if table.definition.view.is_some() != (kind == DroppedKind::View) => {
                     return Err(kind.refuse(&table.definition.name));
                 }
@@ -265,12 +284,23 @@ impl Session {
     }
 
     pub(super) fn table(&self, name: &ObjectName) -> Result<Table> {
-        let name = table_name(name)?;
+        self.table_of(&TableName::of(name)?)
+    }
+
+    /// The table with a name in a schema or, if none is given, on the search path.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Sql`] with the most similar name, without such a table.
+    pub fn find_table(&self, schema: Option<&str>, name: &str) -> Result<Table> {
+        self.table_of(&TableName::of_parts(schema, name))
+    }
+
+    /// The table that a name means.
+    pub(super) fn table_of(&self, name: &TableName) -> Result<Table> {
         let tables = self.tables()?;
-        match tables.iter().find(|table| same_name(&table.definition.name, &name)) {
-            Some(table) => Ok(table.clone()),
-            None => Err(unknown_table(&name, &tables)),
-        }
+        let found = name.find_by(&self.search_path(), &tables);
+        found.cloned().ok_or_else(|| unknown_table(name, &tables))
     }
 }
 
@@ -298,11 +328,6 @@ impl DroppedKind {
     }
 }
 
-/// Whether a statement that begins with this word only reads what it names.
-fn is_query(word: &str) -> bool {
-    matches!(word, "" | "SELECT" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "BEGIN" | "COMMIT" | "ROLLBACK")
-}
-
 /// Whether a statement is neither a query nor about the transaction itself.
 fn may_change(text: &str) -> bool {
     let verb = main_word(text);
@@ -317,7 +342,7 @@ fn may_change(text: &str) -> bool {
 /// The names of the only time zone of a session.
 const UTC: [&str; 5] = ["UTC", "Etc/UTC", "GMT", "Z", "DEFAULT"];
 
-/// Whether a `SET` asks for what holds anyway: times in UTC, names in the schema `public`, text in UTF-8.
+/// Whether a `SET` asks for what holds anyway: times in UTC, text in UTF-8.
 fn sets_default(set: &Set) -> bool {
     let text = |value: &Expr| match value {
         Expr::Value(value) => value.value.clone().into_string(),
@@ -332,7 +357,6 @@ fn sets_default(set: &Set) -> bool {
         Set::SingleAssignment { variable, values, hivevar: false, .. } => {
             let known: &[&str] = match variable.to_string().to_ascii_lowercase().as_str() {
                 "timezone" => &UTC,
-                "search_path" => &["public", "main", "$user", "DEFAULT"],
                 "client_encoding" => &["UTF8", "UTF-8", "DEFAULT"],
                 "standard_conforming_strings" => &["on", "true", "DEFAULT"],
                 _ => return false,

@@ -5,8 +5,9 @@ use super::open_transaction::{Transaction, usable};
 use super::state::Session;
 use crate::run::interrupt::Interrupt;
 use crate::text::params::Parameters;
+use crate::text::table_names::{NamedSchema, TableName};
 use crate::write::insert_run::{InsertRun, PushOutcome};
-use atsdb_core::{Error, ErrorKind, Result, Table};
+use atsdb_core::{Error, ErrorKind, Result, SearchPath, Table};
 use std::sync::atomic::Ordering;
 
 /// The maximum text of waiting statements in bytes, for all forms together.
@@ -16,11 +17,12 @@ impl Session {
     /// Inserts literals and returns the number of rows; `None` if it is another statement.
     pub(super) fn insert_literals(&self, text: &str, parameters: &Parameters) -> Result<Option<u64>> {
         if let Some(open) = self.transaction.lock().as_mut() {
-            return insert_in_transaction(open, text, parameters, &self.interrupt);
+            return insert_in_transaction(open, text, parameters, &self.search_path(), &self.interrupt);
         }
+        let path = self.search_path();
         let mut seen = None;
-        let run = InsertRun::begin(text, parameters, |name| {
-            seen = self.table_seen(name);
+        let run = InsertRun::begin(text, parameters, &path, |name| {
+            seen = self.table_seen(name, &path);
             seen.clone().map_or_else(|| self.tables(), |table| Ok(vec![table]))
         });
         let inserted = self.insert_run(run, text, parameters, seen.is_some());
@@ -29,7 +31,7 @@ impl Session {
             // The error may be due to a definition that is out of date.
             Err((error, MayBeStored(false))) if error.kind() != ErrorKind::Interrupted => {
                 self.engine.forget_seen(&seen);
-                let run = InsertRun::begin(text, parameters, |_| self.tables());
+                let run = InsertRun::begin(text, parameters, &path, |_| self.tables());
                 self.insert_run(run, text, parameters, false).map_err(|(error, _)| error)
             }
             inserted => inserted.map_err(|(error, _)| error),
@@ -38,13 +40,21 @@ impl Session {
 
     /// The table that a name means, as this process has seen it last. The commit compares the definition's version, so
     /// that a statement need not ask the store for it. `None` for what is not checked like that: tables in memory,
-    /// views, and names of temporary tables.
-    fn table_seen(&self, name: &str) -> Option<Table> {
-        if self.has_temporary() {
-            return None;
-        }
-        let table = self.engine.table_seen(name)?;
-        (!table.definition.is_in_memory() && table.definition.view.is_none()).then_some(table)
+    /// views, sequences and tables that take numbers of them, names of temporary tables, and names that several schemas
+    /// may have.
+    fn table_seen(&self, name: &TableName, path: &SearchPath) -> Option<Table> {
+        let schema = match &name.schema {
+            NamedSchema::Unsaid if path.is_public() && self.temporary.is_empty() => None,
+            NamedSchema::Unsaid | NamedSchema::Temporary => return None,
+            NamedSchema::Public => None,
+            NamedSchema::Other(schema) => Some(schema.as_str()),
+        };
+        let table = self.engine.table_seen(schema, &name.name)?;
+        let definition = &table.definition;
+        let is_stored = !definition.is_in_memory() && definition.view.is_none() && !definition.sequence;
+        // A sequence is looked up in the store, and must not give numbers for a default that is gone.
+        let has_sequence = definition.columns.iter().any(|column| column.sequence.is_some());
+        (is_stored && !has_sequence).then_some(table)
     }
 
     /// Inserts the rows of a statement in a batch of its own. With `pins`, a definition that has changed is a conflict.
@@ -83,11 +93,12 @@ fn insert_in_transaction(
     open: &mut Transaction,
     text: &str,
     parameters: &Parameters,
+    path: &SearchPath,
     interrupt: &Interrupt,
 ) -> Result<Option<u64>> {
     if !open.runs.choose(text) {
-        let tables = |_: &str| usable(open)?.tables();
-        let Some(run) = InsertRun::begin(text, parameters, tables)? else { return Ok(None) };
+        let tables = |_: &TableName| usable(open)?.tables();
+        let Some(run) = InsertRun::begin(text, parameters, path, tables)? else { return Ok(None) };
         // From here on, an error leaves the work half done.
         open.failed = true;
         open.runs.begin(run, &mut open.batch)?;

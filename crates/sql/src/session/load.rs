@@ -8,6 +8,7 @@ use crate::dml::target::Target;
 use crate::plan::files::QueryFiles;
 use crate::run::answer::Answer;
 use crate::text::source_position::SourcePosition;
+use crate::text::table_names::TableName;
 use crate::write::insert::append_named;
 use atsdb_core::{Column, Result, Table, TableDefinition};
 use std::sync::Arc;
@@ -31,7 +32,8 @@ impl Session {
             return Err(no_files());
         };
         let load = load_data(text, position)?;
-        let target = Target::new(load.table.clone(), load.columns.clone(), OnDuplicate::default());
+        let table = TableName::of_table(&self.table_of(&load.table)?);
+        let target = Target::new(table, load.columns.clone(), OnDuplicate::default());
         let (table, positions) = target.resolve_among(&self.tables()?)?;
         let definition = fields_of(&table, &positions);
         let layout = FileLayout::Separated { delimiter: load.delimiter, has_header: load.has_header };

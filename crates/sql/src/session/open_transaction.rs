@@ -2,7 +2,7 @@
 
 use super::insert_runs::InsertRuns;
 use crate::text::errors::sql_error;
-use atsdb_core::{Index, Result, Table};
+use atsdb_core::{Index, Result, SearchPath, Table};
 use atsdb_engine::{Batch, Engine, SealingHold};
 use chrono::{DateTime, Utc};
 
@@ -24,15 +24,20 @@ pub(super) struct Transaction {
     pub(super) is_savepoint: bool,
     /// When it began: the current time of its statements.
     pub(super) began: Option<DateTime<Utc>>,
+    /// The session's search path when it began, which a rollback restores.
+    pub(super) path_before: SearchPath,
+    /// The session's search path after the commit, if another one holds until then.
+    pub(super) path_after: Option<SearchPath>,
 }
 
 impl Transaction {
     /// Begins one that works on this batch of an engine.
-    pub(super) fn begin(engine: &Engine, batch: Batch, is_savepoint: bool) -> Self {
+    pub(super) fn begin(engine: &Engine, batch: Batch, is_savepoint: bool, path_before: SearchPath) -> Self {
         let (hold, runs) = (engine.hold(), InsertRuns::default());
         let (indexes, marks) = (Vec::new(), Vec::new());
         let began = DateTime::from_timestamp_millis(engine.now_ms());
-        Self { batch, runs, failed: false, hold, has_read: false, indexes, marks, is_savepoint, began }
+        let (failed, has_read, path_after) = (false, false, None);
+        Self { batch, runs, failed, hold, has_read, indexes, marks, is_savepoint, began, path_before, path_after }
     }
 }
 

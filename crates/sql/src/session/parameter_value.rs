@@ -12,8 +12,9 @@ use arrow::array::Array;
 use arrow::compute::CastOptions;
 use arrow::datatypes::{DataType, Field};
 use atsdb_codec::time_unit_of;
-use atsdb_core::{Error, Result};
+use atsdb_core::{Error, Result, array_text};
 use datafusion::common::ScalarValue;
+use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
 use std::sync::Arc;
 
 /// The value of a parameter, with its type.
@@ -40,6 +41,20 @@ impl ParameterValue {
         }
         let value = ScalarValue::try_from_array(array, row);
         value.map(Self).map_err(|error| Error::usage(format!("no value of a parameter: {error}")))
+    }
+
+    /// An array of values, which have one type in common besides NULL.
+    pub fn array(elements: Vec<Self>) -> Result<Self> {
+        let types: Vec<DataType> = elements.iter().map(Self::data_type).collect();
+        let element = match types.iter().all(DataType::is_null) {
+            true => Some(DataType::Null),
+            false => type_union_resolution(&types).filter(|element| !element.is_nested()),
+        };
+        let error = || sql_error("the elements of an array have one type, which is no array");
+        let element = element.ok_or_else(error)?;
+        let values = elements.iter().map(|value| value.0.cast_to_with_options(&element, &STRICT).map_err(|_| error()));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        Ok(Self(ScalarValue::List(ScalarValue::new_list(&values, &element, true))))
     }
 
     /// The value's type.
@@ -95,6 +110,18 @@ fn converted(value: &ScalarValue, to: &DataType, number: usize) -> Result<Scalar
         let no_value = || Error::invalid(format!("'{text:.60}' is not a valid {} (parameter ${number})", name(to)));
         return read(text, to).ok_or_else(no_value);
     }
+    // The elements of an array are texts, too, that have the type which the statement needs.
+    if let (ScalarValue::List(list), DataType::List(element)) = (value, to)
+        && list.value_type().is_string()
+        && !element.data_type().is_string()
+    {
+        let elements = list.value(0);
+        let texts = (0..elements.len()).map(|at| ScalarValue::try_from_array(&elements, at));
+        let texts = texts.collect::<datafusion::common::Result<Vec<_>>>().map_err(|_| does_not_fit())?;
+        let values = texts.iter().map(|text| converted(text, element.data_type(), number));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        return Ok(ScalarValue::List(ScalarValue::new_list(&values, element.data_type(), true)));
+    }
     if !may_convert(&from, to) {
         let message = format!("parameter ${number} is {}, its value is {}", name(to), name(&from));
         return Err(sql_error(message).with_hint("declare the parameter's type, or write a CAST in the statement"));
@@ -132,6 +159,16 @@ fn read(text: &str, to: &DataType) -> Option<ScalarValue> {
         }
         DataType::Date32 => parse_date(text).map(|days| ScalarValue::Date32(Some(days))),
         DataType::Binary => bytes_of(text).ok().map(|bytes| ScalarValue::Binary(Some(bytes))),
+        DataType::List(element) => {
+            let element = element.data_type();
+            let value = |text: Option<String>| match text {
+                Some(text) if element.is_string() => Some(ScalarValue::from(text)),
+                Some(text) => read(&text, element),
+                None => ScalarValue::try_from(element).ok(),
+            };
+            let elements = array_text::parse(text).ok()?.into_iter().map(value).collect::<Option<Vec<_>>>()?;
+            Some(ScalarValue::List(ScalarValue::new_list(&elements, element, true)))
+        }
         other => ScalarValue::from(text.trim()).cast_to_with_options(other, &STRICT).ok(),
     }
 }
@@ -154,6 +191,11 @@ mod tests {
         assert_eq!(one("t", DataType::Boolean).unwrap(), ScalarValue::Boolean(Some(true)));
         assert_eq!(one("\\x00ff", DataType::Binary).unwrap(), ScalarValue::Binary(Some(vec![0, 255])));
         assert_eq!(one("1970-01-02", DataType::Date32).unwrap(), ScalarValue::Date32(Some(1)));
+        let list =
+            |elements: &[ScalarValue]| ScalarValue::List(ScalarValue::new_list(elements, &DataType::Int32, true));
+        let numbers = list(&[ScalarValue::Int32(Some(7)), ScalarValue::Int32(None)]);
+        assert_eq!(one("{7,NULL}", DataType::new_list(DataType::Int32, true)).unwrap(), numbers);
+        assert!(one("7", DataType::new_list(DataType::Int32, true)).is_err());
         let utc = DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()));
         let second = ScalarValue::TimestampMillisecond(Some(1_500), Some("UTC".into()));
         assert_eq!(one("1970-01-01 00:00:01.5", utc.clone()).unwrap(), second);

@@ -108,7 +108,7 @@ impl Session {
     /// same definitions is not planned again.
     fn described(&self, statement: &Statement, types: Vec<Option<DataType>>) -> Result<TypesAndColumns> {
         let (snapshot, scope) = self.snapshot_for_planning()?;
-        let Some(key) = PlanKey::of_declared(statement.text(), &types) else {
+        let Some(key) = PlanKey::of_declared(statement.text(), &types, snapshot.search_path()) else {
             return self.describe_planned(statement, types, &snapshot).map(|(described, _)| described);
         };
         if let Some(known) = self.worker.kept_description(&key, snapshot.tables(), scope) {
@@ -131,7 +131,10 @@ impl Session {
     ) -> Result<(TypesAndColumns, bool)> {
         let (parameters, tables) = (Parameters::Types(types.as_slice().into()), snapshot.tables().to_vec());
         let items = match may_change_in_with(statement.text()) {
-            true => self.items_of_with(statement, &parameters, tables)?.unwrap_or_default(),
+            true => {
+                let path = snapshot.search_path().clone();
+                self.items_of_with(statement, &parameters, tables, path)?.unwrap_or_default()
+            }
             false => Vec::new(),
         };
         if items.is_empty() {

@@ -9,7 +9,7 @@ use crate::rollup::refresh::{Effort, Refresh, RefreshReport, rollups_named};
 use crate::rollup::syntax::{CreateRollup, RollupStatement};
 use crate::run::answer::Answer;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
-use crate::text::table_names::table_name;
+use crate::text::table_names::{Scope, TableName};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, MapWidth, Result, Rollup, RollupState, Table, TableDefinition, TableId};
@@ -25,7 +25,7 @@ impl Session {
             RollupStatement::Create(create) => self.create_rollup(create),
             RollupStatement::Drop { names, if_exists } => self.drop_rollups(names, *if_exists),
             RollupStatement::Refresh { names } => {
-                let names = names.iter().map(table_name).collect::<Result<Vec<_>>>()?;
+                let names = names.iter().map(|name| self.rollup_name(name)).collect::<Result<Vec<_>>>()?;
                 let reports = names.iter().map(|name| self.refresh_rollups(Some(name)));
                 let rows = reports.map(|report| report.map(|report| report.rows)).sum::<Result<u64>>()?;
                 Ok(Answer::Done { verb: "REFRESH ROLLUP", row_count: Some(rows) })
@@ -56,9 +56,9 @@ impl Session {
 
     fn create_rollup(&self, create: &CreateRollup) -> Result<Answer> {
         let done = Answer::Done { verb: "CREATE ROLLUP", row_count: None };
-        let name = table_name(&create.name)?;
-        let tables = self.tables()?;
-        if let Some(table) = tables.iter().find(|table| same_name(&table.definition.name, &name)) {
+        let new = self.new_name(&create.name, false)?;
+        let (name, tables, path) = (new.shown(), self.tables()?, self.search_path());
+        if let Some(table) = self.of_same_kind(&new, false)? {
             return match (create.if_not_exists, &table.definition.rollup) {
                 (true, Some(_)) => Ok(done),
                 (_, Some(_)) => {
@@ -75,16 +75,26 @@ impl Session {
         if source.definition.is_in_memory() {
             return Err(not_supported(format_args!("a rollup on the in-memory table {}", source.definition.name)));
         }
-        let query = BucketedQuery::read(&create.query, create.position, &source, create.every.as_deref(), &tables);
+        let scope = Scope { tables: &tables, path: &path };
+        let query = BucketedQuery::read(&create.query, create.position, &source, create.every.as_deref(), scope);
         let query = query.map_err(|error| error.context(format_args!("rollup {name}")))?;
         let described = self.describe_rollup(&query.text, &source);
         let described = described.map_err(|error| error.context(format_args!("rollup {name}")))?;
-        let definition = rollup_definition(&name, create, query, &described, &source)?;
+        let definition = new.give(rollup_definition(&name, create, query, &described, &source)?);
+        definition.check().map_err(as_sql_error)?;
         let rollup = self.with_batch_retried(|batch| batch.create_rollup(&source, definition.clone()))?;
         let worker = Arc::clone(&self.worker);
         let refresh = Refresh { engine: &self.engine, worker: &worker, interrupt: &self.interrupt };
         refresh.run(rollup.id, Effort::Ended, &|| true)?;
         Ok(done)
+    }
+
+    /// The name that a rollup has in the store.
+    fn rollup_name(&self, name: &ObjectName) -> Result<String> {
+        let name = TableName::of(name)?;
+        let tables = self.tables()?;
+        let found = name.find_by(&self.search_path(), &tables);
+        Ok(found.map_or_else(|| name.to_string(), |table| table.definition.name.clone()))
     }
 
     fn describe_rollup(&self, query: &str, source: &Table) -> Result<RollupDescription> {
@@ -132,6 +142,7 @@ impl Session {
         if let Some(rollup) = &definition.rollup {
             let mut same = to.clone();
             same.name.clone_from(&definition.name);
+            same.schema.clone_from(&definition.schema);
             (same.slice, same.retention, same.key) = (definition.slice, definition.retention, definition.key.clone());
             same.preload = definition.preload;
             (same.indexes, same.indexes_given) = (definition.indexes.clone(), definition.indexes_given);
@@ -202,6 +213,7 @@ fn rollup_definition(
     definition.rollup = Some(Rollup {
         source: source.id,
         table: source.definition.name.clone(),
+        schema: source.definition.schema.clone(),
         every: query.every,
         query: query.text,
         state: RollupState::new(atsdb_core::ChunkId(0)),

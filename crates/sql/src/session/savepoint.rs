@@ -43,7 +43,7 @@ impl Session {
         let mut transaction = self.transaction.lock();
         let verb = match (savepoint, transaction.as_mut()) {
             (Savepoint::Set(name), None) => {
-                let mut open = Transaction::begin(&self.engine, self.batch(), true);
+                let mut open = Transaction::begin(&self.engine, self.batch(), true, self.search_path());
                 open.set(name)?;
                 *transaction = Some(open);
                 "SAVEPOINT"

@@ -4,6 +4,7 @@ use crate::ddl::defaults::value_sql;
 use crate::ddl::from_query::type_name_of;
 use crate::ddl::identity::identity_sql;
 use crate::ddl::print::declaration_of;
+use crate::ddl::sequences::nextval_sql;
 use crate::run::answer::{Answer, Rows};
 use crate::run::function_list::{FunctionInfo, functions};
 use crate::text::errors::not_supported;
@@ -17,7 +18,8 @@ use std::sync::Arc;
 
 /// One row for each table, by name.
 pub(crate) fn show_tables(tables: &[Table]) -> Result<Answer> {
-    let mut names: Vec<&str> = tables.iter().map(|table| table.definition.name.as_str()).collect();
+    let tables = tables.iter().map(|table| &table.definition).filter(|definition| !definition.sequence);
+    let mut names: Vec<&str> = tables.map(|definition| definition.name.as_str()).collect();
     names.sort_by_key(|name| name.to_lowercase());
     // A stored table behind a temporary one of the same name cannot be named.
     names.dedup_by_key(|name| name_key(name));
@@ -93,6 +95,7 @@ fn notes_of(definition: &TableDefinition, column: &atsdb_core::Column) -> String
     let indexes = definition.indexes.iter().filter(|index| index.columns.contains(&column.id));
     notes.extend(indexes.map(|index| format!("index {}", index.name)));
     notes.extend(column.identity.as_ref().map(|identity| identity_sql(identity).trim_start().to_lowercase()));
+    notes.extend(column.sequence.as_ref().map(|sequence| format!("default {}", nextval_sql(sequence))));
     let default = column.default.as_ref();
     notes.extend(default.map(|value| format!("default {}", value_sql(column.column_type, value))));
     notes.join(", ")

@@ -1,7 +1,7 @@
 //! Changes of the store by declarations, each in its own commit or in the open transaction.
 
+use super::schemas::NewName;
 use super::state::Session;
-use atsdb_core::name::same_name;
 use atsdb_core::{Result, Table, TableDefinition};
 use atsdb_engine::{OnCommit, TemporaryTables};
 
@@ -22,9 +22,8 @@ impl Session {
     }
 
     /// Finds a table or view of this name among those that a new one would replace: the temporary ones, or the others.
-    pub(super) fn of_same_kind(&self, name: &str, is_temporary: bool) -> Result<Option<Table>> {
-        let is_it =
-            |table: &Table| TemporaryTables::contain(table) == is_temporary && same_name(&table.definition.name, name);
+    pub(super) fn of_same_kind(&self, name: &NewName, is_temporary: bool) -> Result<Option<Table>> {
+        let is_it = |table: &Table| TemporaryTables::contain(table) == is_temporary && name.is_of(table);
         Ok(self.tables()?.into_iter().find(is_it))
     }
 
@@ -62,7 +61,10 @@ impl Session {
                     *identity = identity.restarted(identity.start)?;
                 }
                 match restart && definition != table.definition {
-                    true => batch.redefine(table, definition).map(drop),
+                    true => {
+                        self.engine.begin_counters(table, &mut definition)?;
+                        batch.redefine(table, definition).map(drop)
+                    }
                     false => Ok(()),
                 }
             })

@@ -66,12 +66,16 @@ impl Session {
                 return Err(sql_error("a transaction is already open").with_hint("COMMIT or ROLLBACK it first"));
             }
             (TransactionStatement::Begin, None) => {
-                *transaction = Some(Transaction::begin(&self.engine, self.batch(), false));
+                *transaction = Some(Transaction::begin(&self.engine, self.batch(), false, self.search_path()));
                 "BEGIN"
             }
             (_, None) => return Err(sql_error("no transaction is open").with_hint("BEGIN one first")),
-            (TransactionStatement::Rollback | TransactionStatement::Savepoint(_), Some(_)) => "ROLLBACK",
+            (TransactionStatement::Rollback | TransactionStatement::Savepoint(_), Some(open)) => {
+                self.temporary.set_search_path(open.path_before);
+                "ROLLBACK"
+            }
             (TransactionStatement::Commit, Some(open)) if open.failed => {
+                self.temporary.set_search_path(open.path_before);
                 return Err(sql_error("the transaction had failed and is rolled back; nothing is stored"));
             }
             (TransactionStatement::Commit, Some(open)) => {
@@ -84,6 +88,14 @@ impl Session {
     }
 
     pub(super) fn commit_transaction(&self, mut open: Transaction) -> Result<()> {
+        let (before, after) = (open.path_before.clone(), open.path_after.take());
+        let committed = self.commit_batch(open);
+        let path = if committed.is_ok() { after } else { Some(before) };
+        path.into_iter().for_each(|path| self.temporary.set_search_path(path));
+        committed
+    }
+
+    fn commit_batch(&self, mut open: Transaction) -> Result<()> {
         let rolled_back = |error: Error| error.context("the transaction is rolled back");
         open.runs.close(&mut open.batch).map_err(rolled_back)?;
         open.batch.commit().map_err(|error| match error.kind() {
@@ -121,14 +133,6 @@ impl Session {
             false => DefinitionScope::Transaction,
         };
         Ok((self.engine.snapshot()?.with_temporary(&self.temporary), scope))
-    }
-
-    /// Whether the session has temporary tables now.
-    pub(super) fn has_temporary(&self) -> bool {
-        match self.transaction.lock().as_ref() {
-            Some(open) => open.batch.has_temporary(),
-            None => !self.temporary.is_empty(),
-        }
     }
 
     /// A batch for one statement.

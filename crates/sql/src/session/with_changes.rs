@@ -18,10 +18,11 @@ use crate::run::worker::Started;
 use crate::text::errors::sql_error;
 use crate::text::params::Parameters;
 use crate::text::script::Statement;
+use crate::text::table_names::Scope;
 use crate::write::returning::StatementContext;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use atsdb_core::{ConflictPolicy, Result, Table, TableId};
+use atsdb_core::{ConflictPolicy, Result, SearchPath, Table, TableId};
 use atsdb_engine::{Batch, ReadSnapshot};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,8 +39,8 @@ impl Session {
         if !may_change_in_with(statement.text()) {
             return Ok(None);
         }
-        let tables = self.tables()?;
-        let Some(items) = self.items_of_with(statement, parameters, tables)? else { return Ok(None) };
+        let (tables, path) = (self.tables()?, self.search_path());
+        let Some(items) = self.items_of_with(statement, parameters, tables, path)? else { return Ok(None) };
         self.require(Permission::Change)?;
         let outcome = self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
@@ -59,9 +60,10 @@ impl Session {
         statement: &Statement,
         parameters: &Parameters,
         tables: Vec<Table>,
+        path: SearchPath,
     ) -> Result<Option<Vec<WithItem>>> {
         let (text, position, parameters) = (statement.text().to_owned(), statement.position(), parameters.clone());
-        self.worker.plan(move |_| items_of_with(&text, position, &parameters, &tables))
+        self.worker.plan(move |_| items_of_with(&text, position, &parameters, Scope { tables: &tables, path: &path }))
     }
 }
 

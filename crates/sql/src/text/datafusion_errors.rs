@@ -152,6 +152,10 @@ fn not_implemented(message: &str) -> Error {
     if message.contains("Pivot {") {
         return not_supported("PIVOT").with_hint("write an aggregate for each value: sum(x) FILTER (WHERE name = 'a')");
     }
+    if message.starts_with("Physical plan does not support logical expression OuterReferenceColumn") {
+        return sql_error("FROM has a function or a subquery that uses a column of another table in it, in a way that is not supported")
+            .with_hint("to turn the elements of arrays into rows, write it in the SELECT list: SELECT id, unnest(tags) FROM t");
+    }
     sql_error(format!("not supported: {}", without_tree(message)))
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn unknown_function(name: &str) -> Error {
 /// The error for the sequence of an identity column that does not exist.
 pub(crate) fn unknown_sequence(name: &str) -> Error {
     sql_error(format!("relation \"{}\" does not exist", name.trim_matches('"')))
-        .with_hint("the sequence of an identity column is named TABLE_COLUMN_seq, and there are no others")
+        .with_hint("the sequence of an identity column is named TABLE_COLUMN_seq; CREATE SEQUENCE creates others")
 }
 
 /// The error for SQL text that is nested too deeply.

@@ -3,10 +3,11 @@
 //! statement declares it, or else as the statement first writes it. The column names of the outermost SELECT are kept
 //! separately, for the answer's schema.
 
+use super::table_names::{Scope, TableName};
 use atsdb_core::Table;
 use atsdb_core::name::name_key;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The spelling of every name in one statement.
@@ -19,14 +20,12 @@ pub(crate) struct Spellings {
 
 impl Spellings {
     /// Collects the names of a statement and of the tables it mentions, and respells its tokens.
-    pub(crate) fn unify(tokens: &mut [TokenWithSpan], tables: &[Table]) -> Self {
+    pub(crate) fn unify(tokens: &mut [TokenWithSpan], scope: Scope<'_>) -> Self {
         let mut spellings = Self::default();
-        // Of two tables with the same name, the first one is meant.
-        let tables_by_key: HashMap<String, &Table> =
-            tables.iter().rev().map(|table| (name_key(&table.definition.name), table)).collect();
         let keys: Vec<Option<String>> = tokens.iter().map(|token| key_of(&token.token)).collect();
-        for table in keys.iter().flatten().filter_map(|key| tables_by_key.get(key)) {
-            spellings.declare(&table.definition.name);
+        for table in named_tables(tokens, &keys, scope) {
+            table.definition.schema.iter().for_each(|schema| spellings.declare(schema));
+            spellings.declare(table.definition.local_name());
             table.definition.columns.iter().for_each(|column| spellings.declare(&column.name));
         }
         for (token, key) in tokens.iter_mut().zip(keys) {
@@ -53,11 +52,28 @@ impl Spellings {
     pub(crate) fn as_written<'a>(&'a self, value: &'a str, location: Location) -> &'a str {
         self.written.get(&location).map_or(value, String::as_str)
     }
+}
 
-    /// Finds a table by name, compared without case.
-    pub(crate) fn find<'a>(tables: &'a [Table], name: &str) -> Option<&'a Table> {
-        tables.iter().find(|table| atsdb_core::name::same_name(&table.definition.name, name))
+/// The tables that the words of a statement may mean: first those with a schema before them, then the others.
+fn named_tables<'a>(tokens: &[TokenWithSpan], keys: &[Option<String>], scope: Scope<'a>) -> Vec<&'a Table> {
+    let names: HashSet<String> = scope.tables.iter().map(|table| name_key(table.definition.local_name())).collect();
+    let (mut seen, mut qualified, mut others) = (HashSet::new(), Vec::new(), Vec::new());
+    let mut before = [None, None];
+    for (at, token) in tokens.iter().enumerate() {
+        if matches!(token.token, Token::Whitespace(_)) {
+            continue;
+        }
+        if let Some(key) = keys[at].as_ref().filter(|key| names.contains(*key)) {
+            let is_after_point = before[1].is_some_and(|last: usize| tokens[last].token == Token::Period);
+            let schema = before[0].filter(|_| is_after_point).and_then(|first: usize| keys[first].as_deref());
+            if seen.insert((schema, key)) {
+                let found = scope.find(&TableName::of_parts(schema, key));
+                if schema.is_some() { &mut qualified } else { &mut others }.extend(found);
+            }
+        }
+        before = [before[1], Some(at)];
     }
+    qualified.into_iter().chain(others).collect()
 }
 
 /// The spellings of one statement, shared by all parts of its planning.

@@ -9,7 +9,7 @@ use arrow::array::{ArrayBuilder, ArrayRef};
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano};
 use atsdb_codec::{ColumnValues, logical_type};
 use atsdb_core::interval::{Interval, parse_interval};
-use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit, decimal, json_text, time_of_day, uuid_text};
+use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit, array_text, decimal, json_text, time_of_day, uuid_text};
 use atsdb_engine::KeyValue;
 use datafusion::common::ScalarValue;
 
@@ -79,8 +79,8 @@ impl LiteralColumn {
             ColumnValues::Timestamp(builder, _) => number!(builder, Int),
             ColumnValues::Date(builder) => number!(builder, Int),
             ColumnValues::Time(builder) => number!(builder, Int),
-            // No key has intervals.
-            ColumnValues::Interval(_) => None,
+            // No key has intervals or arrays.
+            ColumnValues::Interval(_) | ColumnValues::Array(_) => None,
             ColumnValues::Decimal(builder) => match self.column.column_type.stored() {
                 ColumnType::Int64 => {
                     let last = builder.values_slice().last().and_then(|value| i64::try_from(*value).ok());
@@ -95,6 +95,7 @@ impl LiteralColumn {
     /// Whether it can accept or refuse a literal by itself. Other values are converted by a plan.
     pub(crate) fn takes(&self, literal: &Literal<'_>) -> bool {
         match literal {
+            Literal::Typed(_) if matches!(self.values, ColumnValues::Array(_)) => false,
             Literal::Typed(value) => value.data_type() == self.field().data_type().clone(),
             _ => true,
         }
@@ -115,77 +116,12 @@ impl LiteralColumn {
             self.values.append_null();
             return Ok(());
         }
-        let refuse = || unfit(shown(literal), self.column.column_type);
-        if let Literal::Typed(value) = literal {
-            return self.push_value(value);
+        match literal {
+            Literal::Typed(value) => self.push_value(value)?,
+            literal => push_literal(&mut self.values, self.column.column_type, literal)?,
         }
-        macro_rules! integer {
-            ($builder:expr) => {
-                $builder.append_value(integer(literal).and_then(|value| value.try_into().ok()).ok_or_else(refuse)?)
-            };
-        }
-        match &mut self.values {
-            ColumnValues::Bool(builder) => builder.append_value(boolean(literal).ok_or_else(refuse)?),
-            ColumnValues::Int8(builder) => integer!(builder),
-            ColumnValues::Int16(builder) => integer!(builder),
-            ColumnValues::Int32(builder) => integer!(builder),
-            ColumnValues::Int64(builder) => integer!(builder),
-            ColumnValues::UInt8(builder) => integer!(builder),
-            ColumnValues::UInt16(builder) => integer!(builder),
-            ColumnValues::UInt32(builder) => integer!(builder),
-            ColumnValues::UInt64(builder) => integer!(builder),
-            ColumnValues::Float32(builder) => builder.append_value(float32(literal).ok_or_else(refuse)?),
-            ColumnValues::Float64(builder) => builder.append_value(float64(literal).ok_or_else(refuse)?),
-            ColumnValues::Text(builder) if self.column.column_type == ColumnType::Uuid => {
-                let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
-                builder.append_value(uuid_text::canonical(text).ok_or_else(refuse)?);
-            }
-            ColumnValues::Text(builder) if self.column.column_type == ColumnType::Json => {
-                let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
-                json_text::check(text)
-                    .map_err(|error| Error::invalid(format!("{} is no JSON: {error}", shown(literal))))?;
-                builder.append_value(text);
-            }
-            ColumnValues::Text(builder) => match literal {
-                Literal::Text(text) | Literal::Parameter(text) => builder.append_value(text),
-                Literal::Number(text) => builder.append_value(as_text(text)?),
-                Literal::Bool(value) => builder.append_value(if *value { "true" } else { "false" }),
-                Literal::Bytes(_) | Literal::Null | Literal::Typed(_) => return Err(refuse()),
-            },
-            ColumnValues::Binary(builder) => match literal {
-                Literal::Bytes(bytes) => builder.append_value(bytes),
-                Literal::Text(text) => builder.append_value(bytes_of(text).map_err(Error::invalid)?),
-                _ => return Err(refuse()),
-            },
-            ColumnValues::Timestamp(builder, unit) => builder.append_value(time(literal, *unit).ok_or_else(refuse)?),
-            ColumnValues::Date(builder) => {
-                let days = match literal {
-                    Literal::Text(text) => parse_date(text),
-                    _ => integer(literal).and_then(|value| value.try_into().ok()),
-                };
-                builder.append_value(days.ok_or_else(refuse)?);
-            }
-            ColumnValues::Decimal(builder) => {
-                let ColumnType::Decimal { precision, scale } = self.column.column_type else { return Err(refuse()) };
-                let value = match literal {
-                    Literal::Number(text) | Literal::Text(text) | Literal::Parameter(text) => {
-                        decimal::parse(text, precision, scale)
-                    }
-                    _ => None,
-                };
-                let value = value.ok_or_else(refuse)?;
-                self.last_decimal = decimal::to_bytes(value);
-                builder.append_value(value);
-            }
-            ColumnValues::Time(builder) => {
-                let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
-                builder.append_value(time_of_day::parse(text).ok_or_else(refuse)?);
-            }
-            ColumnValues::Interval(builder) => {
-                let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
-                let Interval { months, days, nanoseconds } = parse_interval(text, None, None).ok_or_else(refuse)?;
-                builder.append_value(IntervalMonthDayNano::new(months, days, nanoseconds));
-            }
+        if let ColumnValues::Decimal(builder) = &self.values {
+            self.last_decimal = builder.values_slice().last().map_or([0; 16], |value| decimal::to_bytes(*value));
         }
         Ok(())
     }
@@ -211,13 +147,97 @@ impl LiteralColumn {
             (ColumnValues::Decimal(builder), V::Decimal128(Some(value), precision, _))
                 if decimal::fits(*value, *precision) =>
             {
-                self.last_decimal = decimal::to_bytes(*value);
                 builder.append_value(*value);
             }
             (_, value) => return Err(Error::internal(format!("{value} in column {}", self.column.name))),
         }
         Ok(())
     }
+}
+
+/// Adds a value to those of a type, converted if nothing is lost.
+fn push_literal(values: &mut ColumnValues, column_type: ColumnType, literal: &Literal<'_>) -> Result<()> {
+    let refuse = || unfit(shown(literal), column_type);
+    macro_rules! integer {
+        ($builder:expr) => {
+            $builder.append_value(integer(literal).and_then(|value| value.try_into().ok()).ok_or_else(refuse)?)
+        };
+    }
+    match values {
+        ColumnValues::Bool(builder) => builder.append_value(boolean(literal).ok_or_else(refuse)?),
+        ColumnValues::Int8(builder) => integer!(builder),
+        ColumnValues::Int16(builder) => integer!(builder),
+        ColumnValues::Int32(builder) => integer!(builder),
+        ColumnValues::Int64(builder) => integer!(builder),
+        ColumnValues::UInt8(builder) => integer!(builder),
+        ColumnValues::UInt16(builder) => integer!(builder),
+        ColumnValues::UInt32(builder) => integer!(builder),
+        ColumnValues::UInt64(builder) => integer!(builder),
+        ColumnValues::Float32(builder) => builder.append_value(float32(literal).ok_or_else(refuse)?),
+        ColumnValues::Float64(builder) => builder.append_value(float64(literal).ok_or_else(refuse)?),
+        ColumnValues::Text(builder) if column_type == ColumnType::Uuid => {
+            let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
+            builder.append_value(uuid_text::canonical(text).ok_or_else(refuse)?);
+        }
+        ColumnValues::Text(builder) if column_type == ColumnType::Json => {
+            let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
+            json_text::check(text)
+                .map_err(|error| Error::invalid(format!("{} is no JSON: {error}", shown(literal))))?;
+            builder.append_value(text);
+        }
+        ColumnValues::Text(builder) => match literal {
+            Literal::Text(text) | Literal::Parameter(text) => builder.append_value(text),
+            Literal::Number(text) => builder.append_value(as_text(text)?),
+            Literal::Bool(value) => builder.append_value(if *value { "true" } else { "false" }),
+            Literal::Bytes(_) | Literal::Null | Literal::Typed(_) => return Err(refuse()),
+        },
+        ColumnValues::Binary(builder) => match literal {
+            Literal::Bytes(bytes) => builder.append_value(bytes),
+            Literal::Text(text) => builder.append_value(bytes_of(text).map_err(Error::invalid)?),
+            _ => return Err(refuse()),
+        },
+        ColumnValues::Timestamp(builder, unit) => builder.append_value(time(literal, *unit).ok_or_else(refuse)?),
+        ColumnValues::Date(builder) => {
+            let days = match literal {
+                Literal::Text(text) => parse_date(text),
+                _ => integer(literal).and_then(|value| value.try_into().ok()),
+            };
+            builder.append_value(days.ok_or_else(refuse)?);
+        }
+        ColumnValues::Decimal(builder) => {
+            let ColumnType::Decimal { precision, scale } = column_type else { return Err(refuse()) };
+            let value = match literal {
+                Literal::Number(text) | Literal::Text(text) | Literal::Parameter(text) => {
+                    decimal::parse(text, precision, scale)
+                }
+                _ => None,
+            };
+            builder.append_value(value.ok_or_else(refuse)?);
+        }
+        ColumnValues::Time(builder) => {
+            let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
+            builder.append_value(time_of_day::parse(text).ok_or_else(refuse)?);
+        }
+        ColumnValues::Interval(builder) => {
+            let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
+            let Interval { months, days, nanoseconds } = parse_interval(text, None, None).ok_or_else(refuse)?;
+            builder.append_value(IntervalMonthDayNano::new(months, days, nanoseconds));
+        }
+        ColumnValues::Array(arrays) => {
+            let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
+            let elements = array_text::parse(text).map_err(|error| Error::invalid(error.message(text)))?;
+            arrays.append(elements.len(), |element, values| {
+                elements.into_iter().try_for_each(|text| match text {
+                    Some(text) => push_literal(values, element, &Literal::Text(text.into())),
+                    None => {
+                        values.append_null();
+                        Ok(())
+                    }
+                })
+            })?;
+        }
+    }
+    Ok(())
 }
 
 fn shown(literal: &Literal<'_>) -> String {

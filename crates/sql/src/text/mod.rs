@@ -14,6 +14,7 @@ pub(crate) mod literal_columns;
 pub(crate) mod literal_numbers;
 pub(crate) mod numbered_text;
 pub(crate) mod params;
+pub(crate) mod quoted_names;
 pub(crate) mod script;
 pub(crate) mod sequence_names;
 pub(crate) mod source_position;

@@ -1,23 +1,26 @@
 //! NULLs in arrays equal nothing: `ARRAY[1, NULL] @> ARRAY[NULL]` is false, and so is `&&` of two arrays that only
-//! have NULL in common. For DataFusion's `array_has_all` and `array_has_any` they are equal.
+//! have NULL in common. For DataFusion's `array_has_all` and `array_has_any` they are equal, and a NULL has all
+//! elements of an empty array. A text beside an array is read as one: `tags @> '{a}'`.
 //!
 //! No upstream issue known.
 
 use crate::functions::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray};
 use datafusion::arrow::buffer::OffsetBuffer;
-use datafusion::arrow::compute::{and, filter, is_not_null};
+use datafusion::arrow::compute::{and, filter, is_not_null, not, nullif};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::execution::context::SessionContext;
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
+use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 use std::sync::Arc;
 
 /// Replaces DataFusion's functions.
 pub(super) fn register(context: &SessionContext) {
     for (name, needs_all) in [("array_has_all", true), ("array_has_any", false)] {
         if let Some(inner) = context.state().scalar_functions().get(name) {
-            let function = ArrayMembers { inner: Arc::clone(inner), needs_all };
+            let signature = Signature::user_defined(Volatility::Immutable);
+            let function = ArrayMembers { inner: Arc::clone(inner), needs_all, signature };
             context.register_udf(ScalarUDF::new_from_impl(function));
         }
     }
@@ -28,12 +31,50 @@ struct ArrayMembers {
     inner: Arc<ScalarUDF>,
     /// Whether all members must be found, not just one.
     needs_all: bool,
+    signature: Signature,
 }
 
 impl ScalarUDFImpl for ArrayMembers {
-    of_inner!(name, aliases, signature, coerce_types, return_type, documentation);
+    of_inner!(name, aliases, return_type, documentation);
 
-    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        let is_untyped = |data_type: &DataType| data_type.is_string() || data_type.is_null();
+        let common = match types {
+            [list @ DataType::List(_), other] | [other, list @ DataType::List(_)] if is_untyped(other) => {
+                Some(list.clone())
+            }
+            [left, right] if left.is_nested() && right.is_nested() => comparison_coercion(left, right),
+            _ => None,
+        };
+        match common {
+            Some(common) => Ok(vec![common.clone(), common]),
+            None => plan_err!("{} takes two arrays", self.name()),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let is_known = arrays.iter().map(|array| is_not_null(array)).collect::<Result<Vec<_>, _>>()?;
+        let found = self.found(args)?;
+        let is_unknown = match is_known.as_slice() {
+            [one, other] => not(&and(one, other)?)?,
+            _ => return Ok(found),
+        };
+        match found {
+            found if is_unknown.true_count() == 0 => Ok(found),
+            _ if is_scalar => Ok(ColumnarValue::Scalar(ScalarValue::Boolean(None))),
+            found => Ok(ColumnarValue::Array(nullif(&found.to_array(is_unknown.len())?, &is_unknown)?)),
+        }
+    }
+}
+
+impl ArrayMembers {
+    fn found(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let Some(members) = args.args.get_mut(1) else { return self.inner.invoke_with_args(args) };
         let is_scalar = matches!(members, ColumnarValue::Scalar(_));
         let arrays = members.to_array(1)?;
@@ -65,7 +106,7 @@ impl ScalarUDFImpl for ArrayMembers {
 }
 
 /// The arrays without their NULLs, and for each whether it had none; `None` if none of them has a NULL.
-fn without_nulls(arrays: &ArrayRef) -> Result<Option<(ArrayRef, BooleanArray)>> {
+pub(super) fn without_nulls(arrays: &ArrayRef) -> Result<Option<(ArrayRef, BooleanArray)>> {
     let DataType::List(field) = arrays.data_type() else { return Ok(None) };
     let lists = arrays.as_list::<i32>();
     if lists.values().null_count() == 0 {

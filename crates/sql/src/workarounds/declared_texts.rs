@@ -6,7 +6,7 @@
 //! [#7845](https://github.com/apache/datafusion/issues/7845) (JSON); for UUIDs no upstream issue known.
 
 use super::expressions::rewrite_expressions;
-use crate::functions::json::uuid_of;
+use crate::functions::uuids::uuid_of;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_codec::declared_type;
@@ -64,7 +64,8 @@ fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema) -> Result<bool> {
         }
         return columns.into_iter().try_fold(false, |changed, column| Ok(settle(column, schema)? | changed));
     }
-    let declared = exprs.iter().filter_map(|expr| type_of(expr, schema)).collect::<Vec<_>>();
+    let declared = exprs.iter().filter_map(|expr| type_of(expr, schema));
+    let declared = declared.filter(|declared| !matches!(declared, ColumnType::Array(_))).collect::<Vec<_>>();
     if declared.contains(&ColumnType::Json) {
         let error = sql_error("JSON values are not compared, because equal values may be written differently");
         let hint = "compare a value in it: doc ->> 'key' = 'x', or the text: CAST(doc AS TEXT) = '{}'";
@@ -73,6 +74,11 @@ fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema) -> Result<bool> {
     if declared.is_empty() {
         return Ok(false);
     }
+    as_uuids(exprs)
+}
+
+/// Reads the texts among expressions as UUIDs. Returns whether there were any.
+pub(super) fn as_uuids(exprs: Vec<&mut Expr>) -> Result<bool> {
     let mut changed = false;
     for expr in exprs {
         let text = match &*expr {
@@ -100,7 +106,7 @@ fn is_row(expr: &Expr) -> bool {
 }
 
 /// The declared type of a column that is a text.
-fn type_of(expr: &Expr, schema: &DFSchema) -> Option<ColumnType> {
+pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Option<ColumnType> {
     match expr {
         Expr::Column(column) => declared_type(schema.field_from_column(column).ok()?),
         Expr::OuterReferenceColumn(field, _) => declared_type(field),
@@ -109,7 +115,7 @@ fn type_of(expr: &Expr, schema: &DFSchema) -> Option<ColumnType> {
 }
 
 /// Whether an operator compares two values.
-fn compares(operator: Operator) -> bool {
+pub(super) fn compares(operator: Operator) -> bool {
     use Operator as O;
     matches!(operator, O::Eq | O::NotEq | O::Lt | O::LtEq | O::Gt | O::GtEq)
         || matches!(operator, O::IsDistinctFrom | O::IsNotDistinctFrom)

@@ -5,7 +5,10 @@
 //! the order in which they are plugged in. To try an upgrade without one of them, remove it from its list. Not owned:
 //! what DataFusion does not claim to do (`operators`, `functions`), and its errors in plain words (`text`).
 
+mod array_comparison;
+mod array_elements;
 mod array_members;
+mod array_subscripts;
 mod bounded_functions;
 mod casts;
 mod compare_times;
@@ -14,6 +17,7 @@ mod date_part;
 mod date_trunc;
 mod decimals;
 mod declared_texts;
+mod empty_arrays;
 mod excluded_rows;
 mod expressions;
 mod extremes;
@@ -38,7 +42,9 @@ mod times_of_day;
 mod unambiguous_filters;
 mod untyped_operands;
 mod untyped_texts;
+mod uuid_arrays;
 
+pub(crate) use casts::postgres::array_texts;
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use decimals::literals::write_numbers;
 pub(crate) use long_literals::batch_rows;
@@ -89,6 +95,7 @@ pub(crate) fn rewrite_statement(
 pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
         Arc::new(untyped_texts::UntypedTexts),
+        Arc::new(array_subscripts::Subscripts),
         Arc::new(intervals::arithmetic::LengthArithmetic),
         Arc::new(decimals::arithmetic::DecimalArithmetic),
         Arc::new(date_part::Extract),
@@ -105,6 +112,8 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(intervals::comparison::Lengths),
         Arc::new(compare_times::CompareTimes),
         Arc::new(times_of_day::CompareTimesOfDay),
+        Arc::new(uuid_arrays::UuidArrays),
+        Arc::new(array_comparison::CompareArrays),
         Arc::new(declared_texts::DeclaredTexts),
         Arc::new(decimals::rule::SettleDecimals),
         Arc::new(in_lists::CompareLists),
@@ -145,6 +154,8 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     extremes::register(context);
     regexp_replace::register(context);
     array_members::register(context);
+    array_elements::register(context);
+    empty_arrays::register(context);
     round_places::register(context);
     shifted_rows::register(context);
     bounded_functions::bound_functions(context, memory_bytes);

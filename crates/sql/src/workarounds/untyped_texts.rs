@@ -1,6 +1,7 @@
 //! A text constant beside an operand with a type has that type, as in PostgreSQL: `1 + '2'`, `flag = 'true'`,
-//! `time - '2024-01-01'`. DataFusion knows no arithmetic with text, and no boolean that is compared with one. For
-//! numbers and times in comparisons it makes types equal by itself.
+//! `time - '2024-01-01'`, `tags = '{a,b}'`. DataFusion knows no arithmetic with text, and no boolean or array beside
+//! one. For numbers and times in comparisons it makes types equal by itself. A bare NULL beside `||` and an array is no
+//! array: `tags || NULL` is `tags`, where DataFusion appends an element.
 //!
 //! Waits for [#23041](https://github.com/apache/datafusion/issues/23041).
 
@@ -18,6 +19,16 @@ pub(crate) struct UntypedTexts;
 impl ExprPlanner for UntypedTexts {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let RawBinaryExpr { op, left, right } = expr;
+        let is_array = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::List(_)));
+        match op {
+            BinaryOperator::StringConcat if is_array(&left) && is_null(&right) => {
+                return Ok(PlannerResult::Planned(left));
+            }
+            BinaryOperator::StringConcat if is_null(&left) && is_array(&right) => {
+                return Ok(PlannerResult::Planned(right));
+            }
+            _ => {}
+        }
         let (left, right) = match (text(&left), text(&right)) {
             (None, Some(constant)) => {
                 let typed = left.get_type(schema).ok().and_then(|of| type_beside(&op, &of, constant));
@@ -42,6 +53,10 @@ fn typed_as(constant: Expr, data_type: Option<DataType>) -> Expr {
     }
 }
 
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(ScalarValue::Null, _))
+}
+
 /// A text constant without a cast.
 fn text(expr: &Expr) -> Option<&str> {
     match expr {
@@ -62,6 +77,9 @@ fn type_beside(op: &BinaryOperator, other: &DataType, constant: &str) -> Option<
         }
         (B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo, of) if of.is_numeric() => Some(of.clone()),
         (B::Plus | B::Minus, DataType::Interval(_)) => Some(DataType::Interval(IntervalUnit::MonthDayNano)),
+        (B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq | B::StringConcat, DataType::List(_)) => {
+            Some(other.clone())
+        }
         (B::Multiply | B::Divide, DataType::Interval(_)) => Some(DataType::Float64),
         (B::Plus, DataType::Timestamp(..)) => Some(DataType::Interval(IntervalUnit::MonthDayNano)),
         (B::Minus, DataType::Timestamp(..) | DataType::Date32) => Some(other.clone()),

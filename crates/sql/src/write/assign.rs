@@ -7,12 +7,13 @@ use crate::text::decimals::nearest_floats;
 use crate::text::errors::unfit;
 use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
-use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, new_null_array};
+use crate::workarounds::array_texts;
+use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, ListArray, new_null_array};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Date32Type, Float32Type, TimeUnit as ArrowUnit};
+use arrow::datatypes::{DataType, Date32Type, Field, Float32Type, TimeUnit as ArrowUnit};
 use atsdb_codec::logical_type;
 use atsdb_core::time::DAY_SECONDS;
-use atsdb_core::{Column, ColumnType, Error, Result, TableDefinition, TimeUnit};
+use atsdb_core::{Column, ColumnType, ElementType, Error, Result, TableDefinition, TimeUnit};
 use std::sync::Arc;
 
 /// The values for the column at `position`. `rows_before` counts the rows of earlier batches, for the row in an error.
@@ -24,43 +25,65 @@ pub(crate) fn assign(
     rows_before: Option<u64>,
 ) -> Result<ArrayRef> {
     let column = &definition.columns[position];
-    let assignment = Assignment { column, array, rows_before };
-    let is_time = definition.time_column() == Some(column);
-    let assigned = match (array.data_type(), column.column_type) {
-        (_, ColumnType::Text) => Ok(Arc::clone(array)),
-        // The engine has the rules of these types.
-        (_, ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval) => Ok(Arc::clone(array)),
-        (_, ColumnType::Uuid | ColumnType::Json) => Ok(Arc::clone(array)),
-        (found, _) if is_text(found) => assignment.read_text(),
-        (DataType::Timestamp(..) | DataType::Date32, ColumnType::Timestamp(unit)) => assignment.times(unit),
-        (DataType::Timestamp(..), ColumnType::Date) => assignment.days(),
-        (DataType::Timestamp(..) | DataType::Date32, ColumnType::Int64) if is_time => {
-            assignment.times(definition.time_unit())
-        }
-        (DataType::Timestamp(..) | DataType::Date32, other) if other != ColumnType::Date => {
-            Err(Error::invalid(format!("a time does not become {}", other.sql_name()))
-                .with_hint("say what it is to count: CAST(extract(epoch FROM time) AS BIGINT)"))
-        }
-        (DataType::Float64, ColumnType::Float32) => assignment.narrow_floats(),
-        (DataType::Decimal128(..), other) if is_integer(other) => assignment.whole_decimals(),
-        (found, ColumnType::Float32 | ColumnType::Float64) if found.is_integer() => {
-            cast(array, &logical_type(column)).map_err(internal)
-        }
-        (DataType::Decimal128(..), ColumnType::Float32 | ColumnType::Float64) => {
-            nearest_floats(array, &logical_type(column)).map_err(internal)
-        }
-        _ => Ok(Arc::clone(array)),
-    };
-    assigned.map_err(|error| error.context(format_args!("table {}, column {}", definition.name, column.name)))
+    let time_unit = (definition.time_column() == Some(column)).then(|| definition.time_unit());
+    Assignment { column, time_unit, array, rows_before }
+        .assigned()
+        .map_err(|error| error.context(format_args!("table {}, column {}", definition.name, column.name)))
 }
 
 struct Assignment<'a> {
     column: &'a Column,
+    /// The table's unit of times for its time column.
+    time_unit: Option<TimeUnit>,
     array: &'a ArrayRef,
     rows_before: Option<u64>,
 }
 
 impl Assignment<'_> {
+    fn assigned(&self) -> Result<ArrayRef> {
+        let Self { column, array, .. } = *self;
+        match (array.data_type(), column.column_type) {
+            (DataType::List(_), ColumnType::Text) => {
+                array_texts(array).map_err(|error| Error::internal(error.to_string()))
+            }
+            (DataType::List(_), ColumnType::Array(element)) => self.elements(element),
+            (_, ColumnType::Text) => Ok(Arc::clone(array)),
+            // The engine has the rules of these types.
+            (_, ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval) => Ok(Arc::clone(array)),
+            (_, ColumnType::Uuid | ColumnType::Json) => Ok(Arc::clone(array)),
+            (found, _) if is_text(found) => self.read_text(),
+            (DataType::Timestamp(..) | DataType::Date32, ColumnType::Timestamp(unit)) => self.times(unit),
+            (DataType::Timestamp(..), ColumnType::Date) => self.days(),
+            (DataType::Timestamp(..) | DataType::Date32, ColumnType::Int64) if let Some(unit) = self.time_unit => {
+                self.times(unit)
+            }
+            (DataType::Timestamp(..) | DataType::Date32, other) if other != ColumnType::Date => {
+                Err(Error::invalid(format!("a time does not become {}", other.sql_name()))
+                    .with_hint("say what it is to count: CAST(extract(epoch FROM time) AS BIGINT)"))
+            }
+            (DataType::Float64, ColumnType::Float32) => self.narrow_floats(),
+            (DataType::Decimal128(..), other) if is_integer(other) => self.whole_decimals(),
+            (found, ColumnType::Float32 | ColumnType::Float64) if found.is_integer() => {
+                cast(array, &logical_type(column)).map_err(internal)
+            }
+            (DataType::Decimal128(..), ColumnType::Float32 | ColumnType::Float64) => {
+                nearest_floats(array, &logical_type(column)).map_err(internal)
+            }
+            _ => Ok(Arc::clone(array)),
+        }
+    }
+
+    /// Arrays, each of whose elements is assigned. The error does not name the row.
+    fn elements(&self, element: ElementType) -> Result<ArrayRef> {
+        let arrays = self.array.as_list::<i32>();
+        let column = Column::new(self.column.id, &self.column.name, element.column_type());
+        let elements = Assignment { column: &column, time_unit: None, array: arrays.values(), rows_before: None };
+        let elements = elements.assigned()?;
+        let field = Arc::new(Field::new_list_field(elements.data_type().clone(), true));
+        let assigned = ListArray::try_new(field, arrays.offsets().clone(), elements, arrays.nulls().cloned());
+        Ok(Arc::new(assigned.map_err(internal)?))
+    }
+
     fn refuse(&self, row: usize) -> Error {
         let value = arrow::util::display::array_value_to_string(self.array, row).unwrap_or_else(|_| "the value".into());
         self.at(row, unfit(value, self.column.column_type))

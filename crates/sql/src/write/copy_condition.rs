@@ -8,7 +8,9 @@ use crate::run::worker::{QueryRows, Worker};
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
+use crate::text::quoted_names::exact_name;
 use crate::text::source_position::SourcePosition;
+use crate::text::table_names::Scope;
 use crate::text::tree_walk::visit;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, UInt32Array};
 use arrow::compute::take_record_batch;
@@ -41,14 +43,14 @@ impl CopyCondition {
         tables: &[Table],
         parameters: &Parameters,
     ) -> Result<Self> {
-        let name = crate::ddl::print::quoted(&table.definition.name);
+        let name = exact_name(table);
         let (statement, spellings) =
-            parse_over(&format!("SELECT 1 FROM {name} WHERE {text}"), position, parameters, tables)?;
+            parse_over(&format!("SELECT 1 FROM {name} WHERE {text}"), position, parameters, Scope::in_public(tables))?;
         let selection = condition_of(statement)?;
         if visit(&selection, &mut Subqueries).is_break() {
             return Err(not_supported("a subquery in the WHERE of COPY").with_hint("load the rows, then delete some"));
         }
-        let mut query = work_query(spellings.spell(&table.definition.name))?;
+        let mut query = work_query(spellings.spell(table.definition.local_name()))?;
         let select = select_of(&mut query)?;
         select.projection = vec![SelectItem::UnnamedExpr(Expr::Identifier(Ident::new(ORDINAL)))];
         select.selection = Some(selection);

@@ -12,11 +12,12 @@ use crate::run::interrupt::Interrupt;
 use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
 use crate::text::params::Parameters;
+use crate::text::table_names::TableName;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
-use atsdb_core::{ColumnType, ConflictPolicy, Error, Result, Table};
+use atsdb_core::{ColumnType, ConflictPolicy, Error, Result, SearchPath, Table};
 use atsdb_engine::{Batch, KeyIndex, KeyValue};
 use std::sync::Arc;
 
@@ -67,7 +68,8 @@ impl InsertRun {
     pub(crate) fn begin(
         text: &str,
         parameters: &Parameters,
-        tables: impl FnOnce(&str) -> Result<Vec<Table>>,
+        path: &SearchPath,
+        tables: impl FnOnce(&TableName) -> Result<Vec<Table>>,
     ) -> Result<Option<Self>> {
         let Some(mut insert) = InsertText::begin(text, parameters) else { return Ok(None) };
         let head = text[..insert.bytes_read()].to_owned();
@@ -76,8 +78,10 @@ impl InsertRun {
             return Ok(None);
         }
         let (columns, on_duplicate): (_, OnDuplicate) = (insert.columns.take(), insert.on_duplicate.clone());
-        let target = Target::new(std::mem::take(&mut insert.table), columns, on_duplicate);
-        let (table, positions) = target.resolve_among(&tables(&target.table)?)?;
+        let tables = tables(&insert.table)?;
+        let table = insert.table.find_by(path, &tables).map(TableName::of_table).unwrap_or(insert.table);
+        let target = Target::new(table, columns, on_duplicate);
+        let (table, positions) = target.resolve_among(&tables)?;
         target.refuse_given(&table, &positions)?;
         let policy = target.on_duplicate.policy(&table)?;
         let columns: Vec<LiteralColumn> =

@@ -4,6 +4,7 @@
 use crate::dml::conflict::OnDuplicate;
 use crate::text::literal::Literal;
 use crate::text::params::{Parameters, bound, is_number};
+use crate::text::table_names::TableName;
 use atsdb_core::{ConflictPolicy, Result};
 use std::borrow::Cow;
 
@@ -21,7 +22,7 @@ pub(crate) enum Step {
 pub(crate) struct InsertText<'a> {
     reader: Reader<'a>,
     parameters: &'a Parameters,
-    pub(crate) table: String,
+    pub(crate) table: TableName,
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) on_duplicate: OnDuplicate,
     has_rows: bool,
@@ -32,10 +33,9 @@ impl<'a> InsertText<'a> {
     pub(crate) fn begin(text: &'a str, parameters: &'a Parameters) -> Option<Self> {
         let mut reader = Reader { text, at: 0 };
         let on_duplicate = reader.opening()?;
-        let mut table = reader.name()?;
+        let mut table = TableName::unsaid(&reader.name()?);
         if reader.take(b'.') {
-            let known = ["main", "public"].iter().any(|known| known.eq_ignore_ascii_case(&table));
-            table = reader.name().filter(|_| known)?;
+            table = TableName::of_parts(Some(&table.name), &reader.name()?);
         }
         let columns = if reader.take(b'(') { Some(reader.names()?) } else { None };
         if !reader.keyword("VALUES") && !reader.keyword("VALUE") {
@@ -47,7 +47,7 @@ impl<'a> InsertText<'a> {
     /// Continues in a statement that has been read up to and including `VALUES`.
     pub(crate) fn resume(text: &'a str, at: usize, parameters: &'a Parameters) -> Self {
         let (reader, on_duplicate) = (Reader { text, at }, OnDuplicate::default());
-        Self { reader, parameters, table: String::new(), columns: None, on_duplicate, has_rows: false }
+        Self { reader, parameters, table: TableName::unsaid(""), columns: None, on_duplicate, has_rows: false }
     }
 
     /// The number of bytes read so far.
@@ -332,7 +332,8 @@ mod tests {
         assert_eq!(found, Some(expected));
         let parameters = Parameters::none();
         let insert = InsertText::begin("INSERT INTO main.t (a, \"B\"\"\") VALUES (1)", &parameters).unwrap();
-        assert_eq!((insert.table.as_str(), insert.columns.unwrap()), ("t", vec!["a".to_owned(), "B\"".to_owned()]));
+        let table = TableName::of_parts(Some("public"), "t");
+        assert_eq!((insert.table, insert.columns.unwrap()), (table, vec!["a".to_owned(), "B\"".to_owned()]));
     }
 
     #[test]

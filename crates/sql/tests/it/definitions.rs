@@ -132,6 +132,7 @@ fn some_value(column_type: ColumnType, choice: &mut Choice) -> Value {
         ColumnType::Uuid => Value::Text("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11".to_owned()),
         ColumnType::Json => Value::Text(["{\"it's\": [1.50]}", "null"][choice.below(2)].to_owned()),
         ColumnType::Interval => Value::Text(["1 mon -2 days", "-00:00:00.5"][choice.below(2)].to_owned()),
+        ColumnType::Array(_) => Value::Text(["{}", "{NULL}"][choice.below(2)].to_owned()),
     }
 }
 

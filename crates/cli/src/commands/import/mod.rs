@@ -192,7 +192,7 @@ fn create(engine: &Engine, existing: Option<Table>, declared: &DeclaredTable, re
     show_remarks(&report);
     let mut out = Destination::stdout();
     if existing.is_none() {
-        let table = engine.create_table(&declared.apply(&report.definition)?)?;
+        let table = engine.create_table(&engine.placed(&declared.apply(&report.definition)?)?)?;
         out.put(statement(&table.definition).as_bytes())?;
     } else {
         eprintln!("table {} already exists; nothing is changed", report.definition.name);

@@ -68,7 +68,7 @@ impl atsdb_import::Sink for BatchSink<'_> {
         let mut batch = self.engine.batch(id);
         let table = match &self.existing {
             Some(table) => table.clone(),
-            None => batch.create_table(&self.declared.apply(definition)?)?,
+            None => batch.create_table(&self.engine.placed(&self.declared.apply(definition)?)?)?,
         };
         if let BatchName::OfFiles(hashes) = &self.name {
             let (id, parts) = batch_ids(hashes, table.id)?;

@@ -1,5 +1,6 @@
 //! Parses the fields of one column of a block as the column's type into one array.
 
+mod arrays;
 mod numbers;
 mod texts;
 mod times;
@@ -18,6 +19,7 @@ use arrow::datatypes::{
 use arrow::error::ArrowError;
 use atsdb_core::interval::{Interval, parse_interval};
 use atsdb_core::{ColumnType, json_text, time_of_day, uuid_text};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The fields of a block that become one column.
@@ -70,6 +72,17 @@ impl Cells<'_> {
             }
         }
         gathered
+    }
+
+    /// The fields that [`gather`](Self::gather) parses, one after another, without escapes.
+    fn unescaped(&self, position: usize) -> impl Iterator<Item = Cow<'_, str>> {
+        let text = self.read.text.as_bytes();
+        let fields = self.read.records.column(position);
+        let values = fields.filter_map(move |field| Some((field, self.nulls.value(field, text)?)));
+        values.map(|(field, bytes)| match field.is_escaped() {
+            true => Cow::Owned(field.unescaped(&self.read.text)),
+            false => Cow::Borrowed(bytes.utf8()),
+        })
     }
 
     /// Whether a JSON string is allowed in an inferred column.
@@ -135,6 +148,7 @@ impl Cells<'_> {
                 json_text::check(text).map_err(|error| format!("is not JSON: {error}"))?;
                 Ok(text.to_owned())
             }),
+            ColumnType::Array(element) => self.arrays(position, element, parsing),
             ColumnType::Binary => self.binary(position),
             ColumnType::Text => self.texts(position, false, false),
         }

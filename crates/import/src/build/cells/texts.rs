@@ -17,8 +17,9 @@ impl Cells<'_> {
         check: impl Fn(&str) -> Result<String, String>,
     ) -> Result<ColumnValues, ArrowError> {
         let mut texts: Vec<String> = Vec::new();
-        let gathered = self.gather(position, |bytes| {
-            texts.push(check(bytes.utf8())?);
+        let mut written = self.unescaped(position);
+        let gathered = self.gather(position, |_| {
+            texts.push(check(&written.next().unwrap_or_default())?);
             Ok(texts.len() - 1)
         });
         gathered.into_column(|numbers, nulls| {

@@ -183,7 +183,12 @@ impl Cells<'_> {
 }
 
 /// A time, and whether clocks showed it twice.
-fn time_of(bytes: &[u8], parsing: TimeParsing, unit: TimeUnit, is_strict: bool) -> Result<(i64, bool), String> {
+pub(super) fn time_of(
+    bytes: &[u8],
+    parsing: TimeParsing,
+    unit: TimeUnit,
+    is_strict: bool,
+) -> Result<(i64, bool), String> {
     let beyond = || format!("is finer than, or beyond, what a time in {unit} holds");
     if let Some(mut time) = parse(bytes, parsing.dates) {
         let mut is_first_of_two = false;

@@ -10,21 +10,23 @@ use std::sync::Arc;
 
 /// The columns of a table's primary key. A table that does not exist has none.
 pub(super) fn primary(session: &Session, command: &CommandGetPrimaryKeys) -> Result<RecordBatch> {
-    let is =
-        |named: &Option<String>, only: &str| named.as_deref().is_none_or(|named| named.is_empty() || named == only);
-    let (mut tables, mut columns, mut names, mut numbers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let found = match session.table_named(&command.table) {
-        Ok(table) => Some(table.definition).filter(|_| is(&command.catalog, CATALOG) && is(&command.db_schema, SCHEMA)),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
+    let said = |named: &Option<String>| named.clone().filter(|named| !named.is_empty());
+    let is_here = said(&command.catalog).is_none_or(|catalog| catalog == CATALOG);
+    let (mut schemas, mut tables, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut names, mut numbers) = (Vec::new(), Vec::new());
+    let found = match session.find_table(said(&command.db_schema).as_deref(), &command.table) {
+        Ok(table) => Some(table.definition).filter(|_| is_here),
+        Err(error) if error.kind() == ErrorKind::Sql => None,
         Err(error) => return Err(error),
     };
     if let Some(definition) = &found
         && let Some(key) = definition.unique.iter().find(|unique| unique.primary)
     {
-        let name = key.name.clone().unwrap_or_else(|| format!("{}_pkey", definition.name));
+        let name = definition.key_name(key);
         let key_columns = key.columns.iter().filter_map(|id| definition.column_by_id(*id));
         for (number, column) in (1..).zip(key_columns) {
-            tables.push(definition.name.clone());
+            schemas.push(definition.schema.clone().unwrap_or_else(|| SCHEMA.to_owned()));
+            tables.push(definition.local_name().to_owned());
             columns.push(column.name.clone());
             names.push(name.clone());
             numbers.push(number);
@@ -41,7 +43,7 @@ pub(super) fn primary(session: &Session, command: &CommandGetPrimaryKeys) -> Res
     ]);
     let all: [ArrayRef; 6] = [
         Arc::new(StringArray::from(vec![CATALOG; tables.len()])),
-        Arc::new(StringArray::from(vec![SCHEMA; tables.len()])),
+        Arc::new(StringArray::from(schemas)),
         Arc::new(StringArray::from(tables)),
         Arc::new(StringArray::from(columns)),
         Arc::new(StringArray::from(names)),

@@ -1,4 +1,4 @@
-//! Metadata: tables, keys, types, and what the server supports. A store has one catalog with one schema.
+//! Metadata: tables, keys, types, and what the server supports. A store has one catalog.
 
 mod keys;
 mod names;
@@ -6,7 +6,7 @@ mod server;
 mod tables;
 mod types;
 
-pub(super) use names::{CATALOG, SCHEMA};
+pub(super) use names::CATALOG;
 
 use arrow_flight::sql::Command;
 use atsdb::Result;
@@ -17,7 +17,7 @@ use atsdb::sql::Session;
 pub(super) fn answer(session: &Session, command: &Command) -> Option<Result<RecordBatch>> {
     Some(match command {
         Command::CommandGetCatalogs(command) => tables::catalogs(*command),
-        Command::CommandGetDbSchemas(command) => tables::schemas(command.clone()),
+        Command::CommandGetDbSchemas(command) => tables::schemas(session, command.clone()),
         Command::CommandGetTables(command) => tables::tables(session, command.clone()),
         Command::CommandGetTableTypes(command) => tables::types(*command),
         Command::CommandGetPrimaryKeys(command) => keys::primary(session, command),

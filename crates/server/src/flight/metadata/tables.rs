@@ -6,8 +6,8 @@ use arrow_flight::error::FlightError;
 use arrow_flight::sql::{CommandGetCatalogs, CommandGetDbSchemas, CommandGetTableTypes, CommandGetTables};
 use atsdb::arrow::array::RecordBatch;
 use atsdb::arrow::datatypes::{Schema, SchemaRef};
-use atsdb::sql::{Session, quoted};
-use atsdb::{Error, Result, TableDefinition};
+use atsdb::sql::{Session, exact_name};
+use atsdb::{Error, Result, Table, TableDefinition};
 use std::sync::Arc;
 
 /// The types of tables.
@@ -19,9 +19,10 @@ pub(super) fn catalogs(command: CommandGetCatalogs) -> Result<RecordBatch> {
     builder.build().map_err(failed)
 }
 
-pub(super) fn schemas(command: CommandGetDbSchemas) -> Result<RecordBatch> {
+pub(super) fn schemas(session: &Session, command: CommandGetDbSchemas) -> Result<RecordBatch> {
     let mut builder = command.into_builder();
     builder.append(CATALOG, SCHEMA);
+    session.schemas()?.iter().for_each(|schema| builder.append(CATALOG, schema));
     builder.build().map_err(failed)
 }
 
@@ -37,13 +38,15 @@ pub(super) fn tables(session: &Session, mut command: CommandGetTables) -> Result
     let wants_columns = command.include_schema;
     let mut builder = command.into_builder();
     let mut tables = session.tables()?;
-    // Change logs belong to tables and are not listed.
-    tables.retain(|table| table.definition.logs.is_none());
+    // Change logs belong to tables and are not listed, and sequences are no tables.
+    tables.retain(|table| table.definition.logs.is_none() && !table.definition.sequence);
     tables.sort_by(|one, other| one.definition.name.cmp(&other.definition.name));
     for table in &tables {
         let definition = &table.definition;
-        let columns = if wants_columns { columns(session, definition)? } else { Arc::new(Schema::empty()) };
-        builder.append(CATALOG, SCHEMA, &definition.name, table_type(definition), &columns).map_err(failed)?;
+        let columns = if wants_columns { columns(session, table)? } else { Arc::new(Schema::empty()) };
+        let schema = definition.schema.as_deref().unwrap_or(SCHEMA);
+        let (name, table_type) = (definition.local_name(), table_type(definition));
+        builder.append(CATALOG, schema, name, table_type, &columns).map_err(failed)?;
     }
     builder.build().map_err(failed)
 }
@@ -57,11 +60,11 @@ fn table_type(definition: &TableDefinition) -> &'static str {
 }
 
 /// The columns as a query of the table sends them. A view that cannot be planned any more has none.
-fn columns(session: &Session, definition: &TableDefinition) -> Result<SchemaRef> {
-    if definition.view.is_none() {
-        return Ok(sent_schema(&atsdb::arrow_schema(definition)));
+fn columns(session: &Session, table: &Table) -> Result<SchemaRef> {
+    if table.definition.view.is_none() {
+        return Ok(sent_schema(&atsdb::arrow_schema(&table.definition)));
     }
-    let prepared = session.prepare(&format!("SELECT * FROM {}", quoted(&definition.name)), &[]);
+    let prepared = session.prepare(&format!("SELECT * FROM {}", exact_name(table)), &[]);
     let columns = prepared.ok().and_then(|prepared| prepared.schema().cloned());
     Ok(columns.map_or_else(|| Arc::new(Schema::empty()), |columns| sent_schema(&columns)))
 }

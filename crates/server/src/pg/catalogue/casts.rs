@@ -7,6 +7,7 @@ use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::types::calendar::DAY_US;
 use crate::pg::types::{input, known};
+use atsdb::array_text;
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::DataType;
 
@@ -19,8 +20,7 @@ pub(super) fn cast(context: &Context<'_>, value: Value, data_type: &DataType) ->
     if let Some(element) = name.strip_prefix('_') {
         return match value {
             Value::Text(text) => {
-                let items = input::array_items(&text)
-                    .ok_or_else(|| PgError::error("22P02", format!("malformed array literal: \"{text}\"")))?;
+                let items = array_text::parse(&text).map_err(|error| input::malformed_array(&text, error))?;
                 let items = items.into_iter().map(|item| match item {
                     Some(item) => to(context, Value::Text(item), element),
                     None => Ok(Value::Null),

@@ -20,8 +20,8 @@ pub(in crate::pg) struct Context<'a> {
     pub(in crate::pg) user: &'a str,
     pub(in crate::pg) process: i32,
     pub(in crate::pg) settings: RefCell<Settings>,
-    /// Settings that `set_config` changed.
-    pub(in crate::pg) changed: RefCell<Vec<(String, String)>>,
+    /// Settings that `set_config` changed, and whether until the end of the transaction.
+    pub(in crate::pg) changed: RefCell<Vec<(String, String, bool)>>,
     /// Messages for the client beside the answer.
     pub(in crate::pg) notices: RefCell<Vec<PgError>>,
     pub(in crate::pg) purpose: Purpose,

@@ -11,6 +11,8 @@ use super::select_sort::sort;
 use super::typing::first_subscript;
 use super::value::Value;
 use crate::pg::error::PgError;
+use crate::pg::types::input::malformed_array;
+use atsdb::array_text;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, DateTimeField, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentClause, FunctionArguments, Query, Subscript, UnaryOperator, Value as Literal, ValueWithSpan,
@@ -221,9 +223,9 @@ fn items_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> Result<Vec
         Expr::Nested(inner) => items_of(context, inner, frame),
         expr => match evaluate(context, expr, frame)? {
             Value::Array(items) => Ok(items),
-            Value::Text(text) => match crate::pg::types::input::array_items(&text) {
-                Some(items) => Ok(items.into_iter().map(Value::maybe).collect()),
-                None => Err(PgError::error("22P02", format!("malformed array literal: \"{text}\""))),
+            Value::Text(text) => match array_text::parse(&text) {
+                Ok(items) => Ok(items.into_iter().map(Value::maybe).collect()),
+                Err(error) => Err(malformed_array(&text, error)),
             },
             _ => Ok(Vec::new()),
         },

@@ -2,8 +2,10 @@
 
 use super::context::{Context, Purpose};
 use super::databases::database_size;
-use super::lookup::{by_number, format_type, number_of, parts, quoted, sequence_of, type_number};
+use super::find_row::by_number;
+use super::lookup::{format_type, number_of, parts, quoted, sequence_of, type_number};
 use super::privileges::{has_privilege, has_role};
+use super::search_path::{is_visible, searched};
 use super::value::Value;
 use crate::pg::error::{PgError, Severity};
 use crate::pg::types::known;
@@ -150,11 +152,9 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         "version" => Value::Text(version_text()),
         name if is_present_time(name) => Value::Time(clock::wall_ns().div_euclid(1_000)),
         "current_database" | "current_catalog" => Value::text(context.database),
-        "current_schema" => Value::text("public"),
+        "current_schema" => Value::maybe(searched(context, false)?.into_iter().next()),
         "current_schemas" => {
-            let with_implicit = argument(0).is_true();
-            let names = if with_implicit { vec!["pg_catalog", "public"] } else { vec!["public"] };
-            Value::Array(names.into_iter().map(Value::text).collect())
+            Value::Array(searched(context, argument(0).is_true())?.into_iter().map(Value::Text).collect())
         }
         "current_user" | "session_user" | "user" | "current_role" => Value::text(context.user),
         "pg_get_userbyid" => match by_number(context, ("pg_catalog", "pg_roles"), argument(0), "rolname")? {
@@ -178,7 +178,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         "set_config" => {
             let (Some(setting), Some(value)) = (text(0), text(1)) else { return Ok(Value::Null) };
             context.settings.borrow_mut().set(&setting, Some(&value))?;
-            context.changed.borrow_mut().push((setting, value.clone()));
+            context.changed.borrow_mut().push((setting, value.clone(), argument(2).is_true()));
             Value::Text(value)
         }
         "format_type" => format_type(argument(0), argument(1)),
@@ -209,14 +209,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             };
             by_number(context, ("internal", "views"), &number, "definition")?
         }
-        // Tables of information_schema are only found by their qualified names.
-        "pg_table_is_visible" => match by_number(context, ("pg_catalog", "pg_class"), argument(0), "relnamespace")? {
-            Value::Null => Value::Null,
-            schema => Value::Bool(
-                by_number(context, ("pg_catalog", "pg_namespace"), &schema, "nspname")?
-                    != Value::text("information_schema"),
-            ),
-        },
+        "pg_table_is_visible" => is_visible(context, argument(0))?,
         "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" => {
             by_number(context, ("internal", "sizes"), argument(0), "bytes")?
         }

@@ -1,38 +1,13 @@
 //! Looks up objects by number and by name.
 
 use super::context::Context;
+use super::find_row::{by_number, look_up};
 use super::relation::find;
+use super::search_path::{class_number, is_visible, schema_of_class};
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::types::known;
 use atsdb::name::same_name;
-
-/// Finds the first row of a table of the catalogue with a value in one column, and returns another column of it.
-pub(super) fn look_up(
-    context: &Context<'_>,
-    table: (&str, &str),
-    by: &str,
-    wanted: impl Fn(&Value) -> bool,
-    column: &str,
-) -> Result<Option<Value>, PgError> {
-    let Some(relation) = context.source.relation(table.0, table.1)? else { return Ok(None) };
-    let (Some(by), Some(column)) = (find(&relation.columns, None, by), find(&relation.columns, None, column)) else {
-        return Ok(None);
-    };
-    Ok(relation.rows.iter().find(|row| wanted(&row[by])).map(|row| row[column].clone()))
-}
-
-/// Like [`look_up`], by the object's number.
-pub(super) fn by_number(
-    context: &Context<'_>,
-    table: (&str, &str),
-    number: &Value,
-    column: &str,
-) -> Result<Value, PgError> {
-    let number = number.int();
-    let found = look_up(context, table, "oid", |value| value.int() == number && number.is_some(), column)?;
-    Ok(found.unwrap_or(Value::Null))
-}
 
 /// The table and the column that contain the names of a kind of objects.
 fn names_of(kind: &str) -> ((&'static str, &'static str), &'static str) {
@@ -54,7 +29,12 @@ pub(super) fn name_of(context: &Context<'_>, kind: &str, number: i64) -> Result<
     }
     let (table, column) = names_of(kind);
     let name = by_number(context, table, &Value::Int(number), column)?;
-    Ok(name.shown().map(|name| quoted(&name)))
+    let Some(name) = name.shown() else { return Ok(None) };
+    if kind == "regclass" && !is_visible(context, &Value::Int(number))?.is_true() {
+        let schema = schema_of_class(context, &Value::Int(number))?.unwrap_or_default();
+        return Ok(Some(format!("{}.{}", quoted(&schema), quoted(&name))));
+    }
+    Ok(Some(quoted(&name)))
 }
 
 /// The number of an object by its name, which may be quoted and qualified with a schema.
@@ -66,7 +46,11 @@ pub(super) fn number_of(context: &Context<'_>, kind: &str, name: &str) -> Result
         return Ok(type_number(name));
     }
     let (table, column) = names_of(kind);
-    let last = parts(name).pop().unwrap_or_default();
+    let mut parts = parts(name);
+    let last = parts.pop().unwrap_or_default();
+    if kind == "regclass" {
+        return class_number(context, parts.last().map(String::as_str), &last);
+    }
     let named = |value: &Value| value.shown().is_some_and(|name| same_name(&name, &last));
     let found = look_up(context, table, column, named, "oid")?;
     Ok(found.and_then(|value| value.int()))
@@ -95,7 +79,8 @@ pub(super) fn sequence_of(context: &Context<'_>, table: &Value, column: &Value) 
     }
     let table = by_number(context, ("pg_catalog", "pg_class"), &Value::Int(number), "relname")?;
     let (table, column) = (table.shown().unwrap_or_default(), row[column].shown().unwrap_or_default());
-    Ok(Value::Text(format!("public.{}", quoted(&format!("{table}_{column}_seq")))))
+    let schema = schema_of_class(context, &Value::Int(number))?.unwrap_or_default();
+    Ok(Value::Text(format!("{}.{}", quoted(&schema), quoted(&format!("{table}_{column}_seq")))))
 }
 
 /// The number of a type by its name in SQL.

@@ -2,7 +2,8 @@
 
 use super::context::Context;
 use super::databases::is_own_database;
-use super::lookup::{look_up, number_of};
+use super::find_row::look_up;
+use super::lookup::number_of;
 use super::value::Value;
 use crate::pg::error::PgError;
 

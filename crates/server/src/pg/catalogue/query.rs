@@ -57,7 +57,7 @@ pub(in crate::pg) struct Surroundings<'a> {
 pub(in crate::pg) struct CatalogueAnswer {
     pub(in crate::pg) columns: Vec<ResultColumn>,
     pub(in crate::pg) rows: Vec<Row>,
-    pub(in crate::pg) changed_settings: Vec<(String, String)>,
+    pub(in crate::pg) changed_settings: Vec<(String, String, bool)>,
     pub(in crate::pg) notices: Vec<PgError>,
 }
 

@@ -3,6 +3,7 @@
 use crate::pg::types::cells::Cell;
 use crate::pg::types::{calendar, known, text};
 use arrow::array::{ArrayRef, Int64Array, StringArray};
+use atsdb::array_text;
 use atsdb::interval_text::interval_text;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -48,17 +49,7 @@ impl Value {
             Self::Text(text) | Self::Named(_, text) => text.clone(),
             Self::Time(microseconds) => calendar::timestamp(*microseconds, true),
             Self::Interval(microseconds) => interval_text(0, 0, microseconds.saturating_mul(1_000)),
-            Self::Array(items) => {
-                let mut out = String::from("{");
-                for (position, item) in items.iter().enumerate() {
-                    out.push_str(if position > 0 { "," } else { "" });
-                    match item.element_text() {
-                        None => out.push_str("NULL"),
-                        Some(text) => text::push_element(&mut out, &text),
-                    }
-                }
-                out + "}"
-            }
+            Self::Array(items) => array_text::format(items.iter().map(Self::element_text)),
             Self::Record(items) => {
                 let items: Vec<String> = items.iter().map(|item| item.element_text().unwrap_or_default()).collect();
                 format!("({})", items.join(","))

@@ -108,15 +108,12 @@ impl Connection {
         }
         let all: Vec<&str> = definition.columns.iter().map(|column| column.name.as_str()).collect();
         let columns = copy.positions(&all)?.into_iter().map(|position| definition.columns[position].clone());
-        Ok((definition.name.clone(), columns.collect()))
+        Ok((definition.local_name().to_owned(), columns.collect()))
     }
 
     fn table_of(&self, copy: &CopyStatement) -> Result<Option<Table>, Failure> {
         match &copy.source {
-            CopySource::Table { name, .. } => match name.last() {
-                Some(name) => Ok(Some(self.session.table(name)?)),
-                None => Ok(None),
-            },
+            CopySource::Table { name, .. } => Ok(Some(self.session.table(name)?)),
             CopySource::Query(_) => Ok(None),
         }
     }

@@ -9,11 +9,13 @@ use crate::pg::catalogue::value::Value;
 use crate::pg::catalogue::{CatalogueQuery, Surroundings};
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::rows::RowSource;
+use crate::pg::settings::SEARCH_PATH;
 use crate::pg::statement::copy::query_of;
 use crate::pg::statement::kind::{Discarded, StatementKind};
 use crate::pg::statement::storage::ignored_parameters;
 use crate::pg::types::known;
 use crate::pg::wire::outgoing::ResultColumn;
+use atsdb::SearchPath;
 use atsdb::sql::{Answer, CopyStatement};
 use datafusion::common::ScalarValue;
 use std::time::Duration;
@@ -112,8 +114,8 @@ impl Connection {
     fn run_catalogue(&mut self, query: &CatalogueQuery, values: &[ScalarValue]) -> Result<Outcome, Failure> {
         let found = query.run(values, self.surroundings())?;
         found.notices.iter().for_each(|notice| self.io.out.error(notice));
-        for (name, value) in found.changed_settings {
-            self.set(&name, Some(&value))?;
+        for (name, value, is_local) in found.changed_settings {
+            self.set(&name, Some(&value), is_local)?;
         }
         Ok(Outcome::Rows { rows: RowSource::values(found.columns, found.rows), verb: "SELECT" })
     }
@@ -126,15 +128,18 @@ impl Connection {
             | StatementKind::Rollback
             | StatementKind::RollbackTo
             | StatementKind::Savepoint => self.bracket(kind, text)?,
-            StatementKind::Set { name, value } => {
-                self.set(name, value.as_deref())?;
+            StatementKind::Set { name, value, is_local } => {
+                if *is_local && self.block == Block::None {
+                    self.warn("25P01", "SET LOCAL can only be used in transaction blocks");
+                }
+                self.set(name, value.as_deref(), *is_local)?;
                 "SET".to_owned()
             }
             // Every transaction has the same isolation: a snapshot, and conflicts that are detected at its end.
             StatementKind::SetTransaction { read_only, is_session } => {
                 match read_only {
                     Some(read_only) if *is_session => {
-                        self.set(DEFAULT_READ_ONLY, Some(if *read_only { "on" } else { "off" }))?;
+                        self.set(DEFAULT_READ_ONLY, Some(if *read_only { "on" } else { "off" }), false)?;
                     }
                     Some(read_only) => self.set_transaction_read_only(*read_only)?,
                     None => {}
@@ -145,11 +150,11 @@ impl Connection {
                 "SET".to_owned()
             }
             StatementKind::Reset(Some(name)) => {
-                self.set(name, None)?;
+                self.set(name, None, false)?;
                 "RESET".to_owned()
             }
             StatementKind::Reset(None) => {
-                self.reset_settings();
+                self.reset_settings()?;
                 "RESET".to_owned()
             }
             StatementKind::Show(name) => return self.show(name),
@@ -159,7 +164,7 @@ impl Connection {
                 }
                 self.statements.clear();
                 self.portals.clear();
-                self.reset_settings();
+                self.reset_settings()?;
                 self.session.drop_temporary()?;
                 "DISCARD ALL".to_owned()
             }
@@ -209,10 +214,17 @@ impl Connection {
         Ok(Outcome::Done(tag))
     }
 
-    fn reset_settings(&mut self) {
+    fn reset_settings(&mut self) -> Result<(), Failure> {
         for (name, value) in self.settings.reset_all() {
             self.io.out.parameter(name, &value);
         }
+        self.follow_search_path()
+    }
+
+    /// Looks names up in the schemas that the settings say.
+    pub(super) fn follow_search_path(&self) -> Result<(), Failure> {
+        let path = self.settings.get(SEARCH_PATH).and_then(SearchPath::parse).unwrap_or_default();
+        Ok(self.session.set_search_path(path)?)
     }
 
     /// The columns of a SHOW.

@@ -92,7 +92,7 @@ impl Connection {
     }
 
     /// Changes a setting, and sends the resulting messages to the client.
-    pub(super) fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), Failure> {
+    pub(super) fn set(&mut self, name: &str, value: Option<&str>, is_local: bool) -> Result<(), Failure> {
         if name.eq_ignore_ascii_case(TRANSACTION_READ_ONLY) {
             let value = value.unwrap_or("off");
             let read_only = crate::pg::settings::parse_boolean(value).ok_or_else(|| {
@@ -100,8 +100,11 @@ impl Connection {
             })?;
             return self.set_transaction_read_only(read_only);
         }
-        let changed = self.settings.set(name, value)?;
+        let changed = match is_local {
+            true => self.settings.set_local(name, value)?,
+            false => self.settings.set(name, value)?,
+        };
         self.tell(changed);
-        Ok(())
+        self.follow_search_path()
     }
 }

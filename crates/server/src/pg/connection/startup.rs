@@ -241,6 +241,9 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         errors: metrics.counter("atsdb_pg_errors_total", "Errors sent to PostgreSQL clients."),
         copied_rows: metrics.counter("atsdb_pg_copied_rows_total", "Rows that PostgreSQL clients stored by COPY."),
     });
+    if let Err(Failure::Error(error)) = connection.follow_search_path() {
+        return Err((Box::new(connection.io), error));
+    }
     connection.greet();
     connection.show_state();
     Ok(connection)

@@ -62,6 +62,7 @@ impl Connection {
                 } else {
                     self.block = Block::None;
                     self.session.execute("ROLLBACK")?;
+                    self.end_settings(false)?;
                 }
                 "ROLLBACK"
             }
@@ -90,6 +91,7 @@ impl Connection {
             Block::Explicit | Block::Failed => self.warn("25001", "there is already a transaction in progress"),
         }
         self.block = Block::Explicit;
+        self.settings.begin_transaction();
         if let Some(read_only) = read_only {
             self.set_transaction_read_only(read_only)?;
         }
@@ -107,9 +109,18 @@ impl Connection {
             if committed.is_err() && self.session.in_transaction() {
                 self.session.execute("ROLLBACK")?;
             }
+            self.end_settings(committed.is_ok())?;
             committed?;
         }
         Ok("COMMIT".to_owned())
+    }
+
+    /// Restores the settings that the transaction has changed.
+    fn end_settings(&mut self, is_committed: bool) -> Result<(), Failure> {
+        for (name, value) in self.settings.end_transaction(is_committed) {
+            self.io.out.parameter(name, &value);
+        }
+        self.follow_search_path()
     }
 
     pub(super) fn warn(&mut self, code: &'static str, message: &'static str) {

@@ -9,7 +9,7 @@ use arrow::datatypes::IntervalMonthDayNano;
 use atsdb::interval::{Interval, parse_interval};
 use atsdb::interval_text::interval_text;
 use atsdb::sql::parse_time;
-use atsdb::{Column, ColumnType, ColumnValues, TimeUnit, decimal, json_text, time_of_day, uuid_text};
+use atsdb::{Column, ColumnType, ColumnValues, TimeUnit, array_text, decimal, json_text, time_of_day, uuid_text};
 use std::borrow::Cow;
 
 /// The maximum length of a row in bytes.
@@ -32,176 +32,209 @@ impl ColumnBuilder {
         self.values.append_null();
     }
 
-    /// The PostgreSQL type of the column.
-    fn type_id(&self) -> u32 {
-        match self.column_type {
-            ColumnType::Bool => known::BOOL,
-            ColumnType::Int8 | ColumnType::UInt8 | ColumnType::Int16 => known::INT2,
-            ColumnType::UInt16 | ColumnType::Int32 => known::INT4,
-            ColumnType::UInt32 | ColumnType::Int64 => known::INT8,
-            ColumnType::UInt64 => known::NUMERIC,
-            ColumnType::Float32 => known::FLOAT4,
-            ColumnType::Float64 => known::FLOAT8,
-            ColumnType::Text => known::TEXT,
-            ColumnType::Binary => known::BYTEA,
-            ColumnType::Timestamp(_) => known::TIMESTAMPTZ,
-            ColumnType::Date => known::DATE,
-            ColumnType::Decimal { .. } => known::NUMERIC,
-            ColumnType::Time => known::TIME,
-            ColumnType::Interval => known::INTERVAL,
-            ColumnType::Uuid => known::UUID,
-            ColumnType::Json => known::JSON,
-        }
-    }
-
-    /// A text as the column's type writes it.
-    fn checked<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, PgError> {
-        let invalid = || invalid(self.type_id(), text);
-        Ok(match self.column_type {
-            ColumnType::Uuid => Cow::Owned(uuid_text::canonical(text).ok_or_else(invalid)?),
-            ColumnType::Json => {
-                json_text::check(text).map_err(|error| PgError { detail: Some(error.into()), ..invalid() })?;
-                Cow::Borrowed(text)
-            }
-            _ => Cow::Borrowed(text),
-        })
-    }
-
-    /// A value in binary of one of the types that are read as text.
-    fn text_of_binary(&self, bytes: &[u8]) -> Result<String, PgError> {
-        let wrong = || PgError::error("22P03", "incorrect binary data format");
-        match self.column_type {
-            ColumnType::Decimal { .. } => numeric::read(bytes),
-            ColumnType::Time => {
-                let time = i64::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
-                Ok(time_of_day::format(time))
-            }
-            ColumnType::Interval => {
-                let (microseconds, rest) = bytes.split_first_chunk().ok_or_else(wrong)?;
-                let (days, months) = rest.split_first_chunk().ok_or_else(wrong)?;
-                let months = i32::from_be_bytes(months.try_into().map_err(|_| wrong())?);
-                let nanoseconds = i64::from_be_bytes(*microseconds).checked_mul(1_000).ok_or_else(wrong)?;
-                Ok(interval_text(months, i32::from_be_bytes(*days), nanoseconds))
-            }
-            ColumnType::Uuid if bytes.len() == 16 => Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
-            _ => Ok(str::from_utf8(bytes).map_err(|_| PgError::not_utf8())?.to_owned()),
-        }
-    }
-
     /// Adds a value that is written as text.
     pub(in crate::pg) fn push_text(&mut self, bytes: &[u8]) -> Result<(), PgError> {
-        let text = str::from_utf8(bytes).map_err(|error| PgError::invalid_utf8(bytes, error))?;
-        let type_id = self.type_id();
-        let invalid = || invalid(type_id, text);
-        // This is only evaluated if the text is not a valid value.
-        let of_number = || match text.trim().parse::<i128>() {
-            Ok(_) => out_of_range(type_id, text),
-            Err(_) => invalid(),
-        };
-        macro_rules! number {
-            ($builder:expr) => {
-                $builder.append_value(text.trim().parse().map_err(|_| of_number())?)
-            };
-        }
-        let checked = self.checked(text)?;
-        match &mut self.values {
-            ColumnValues::Bool(builder) => builder.append_value(input::parse_boolean(text).ok_or_else(invalid)?),
-            ColumnValues::Int8(builder) => number!(builder),
-            ColumnValues::Int16(builder) => number!(builder),
-            ColumnValues::Int32(builder) => number!(builder),
-            ColumnValues::Int64(builder) => number!(builder),
-            ColumnValues::UInt8(builder) => number!(builder),
-            ColumnValues::UInt16(builder) => number!(builder),
-            ColumnValues::UInt32(builder) => number!(builder),
-            ColumnValues::UInt64(builder) => number!(builder),
-            ColumnValues::Float32(builder) => builder.append_value(float(type_id, text)?),
-            ColumnValues::Float64(builder) => builder.append_value(float(type_id, text)?),
-            ColumnValues::Text(builder) => builder.append_value(checked),
-            ColumnValues::Binary(builder) => builder.append_value(input::bytea(text).ok_or_else(invalid)?),
-            ColumnValues::Timestamp(builder, unit) => {
-                builder.append_value(parse_time(text, *unit).ok_or_else(invalid)?)
-            }
-            ColumnValues::Date(builder) => {
-                let seconds = parse_time(text, TimeUnit::Second).ok_or_else(invalid)?;
-                let days = i32::try_from(seconds.div_euclid(86_400)).map_err(|_| out_of_range(type_id, text))?;
-                builder.append_value(days);
-            }
-            ColumnValues::Decimal(builder) => {
-                let ColumnType::Decimal { precision, scale } = self.column_type else { return Err(invalid()) };
-                let value = decimal::parse(text.trim(), precision, scale);
-                builder.append_value(value.ok_or_else(|| match decimal::parse(text.trim(), 38, 0) {
-                    Some(_) => overflow(precision, scale),
-                    None => invalid(),
-                })?);
-            }
-            ColumnValues::Time(builder) => builder.append_value(time_of_day::parse(text).ok_or_else(invalid)?),
-            ColumnValues::Interval(builder) => {
-                let Interval { months, days, nanoseconds } = parse_interval(text, None, None).ok_or_else(invalid)?;
-                builder.append_value(IntervalMonthDayNano::new(months, days, nanoseconds));
-            }
-        }
-        Ok(())
+        push_text(&mut self.values, self.column_type, bytes)
     }
 
     /// Adds a value in binary.
     pub(in crate::pg) fn push_binary(&mut self, bytes: &[u8]) -> Result<(), PgError> {
-        use ColumnValues as V;
-        if matches!(self.values, V::Text(_) | V::Decimal(_) | V::Time(_) | V::Interval(_)) {
-            let text = self.text_of_binary(bytes)?;
-            return self.push_text(text.as_bytes());
-        }
-        let type_id = self.type_id();
-        let wrong = || PgError::error("22P03", "incorrect binary data format");
-        let does_not_fit = |value: &dyn std::fmt::Display| out_of_range(type_id, &value.to_string());
-        macro_rules! integer {
-            ($builder:expr) => {{
-                let value = integer(bytes).ok_or_else(wrong)?;
-                $builder.append_value(value.try_into().map_err(|_| does_not_fit(&value))?)
-            }};
-        }
-        match &mut self.values {
-            V::Bool(builder) => match bytes {
-                [value] => builder.append_value(*value != 0),
-                _ => return Err(wrong()),
-            },
-            V::Int8(builder) => integer!(builder),
-            V::Int16(builder) => integer!(builder),
-            V::Int32(builder) => integer!(builder),
-            V::Int64(builder) => integer!(builder),
-            V::UInt8(builder) => integer!(builder),
-            V::UInt16(builder) => integer!(builder),
-            V::UInt32(builder) => integer!(builder),
-            V::UInt64(builder) => {
-                let digits = numeric::read(bytes)?;
-                builder.append_value(digits.parse().map_err(|_| does_not_fit(&digits))?);
-            }
-            V::Float32(builder) => match bytes.try_into() {
-                Ok(bits) => builder.append_value(f32::from_be_bytes(bits)),
-                Err(_) => return Err(wrong()),
-            },
-            V::Float64(builder) => match bytes.try_into() {
-                Ok(bits) => builder.append_value(f64::from_be_bytes(bits)),
-                Err(_) => return Err(wrong()),
-            },
-            V::Text(_) | V::Decimal(_) | V::Time(_) | V::Interval(_) => return Err(wrong()),
-            V::Binary(builder) => builder.append_value(bytes),
-            V::Timestamp(builder, unit) => {
-                let since = i64::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
-                let time = microseconds_since_1970(since).map_err(|infinity| does_not_fit(&infinity))?;
-                builder.append_value(in_unit(time, *unit).ok_or_else(|| does_not_fit(&since))?);
-            }
-            V::Date(builder) => {
-                let since = i32::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
-                builder.append_value(days_since_1970(since).map_err(|infinity| does_not_fit(&infinity))?);
-            }
-        }
-        Ok(())
+        push_binary(&mut self.values, self.column_type, bytes)
     }
 
     /// Returns the values so far, and empties the builder.
     pub(in crate::pg) fn finish(&mut self) -> ArrayRef {
         self.values.finish()
     }
+}
+
+/// The PostgreSQL type of the column.
+fn type_id(column_type: ColumnType) -> u32 {
+    match column_type {
+        ColumnType::Bool => known::BOOL,
+        ColumnType::Int8 | ColumnType::UInt8 | ColumnType::Int16 => known::INT2,
+        ColumnType::UInt16 | ColumnType::Int32 => known::INT4,
+        ColumnType::UInt32 | ColumnType::Int64 => known::INT8,
+        ColumnType::UInt64 => known::NUMERIC,
+        ColumnType::Float32 => known::FLOAT4,
+        ColumnType::Float64 => known::FLOAT8,
+        ColumnType::Text => known::TEXT,
+        ColumnType::Binary => known::BYTEA,
+        ColumnType::Timestamp(_) => known::TIMESTAMPTZ,
+        ColumnType::Date => known::DATE,
+        ColumnType::Decimal { .. } => known::NUMERIC,
+        ColumnType::Time => known::TIME,
+        ColumnType::Interval => known::INTERVAL,
+        ColumnType::Uuid => known::UUID,
+        ColumnType::Json => known::JSON,
+        ColumnType::Array(element) => known::by_id(type_id(element.column_type())).map_or(known::TEXT, |of| of.array),
+    }
+}
+
+/// A text as the column's type writes it.
+fn checked(column_type: ColumnType, text: &str) -> Result<Cow<'_, str>, PgError> {
+    let invalid = || invalid(type_id(column_type), text);
+    Ok(match column_type {
+        ColumnType::Uuid => Cow::Owned(uuid_text::canonical(text).ok_or_else(invalid)?),
+        ColumnType::Json => {
+            json_text::check(text).map_err(|error| PgError { detail: Some(error.into()), ..invalid() })?;
+            Cow::Borrowed(text)
+        }
+        _ => Cow::Borrowed(text),
+    })
+}
+
+/// A value in binary of one of the types that are read as text.
+fn text_of_binary(column_type: ColumnType, bytes: &[u8]) -> Result<String, PgError> {
+    let wrong = || PgError::error("22P03", "incorrect binary data format");
+    match column_type {
+        ColumnType::Decimal { .. } => numeric::read(bytes),
+        ColumnType::Time => {
+            let time = i64::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
+            Ok(time_of_day::format(time))
+        }
+        ColumnType::Interval => {
+            let (microseconds, rest) = bytes.split_first_chunk().ok_or_else(wrong)?;
+            let (days, months) = rest.split_first_chunk().ok_or_else(wrong)?;
+            let months = i32::from_be_bytes(months.try_into().map_err(|_| wrong())?);
+            let nanoseconds = i64::from_be_bytes(*microseconds).checked_mul(1_000).ok_or_else(wrong)?;
+            Ok(interval_text(months, i32::from_be_bytes(*days), nanoseconds))
+        }
+        ColumnType::Uuid if bytes.len() == 16 => Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+        _ => Ok(str::from_utf8(bytes).map_err(|_| PgError::not_utf8())?.to_owned()),
+    }
+}
+
+/// Adds a value that is written as text.
+fn push_text(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8]) -> Result<(), PgError> {
+    let text = str::from_utf8(bytes).map_err(|error| PgError::invalid_utf8(bytes, error))?;
+    let type_id = type_id(column_type);
+    let invalid = || invalid(type_id, text);
+    // This is only evaluated if the text is not a valid value.
+    let of_number = || match text.trim().parse::<i128>() {
+        Ok(_) => out_of_range(type_id, text),
+        Err(_) => invalid(),
+    };
+    macro_rules! number {
+        ($builder:expr) => {
+            $builder.append_value(text.trim().parse().map_err(|_| of_number())?)
+        };
+    }
+    let checked = checked(column_type, text)?;
+    match values {
+        ColumnValues::Bool(builder) => builder.append_value(input::parse_boolean(text).ok_or_else(invalid)?),
+        ColumnValues::Int8(builder) => number!(builder),
+        ColumnValues::Int16(builder) => number!(builder),
+        ColumnValues::Int32(builder) => number!(builder),
+        ColumnValues::Int64(builder) => number!(builder),
+        ColumnValues::UInt8(builder) => number!(builder),
+        ColumnValues::UInt16(builder) => number!(builder),
+        ColumnValues::UInt32(builder) => number!(builder),
+        ColumnValues::UInt64(builder) => number!(builder),
+        ColumnValues::Float32(builder) => builder.append_value(float(type_id, text)?),
+        ColumnValues::Float64(builder) => builder.append_value(float(type_id, text)?),
+        ColumnValues::Text(builder) => builder.append_value(checked),
+        ColumnValues::Binary(builder) => builder.append_value(input::bytea(text).ok_or_else(invalid)?),
+        ColumnValues::Timestamp(builder, unit) => builder.append_value(parse_time(text, *unit).ok_or_else(invalid)?),
+        ColumnValues::Date(builder) => {
+            let seconds = parse_time(text, TimeUnit::Second).ok_or_else(invalid)?;
+            let days = i32::try_from(seconds.div_euclid(86_400)).map_err(|_| out_of_range(type_id, text))?;
+            builder.append_value(days);
+        }
+        ColumnValues::Decimal(builder) => {
+            let ColumnType::Decimal { precision, scale } = column_type else { return Err(invalid()) };
+            let value = decimal::parse(text.trim(), precision, scale);
+            builder.append_value(value.ok_or_else(|| match decimal::parse(text.trim(), 38, 0) {
+                Some(_) => overflow(precision, scale),
+                None => invalid(),
+            })?);
+        }
+        ColumnValues::Time(builder) => builder.append_value(time_of_day::parse(text).ok_or_else(invalid)?),
+        ColumnValues::Interval(builder) => {
+            let Interval { months, days, nanoseconds } = parse_interval(text, None, None).ok_or_else(invalid)?;
+            builder.append_value(IntervalMonthDayNano::new(months, days, nanoseconds));
+        }
+        ColumnValues::Array(arrays) => {
+            let elements = array_text::parse(text).map_err(|error| input::malformed_array(text, error))?;
+            arrays.append(elements.len(), |element, values| {
+                elements.iter().try_for_each(|text| match text {
+                    Some(text) => push_text(values, element, text.as_bytes()),
+                    None => {
+                        values.append_null();
+                        Ok(())
+                    }
+                })
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds a value in binary.
+fn push_binary(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8]) -> Result<(), PgError> {
+    use ColumnValues as V;
+    if matches!(values, V::Text(_) | V::Decimal(_) | V::Time(_) | V::Interval(_)) {
+        let text = text_of_binary(column_type, bytes)?;
+        return push_text(values, column_type, text.as_bytes());
+    }
+    let type_id = type_id(column_type);
+    let wrong = || PgError::error("22P03", "incorrect binary data format");
+    let does_not_fit = |value: &dyn std::fmt::Display| out_of_range(type_id, &value.to_string());
+    macro_rules! integer {
+        ($builder:expr) => {{
+            let value = integer(bytes).ok_or_else(wrong)?;
+            $builder.append_value(value.try_into().map_err(|_| does_not_fit(&value))?)
+        }};
+    }
+    match values {
+        V::Bool(builder) => match bytes {
+            [value] => builder.append_value(*value != 0),
+            _ => return Err(wrong()),
+        },
+        V::Int8(builder) => integer!(builder),
+        V::Int16(builder) => integer!(builder),
+        V::Int32(builder) => integer!(builder),
+        V::Int64(builder) => integer!(builder),
+        V::UInt8(builder) => integer!(builder),
+        V::UInt16(builder) => integer!(builder),
+        V::UInt32(builder) => integer!(builder),
+        V::UInt64(builder) => {
+            let digits = numeric::read(bytes)?;
+            builder.append_value(digits.parse().map_err(|_| does_not_fit(&digits))?);
+        }
+        V::Float32(builder) => match bytes.try_into() {
+            Ok(bits) => builder.append_value(f32::from_be_bytes(bits)),
+            Err(_) => return Err(wrong()),
+        },
+        V::Float64(builder) => match bytes.try_into() {
+            Ok(bits) => builder.append_value(f64::from_be_bytes(bits)),
+            Err(_) => return Err(wrong()),
+        },
+        V::Text(_) | V::Decimal(_) | V::Time(_) | V::Interval(_) => return Err(wrong()),
+        V::Binary(builder) => builder.append_value(bytes),
+        V::Timestamp(builder, unit) => {
+            let since = i64::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
+            let time = microseconds_since_1970(since).map_err(|infinity| does_not_fit(&infinity))?;
+            builder.append_value(in_unit(time, *unit).ok_or_else(|| does_not_fit(&since))?);
+        }
+        V::Date(builder) => {
+            let since = i32::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
+            builder.append_value(days_since_1970(since).map_err(|infinity| does_not_fit(&infinity))?);
+        }
+        V::Array(arrays) => {
+            let elements = input::array_elements(bytes)?;
+            arrays.append(elements.len(), |element, values| {
+                elements.iter().try_for_each(|bytes| match bytes {
+                    Some(bytes) => push_binary(values, element, bytes),
+                    None => {
+                        values.append_null();
+                        Ok(())
+                    }
+                })
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// The time rounded to a unit.

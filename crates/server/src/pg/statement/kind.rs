@@ -2,7 +2,8 @@
 
 use super::copy::copy_of_client;
 use crate::pg::error::PgError;
-use atsdb::sql::{CopyStatement, Word, Words};
+use crate::pg::settings::SEARCH_PATH;
+use atsdb::sql::{CopyStatement, Word, Words, quoted};
 
 /// The kind of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub(in crate::pg) enum StatementKind {
     Set {
         name: String,
         value: Option<String>,
+        /// Until the end of the transaction.
+        is_local: bool,
     },
     /// Sets the mode of the current transaction, or of all later ones in the session.
     SetTransaction {
@@ -192,10 +195,10 @@ fn set(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     if is_session || words.clone().accept("transaction") {
         return Ok(StatementKind::SetTransaction { read_only: read_only(words), is_session });
     }
-    let _ = words.accept("session") || words.accept("local");
+    let is_local = !words.accept("session") && words.accept("local");
     if words.accept("names") {
         let value = value(&mut words)?;
-        return Ok(StatementKind::Set { name: "client_encoding".to_owned(), value });
+        return Ok(StatementKind::Set { name: "client_encoding".to_owned(), value, is_local });
     }
     let is_time_zone = words.clone().accept("time");
     let name = setting_name(&mut words)?;
@@ -203,7 +206,30 @@ fn set(mut words: Words<'_>) -> Result<StatementKind, PgError> {
         let next = words.next();
         return Err(words.unexpected(next).into());
     }
-    Ok(StatementKind::Set { name, value: value(&mut words)? })
+    let value = if name == SEARCH_PATH { names(&mut words)? } else { value(&mut words)? };
+    Ok(StatementKind::Set { name, value, is_local })
+}
+
+/// Names as a list that keeps them apart; `None` for `DEFAULT`.
+fn names(words: &mut Words<'_>) -> Result<Option<String>, PgError> {
+    let mut ahead = words.clone();
+    if ahead.accept("default") && matches!(ahead.next(), None | Some(Word::Symbol(';'))) {
+        return Ok(None);
+    }
+    let mut names: Vec<String> = Vec::new();
+    loop {
+        match words.next() {
+            // An empty text is a path without schemas.
+            Some(Word::Text(name)) if name.is_empty() => {}
+            Some(Word::Name(name) | Word::Quoted(name) | Word::Text(name)) => names.push(quoted(&name)),
+            other => return Err(words.unexpected(other).into()),
+        }
+        match words.next() {
+            Some(Word::Symbol(',')) => {}
+            None | Some(Word::Symbol(';')) => return Ok(Some(names.join(", "))),
+            other => return Err(words.unexpected(other).into()),
+        }
+    }
 }
 
 /// One or several values in their stored form; `None` for `DEFAULT`.
@@ -358,12 +384,19 @@ mod tests {
 
     #[test]
     fn settings_are_read_in_every_form() {
-        let set = |name: &str, value: &str| StatementKind::Set { name: name.to_owned(), value: Some(value.to_owned()) };
+        let set_as = |name: &str, value: &str, is_local| StatementKind::Set {
+            name: name.to_owned(),
+            value: Some(value.to_owned()),
+            is_local,
+        };
+        let set = |name: &str, value: &str| set_as(name, value, false);
         for (text, kind) in [
             ("SET extra_float_digits = 3", set("extra_float_digits", "3")),
             ("set session TimeZone to 'Europe/Berlin';", set("timezone", "Europe/Berlin")),
             ("SET TIME ZONE 'UTC'", set("timezone", "UTC")),
-            ("SET LOCAL search_path TO \"$user\", public", set("search_path", "$user, public")),
+            ("SET LOCAL search_path TO \"$user\", public", set_as("search_path", "\"$user\", public", true)),
+            ("SET search_path = 'a, b', C", set("search_path", "\"a, b\", c")),
+            ("SET search_path TO ''", set("search_path", "")),
             ("SET NAMES 'utf8'", set("client_encoding", "utf8")),
             (
                 "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
@@ -379,7 +412,10 @@ mod tests {
                 StatementKind::Begin { read_only: Some(true) },
             ),
             ("SET a.b = -1", set("a.b", "-1")),
-            ("SET datestyle TO DEFAULT", StatementKind::Set { name: "datestyle".to_owned(), value: None }),
+            (
+                "SET datestyle TO DEFAULT",
+                StatementKind::Set { name: "datestyle".to_owned(), value: None, is_local: false },
+            ),
             ("SHOW TRANSACTION ISOLATION LEVEL", StatementKind::Show("transaction_isolation".to_owned())),
             ("SHOW TABLES", StatementKind::Report("SHOW")),
         ] {

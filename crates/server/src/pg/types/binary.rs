@@ -42,7 +42,10 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
             out.extend(days.to_be_bytes());
             out.extend(months.to_be_bytes());
         }
-        Cell::List(element, list) => push_array(out, *element, list)?,
+        // An array of UUIDs has texts.
+        Cell::List(element, list) => {
+            push_array(out, known::element_of(type_id).map_or(*element, |known| known.id), list)?;
+        }
     }
     Ok(true)
 }

@@ -5,6 +5,7 @@ use super::{known, numeric};
 use crate::pg::error::PgError;
 use crate::pg::wire::fields::Fields;
 use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit};
+use atsdb::array_text::{self, ArrayTextError};
 use atsdb::sql::parse_time;
 use datafusion::common::ScalarValue;
 
@@ -135,7 +136,7 @@ fn of_text(type_id: u32, text: &str) -> Result<ScalarValue, PgError> {
         }
         other => match known::element_of(other) {
             Some(element) => {
-                let items = array_items(text).ok_or_else(|| malformed_array(text))?;
+                let items = array_text::parse(text).map_err(|error| malformed_array(text, error))?;
                 let items = items.iter().map(|item| match item {
                     Some(item) => of_text(element.id, item),
                     None => parameter(element.id, Format::Text, None),
@@ -275,8 +276,26 @@ fn list(element: u32, items: Vec<ScalarValue>) -> Result<ScalarValue, PgError> {
 }
 
 fn array(element: u32, fields: &mut Fields<'_>) -> Result<ScalarValue, PgError> {
-    let (dimensions, _has_nulls, sent) = (fields.i32()?, fields.i32()?, fields.u32()?);
+    let (sent, elements) = elements_of(fields)?;
     let element = if known::by_id(sent).is_some() { sent } else { element };
+    let items = elements.into_iter().map(|item| match item {
+        Some(bytes) => of_binary(element, bytes),
+        None => parameter(element, Format::Binary, None),
+    });
+    list(element, items.collect::<Result<_, PgError>>()?)
+}
+
+/// The elements of an array in binary; `None` is NULL.
+pub(in crate::pg) fn array_elements(bytes: &[u8]) -> Result<Vec<Option<&[u8]>>, PgError> {
+    let mut fields = Fields::new(bytes);
+    let (_, elements) = elements_of(&mut fields)?;
+    fields.end()?;
+    Ok(elements)
+}
+
+/// The type of an array's elements, and the elements.
+fn elements_of<'a>(fields: &mut Fields<'a>) -> Result<(u32, Vec<Option<&'a [u8]>>), PgError> {
+    let (dimensions, _has_nulls, sent) = (fields.i32()?, fields.i32()?, fields.u32()?);
     let count = match dimensions {
         0 => 0,
         1 => {
@@ -290,60 +309,14 @@ fn array(element: u32, fields: &mut Fields<'_>) -> Result<ScalarValue, PgError> 
     if usize::try_from(count).map_or(true, |count| count > fields.rest().len() / 4) {
         return Err(PgError::protocol("an array is shorter than it says"));
     }
-    let items = (0..count).map(|_| match fields.value()? {
-        Some(bytes) => of_binary(element, bytes),
-        None => parameter(element, Format::Binary, None),
-    });
-    let items = items.collect::<Result<_, PgError>>()?;
-    list(element, items)
+    let elements = (0..count).map(|_| fields.value()).collect::<Result<_, PgError>>()?;
+    Ok((sent, elements))
 }
 
-fn malformed_array(text: &str) -> PgError {
-    PgError::error("22P02", format!("malformed array literal: \"{text}\""))
-}
-
-/// The items of `{1,NULL,"a b"}`.
-pub(in crate::pg) fn array_items(text: &str) -> Option<Vec<Option<String>>> {
-    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
-    let mut items = Vec::new();
-    if inner.trim().is_empty() {
-        return Some(items);
-    }
-    let mut letters = inner.chars().peekable();
-    loop {
-        while letters.next_if(|letter| letter.is_whitespace()).is_some() {}
-        let mut item = String::new();
-        let is_quoted = letters.next_if_eq(&'"').is_some();
-        if is_quoted {
-            loop {
-                match letters.next()? {
-                    '"' => break,
-                    '\\' => item.push(letters.next()?),
-                    letter => item.push(letter),
-                }
-            }
-            while letters.next_if(|letter| letter.is_whitespace()).is_some() {}
-        } else {
-            while let Some(letter) = letters.next_if(|letter| *letter != ',') {
-                match letter {
-                    '{' | '}' | '"' => return None,
-                    '\\' => item.push(letters.next()?),
-                    letter => item.push(letter),
-                }
-            }
-            item.truncate(item.trim_end().len());
-            if item.is_empty() {
-                return None;
-            }
-        }
-        let is_null = !is_quoted && item.eq_ignore_ascii_case("null");
-        items.push((!is_null).then_some(item));
-        match letters.next() {
-            None => return Some(items),
-            Some(',') => {}
-            Some(_) => return None,
-        }
-    }
+/// The error for a text that is not an array of one dimension.
+pub(in crate::pg) fn malformed_array(text: &str, error: ArrayTextError) -> PgError {
+    let code = if error == ArrayTextError::Dimensions { "0A000" } else { "22P02" };
+    PgError::error(code, error.message(text))
 }
 
 #[cfg(test)]
@@ -394,16 +367,5 @@ mod tests {
             parameter(1007, Format::Binary, Some(&[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 127, 0, 0, 0, 0, 0, 0, 1]))
                 .is_err()
         );
-    }
-
-    #[test]
-    fn arrays_are_read_as_they_are_written() {
-        let items = array_items("{1, NULL ,\"a \\\"b\\\",\",\"NULL\"}").unwrap();
-        let text = |text: &str| Some(text.to_owned());
-        assert_eq!(items, [text("1"), None, text("a \"b\","), text("NULL")]);
-        assert_eq!(array_items("{}"), Some(vec![]));
-        for text in ["{1,}", "1", "{\"a}", "{a}b}"] {
-            assert_eq!(array_items(text), None, "{text}");
-        }
     }
 }

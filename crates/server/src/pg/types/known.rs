@@ -1,7 +1,7 @@
 //! The PostgreSQL types that clients may see, by number.
 
 use arrow::datatypes::{DataType, Field};
-use atsdb::ColumnType;
+use atsdb::{ColumnType, ElementType};
 
 /// A type of PostgreSQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,6 +152,7 @@ pub(in crate::pg) fn of_field(field: &Field) -> u32 {
     match atsdb::declared_type(field) {
         Some(ColumnType::Uuid) => UUID,
         Some(ColumnType::Json) => JSON,
+        Some(ColumnType::Array(ElementType::Uuid)) => 2951,
         _ => of_arrow(field.data_type()),
     }
 }

@@ -4,6 +4,7 @@ use super::cells::{Cell, Cells};
 use super::{calendar, known};
 use crate::pg::error::PgError;
 use arrow::array::{Array, ArrayRef};
+use atsdb::array_text;
 use atsdb::interval_text::interval_text;
 use std::fmt::Write;
 
@@ -45,43 +46,20 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
         Cell::Interval { months, days, microseconds } => {
             out.extend(interval_text(*months, *days, microseconds.saturating_mul(1_000)).as_bytes());
         }
-        Cell::List(element, list) => out.extend(array_text(*element, list).as_bytes()),
+        Cell::List(element, list) => {
+            out.extend(array(known::element_of(type_id).map_or(*element, |known| known.id), list).as_bytes());
+        }
     }
     Ok(true)
 }
 
 /// `{1,NULL,"a b"}`.
-fn array_text(element: u32, list: &ArrayRef) -> String {
+fn array(element: u32, list: &ArrayRef) -> String {
     let cells = Cells::new(list);
-    let mut out = String::from("{");
-    for row in 0..list.len() {
-        if row > 0 {
-            out.push(',');
-        }
-        match cells.get(row) {
-            Cell::Null => out.push_str("NULL"),
-            cell => push_element(&mut out, &of(element, &cell).unwrap_or_default()),
-        }
-    }
-    out.push('}');
-    out
-}
-
-/// Appends an element, quoted if necessary.
-pub(in crate::pg) fn push_element(out: &mut String, text: &str) {
-    let is_special = |letter: char| matches!(letter, '{' | '}' | ',' | '"' | '\\') || letter.is_ascii_whitespace();
-    if !text.is_empty() && !text.eq_ignore_ascii_case("null") && !text.contains(is_special) {
-        out.push_str(text);
-        return;
-    }
-    out.push('"');
-    for letter in text.chars() {
-        if matches!(letter, '"' | '\\') {
-            out.push('\\');
-        }
-        out.push(letter);
-    }
-    out.push('"');
+    array_text::format((0..list.len()).map(|row| match cells.get(row) {
+        Cell::Null => None,
+        cell => Some(of(element, &cell).unwrap_or_default()),
+    }))
 }
 
 /// The error for a time that does not fit 64 bits in microseconds.

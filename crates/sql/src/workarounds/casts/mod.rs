@@ -1,5 +1,6 @@
 //! Casts that DataFusion makes differently from PostgreSQL, or moves where it must not.
 
+mod arrays;
 pub(super) mod exact;
 mod float_range;
 mod float_text;

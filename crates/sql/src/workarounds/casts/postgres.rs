@@ -8,6 +8,7 @@
 //! too large for a float. Waits for
 //! [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream issue is known.
 
+use super::arrays::{arrays_of, texts_of, with_elements};
 use super::float_range::{floats_of, narrowed};
 use super::float_text::float_text;
 use super::half_even::{RoundHalfEven, to_integers};
@@ -86,6 +87,9 @@ fn is_float(expr: &Expr, schema: &DFSchema) -> bool {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Conversion {
+    ArrayToText,
+    TextToArray,
+    Elements,
     FloatToInteger,
     DecimalToInteger,
     DecimalToFloat,
@@ -105,6 +109,17 @@ enum Conversion {
 impl Conversion {
     fn of(from: &DataType, to: &DataType) -> Option<Self> {
         Some(match (from, to) {
+            (DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..), to) if to.is_string() => {
+                Self::ArrayToText
+            }
+            (from, DataType::List(_)) if from.is_string() => Self::TextToArray,
+            (
+                DataType::List(from) | DataType::LargeList(from) | DataType::FixedSizeList(from, _),
+                DataType::List(to),
+            ) => {
+                Self::of(from.data_type(), to.data_type())?;
+                Self::Elements
+            }
             (DataType::Float32 | DataType::Float64, to) if to.is_integer() => Self::FloatToInteger,
             (DataType::Decimal128(_, scale), to) if to.is_integer() && *scale > 0 => Self::DecimalToInteger,
             (DataType::Decimal128(..), DataType::Float32 | DataType::Float64) => Self::DecimalToFloat,
@@ -132,6 +147,16 @@ impl Conversion {
 
     fn convert(self, array: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
         let converted: ArrayRef = match self {
+            Self::ArrayToText => texts_of(array, cast_elements)?,
+            Self::TextToArray => {
+                let DataType::List(element) = target else { return Ok(cast(array, target)?) };
+                let texts = cast(array, &DataType::Utf8)?;
+                return arrays_of(texts.as_string::<i32>(), element, options, cast_elements);
+            }
+            Self::Elements => {
+                let DataType::List(element) = target else { return Ok(cast(array, target)?) };
+                return with_elements(array, element, options, cast_elements);
+            }
             Self::FloatToInteger => return to_integers(array, target, options),
             Self::DecimalToFloat => return Ok(nearest_floats(array, target)?),
             Self::DecimalToInteger => {
@@ -207,6 +232,24 @@ impl Conversion {
             }
         };
         Ok(cast(&converted, target)?)
+    }
+}
+
+/// The text of each array.
+pub(crate) fn array_texts(array: &ArrayRef) -> Result<ArrayRef> {
+    texts_of(array, cast_elements)
+}
+
+/// The texts of elements of arrays.
+pub(crate) fn element_texts(elements: &ArrayRef) -> Result<ArrayRef> {
+    super::arrays::element_texts(elements, cast_elements)
+}
+
+/// Casts the elements of arrays by the same rules.
+fn cast_elements(elements: &ArrayRef, to: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
+    match Conversion::of(elements.data_type(), to) {
+        Some(conversion) => conversion.convert(elements, to, options),
+        None => Ok(cast_with_options(elements, to, options)?),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Part of [`stars`](super::stars), [`natural`](super::natural) and [`alias_columns`](super::alias_columns).
 
+use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{Cte, Ident, ObjectName, Query, TableFactor};
@@ -26,12 +27,11 @@ impl<'a> NamedTables<'a> {
 
     /// The columns of a table; `None` if the name is that of something else, such as a view.
     pub(super) fn columns_of(&self, name: &ObjectName) -> Option<Vec<&'a str>> {
-        let [part] = name.0.as_slice() else { return None };
-        let name = &part.as_ident()?.value;
-        if self.hidden.iter().any(|hidden| same_name(hidden, name)) {
+        let name = TableName::of(name).ok()?;
+        if name.schema == NamedSchema::Unsaid && self.hidden.iter().any(|hidden| same_name(hidden, &name.name)) {
             return None;
         }
-        let table = self.tables.iter().find(|table| same_name(&table.definition.name, name))?;
+        let table = name.find(self.tables)?;
         let columns = table.definition.columns.iter().map(|column| column.name.as_str()).collect();
         table.definition.view.is_none().then_some(columns)
     }

@@ -5,12 +5,13 @@
 //!
 //! No upstream issue known.
 
+use super::row_members::opposite;
 use super::{any_of, expression, set_arguments, set_first_argument};
 use crate::text::errors::{not_supported, sql_error};
-use atsdb_core::Result;
+use atsdb_core::{Result, array_text};
 use datafusion::sql::sqlparser::ast::{
-    Array, ArrayElemTypeDef, BinaryOperator, CharacterLength, DataType, ExactNumberInfo, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, ObjectName, UnaryOperator, Value, ValueWithSpan,
+    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CharacterLength, DataType, ExactNumberInfo, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Subscript, UnaryOperator, Value, ValueWithSpan,
 };
 
 /// Collations that compare texts by their code points, as everything here does.
@@ -62,6 +63,19 @@ pub(super) fn other_forms(expr: &mut Expr) -> Result<()> {
             *expr = in_list(left, list, true);
             Ok(())
         }
+        // DataFusion does not return NULL if the array has one, only for ALL.
+        Expr::AnyOp { left, compare_op, right, .. }
+            if is_name(right)
+                && let Some(compare_op) = opposite(compare_op) =>
+        {
+            let none = Expr::AllOp { left: left.clone(), compare_op, right: right.clone() };
+            *expr = Expr::Nested(Box::new(Expr::UnaryOp {
+                op: UnaryOperator::Not,
+                expr: Box::new(Expr::Nested(Box::new(none))),
+            }));
+            Ok(())
+        }
+        Expr::CompoundFieldAccess { access_chain, .. } => access_chain.iter_mut().try_for_each(complete_slice),
         Expr::Collate { expr: text, collation } => {
             check_collation(collation)?;
             *expr = text.as_ref().clone();
@@ -69,6 +83,34 @@ pub(super) fn other_forms(expr: &mut Expr) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether an expression is the name of a column.
+fn is_name(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_name(inner),
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => true,
+        _ => false,
+    }
+}
+
+/// `x[:2]` begins with the first element, and `x[2:]` ends with the last one.
+fn complete_slice(access: &mut AccessExpr) -> Result<()> {
+    if let AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, .. }) = access {
+        for (bound, end) in [(lower_bound, "1"), (upper_bound, "2147483647")] {
+            if bound.is_none() {
+                *bound = Some(expression(end)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The items of a text that is an array, `'{a,b}'`, as texts; none of them if it is not written like that.
+fn items_of_text(text: &str) -> Option<Vec<Expr>> {
+    let items = array_text::parse(text).ok().filter(|items| !items.is_empty())?;
+    let value = |item: Option<String>| Expr::value(item.map_or(Value::Null, Value::SingleQuotedString));
+    Some(items.into_iter().map(value).collect())
 }
 
 /// A list in the place of an array. In a list with a number with a point, PostgreSQL makes numbers with few digits of
@@ -92,10 +134,11 @@ fn has_point(expr: &Expr) -> bool {
     }
 }
 
-/// The items of `ARRAY[a, b]`, if they are no arrays themselves.
+/// The items of `ARRAY[a, b]`, if they are no arrays themselves, or of `'{a,b}'`.
 fn items(array: &Expr) -> Option<Vec<Expr>> {
     match array {
         Expr::Nested(inner) => items(inner),
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => items_of_text(text),
         Expr::Array(Array { elem, .. })
             if !elem.is_empty() && !elem.iter().any(|item| matches!(item, Expr::Array(_))) =>
         {

@@ -119,7 +119,7 @@ fn selected(condition: Expr, subquery: &Query, count: usize) -> Result<Expr> {
 }
 
 /// The operator that holds where the given one does not; `None` for an operator that does not compare.
-fn opposite(op: &BinaryOperator) -> Option<BinaryOperator> {
+pub(super) fn opposite(op: &BinaryOperator) -> Option<BinaryOperator> {
     use BinaryOperator as B;
     Some(match op {
         B::Eq => B::NotEq,

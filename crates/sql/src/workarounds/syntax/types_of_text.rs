@@ -6,7 +6,7 @@
 use super::expression;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
 };
 
 /// Rewrites a cast to JSON or to a UUID, or an operator of JSON, when what is in it has been rewritten.
@@ -15,6 +15,9 @@ pub(super) fn types_of_text(expr: &mut Expr) -> Result<()> {
         Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, expr, .. } => match data_type {
             DataType::JSON | DataType::JSONB => call_of("json_of", vec![expr.as_ref().clone()])?,
             DataType::Uuid => call_of("uuid_of", vec![expr.as_ref().clone()])?,
+            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if **element == DataType::Uuid => {
+                call_of("uuids_of", vec![expr.as_ref().clone()])?
+            }
             _ => return Ok(()),
         },
         Expr::TypedString(typed) => {

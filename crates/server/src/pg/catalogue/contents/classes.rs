@@ -2,36 +2,24 @@
 
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::objects::{Object, Objects, TEMPORARY};
+use super::objects::{Object, Objects};
 use super::row::row;
+use super::schemas::TEMPORARY_NUMBER;
 use crate::pg::types::known;
-
-/// The number of a schema.
-/// The number of the schema of temporary tables.
-pub(super) const TEMPORARY_NAMESPACE: i64 = 13_001;
-
-pub(super) fn namespace(schema: &str) -> i64 {
-    match schema {
-        "pg_catalog" => 11,
-        "information_schema" => 13_000,
-        TEMPORARY => TEMPORARY_NAMESPACE,
-        _ => 2_200,
-    }
-}
 
 pub(super) fn classes(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
     for object in &objects.tables {
         let kind = object.kind.to_string();
-        rows.push(class(object.number, &object.name, object.schema, &kind, object.attributes.len(), Some(object)));
+        rows.push(class(object.number, &object.name, object.namespace, &kind, object.attributes.len(), Some(object)));
         for index in &object.indexes {
-            rows.push(class(index.number, &index.name, object.schema, "i", index.columns.len(), None));
+            rows.push(class(index.number, &index.name, object.namespace, "i", index.columns.len(), None));
         }
     }
     rows
 }
 
-fn class(number: i64, name: &str, schema: &str, kind: &str, column_count: usize, object: Option<&Object>) -> Row {
+fn class(number: i64, name: &str, namespace: i64, kind: &str, column_count: usize, object: Option<&Object>) -> Row {
     // -1 means that the rows have not been counted.
     let row_count = Value::Float(-1.0);
     row(
@@ -40,7 +28,7 @@ fn class(number: i64, name: &str, schema: &str, kind: &str, column_count: usize,
         &[
             ("oid", Value::Int(number)),
             ("relname", Value::text(name)),
-            ("relnamespace", Value::Int(namespace(schema))),
+            ("relnamespace", Value::Int(namespace)),
             ("reltype", Value::Int(object.map_or(0, Object::row_type))),
             ("reloftype", Value::Int(0)),
             ("relowner", Value::Int(10)),
@@ -60,7 +48,7 @@ fn class(number: i64, name: &str, schema: &str, kind: &str, column_count: usize,
             ("reltoastrelid", Value::Int(0)),
             ("relhasindex", Value::Bool(object.is_some_and(|object| !object.indexes.is_empty()))),
             ("relisshared", Value::Bool(false)),
-            ("relpersistence", Value::text(if schema == TEMPORARY { "t" } else { "p" })),
+            ("relpersistence", Value::text(if namespace == TEMPORARY_NUMBER { "t" } else { "p" })),
             ("relkind", Value::text(kind)),
             ("relnatts", Value::Int(column_count as i64)),
             ("relchecks", Value::Int(0)),

@@ -3,7 +3,6 @@
 use super::super::lookup::quoted;
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::classes::namespace;
 use super::objects::{IndexObject, Object, Objects};
 use super::row::row;
 use crate::pg::types::known;
@@ -84,7 +83,7 @@ pub(super) fn constraints(objects: &Objects) -> Vec<Row> {
             &[
                 ("oid", Value::Int(index.constraint_number())),
                 ("conname", Value::text(index.name.as_str())),
-                ("connamespace", Value::Int(namespace(object.schema))),
+                ("connamespace", Value::Int(object.namespace)),
                 ("contype", Value::text(if index.is_primary { "p" } else { "u" })),
                 ("condeferrable", Value::Bool(false)),
                 ("condeferred", Value::Bool(false)),
@@ -114,8 +113,8 @@ fn list(object: &Object, index: &IndexObject) -> String {
 
 fn index_definition(object: &Object, index: &IndexObject) -> String {
     let unique = if index.is_unique { "UNIQUE " } else { "" };
-    let (name, table) = (quoted(&index.name), quoted(&object.name));
-    format!("CREATE {unique}INDEX {name} ON public.{table} USING btree ({})", list(object, index))
+    let (name, schema, table) = (quoted(&index.name), quoted(&object.schema), quoted(&object.name));
+    format!("CREATE {unique}INDEX {name} ON {schema}.{table} USING btree ({})", list(object, index))
 }
 
 /// The rows of an internal table, in which functions look up objects by number.
@@ -147,7 +146,7 @@ pub(super) fn internal(name: &str, objects: &Objects) -> Vec<Row> {
 /// `pg_tables`, `pg_views`, `pg_matviews`, `pg_indexes`.
 pub(super) fn listed(name: &str, objects: &Objects, user: &str) -> Vec<Row> {
     let of_kind = |kind: char| objects.tables.iter().filter(move |object| object.kind == kind);
-    let schema = |object: &Object| ("schemaname", Value::text(object.schema));
+    let schema = |object: &Object| ("schemaname", Value::text(object.schema.as_str()));
     match name {
         "pg_tables" => of_kind('r')
             .map(|object| {

@@ -11,6 +11,7 @@ mod objects;
 mod procedures;
 mod roles;
 mod row;
+mod schemas;
 mod server;
 mod shapes;
 mod standard;
@@ -25,7 +26,6 @@ use crate::pg::error::PgError;
 use crate::pg::settings::Settings;
 use crate::pg::store::StoreSession;
 use crate::pg::types::known;
-use atsdb::TemporaryTables;
 use objects::Objects;
 use roles::Roles;
 use row::columns;
@@ -85,9 +85,7 @@ impl<'a> Contents<'a> {
             ("pg_catalog", "pg_tables" | "pg_views" | "pg_matviews" | "pg_indexes") => {
                 Ok(indexes::listed(name, self.objects()?, self.roles().owner()))
             }
-            ("pg_catalog", "pg_namespace") => {
-                Ok(server::namespaces(self.session.tables()?.iter().any(TemporaryTables::contain)))
-            }
+            ("pg_catalog", "pg_namespace") => Ok(schemas::namespaces(&self.objects()?.schemas)),
             ("internal", name) => self.internal(name),
             ("information_schema", name) => Ok(standard::rows(name, self.objects()?, self.database)),
             ("pg_catalog", "pg_database") => Ok(server::databases(&self.activity.databases())),

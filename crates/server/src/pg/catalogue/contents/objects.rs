@@ -1,10 +1,12 @@
 //! The tables, views, rollups, keys and indexes of the store, with the numbers by which clients refer to them.
 
+use super::super::lookup::quoted;
+use super::schemas::{TEMPORARY, numbered};
 use crate::pg::error::PgError;
 use crate::pg::rows::columns_of;
 use crate::pg::store::StoreSession;
 use crate::pg::types::known;
-use atsdb::{ColumnType, Table, TemporaryTables, arrow_schema};
+use atsdb::{ColumnType, PUBLIC_SCHEMA, Table, TemporaryTables, arrow_schema};
 
 /// The first number for the store's objects. Lower numbers are PostgreSQL's own.
 const FIRST_NUMBER: i64 = 16_384;
@@ -23,15 +25,14 @@ const LAST_NUMBER: i64 = (1 << 22) - 1;
 /// The number of temporary tables that have different numbers.
 const TEMPORARY_NUMBERS: i64 = 1 << 20;
 
-/// The schema of temporary tables.
-pub(super) const TEMPORARY: &str = "pg_temp";
-
 /// A table, a view or a rollup.
 pub(super) struct Object {
     pub(super) number: i64,
     pub(super) name: String,
-    /// `pg_catalog`, `information_schema`, `public`, or the one of temporary tables.
-    pub(super) schema: &'static str,
+    /// `pg_catalog`, `information_schema`, the one of temporary tables, or a schema of the store.
+    pub(super) schema: String,
+    /// The number of the schema.
+    pub(super) namespace: i64,
     /// `relkind`.
     pub(super) kind: char,
     pub(super) attributes: Vec<Attribute>,
@@ -72,6 +73,8 @@ pub(super) struct IndexObject {
 /// All objects of the store and of the catalogue.
 pub(super) struct Objects {
     pub(super) tables: Vec<Object>,
+    /// The schemas, and their numbers.
+    pub(super) schemas: Vec<(String, i64)>,
 }
 
 impl Object {
@@ -82,7 +85,7 @@ impl Object {
 
     /// Whether it is a user's own object.
     fn is_own(&self) -> bool {
-        self.schema == "public" || self.is_temporary()
+        self.table.is_some()
     }
 
     /// Whether it is only this session's.
@@ -116,13 +119,16 @@ impl IndexObject {
 
 impl Objects {
     pub(super) fn of(session: &StoreSession) -> Result<Self, PgError> {
-        let mut tables = Vec::new();
-        for table in session.tables()? {
-            tables.push(object(session, table));
-        }
+        let stored = session.tables()?;
+        let schemas = numbered(session.schemas()?, stored.iter().any(TemporaryTables::contain));
+        let mut tables: Vec<Object> = stored.into_iter().map(|table| object(session, table)).collect();
         tables.sort_by(|one, two| one.name.cmp(&two.name));
         tables.extend(super::shapes::system_tables().map(system_object));
-        Ok(Self { tables })
+        for object in &mut tables {
+            let of = schemas.iter().find(|(name, _)| *name == object.schema);
+            object.namespace = of.map_or(0, |(_, number)| *number);
+        }
+        Ok(Self { tables, schemas })
     }
 
     /// The user's own objects.
@@ -145,7 +151,8 @@ fn system_object((number, schema, name, shape): (i64, &'static str, &'static str
     Object {
         number,
         name: name.to_owned(),
-        schema,
+        schema: schema.to_owned(),
+        namespace: 0,
         kind,
         attributes: attributes.collect(),
         indexes: Vec::new(),
@@ -158,11 +165,13 @@ fn object(session: &StoreSession, table: Table) -> Object {
     let definition = &table.definition;
     let (number, schema) = match TemporaryTables::contain(&table) {
         true => (LAST_NUMBER + (table.id.0 + 1) % TEMPORARY_NUMBERS, TEMPORARY),
-        false => (FIRST_NUMBER + table.id.0, "public"),
+        false => (FIRST_NUMBER + table.id.0, definition.schema.as_deref().unwrap_or(PUBLIC_SCHEMA)),
     };
+    let schema = schema.to_owned();
     let (kind, query) = match (&definition.view, &definition.rollup) {
         (Some(view), _) => ('v', Some(view.query.clone())),
         (None, Some(rollup)) => ('m', Some(rollup.query.clone())),
+        (None, None) if definition.sequence => ('S', None),
         (None, None) => ('r', None),
     };
     let attributes = match &definition.view {
@@ -189,7 +198,13 @@ fn object(session: &StoreSession, table: Table) -> Object {
                 name: column.name.clone(),
                 type_id: known::of_field(field),
                 is_nullable: column.nullable,
-                default: column.default.as_ref().map(|value| default_text(column.column_type, value)),
+                default: match &column.sequence {
+                    Some(sequence) => Some(nextval_text(sequence)),
+                    None => {
+                        let text = |value| default_text(column.column_type, known::of_field(field), value);
+                        column.default.as_ref().map(text)
+                    }
+                },
                 time_digits: time_digits(column.column_type),
                 decimal_digits: match column.column_type {
                     ColumnType::Decimal { precision, scale } => Some((precision, scale)),
@@ -201,7 +216,8 @@ fn object(session: &StoreSession, table: Table) -> Object {
         }
     };
     let indexes = indexes(number, &table);
-    Object { number, name: definition.name.clone(), schema, kind, attributes, indexes, query, table: Some(table) }
+    let name = definition.local_name().to_owned();
+    Object { number, name, schema, namespace: 0, kind, attributes, indexes, query, table: Some(table) }
 }
 
 fn indexes(number: i64, table: &Table) -> Vec<IndexObject> {
@@ -229,7 +245,13 @@ fn indexes(number: i64, table: &Table) -> Vec<IndexObject> {
     found
 }
 
-fn default_text(column_type: ColumnType, value: &atsdb::Value) -> String {
+/// The default of a column that takes the numbers of a sequence.
+fn nextval_text(sequence: &atsdb::QualifiedName) -> String {
+    let schema = sequence.schema.as_ref().map_or_else(String::new, |schema| format!("{}.", quoted(schema)));
+    format!("nextval('{schema}{}'::regclass)", quoted(&sequence.name))
+}
+
+fn default_text(column_type: ColumnType, type_id: u32, value: &atsdb::Value) -> String {
     let text = |text: String, type_name: &str| format!("'{}'::{type_name}", text.replace('\'', "''"));
     match (value, column_type) {
         (atsdb::Value::Int(time), ColumnType::Timestamp(unit)) => {
@@ -244,6 +266,9 @@ fn default_text(column_type: ColumnType, value: &atsdb::Value) -> String {
         (atsdb::Value::Text(value), ColumnType::Interval) => text(value.clone(), "interval"),
         (atsdb::Value::Text(value), ColumnType::Uuid) => text(value.clone(), "uuid"),
         (atsdb::Value::Text(value), ColumnType::Json) => text(value.clone(), "json"),
+        (atsdb::Value::Text(value), ColumnType::Array(_)) => {
+            text(value.clone(), &known::sql_name(type_id).unwrap_or_default())
+        }
         (atsdb::Value::Text(value), _) => text(value.clone(), "text"),
         (atsdb::Value::Bytes(bytes), _) => {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

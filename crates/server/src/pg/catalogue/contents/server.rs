@@ -1,14 +1,12 @@
-//! The tables of the catalogue about the server: schemas, the database, roles, settings.
+//! The tables of the catalogue about the server: the database, roles, settings.
 
 use super::super::activity::DatabaseEntry;
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::classes::TEMPORARY_NAMESPACE;
 use super::indexes::OPCLASSES;
 use super::keywords::keywords;
-use super::objects::TEMPORARY;
 use super::procedures::functions;
-use super::roles::{DATABASE_OWNER, OWNER, Roles};
+use super::roles::{OWNER, Roles};
 use super::row::row;
 use super::shapes::texts;
 use crate::pg::settings::Settings;
@@ -40,18 +38,6 @@ pub(super) fn databases(databases: &[DatabaseEntry]) -> Vec<Row> {
         row("pg_catalog", "pg_database", &values)
     };
     databases.iter().map(of).collect()
-}
-
-/// The schemas. That of temporary tables exists while the session has some.
-pub(super) fn namespaces(has_temporary: bool) -> Vec<Row> {
-    let mut all = vec![(11, "pg_catalog"), (2_200, "public"), (13_000, "information_schema")];
-    all.extend(has_temporary.then_some((TEMPORARY_NAMESPACE, TEMPORARY)));
-    let schema = |(number, name): &(i64, &str)| {
-        let owner = if *name == "public" { DATABASE_OWNER } else { OWNER };
-        let values = [("oid", Value::Int(*number)), ("nspname", Value::text(*name)), ("nspowner", Value::Int(owner))];
-        row("pg_catalog", "pg_namespace", &values)
-    };
-    all.iter().map(schema).collect()
 }
 
 pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {

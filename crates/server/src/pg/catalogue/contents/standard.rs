@@ -8,13 +8,15 @@ use crate::pg::types::known;
 
 pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
     let of = |values: Vec<(&str, Value)>| row("information_schema", name, &values);
-    // The SQL standard has no rollups, so they are left out.
-    let tables = || objects.tables.iter().filter(|object| object.kind != 'm');
+    // The SQL standard has no rollups, and sequences are no tables.
+    let tables = || objects.tables.iter().filter(|object| !matches!(object.kind, 'm' | 'S'));
     match name {
-        "schemata" => ["pg_catalog", "public", "information_schema"]
-            .into_iter()
-            .map(|schema| of(vec![("catalog_name", Value::text(database)), ("schema_name", Value::text(schema))]))
-            .collect(),
+        "schemata" => {
+            let schemata = objects.schemas.iter().map(|(schema, _)| {
+                of(vec![("catalog_name", Value::text(database)), ("schema_name", Value::text(schema.as_str()))])
+            });
+            schemata.collect()
+        }
         "tables" => tables()
             .map(|object| {
                 let is_table = object.kind == 'r';
@@ -77,7 +79,7 @@ fn keys(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
 fn table_columns(object: &Object, database: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("table_catalog", Value::text(database)),
-        ("table_schema", Value::text(object.schema)),
+        ("table_schema", Value::text(object.schema.as_str())),
         ("table_name", Value::text(object.name.as_str())),
     ]
 }
@@ -85,7 +87,7 @@ fn table_columns(object: &Object, database: &str) -> Vec<(&'static str, Value)> 
 fn constraint(object: &Object, key: &IndexObject, database: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("constraint_catalog", Value::text(database)),
-        ("constraint_schema", Value::text(object.schema)),
+        ("constraint_schema", Value::text(object.schema.as_str())),
         ("constraint_name", Value::text(key.name.as_str())),
     ]
 }

@@ -2,7 +2,6 @@
 
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::classes::namespace;
 use super::objects::Objects;
 use super::procedures::{OF_ARRAYS, OF_ROWS, TypeFunctions, named, of_type};
 use super::row::row;
@@ -47,7 +46,7 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
         }
     }
     for object in objects.own() {
-        let schema = ("typnamespace", Value::Int(namespace(object.schema)));
+        let schema = ("typnamespace", Value::Int(object.namespace));
         rows.push(type_row(
             object.row_type(),
             &object.name,

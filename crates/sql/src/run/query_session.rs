@@ -1,7 +1,8 @@
-//! The functions of sequences that a query calls, bound to its session.
+//! The functions of sequences and of the search path that a query calls, bound to its session.
 
 use super::interrupt::Interrupt;
 use super::permission::Permission;
+use crate::functions::schema_names::search_path_functions;
 use crate::functions::sequences::{SequenceSession, sequence_functions};
 use crate::text::datafusion_errors::from_datafusion;
 use atsdb_core::Result;
@@ -11,7 +12,14 @@ use datafusion::execution::session_state::SessionState;
 use std::sync::Arc;
 
 /// Sets the functions of a query.
-pub(super) fn set_sequences(state: &mut SessionState, interrupt: &Interrupt, snapshot: &ReadSnapshot) -> Result<()> {
+pub(super) fn set_session_functions(
+    state: &mut SessionState,
+    interrupt: &Interrupt,
+    snapshot: &ReadSnapshot,
+) -> Result<()> {
+    for function in search_path_functions(Some(snapshot)) {
+        state.register_udf(Arc::new(function)).map_err(from_datafusion)?;
+    }
     let Some((numbers, restriction)) = interrupt.sequences() else { return Ok(()) };
     let refusal = restriction.require(Permission::Change).err().map(|error| error.message().to_owned());
     let session = SequenceSession { numbers: SessionNumbers::clone(&numbers), snapshot: snapshot.clone(), refusal };

@@ -1,0 +1,37 @@
+//! The type of the elements of an array.
+
+use crate::time::TimeUnit;
+
+/// The types that the elements of an array may have: those that are compared, and that PostgreSQL knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ElementType {
+    /// Booleans.
+    Bool,
+    /// 16-bit signed integers.
+    Int16,
+    /// 32-bit signed integers.
+    Int32,
+    /// 64-bit signed integers.
+    Int64,
+    /// 32-bit floating point numbers.
+    Float32,
+    /// 64-bit floating point numbers.
+    Float64,
+    /// UTF-8 text.
+    Text,
+    /// Counts of a unit since the Unix epoch, UTC.
+    Timestamp(TimeUnit),
+    /// Days since the Unix epoch.
+    Date,
+    /// Exact decimals.
+    Decimal {
+        /// The number of digits.
+        precision: u8,
+        /// How many of the digits are after the point.
+        scale: u8,
+    },
+    /// Times of day.
+    Time,
+    /// UUIDs.
+    Uuid,
+}

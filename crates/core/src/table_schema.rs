@@ -1,0 +1,120 @@
+//! The schemas that tables are in. A table of the schema `public` has its own name. The name of a table in another
+//! schema begins with the schema and a dot, and the definition says where it ends: so every table has one name that no
+//! other has, and a table named `s.t` in `public` is not `t` of the schema `s`.
+//!
+//! A schema exists as long as it has a table, or an entry: a definition without columns, which users do not see, and
+//! whose name is the beginning of the names of the schema's tables.
+
+use crate::error::{Error, Result};
+use crate::name::{check_name, same_name};
+use crate::qualified_name::QualifiedName;
+use crate::schema::TableDefinition;
+
+impl QualifiedName {
+    /// Whether a definition has this name, compared without case.
+    pub fn is_of(&self, definition: &TableDefinition) -> bool {
+        definition.is_named(self.schema.as_deref(), &self.name)
+    }
+}
+
+impl TableDefinition {
+    /// Its name and its schema.
+    pub fn qualified_name(&self) -> QualifiedName {
+        QualifiedName { schema: self.schema.clone(), name: self.local_name().to_owned() }
+    }
+
+    /// Creates the definition of a plain table without columns in a schema; `None` is `public`.
+    pub fn new_in(schema: Option<&str>, name: &str) -> Self {
+        let mut definition = Self::new(name);
+        definition.rename(schema, name);
+        definition
+    }
+
+    /// Creates the entry of a schema.
+    pub fn new_schema(name: &str) -> Self {
+        Self::new_in(Some(name), "")
+    }
+
+    /// Whether it is the entry of a schema, and no table.
+    pub fn is_schema(&self) -> bool {
+        self.schema.is_some() && self.local_name().is_empty()
+    }
+
+    /// The name in its schema.
+    pub fn local_name(&self) -> &str {
+        match &self.schema {
+            Some(schema) => self.name.get(schema.len() + 1..).unwrap_or_default(),
+            None => &self.name,
+        }
+    }
+
+    /// Whether it has this name in this schema, compared without case; `None` is `public`.
+    pub fn is_named(&self, schema: Option<&str>, name: &str) -> bool {
+        let in_schema = match (&self.schema, schema) {
+            (Some(own), Some(schema)) => same_name(own, schema),
+            (None, None) => true,
+            _ => false,
+        };
+        in_schema && same_name(self.local_name(), name)
+    }
+
+    /// Gives it another name, in the same schema or another one.
+    pub fn rename(&mut self, schema: Option<&str>, name: &str) {
+        self.name = match schema {
+            Some(schema) => format!("{schema}.{name}"),
+            None => name.to_owned(),
+        };
+        self.schema = schema.map(str::to_owned);
+    }
+
+    /// Refuses a name that does not begin with the schema, and a schema with a name that a store cannot hold.
+    pub(crate) fn check_schema(&self) -> Result<()> {
+        let Some(schema) = &self.schema else { return Ok(()) };
+        check_name("schema", schema)?;
+        if self.name.strip_prefix(schema.as_str()).is_none_or(|rest| !rest.starts_with('.')) {
+            return Err(Error::internal(format!("table {} does not have the name of its schema {schema}", self.name)));
+        }
+        if self.is_schema() && !self.columns.is_empty() {
+            return Err(Error::internal(format!("schema {schema} has columns")));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_dot_is_in_no_other_schema() {
+        let dotted = TableDefinition::new("s.t");
+        let inner = TableDefinition::new_in(Some("s"), "t");
+        assert_eq!(dotted.name, inner.name);
+        assert!(dotted.is_named(None, "S.T") && !dotted.is_named(Some("s"), "t"));
+        assert!(inner.is_named(Some("S"), "T") && !inner.is_named(None, "s.t") && !inner.is_named(None, "t"));
+        assert_eq!((dotted.local_name(), inner.local_name()), ("s.t", "t"));
+        let nested = TableDefinition::new_in(Some("a.b"), "c");
+        assert!(nested.is_named(Some("a.b"), "c") && !nested.is_named(Some("a"), "b.c"));
+    }
+
+    #[test]
+    fn an_entry_is_no_table() {
+        let mut entry = TableDefinition::new_schema("s");
+        entry.check().unwrap();
+        assert!(entry.is_schema() && entry.is_hidden());
+        assert!(!TableDefinition::new_in(Some("s"), "t").is_schema());
+        assert!(TableDefinition::new("s.").check().is_err(), "a table has columns");
+        assert!(TableDefinition::new_schema("").check().is_err());
+        entry.schema = Some("other".to_owned());
+        assert!(entry.check().is_err());
+    }
+
+    #[test]
+    fn a_table_moves_to_another_schema_and_back() {
+        let mut table = TableDefinition::new("t");
+        table.rename(Some("s"), "u");
+        assert_eq!((table.name.as_str(), table.local_name()), ("s.u", "u"));
+        table.rename(None, "t");
+        assert_eq!(table, TableDefinition::new("t"));
+    }
+}

@@ -1,0 +1,85 @@
+//! `array_to_string` writes elements as casts to text do, and `array_remove(x, NULL)` removes the NULLs. DataFusion 55
+//! writes booleans, floats and times in forms of its own, and makes NULL of the array.
+//!
+//! No upstream issue known.
+
+use super::array_members::without_nulls;
+use super::casts::postgres::element_texts;
+use crate::functions::of_inner::of_inner;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray};
+use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::execution::context::SessionContext;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
+use std::sync::Arc;
+
+/// Replaces DataFusion's functions.
+pub(super) fn register(context: &SessionContext) {
+    let inner = |name: &str| context.state().scalar_functions().get(name).cloned();
+    if let Some(inner) = inner("array_to_string") {
+        context.register_udf(ScalarUDF::new_from_impl(ArrayToString { inner }));
+    }
+    // PostgreSQL's `array_remove` is called by this name.
+    if let Some(inner) = inner("array_remove_all") {
+        context.register_udf(ScalarUDF::new_from_impl(ArrayRemove { inner }));
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ArrayToString {
+    inner: Arc<ScalarUDF>,
+}
+
+impl ScalarUDFImpl for ArrayToString {
+    of_inner!(name, aliases, signature, coerce_types, return_type, documentation);
+
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(arrays) = args.args.first_mut()
+            && matches!(arrays.data_type(), DataType::List(element) if !element.data_type().is_nested())
+        {
+            *arrays = match arrays {
+                ColumnarValue::Array(array) => ColumnarValue::Array(with_texts(array)?),
+                ColumnarValue::Scalar(scalar) => {
+                    ColumnarValue::Scalar(ScalarValue::try_from_array(&with_texts(&scalar.to_array()?)?, 0)?)
+                }
+            };
+        }
+        self.inner.invoke_with_args(args)
+    }
+}
+
+/// The same arrays with the texts of their elements.
+fn with_texts(arrays: &ArrayRef) -> Result<ArrayRef> {
+    let lists = arrays.as_list::<i32>();
+    let field = Arc::new(Field::new_list_field(DataType::Utf8, true));
+    let (offsets, nulls) = (lists.offsets().clone(), lists.nulls().cloned());
+    Ok(Arc::new(ListArray::try_new(field, offsets, element_texts(lists.values())?, nulls)?))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ArrayRemove {
+    inner: Arc<ScalarUDF>,
+}
+
+impl ScalarUDFImpl for ArrayRemove {
+    of_inner!(name, aliases, signature, coerce_types, return_type, documentation);
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let row_count = args.number_rows;
+        let (arrays, element) = match args.args.as_slice() {
+            [arrays, element] => (arrays.to_array(row_count)?, element.to_array(row_count)?),
+            _ => return self.inner.invoke_with_args(args),
+        };
+        match element.logical_null_count() {
+            0 => self.inner.invoke_with_args(args),
+            nulls if nulls == row_count => {
+                let rest = without_nulls(&arrays)?.map_or(arrays, |(rest, _)| rest);
+                Ok(match args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_))) && row_count > 0 {
+                    true => ColumnarValue::Scalar(ScalarValue::try_from_array(&rest, 0)?),
+                    false => ColumnarValue::Array(rest),
+                })
+            }
+            _ => exec_err!("array_remove of an element that is NULL in some rows alone is not supported"),
+        }
+    }
+}
