@@ -62,7 +62,7 @@ struct ArrayRemove {
 }
 
 impl ScalarUDFImpl for ArrayRemove {
-    of_inner!(name, aliases, signature, coerce_types, return_type, documentation);
+    of_inner!(name, aliases, signature, coerce_types, return_type, return_field_from_args, documentation);
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let row_count = args.number_rows;
