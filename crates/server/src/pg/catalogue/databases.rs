@@ -1,7 +1,7 @@
 //! Functions about databases. Users of one database have no rights in another.
 
 use super::context::Context;
-use super::lookup::{by_number, look_up};
+use super::find_row::{by_number, look_up};
 use super::value::Value;
 use crate::pg::error::PgError;
 
