@@ -19,8 +19,10 @@ const MAVEN: &str = ".m2/repository/org/questdb/questdb";
 /// The folder of tables in a workspace, and that of files to load.
 const TABLES: &str = "root/db";
 const IMPORT: &str = "import";
-/// The separator of a table's name and its number, in the name of its folder.
-const NUMBER: char = '~';
+/// A file that the folder of each table has.
+const META: &str = "_meta";
+/// How the names of the system's own tables begin.
+const SYSTEM: [&str; 3] = ["sys.", "telemetry", "_"];
 
 fn missing() -> Failure {
     Failure::cannot(format!(
@@ -150,6 +152,10 @@ pub(super) fn table_folders(workspace: &Path) -> Result<Vec<PathBuf>, Failure> {
     let folders = std::fs::read_dir(workspace.join(TABLES)).map_err(Failure::broken)?;
     let folders = folders.collect::<Result<Vec<_>, _>>().map_err(Failure::broken)?;
     let paths = folders.into_iter().map(|folder| folder.path());
-    let is_table = |path: &PathBuf| path.is_dir() && path.to_string_lossy().contains(NUMBER);
+    // A table without a write-ahead log has no number in the name of its folder.
+    let is_table = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        path.join(META).is_file() && !SYSTEM.iter().any(|prefix| name.starts_with(prefix))
+    };
     Ok(paths.filter(is_table).collect())
 }
