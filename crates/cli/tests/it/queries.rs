@@ -142,7 +142,7 @@ fn files_of_more_rows_than_fit_the_memory_are_queried() {
     for sql in [
         "SELECT count(*) FROM 'big.csv'",
         "SELECT sensor, n, sum(v), max(ts) FROM 'big.csv' WHERE n < 2 GROUP BY 1, 2 ORDER BY 1, 2",
-        "SELECT v, sensor FROM 'big.csv' LIMIT 3",
+        "SELECT v, sensor FROM 'big.csv' ORDER BY v LIMIT 3",
         "SELECT count(*), sum(b.v) FROM 'big.csv' a JOIN 'big.csv' b ON a.ts = b.ts WHERE a.n = 5",
     ] {
         let (wide, narrow) = (case.run(&["sql", sql]), case.run(&["sql", sql, "--memory", "16MiB"]));
