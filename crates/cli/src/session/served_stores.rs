@@ -17,9 +17,9 @@ pub(crate) struct ServedStore {
 pub(crate) fn served_stores(texts: &[String]) -> Result<Vec<ServedStore>> {
     let mut stores: Vec<ServedStore> = texts.iter().flat_map(|text| of_text(text)).collect();
     // A variable in a shell may have been empty.
-    if let Some(store) = stores.iter().find(|store| store.url.is_empty() || store.url.starts_with('=')) {
+    if let Some(store) = stores.iter().find(|store| store.url.trim().is_empty() || store.url.starts_with('=')) {
         let text = store.name.as_ref().map_or_else(|| store.url.clone(), |name| format!("{name}={}", store.url));
-        return Err(Error::usage(format!("{text} has no name, or no store")).with_hint("write NAME=URL"));
+        return Err(Error::usage(format!("\"{text}\" has no name, or no store")).with_hint("write NAME=URL"));
     }
     if stores.len() > 1 {
         for store in stores.iter_mut().filter(|store| store.name.is_none()) {
@@ -30,6 +30,10 @@ pub(crate) fn served_stores(texts: &[String]) -> Result<Vec<ServedStore>> {
 }
 
 fn of_text(text: &str) -> Vec<ServedStore> {
+    // Splitting gives no word of an empty text, which is refused as a store without a place.
+    if text.is_empty() {
+        return vec![ServedStore { name: None, url: String::new() }];
+    }
     let mut stores: Vec<ServedStore> = Vec::new();
     for word in text.split_inclusive(' ') {
         let may_begin = stores.last().is_none_or(|last| last.name.is_some());
@@ -93,7 +97,7 @@ mod tests {
             assert_eq!(stores(&[url]), [pair(None, url)]);
         }
         assert_eq!(stores(&["air=x.db"]), [pair(Some("air"), "x.db")]);
-        for text in ["=x.db", "air=", ""] {
+        for text in ["=x.db", "air=", "", " "] {
             assert!(served_stores(&[text.to_owned()]).unwrap_err().to_string().contains("NAME=URL"), "{text}");
         }
     }

@@ -46,7 +46,7 @@ impl Served {
         self.psql_in("air", user, password, statement)
     }
 
-    /// The same in a database.
+    /// Runs a statement like [`psql`](Self::psql), in a named database.
     pub(crate) fn psql_in(&self, database: &str, user: &str, password: &str, statement: &str) -> Option<String> {
         let (host, port) = self.pg.split_once(':').unwrap();
         let mut psql = Command::new("psql");

@@ -57,7 +57,7 @@ impl Http {
     ///
     /// # Errors
     ///
-    /// Those of [`get`](Self::get).
+    /// As for [`get`](Self::get): the server's message if it refuses, or a lost connection.
     pub(super) fn post(&mut self, path: &str, body: &[u8]) -> Result<Reply<'_>, Failure> {
         self.request("POST", path, "", body)
     }
@@ -66,7 +66,7 @@ impl Http {
     ///
     /// # Errors
     ///
-    /// Those of [`get`](Self::get).
+    /// As for [`get`](Self::get): the server's message if it refuses, or a lost connection.
     pub(super) fn post_form(&mut self, path: &str, fields: &[(&str, &str)]) -> Result<Reply<'_>, Failure> {
         let field = |(name, value): &(&str, &str)| format!("{name}={}", encoded(value));
         let form: Vec<String> = fields.iter().map(field).collect();
@@ -108,7 +108,7 @@ impl Http {
     }
 }
 
-/// What the lines before a body say.
+/// The status line and the headers of a reply.
 struct Head {
     status: u16,
     body: Body,

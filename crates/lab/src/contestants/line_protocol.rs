@@ -12,7 +12,7 @@ const DAY_MICROSECONDS: i64 = 86_400_000_000;
 /// Larger integers may have no equal among fractions of 64 bits.
 const FRACTION_INTEGER_MAX: u64 = 1 << 53;
 
-/// What a column is in a line.
+/// The part of a line in which a column's values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Role {
     /// The time of the point.

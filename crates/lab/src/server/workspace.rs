@@ -30,7 +30,7 @@ pub(crate) trait WorkspaceProgram {
     /// Its files cannot be written.
     fn command(&self, ports: Ports) -> Result<Vec<String>, Failure>;
 
-    /// Whether it answers.
+    /// Whether the server answers requests.
     ///
     /// # Errors
     ///

@@ -23,7 +23,7 @@ pub(crate) struct Databases(Arc<Inner>);
 
 struct Inner {
     server: ServerState,
-    /// Whether a database may be served.
+    /// Refuses databases that must not be served.
     check: Check,
     slots: Vec<Slot>,
 }
@@ -187,5 +187,43 @@ impl Databases {
 impl fmt::Debug for Databases {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.slots.iter().map(|slot| &slot.source.name)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared::log::{Log, LogOptions};
+    use crate::shared::phase::PhaseOwner;
+    use crate::shared::statement_options::StatementOptions;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn a_database_that_must_not_be_served_is_refused_whenever_it_is_opened() {
+        let (_owner, phase) = PhaseOwner::new();
+        let server = ServerState::new(StatementOptions::default(), phase, Log::new(LogOptions::default()));
+        let check: fn(&OpenDatabase) -> Result<()> = |database| match database.name() {
+            "late" => Err(Error::usage("late has no users")),
+            _ => Ok(()),
+        };
+        let is_there = Arc::new(AtomicBool::new(false));
+        let sources = || {
+            let is_there = Arc::clone(&is_there);
+            let late = move || match is_there.load(Ordering::Relaxed) {
+                true => atsdb::open("memory:"),
+                false => Err(Error::new(ErrorKind::Unavailable, "not there yet")),
+            };
+            vec![
+                DatabaseSource::named("first", || atsdb::open("memory:")).unwrap(),
+                DatabaseSource::named("late", late).unwrap(),
+            ]
+        };
+        let databases = Databases::open(&server, sources(), Box::new(check)).unwrap();
+        is_there.store(true, Ordering::Relaxed);
+        assert!(databases.open_missing().is_empty());
+        assert!(matches!(databases.choose(Some("late")), Choice::Unavailable("late")));
+        assert_eq!(databases.opened().count(), 1);
+        let refused = Databases::open(&server, sources(), Box::new(check)).unwrap_err();
+        assert_eq!(refused.message(), "late has no users");
     }
 }

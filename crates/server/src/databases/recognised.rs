@@ -1,4 +1,5 @@
-//! Callers that do not name a database, or one that does not exist. They are told only of databases that they may use.
+//! Callers whose requests name no database, or one that does not exist. Error messages list only the databases that
+//! such a caller may use.
 
 use super::list::{Databases, OpenDatabase};
 use crate::access::authenticate::{Credentials, Refusal};

@@ -75,7 +75,7 @@ impl Services {
         response
     }
 
-    /// The methods of the database that the header names. Users are told which databases there are.
+    /// The methods of the database that the header names. Without one, the error lists the databases of the caller.
     async fn methods_for(&self, request: &Request<Incoming>, peer: Peer) -> Result<DatabaseMethods, Status> {
         let headers = request.headers();
         if !headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(GRPC)) {

@@ -75,18 +75,19 @@ impl InfluxdbSession {
 
 /// The sum of some columns over all series of an answer.
 fn sum_of(answer: &Value, names: &[&str]) -> u64 {
-    let elements = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let of_series = |series: &Value| {
-        let positions: Vec<usize> = elements(&series["columns"])
-            .iter()
-            .enumerate()
-            .filter(|(_, name)| name.as_str().is_some_and(|name| names.contains(&name)))
-            .map(|(position, _)| position)
-            .collect();
-        let of_row = |row: &Value| positions.iter().filter_map(|position| row[*position].as_u64()).sum::<u64>();
-        elements(&series["values"]).iter().map(of_row).sum::<u64>()
-    };
-    elements(&answer["results"][0]["series"]).iter().map(of_series).sum()
+    let mut sum = 0;
+    for series in elements(&answer["results"][0]["series"]) {
+        for row in elements(&series["values"]) {
+            let cells = elements(&series["columns"]).iter().zip(elements(row));
+            let wanted = cells.filter(|(name, _)| name.as_str().is_some_and(|name| names.contains(&name)));
+            sum += wanted.filter_map(|(_, cell)| cell.as_u64()).sum::<u64>();
+        }
+    }
+    sum
+}
+
+fn elements(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// The columns of a table as tags and fields. Tags are the mapped texts, if the table's key names a series, or else the
@@ -205,7 +206,7 @@ impl Session for InfluxdbSession {
 
 impl PointServer for InfluxdbSession {
     const DIALECT: LineDialect = LineDialect::Influxdb;
-    /// What its documentation recommends.
+    /// InfluxDB's documentation recommends this size of a request.
     const LINES: u64 = 10_000;
 
     fn write(&mut self, table: &SeriesTable, lines: &[u8]) -> Result<(), Failure> {
@@ -223,7 +224,7 @@ impl PointServer for InfluxdbSession {
 /// The files below a folder, with their lengths.
 fn file_lengths(folder: &Path) -> Result<Vec<(String, u64)>, Failure> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(Failure::broken)? {
+    for entry in fs::read_dir(folder).map_err(Failure::broken)? {
         let entry = entry.map_err(Failure::broken)?;
         // A compaction removes files meanwhile.
         let Ok(metadata) = entry.metadata() else { continue };

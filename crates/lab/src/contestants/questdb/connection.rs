@@ -45,7 +45,7 @@ impl QuestdbConnection {
     }
 
     /// Sends lines.
-    pub(super) fn write(&mut self, path: &str, lines: &[u8]) -> Result<(), Failure> {
+    pub(super) fn post(&mut self, path: &str, lines: &[u8]) -> Result<(), Failure> {
         self.http.post(path, lines).map(drop).map_err(|failure| self.server.explain(failure))
     }
 

@@ -4,101 +4,40 @@
 use super::connection::QuestdbConnection;
 use super::failure::questdb_failure;
 use crate::contestant::{Dialect, Loader};
-use crate::contestants::line_protocol::{LineDialect, Lines, Role, precision};
+use crate::contestants::line_protocol::{LineDialect, Role, precision};
 use crate::contestants::parquet_files;
-use crate::contestants::time_unit::units_per_second;
-use crate::data::columns::{BatchRows, RowSink, insert_rows};
-use crate::data::rows::{Binder, RowSet};
+use crate::contestants::series::{PointServer, SeriesTable};
+use crate::data::rows::RowSet;
 use crate::failure::Failure;
 use arrow::array::RecordBatch;
-use atsdb::{Column, ColumnType, TableDefinition};
+use atsdb::{ColumnType, TableDefinition};
 
-/// Rows of a request, as its own clients send them.
-pub(super) const REQUEST_ROWS: u64 = 75_000;
-
-/// A load by the line protocol: each request is acknowledged once its rows are in the write-ahead log.
-pub(super) struct LineLoader<'a> {
-    connection: &'a mut QuestdbConnection,
-    lines: Lines,
-    path: String,
+/// The columns of a table with a time, as they are in lines.
+pub(super) fn series_table(table: &TableDefinition) -> Result<SeriesTable, Failure> {
+    SeriesTable::of(table, |column| {
+        Ok(match column.column_type {
+            ColumnType::Timestamp(_) => Role::Moment,
+            ColumnType::Text if column.map.is_some() => Role::Tag,
+            ColumnType::Text => Role::Text,
+            ColumnType::Date => Role::Date,
+            ColumnType::Float32 | ColumnType::Float64 => Role::Float,
+            _ => Role::Integer,
+        })
+    })
 }
 
-impl<'a> LineLoader<'a> {
-    pub(super) fn new(connection: &'a mut QuestdbConnection, table: &TableDefinition) -> Self {
-        let columns = table.columns.iter().map(|column| (column.name.as_str(), role(table, column)));
-        let per_second = units_per_second(table);
-        let lines = Lines::new(LineDialect::Questdb, &table.name, columns, per_second);
-        Self { connection, lines, path: format!("/write?precision={}", precision(per_second)) }
+/// A request is acknowledged once its rows are in the write-ahead log.
+impl PointServer for QuestdbConnection {
+    const DIALECT: LineDialect = LineDialect::Questdb;
+    /// As many as its own clients send.
+    const LINES: u64 = 75_000;
+
+    fn write(&mut self, table: &SeriesTable, lines: &[u8]) -> Result<(), Failure> {
+        self.post(&format!("/write?precision={}", precision(table.per_second)), lines)
     }
 
-    fn send(&mut self) -> Result<(), Failure> {
-        if self.lines.rows() > 0 {
-            self.connection.write(&self.path, self.lines.bytes())?;
-            self.lines.clear();
-        }
-        Ok(())
-    }
-}
-
-fn role(table: &TableDefinition, column: &Column) -> Role {
-    match column.column_type {
-        ColumnType::Timestamp(_) if table.time_column().is_some_and(|time| time.id == column.id) => Role::Time,
-        ColumnType::Timestamp(_) => Role::Moment,
-        ColumnType::Text if column.map.is_some() => Role::Tag,
-        ColumnType::Text => Role::Text,
-        ColumnType::Date => Role::Date,
-        ColumnType::Float32 | ColumnType::Float64 => Role::Float,
-        _ => Role::Integer,
-    }
-}
-
-impl Loader for LineLoader<'_> {
-    fn rows(&mut self, rows: &RowSet) -> Result<(), Failure> {
-        insert_rows(rows, self)
-    }
-
-    fn batch(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
-        BatchRows::of(batch)?.insert(self)
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<(), Failure> {
-        self.send()?;
-        self.connection.wait_until_applied()
-    }
-}
-
-impl RowSink for LineLoader<'_> {
-    fn begin(&mut self) -> Result<(), Failure> {
-        self.lines.begin()
-    }
-
-    fn time(&mut self, value: i64) -> Result<(), Failure> {
-        self.lines.time(value)
-    }
-
-    fn end(&mut self) -> Result<(), Failure> {
-        self.lines.end()?;
-        if self.lines.rows() >= REQUEST_ROWS { self.send() } else { Ok(()) }
-    }
-}
-
-impl Binder for LineLoader<'_> {
-    type Error = Failure;
-
-    fn integer(&mut self, value: i64) -> Result<(), Failure> {
-        self.lines.integer(value)
-    }
-
-    fn text(&mut self, value: &str) -> Result<(), Failure> {
-        self.lines.text(value)
-    }
-
-    fn float(&mut self, value: f64) -> Result<(), Failure> {
-        self.lines.float(value)
-    }
-
-    fn null(&mut self) -> Result<(), Failure> {
-        self.lines.null()
+    fn finish(&mut self, _table: SeriesTable) -> Result<(), Failure> {
+        self.wait_until_applied()
     }
 }
 

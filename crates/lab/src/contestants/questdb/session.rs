@@ -2,10 +2,11 @@
 
 use super::connection::{NO_PARAMETERS, QuestdbConnection};
 use super::failure::questdb_failure;
-use super::loader::{LineLoader, ParquetLoader, REQUEST_ROWS};
+use super::loader::{ParquetLoader, series_table};
 use super::program::QuestdbProgram;
 use crate::contestant::{Dialect, Loader, Session};
 use crate::contestants::postgres::value::Raw;
+use crate::contestants::series::{PointLoader, PointServer};
 use crate::contestants::time_unit::units_per_second;
 use crate::data::answer::Answer;
 use crate::data::digest::{RowDigest, fold, integer_cell, null_cell};
@@ -28,7 +29,8 @@ impl QuestdbSession {
         let connection = QuestdbConnection::open(&program)?;
         let mut settings = program.shown();
         settings.push("tables = PARTITION BY DAY WAL, without DEDUP; symbols for mapped texts".to_owned());
-        settings.push(format!("load = line protocol over HTTP, {REQUEST_ROWS} rows a request; Parquet without a time"));
+        let lines = QuestdbConnection::LINES;
+        settings.push(format!("load = line protocol over HTTP, {lines} rows a request; Parquet without a time"));
         Ok(Self { connection, durability: program.durability, settings })
     }
 }
@@ -88,7 +90,7 @@ impl Session for QuestdbSession {
 
     fn loader<'a>(&'a mut self, table: &TableDefinition) -> Result<Box<dyn Loader + 'a>, Failure> {
         Ok(match table.time {
-            Some(_) => Box::new(LineLoader::new(&mut self.connection, table)),
+            Some(_) => Box::new(PointLoader::new(&mut self.connection, series_table(table)?)),
             None => Box::new(ParquetLoader::new(&mut self.connection, table)),
         })
     }

@@ -2,6 +2,7 @@
 //! types.
 
 use crate::contestants::line_protocol::Role;
+use crate::contestants::time_unit::units_per_second;
 use crate::failure::Failure;
 use atsdb::{Column, ColumnType, TableDefinition};
 use serde::{Deserialize, Serialize};
@@ -93,7 +94,7 @@ impl SeriesTable {
         Ok(Self {
             name: table.name.clone(),
             columns: table.columns.iter().map(column).collect::<Result<_, Failure>>()?,
-            per_second: table.time.map_or(1, |time| time.unit.per_second()),
+            per_second: units_per_second(table),
             key: key.collect(),
             rows: 0,
             times: None,

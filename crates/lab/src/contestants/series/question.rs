@@ -44,7 +44,7 @@ pub(crate) enum Aggregate {
     Mean,
 }
 
-/// What rows of a group have in common.
+/// The key of a group of rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum GroupKey {
     /// The value of a tag.
@@ -78,7 +78,7 @@ impl Question {
         self.groups.iter().filter_map(|key| if let GroupKey::Tag(name) = key { Some(name.as_str()) } else { None })
     }
 
-    /// Whether it asks for aggregates.
+    /// Whether the question asks for aggregates instead of rows.
     pub(crate) fn is_aggregate(&self) -> bool {
         self.items.iter().any(|item| matches!(item, Item::Aggregate(..)))
     }

@@ -5,7 +5,7 @@
 
 use super::float_range::{RangeRule, check_range};
 use crate::workarounds::operator::{Kernel, OperatorFunction};
-use datafusion::arrow::array::{Array, AsArray};
+use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray};
 use datafusion::arrow::compute::kernels::numeric::{add, div, mul, neg, sub};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::arrow::error::ArrowError;
@@ -71,7 +71,7 @@ impl Kernel for FloatOperation {
             Self::By => apply(left, right, div)?,
         };
         check_range(&results, operands, self.range_rule())?;
-        with_one_nan(results)
+        Ok(with_one_nan(results))
     }
 }
 
@@ -94,17 +94,14 @@ impl Kernel for FloatNegation {
             ColumnarValue::Array(values) => ColumnarValue::Array(neg(values)?),
             ColumnarValue::Scalar(value) => ColumnarValue::Scalar(value.arithmetic_negate()?),
         };
-        with_one_nan(negated)
+        Ok(with_one_nan(negated))
     }
 }
 
 /// The results without a sign of NaN. Processors set it in some results, and comparing and sorting distinguish NaNs by
 /// their bits, although SQL has one.
-fn with_one_nan(results: ColumnarValue) -> Result<ColumnarValue> {
-    fn has_signed_nan(values: impl Iterator<Item = f64>) -> bool {
-        values.fold(false, |found, value| found | (value.is_nan() & value.is_sign_negative()))
-    }
-    Ok(match results {
+fn with_one_nan(results: ColumnarValue) -> ColumnarValue {
+    match results {
         ColumnarValue::Scalar(ScalarValue::Float64(Some(value))) if value.is_nan() => {
             ColumnarValue::Scalar(ScalarValue::Float64(Some(f64::NAN)))
         }
@@ -112,24 +109,25 @@ fn with_one_nan(results: ColumnarValue) -> Result<ColumnarValue> {
             ColumnarValue::Scalar(ScalarValue::Float32(Some(f32::NAN)))
         }
         ColumnarValue::Array(values) => ColumnarValue::Array(match values.data_type() {
-            DataType::Float64 => {
-                let floats = values.as_primitive::<Float64Type>();
-                match has_signed_nan(floats.values().iter().copied()) {
-                    true => Arc::new(floats.unary::<_, Float64Type>(|v| if v.is_nan() { f64::NAN } else { v })),
-                    false => values,
-                }
-            }
-            DataType::Float32 => {
-                let floats = values.as_primitive::<Float32Type>();
-                match has_signed_nan(floats.values().iter().map(|value| f64::from(*value))) {
-                    true => Arc::new(floats.unary::<_, Float32Type>(|v| if v.is_nan() { f32::NAN } else { v })),
-                    false => values,
-                }
-            }
+            DataType::Float64 => one_nan_of::<Float64Type>(values, f64::NAN),
+            DataType::Float32 => one_nan_of::<Float32Type>(values, f32::NAN),
             _ => values,
         }),
         other => other,
-    })
+    }
+}
+
+fn one_nan_of<T: ArrowPrimitiveType<Native: Into<f64>>>(values: ArrayRef, nan: T::Native) -> ArrayRef {
+    let floats = values.as_primitive::<T>();
+    let has_sign = |value: T::Native| {
+        let value: f64 = value.into();
+        value.is_nan() & value.is_sign_negative()
+    };
+    // All results are checked without a branch first, because nearly always there is none.
+    if !floats.values().iter().fold(false, |found, value| found | has_sign(*value)) {
+        return values;
+    }
+    Arc::new(floats.unary::<_, T>(|value| if has_sign(value) { nan } else { value }))
 }
 
 fn is_zero(value: &ScalarValue) -> bool {
