@@ -103,7 +103,7 @@ lint:
 
 unit:
 	ATSDB_CLIENTS=$${ATSDB_CLIENTS:-$(abspath $(BUILT))/clients} ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(BUILT))/duckdb/duckdb_cli/duckdb} \
-		ATSDB_LAB_CHDB=$${ATSDB_LAB_CHDB:-$(abspath $(BUILT))/chdb/python} \
+		ATSDB_LAB_CHDB=$${ATSDB_LAB_CHDB:-$(abspath $(BUILT))/chdb/python} ATSDB_LAB_ATSDB=$${ATSDB_LAB_ATSDB:-$(abspath $(ATSDB))} \
 		ATSDB_LAB_QUESTDB=$${ATSDB_LAB_QUESTDB:-$(wildcard $(abspath $(BUILT))/questdb/questdb-*.jar)} $(CARGO) test --release --workspace --no-fail-fast
 
 doc:

@@ -49,7 +49,7 @@ impl Identity {
     }
 
     /// The least and the greatest number of a column of this type.
-    pub(crate) fn range(column_type: ColumnType) -> Option<(i64, i64)> {
+    pub fn range(column_type: ColumnType) -> Option<(i64, i64)> {
         Some(match column_type {
             ColumnType::Int16 => (i16::MIN.into(), i16::MAX.into()),
             ColumnType::Int32 => (i32::MIN.into(), i32::MAX.into()),

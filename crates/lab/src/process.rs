@@ -110,6 +110,8 @@ pub(crate) fn forget_memory_peak_of_tree(process: u32) {
 
 /// `USER_HZ`, which Linux fixes at 100 in `/proc`.
 const TICKS_PER_SECOND: f64 = 100.0;
+/// The unit in which processor time is counted.
+pub(crate) const TICK_SECONDS: f64 = 1.0 / TICKS_PER_SECOND;
 
 struct Stat {
     state: String,

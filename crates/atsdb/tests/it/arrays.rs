@@ -9,8 +9,11 @@ use std::sync::Arc;
 
 const ROWS: i64 = 40;
 
-/// A column of each kind of elements, with the text of one that stands for a number.
-const COLUMNS: [(&str, &str, fn(i64) -> String); 9] = [
+/// A column's name and type, and the text of an element that stands for a number.
+type ColumnOfArrays = (&'static str, &'static str, fn(i64) -> String);
+
+/// A column of each kind of elements.
+const COLUMNS: [ColumnOfArrays; 9] = [
     ("flags", "BOOLEAN[]", |number| if number % 2 == 0 { "t" } else { "f" }.to_owned()),
     ("counts", "INT[]", |number| (number * 100_003 - 5).to_string()),
     ("samples", "DOUBLE PRECISION[]", |number| format!("{}.5", number * 7)),

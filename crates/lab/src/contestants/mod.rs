@@ -17,6 +17,7 @@ mod parquet_files;
 mod postgres;
 mod questdb;
 mod series;
+mod served;
 mod sliced;
 mod sql_tokens;
 mod sqlite;
@@ -39,6 +40,7 @@ static ALL: LazyLock<Vec<&'static dyn Contestant>> = LazyLock::new(|| {
     all.extend(files::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(sliced::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(atsdb::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
+    all.extend(served::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all
 });
 

@@ -94,6 +94,19 @@ impl Bench<'_> {
         measure: &str,
         work: impl FnOnce() -> Result<(Figure, T), Failure>,
     ) -> Result<Option<T>, Failure> {
+        Ok(self.attempt_reported(measure, work)?.map(|(_, rest)| rest))
+    }
+
+    /// Like [`attempt`](Self::attempt). Also returns the figure that was reported.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Interrupted`] when the caller wants to stop. A measurement without a figure is not an error.
+    pub fn attempt_reported<T>(
+        &mut self,
+        measure: &str,
+        work: impl FnOnce() -> Result<(Figure, T), Failure>,
+    ) -> Result<Option<(Figure, T)>, Failure> {
         process::forget_memory_peak();
         let server = HelperProcesses::of(self.server.as_ref());
         let cpu_seconds = process::cpu_seconds();
@@ -103,8 +116,8 @@ impl Bench<'_> {
                 let spent = process::cpu_seconds().zip(cpu_seconds);
                 figure.cpu_seconds = spent.map(|(after, before)| (after - before).max(0.0));
                 server.usage_since(&mut figure);
-                self.record(measure, figure)?;
-                Ok(Some(rest))
+                self.record(measure, figure.clone())?;
+                Ok(Some((figure, rest)))
             }
             Err(Failure::Interrupted) => Err(Failure::Interrupted),
             Err(Failure::Cannot(reason)) => {
@@ -116,6 +129,23 @@ impl Bench<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// Reports how much of `count` things a second of the server's processor time did, as the figure of what it did
+    /// says. `None` is one that was not reported.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Interrupted`] when the caller wants to stop.
+    pub fn per_server_second(&mut self, measure: &str, count: u64, done: Option<&Figure>) -> Result<(), Failure> {
+        self.attempt(measure, || {
+            let done = done.ok_or_else(|| Failure::cannot("was not done"))?;
+            let seconds =
+                done.server_cpu_seconds.ok_or_else(|| Failure::cannot("no server: works in the lab itself"))?;
+            // Time is counted in ticks, of which a short run may have none.
+            Ok((Figure::of(count as f64 / seconds.max(process::TICK_SECONDS)), ()))
+        })
+        .map(drop)
     }
 
     /// Runs a query, cold and warm, and reports its time in milliseconds with its answer.

@@ -4,12 +4,14 @@ mod advise;
 mod concurrent;
 pub mod groupby;
 pub mod hits;
+pub mod ingest;
 pub mod mass;
 pub mod memory;
 mod minute;
 pub mod pinger;
 mod questions;
 pub mod series;
+pub mod serve;
 pub mod split;
 pub mod tsbs;
 
@@ -27,6 +29,8 @@ pub fn all() -> &'static [&'static dyn Workload] {
         &groupby::Groupby,
         &hits::Hits,
         &tsbs::Tsbs,
+        &ingest::Ingest,
+        &serve::Serve,
     ]
 }
 

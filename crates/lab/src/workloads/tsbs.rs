@@ -16,7 +16,7 @@ use atsdb::{ColumnType, MapWidth, TableDefinition, TimeUnit};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-const TABLE: &str = "cpu";
+pub(super) const TABLE: &str = "cpu";
 const HOUR_SECONDS: i64 = 3_600;
 /// Three days of 100 hosts.
 const ROWS: u64 = 100 * 3 * 8_640;
@@ -120,7 +120,8 @@ impl Workload for Tsbs {
     }
 }
 
-fn table() -> Result<TableDefinition, Failure> {
+/// The table of the reports.
+pub(super) fn table() -> Result<TableDefinition, Failure> {
     let mut table = TableDefinition::new(TABLE).with_column("time", ColumnType::Timestamp(TimeUnit::Second), None);
     for tag in TAGS {
         table = table.with_column(tag, ColumnType::Text, Some(MapWidth::U8));

@@ -56,6 +56,22 @@ fn the_catalogue_has_the_schemas() {
 }
 
 #[test]
+fn the_catalogue_has_the_sequences() {
+    check(
+        "CREATE SCHEMA s; CREATE SEQUENCE s.up AS SMALLINT START 5 INCREMENT 2; CREATE SEQUENCE down INCREMENT -1;\n\
+         CREATE TABLE numbered (id INT GENERATED ALWAYS AS IDENTITY, v INT);\n\
+         SELECT sequence_schema, sequence_name, data_type, numeric_precision, start_value, minimum_value, \
+         maximum_value, increment, cycle_option FROM information_schema.sequences ORDER BY 2;\n\
+         SELECT c.relname, format_type(q.seqtypid, NULL), q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcycle \
+         FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid ORDER BY 1;",
+        "public|down|bigint|64|-1|-9223372036854775808|-1|-1|NO\n\
+         s|up|smallint|16|5|1|32767|2|NO\n\
+         down|bigint|-1|-1|-9223372036854775808|-1|f\n\
+         up|smallint|5|2|1|32767|f",
+    );
+}
+
+#[test]
 fn psql_lists_the_schemas_and_their_tables() {
     let served = Served::with_tables();
     let script = "CREATE SCHEMA s; CREATE TABLE s.t (a INT);\n\\dt s.*\n\\dt\n\\dn s";

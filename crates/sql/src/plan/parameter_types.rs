@@ -1,12 +1,18 @@
 //! Infers the types of parameters from a plan: from the expressions that they are compared with, from the columns that
-//! they are assigned to, or from casts.
+//! they are assigned to, from casts, or from the other arguments of functions whose arguments are of one type.
 
 use crate::text::params::number;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::expr::{Between, InList};
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan};
+
+/// Functions whose arguments are of one type: of arrays, which the operators `@>`, `<@`, `&&` and `||` are written as,
+/// and those that return one of their arguments.
+const OF_ONE_TYPE: [&str; 7] =
+    ["array_has_all", "array_has_any", "array_concat", "coalesce", "nullif", "greatest", "least"];
 
 /// The types of parameters by number, as far as they are known.
 #[derive(Debug)]
@@ -23,6 +29,7 @@ impl InferredTypes {
                     self.note(expr, &DataType::Int64);
                 }
             }
+            let inputs = merge_schema(&node.inputs());
             node.apply_expressions(|expr| {
                 expr.apply(|expr| {
                     match expr {
@@ -37,6 +44,9 @@ impl InferredTypes {
                         }
                         Expr::InList(InList { expr, list, .. }) => {
                             list.iter().for_each(|number| self.note_beside(expr, number));
+                        }
+                        Expr::ScalarFunction(ScalarFunction { func, args }) if OF_ONE_TYPE.contains(&func.name()) => {
+                            self.note_arguments(args, &inputs);
                         }
                         Expr::Placeholder(placeholder) => {
                             if let Some(field) = &placeholder.field {
@@ -79,6 +89,16 @@ impl InferredTypes {
     fn note_beside(&mut self, expr: &Expr, number: &Expr) {
         if matches!(number, Expr::Literal(ScalarValue::Decimal128(..), _)) {
             self.note(expr, &DataType::Float64);
+        }
+    }
+
+    /// Notes the type of parameters among arguments of one type. A literal says little about it: of `0` and `0.5`, a
+    /// parameter may have more digits; neither may a parameter have only the digits of a column of decimals.
+    fn note_arguments(&mut self, arguments: &[Expr], inputs: &DFSchema) {
+        let known = arguments.iter().filter(|argument| !matches!(argument, Expr::Literal(..)));
+        let mut types = known.filter_map(|argument| argument.get_type(inputs).ok());
+        if let Some(data_type) = types.find(|data_type| !data_type.is_null() && !data_type.is_decimal()) {
+            arguments.iter().for_each(|argument| self.note(argument, &data_type));
         }
     }
 

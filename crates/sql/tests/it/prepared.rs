@@ -58,6 +58,8 @@ fn a_parameter_gets_its_type_from_its_place() {
         ("SELECT 1 AS one FROM t WHERE n BETWEEN $2 AND $1", "int32 int32", Some("one int32")),
         ("SELECT n FROM t WHERE sensor LIKE $1 ORDER BY time LIMIT $2 OFFSET $3", "text int64 int64", Some("n int32")),
         ("SELECT $1::INT + 1 AS y, CAST($2 AS DATE) AS d", "int32 date32", Some("y int32, d date32")),
+        ("SELECT coalesce($1, n) AS m FROM t WHERE nullif(time, $2) IS NULL", "int32 time", Some("m int32")),
+        ("SELECT n FROM t WHERE ARRAY[n] && $1 AND $2 @> ARRAY[x]", "list(int32) list(float64)", Some("n int32")),
         ("SELECT $1 AS v", "text", Some("v text")),
         ("SELECT $1 || $2 AS v, NULL || $3 AS w", "text text text", Some("v text, w text")),
         ("SELECT count(*) FROM generate_series(1, $1)", "int64", Some("count(*) int64")),

@@ -7,6 +7,7 @@ mod session;
 pub(super) mod value;
 
 use self::load_method::LoadMethod;
+pub(super) use self::session::PostgresSession;
 use crate::contestant::{Contestant, Session, Workspace};
 use crate::failure::Failure;
 use crate::server::{ServerKind, ServerUrls, postgres_client, postgres_failure};
@@ -52,7 +53,7 @@ impl Contestant for Postgres {
     }
 
     fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(session::PostgresSession::open(self.method, self.unlogged, workspace)?))
+        Ok(Box::new(PostgresSession::open(self.method, self.unlogged, workspace)?))
     }
 
     /// The tables with their indexes, oversized values and maps, as the server counts them. The write-ahead log, which

@@ -17,7 +17,7 @@ use postgres::{Client, Row, SimpleQueryMessage};
 use std::fs::File;
 use std::path::Path;
 
-pub(super) struct PostgresSession {
+pub(in crate::contestants) struct PostgresSession {
     client: Client,
     method: LoadMethod,
     unlogged: bool,
@@ -41,6 +41,11 @@ impl PostgresSession {
             None => settings.extend(shown_settings(&mut client)?),
         }
         Ok(Self { client, method, unlogged, tier, settings })
+    }
+
+    /// A session of a server that speaks PostgreSQL's protocol, loaded by COPY.
+    pub(in crate::contestants) fn of_client(client: Client, tier: Tier, settings: Vec<String>) -> Self {
+        Self { client, method: LoadMethod::Copy, unlogged: false, tier, settings }
     }
 }
 

@@ -285,16 +285,19 @@ fn array(element: u32, fields: &mut Fields<'_>) -> Result<ScalarValue, PgError> 
     list(element, items.collect::<Result<_, PgError>>()?)
 }
 
-/// The elements of an array in binary; `None` is NULL.
-pub(in crate::pg) fn array_elements(bytes: &[u8]) -> Result<Vec<Option<&[u8]>>, PgError> {
+/// The elements of an array in binary, and nothing after them.
+pub(in crate::pg) fn array_elements(bytes: &[u8]) -> Result<Elements<'_>, PgError> {
     let mut fields = Fields::new(bytes);
     let (_, elements) = elements_of(&mut fields)?;
     fields.end()?;
     Ok(elements)
 }
 
+/// The elements of an array in binary; `None` is NULL.
+pub(in crate::pg) type Elements<'a> = Vec<Option<&'a [u8]>>;
+
 /// The type of an array's elements, and the elements.
-fn elements_of<'a>(fields: &mut Fields<'a>) -> Result<(u32, Vec<Option<&'a [u8]>>), PgError> {
+fn elements_of<'a>(fields: &mut Fields<'a>) -> Result<(u32, Elements<'a>), PgError> {
     let (dimensions, _has_nulls, sent) = (fields.i32()?, fields.i32()?, fields.u32()?);
     let count = match dimensions {
         0 => 0,

@@ -12,6 +12,7 @@ mod procedures;
 mod roles;
 mod row;
 mod schemas;
+mod sequences;
 mod server;
 mod shapes;
 mod standard;
@@ -87,6 +88,8 @@ impl<'a> Contents<'a> {
             }
             ("pg_catalog", "pg_namespace") => Ok(schemas::namespaces(&self.objects()?.schemas)),
             ("internal", name) => self.internal(name),
+            ("pg_catalog", "pg_sequence") => Ok(sequences::sequences(self.objects()?)),
+            ("information_schema", "sequences") => Ok(sequences::standard(self.objects()?, self.database)),
             ("information_schema", name) => Ok(standard::rows(name, self.objects()?, self.database)),
             ("pg_catalog", "pg_database") => Ok(server::databases(&self.activity.databases())),
             ("pg_catalog", "pg_stat_activity") => {

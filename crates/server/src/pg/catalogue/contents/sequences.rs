@@ -1,0 +1,77 @@
+//! The sequences of the store. Those of columns that number the rows are not among them, as in PostgreSQL.
+
+use super::super::relation::Row;
+use super::super::value::Value;
+use super::objects::{Attribute, Object, Objects};
+use super::row::row;
+use crate::pg::types::known;
+use atsdb::Identity;
+
+/// A sequence, and the least and the greatest number that it can give.
+struct Sequence<'a> {
+    object: &'a Object,
+    numbers: &'a Attribute,
+    identity: Identity,
+    least: i64,
+    greatest: i64,
+}
+
+/// The rows of `pg_sequence`.
+pub(super) fn sequences(objects: &Objects) -> Vec<Row> {
+    let rows = of_store(objects).map(|sequence| {
+        let values = [
+            ("seqrelid", Value::Int(sequence.object.number)),
+            ("seqtypid", Value::Int(sequence.numbers.type_id.into())),
+            ("seqstart", Value::Int(sequence.identity.start)),
+            ("seqincrement", Value::Int(sequence.identity.increment)),
+            ("seqmax", Value::Int(sequence.greatest)),
+            ("seqmin", Value::Int(sequence.least)),
+            ("seqcache", Value::Int(1)),
+            ("seqcycle", Value::Bool(false)),
+        ];
+        row("pg_catalog", "pg_sequence", &values)
+    });
+    rows.collect()
+}
+
+/// The rows of `information_schema.sequences`.
+pub(super) fn standard(objects: &Objects, database: &str) -> Vec<Row> {
+    let rows = of_store(objects).map(|sequence| {
+        let digits = match sequence.numbers.type_id {
+            known::INT2 => 16,
+            known::INT4 => 32,
+            _ => 64,
+        };
+        let values = [
+            ("sequence_catalog", Value::text(database)),
+            ("sequence_schema", Value::text(sequence.object.schema.as_str())),
+            ("sequence_name", Value::text(sequence.object.name.as_str())),
+            ("data_type", Value::maybe(known::sql_name(sequence.numbers.type_id))),
+            ("numeric_precision", Value::Int(digits)),
+            ("numeric_precision_radix", Value::Int(2)),
+            ("numeric_scale", Value::Int(0)),
+            ("start_value", Value::Text(sequence.identity.start.to_string())),
+            ("minimum_value", Value::Text(sequence.least.to_string())),
+            ("maximum_value", Value::Text(sequence.greatest.to_string())),
+            ("increment", Value::Text(sequence.identity.increment.to_string())),
+            ("cycle_option", Value::text("NO")),
+        ];
+        row("information_schema", "sequences", &values)
+    });
+    rows.collect()
+}
+
+fn of_store(objects: &Objects) -> impl Iterator<Item = Sequence<'_>> {
+    objects.own().filter(|object| object.kind == 'S').filter_map(|object| {
+        let numbers = object.attributes.first()?;
+        let identity = numbers.identity?;
+        let column = object.table.as_ref()?.definition.columns.first()?;
+        let (least, greatest) = Identity::range(column.column_type)?;
+        // Counting up begins with 1 and counting down with -1, unless it was declared to begin beyond.
+        let (least, greatest) = match identity.increment > 0 {
+            true => (identity.start.min(1), greatest),
+            false => (least, identity.start.max(-1)),
+        };
+        Some(Sequence { object, numbers, identity, least, greatest })
+    })
+}
