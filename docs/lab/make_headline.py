@@ -13,7 +13,8 @@ The text between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two
 - any other name: the complete table of the workload of that name.
 
 The tables of `series` come from headline.json, which has more rows on fewer contestants, that of `memory` from memory.json,
-which has more rows, and all others from results.json. A figure is the median of the runs. A dash means that the contestant
+which has more rows, those of `groupby` and `tsbs` from questions.json, those of `ingest` and `serve` from servers.json,
+and all others from results.json. A figure is the median of the runs. A dash means that the contestant
 has no figure; the report (docs/lab/report.html) gives the reason.
 """
 import json
@@ -23,7 +24,7 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parents[2]
 workloads, reports = {}, {}
-for name in ("results.json", "series.json", "headline.json", "memory.json"):
+for name in ("results.json", "series.json", "headline.json", "memory.json", "questions.json", "servers.json"):
     path = root / "docs/lab" / name
     report = json.loads(path.read_text()) if path.exists() else {"workloads": []}
     reports[name] = report
@@ -31,7 +32,8 @@ for name in ("results.json", "series.json", "headline.json", "memory.json"):
 
 NAMES = {
     "sqlite": "SQLite", "mariadb:innodb": "MariaDB", "mysql": "MySQL", "postgres": "PostgreSQL", "duckdb": "DuckDB",
-    "clickhouse": "ClickHouse", "atsdb": "atsdb"
+    "clickhouse": "ClickHouse", "questdb": "QuestDB", "influxdb": "InfluxDB", "victoriametrics": "VictoriaMetrics",
+    "atsdb": "atsdb", "atsdb:served": "atsdb, COPY", "atsdb:lines": "atsdb, lines"
 }
 IN_MEMORY = {
     "sqlite:memory": "SQLite `:memory:`", "mariadb:memory": "MariaDB MEMORY", "duckdb": "DuckDB", "atsdb:memory": "atsdb"
@@ -77,9 +79,10 @@ def row(title, measure, shown):
     figures, unit = medians(measure, shown), measure["unit"]
     cells = [show(unit, figures[name]) if name in figures else "-" for name in shown]
     others = [value for name, value in figures.items() if not name.startswith("atsdb")]
-    factor, ours = "", next((value for name, value in figures.items() if name.startswith("atsdb")), None)
-    if ours is not None and others:
-        best = max(others) if unit in RATES else min(others)
+    factor, ours = "", [value for name, value in figures.items() if name.startswith("atsdb")]
+    if ours and others:
+        choose = max if unit in RATES else min
+        ours, best = choose(ours), choose(others)
         factor = (ours / best if unit in RATES else best / ours) if best and ours else 0
         factor = f"{factor:.0f} x" if factor >= 100 else f"{factor:.1f} x" if factor >= 10 else f"{factor:.2g} x"
     return "| " + " | ".join([title, *cells, factor]) + " |"

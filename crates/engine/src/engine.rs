@@ -20,6 +20,7 @@ use crate::shared::environment::{Environment, SystemEnvironment};
 use crate::shared::handle::Handle;
 use crate::shared::hold::SealingHold;
 use crate::shared::holds::Holds;
+use crate::shared::machine::machine_memory_bytes;
 use crate::shared::numbers::Numbers;
 use crate::shared::preload::{PreloadStats, Preloaded};
 use crate::shared::session_numbers::SessionNumbers;
@@ -40,8 +41,6 @@ use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The machine's memory in bytes where the operating system does not report it.
-const MEMORY_BYTES_ASSUMED: usize = 4 << 30;
 /// How often a drop is attempted while other writers change the table.
 const DROP_ATTEMPTS_MAX: usize = 20;
 
@@ -68,7 +67,7 @@ impl Default for EngineOptions {
     /// the machine's memory for tables in memory; one thread for each core; maintenance on; the operating system's
     /// clock.
     fn default() -> Self {
-        let memory = machine_memory();
+        let memory = machine_memory_bytes();
         Self {
             cache_bytes: (memory / 16).clamp(64 << 20, 512 << 20),
             page_cache: None,
@@ -423,14 +422,4 @@ fn task_of(task: &Arc<OnceLock<Arc<dyn MaintenanceTask>>>) -> Task {
         let Some(task) = cell.get() else { return Ok(false) };
         task.run(&Engine { handle: Handle::without_threads(shared), task: Arc::clone(&cell) }, may_continue)
     })
-}
-
-/// The size of the machine's memory in bytes.
-fn machine_memory() -> usize {
-    let meminfo = std::fs::read_to_string("/proc/meminfo").ok();
-    let kibibytes = meminfo.as_deref().and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-        line.split_whitespace().next()?.parse::<usize>().ok()
-    });
-    kibibytes.map_or(MEMORY_BYTES_ASSUMED, |kibibytes| kibibytes << 10)
 }

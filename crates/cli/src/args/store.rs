@@ -9,7 +9,8 @@ pub(crate) struct StoreArgs {
     /// Cache at most this much of decoded columns [default: 64MiB; shell, server: 1/16 of memory, 64MiB to 512MiB]
     #[arg(long, value_name = "BYTES", env = "ATSDB_CACHE", hide_env = true)]
     pub(crate) cache: Option<String>,
-    /// Let queries use at most this much memory, such as 1GiB; larger sorts and joins spill to disk [default: 1GiB]
+    /// Let queries use at most this much memory, such as 4GiB; larger sorts and joins spill to disk [default: 1/4 of
+    /// memory, at least 1GiB]
     #[arg(long, value_name = "BYTES", env = "ATSDB_MEMORY", hide_env = true)]
     pub(crate) memory: Option<String>,
 }

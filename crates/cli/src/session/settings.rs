@@ -11,9 +11,6 @@ use atsdb::sql::{Session, SessionOptions};
 use atsdb::{Database, Durability, Error, OpenOptions, Result};
 use std::sync::Arc;
 
-/// The default memory for queries.
-const MEMORY_BYTES_DEFAULT: usize = 1 << 30;
-
 /// How long a program keeps its store open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OpenTime {
@@ -108,7 +105,7 @@ pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, qu
 
 /// The memory for queries.
 pub(crate) fn memory_bytes(store: &StoreArgs) -> Result<usize> {
-    Ok(bytes_of("--memory", store.memory.as_deref())?.unwrap_or(MEMORY_BYTES_DEFAULT))
+    Ok(bytes_of("--memory", store.memory.as_deref())?.unwrap_or_else(|| SessionOptions::default().memory_bytes))
 }
 
 fn bytes_of(flag: &str, text: Option<&str>) -> Result<Option<usize>> {

@@ -13,6 +13,7 @@ pub(crate) mod environment;
 pub(crate) mod handle;
 pub(crate) mod hold;
 pub(crate) mod holds;
+pub(crate) mod machine;
 pub(crate) mod numbers;
 pub(crate) mod origin;
 pub(crate) mod preload;

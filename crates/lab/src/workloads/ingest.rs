@@ -10,7 +10,7 @@ use crate::generator::hosts::HostsGenerator;
 use crate::measure::{Figure, Measure, Unit, clock};
 use crate::workload::{Bench, Fact, RunBound, Workload, per_second};
 use crate::workloads::questions::load_rows;
-use crate::workloads::tsbs::{TABLE, table};
+use crate::workloads::tsbs::table;
 use arrow::array::RecordBatch;
 use atsdb::TableDefinition;
 use std::sync::Barrier;
@@ -151,6 +151,7 @@ fn send(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workloads::tsbs::TABLE;
 
     #[test]
     fn the_check_is_of_the_table() {

@@ -17,9 +17,10 @@ pub struct StatementOptions {
 }
 
 impl Default for StatementOptions {
-    /// 1 GiB, 64 statements, five seconds, no common time limit.
+    /// A quarter of the machine's memory, but at least 1 GiB; 64 statements; five seconds; no common time limit.
     fn default() -> Self {
-        Self { memory_bytes: 1 << 30, running_max: 64, hold_time: Duration::from_secs(5), time_limit: None }
+        let memory_bytes = atsdb::sql::SessionOptions::default().memory_bytes;
+        Self { memory_bytes, running_max: 64, hold_time: Duration::from_secs(5), time_limit: None }
     }
 }
 

@@ -22,9 +22,11 @@ pub struct SessionOptions {
 }
 
 impl Default for SessionOptions {
-    /// 2 GiB, one thread for each processor, no files, no time limit, changes allowed.
+    /// A quarter of the machine's memory, but at least 1 GiB; one thread for each processor; no files; no time limit; changes
+    /// allowed.
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { memory_bytes: 2 << 30, threads, file_access: false, time_limit: None, read_only: false }
+        let memory_bytes = (atsdb_engine::machine_memory_bytes() / 4).max(1 << 30);
+        Self { memory_bytes, threads, file_access: false, time_limit: None, read_only: false }
     }
 }

@@ -109,9 +109,11 @@ impl AggregateExec {
         let mut parts = parts.into_iter();
         let Some((_, mut all, reservation)) = parts.next() else { return internal_err!("an aggregate without parts") };
         for (_, groups, reserved) in parts {
+            // One reservation now counts both, and its share of the pool grows by what the other gives back.
+            drop(reserved);
             reservation.try_resize(all.memory_bytes() + groups.memory_bytes())?;
             all.merge(&groups).map_err(from_engine)?;
-            drop((groups, reserved));
+            drop(groups);
             reservation.try_resize(all.memory_bytes())?;
             tokio::task::yield_now().await;
         }
