@@ -23,7 +23,7 @@ const TIME: Duration = Duration::from_secs(3);
 const HOUR_SECONDS: i64 = 3_600;
 
 /// A kind of question: the measures of one connection, of several, and of the processor time of the latter.
-struct Kind {
+struct QuestionKind {
     one: Measure,
     several: Measure,
     cpu: Measure,
@@ -32,8 +32,8 @@ struct Kind {
 
 const CPU_TITLE: &str = "  in a second of the server's processor time";
 
-const KINDS: [Kind; 2] = [
-    Kind {
+const KINDS: [QuestionKind; 2] = [
+    QuestionKind {
         one: Measure { name: "report_1", title: "one report of a host", unit: Unit::Milliseconds },
         several: Measure { name: "report_8", title: "  8 connections, all together", unit: Unit::PerSecond },
         cpu: Measure { name: "report_cpu", title: CPU_TITLE, unit: Unit::PerSecond },
@@ -47,7 +47,7 @@ const KINDS: [Kind; 2] = [
             )
         },
     },
-    Kind {
+    QuestionKind {
         one: Measure { name: "hour_1", title: "an hour of a host, by the minute", unit: Unit::Milliseconds },
         several: Measure { name: "hour_8", title: "  8 connections, all together", unit: Unit::PerSecond },
         cpu: Measure { name: "hour_cpu", title: CPU_TITLE, unit: Unit::PerSecond },
@@ -135,7 +135,7 @@ impl Workload for Serve {
 fn asked(
     contestant: &dyn Contestant,
     workspace: &Workspace,
-    kind: &Kind,
+    kind: &QuestionKind,
     queries: &[String],
     bench: &mut Bench<'_>,
 ) -> Result<(), Failure> {

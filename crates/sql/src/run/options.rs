@@ -22,8 +22,8 @@ pub struct SessionOptions {
 }
 
 impl Default for SessionOptions {
-    /// A quarter of the machine's memory, but at least 1 GiB; one thread for each processor; no files; no time limit; changes
-    /// allowed.
+    /// A quarter of the machine's memory, but at least 1 GiB; one thread for each processor; no files; no time limit;
+    /// changes allowed.
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let memory_bytes = (atsdb_engine::machine_memory_bytes() / 4).max(1 << 30);

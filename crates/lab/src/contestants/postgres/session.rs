@@ -17,7 +17,7 @@ use postgres::{Client, Row, SimpleQueryMessage};
 use std::fs::File;
 use std::path::Path;
 
-pub(in crate::contestants) struct PostgresSession {
+pub(crate) struct PostgresSession {
     client: Client,
     method: LoadMethod,
     unlogged: bool,
@@ -44,7 +44,7 @@ impl PostgresSession {
     }
 
     /// A session of a server that speaks PostgreSQL's protocol, loaded by COPY.
-    pub(in crate::contestants) fn of_client(client: Client, tier: Tier, settings: Vec<String>) -> Self {
+    pub(crate) fn of_client(client: Client, tier: Tier, settings: Vec<String>) -> Self {
         Self { client, method: LoadMethod::Copy, unlogged: false, tier, settings }
     }
 }

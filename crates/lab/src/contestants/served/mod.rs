@@ -1,9 +1,11 @@
 //! atsdb as a server for each workspace, as `atsdb serve` starts it with its default settings: loaded by binary COPY
 //! over PostgreSQL's protocol or by the line protocol over HTTP, asked over PostgreSQL's protocol.
 
+mod load_method;
 mod program;
 mod session;
 
+use self::load_method::LoadMethod;
 use self::program::{SERVERS, ServedProgram};
 use crate::contestant::{Contestant, Session, Workspace, folder_bytes};
 use crate::failure::Failure;
@@ -14,15 +16,6 @@ pub(crate) struct Served {
     name: &'static str,
     summary: &'static str,
     method: LoadMethod,
-}
-
-/// How rows are loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LoadMethod {
-    /// Binary COPY, one for a load.
-    Copy,
-    /// The line protocol, in requests of many lines.
-    Lines,
 }
 
 /// All of them.

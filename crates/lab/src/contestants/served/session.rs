@@ -1,6 +1,6 @@
 //! A session: connections to the workspace's server, over both of its protocols.
 
-use super::LoadMethod;
+use super::load_method::LoadMethod;
 use super::program::{SERVERS, ServedProgram};
 use crate::contestant::{Dialect, Loader, Session};
 use crate::contestants::http::Http;
