@@ -143,7 +143,7 @@ fn asked(
     let readers =
         |readers: usize| Mixed { readers, writers: 0, time, queries, table: TABLE, row: &|_| String::new(), first: 0 };
     bench.progress(kind.one.name)?;
-    bench.attempt(kind.one.name, || {
+    let can = bench.attempt(kind.one.name, || {
         // The answer is compared, the time is of all questions.
         let answer = contestant.open(workspace)?.query(&queries[0])?.hash();
         let latencies = run_mixed(contestant, workspace, &readers(1))?.0.latencies.map_err(Failure::wrong)?;
@@ -151,6 +151,7 @@ fn asked(
     })?;
     bench.progress(kind.several.name)?;
     let done = bench.attempt_reported(kind.several.name, || {
+        can.ok_or_else(|| Failure::cannot("does not answer it over one connection"))?;
         let side = run_mixed(contestant, workspace, &readers(CONNECTIONS))?.0;
         let latencies = side.latencies.map_err(Failure::wrong)?;
         let answered = latencies.count;
