@@ -2,7 +2,7 @@
 //! each time.
 //!
 //! Rows that are sorted by series have one run for each series. Instruments are usually read at equal intervals, and
-//! then the rows of a range follow from a division.
+//! then the rows of a range follow from a division, or are near the place that it yields.
 
 use arrow::array::{BooleanArray, BooleanBufferBuilder, Int64Array};
 use arrow::buffer::BooleanBuffer;
@@ -78,7 +78,7 @@ impl TimeRuns {
                             Some(times) => times,
                             empty => empty.insert(times()?),
                         };
-                        Ok(times.values()[run.start as usize..run.end as usize].partition_point(|time| *time < bound))
+                        Ok(rows_before(&times.values()[run.start as usize..run.end as usize], bound))
                     }
                 }
             };
@@ -121,6 +121,38 @@ impl TimeRun {
             self.step.map(|step| bound.abs_diff(self.first).div_ceil(step) as usize)
         }
     }
+}
+
+/// The number of ascending times before a bound, which is above the first and not above the last. It is searched for
+/// from where it would be at equal intervals, in steps that double: at nearly equal ones that reads few times, which are
+/// close to each other in memory.
+fn rows_before(times: &[i64], bound: i64) -> usize {
+    let end = times.len() - 1;
+    let (offset, length) = (bound.abs_diff(times[0]), times[end].abs_diff(times[0]));
+    let expected = u128::from(offset) * end as u128 / u128::from(length);
+    let expected = usize::try_from(expected).map_or(end, |expected| expected.min(end));
+    // The times below `low` are before the bound, those from `high` on are not.
+    let (mut low, mut high, mut step) = (0, times.len(), 1);
+    if times[expected] < bound {
+        low = expected + 1;
+        while let Some(time) = times.get(low + step) {
+            if *time >= bound {
+                high = low + step;
+                break;
+            }
+            (low, step) = (low + step + 1, 2 * step);
+        }
+    } else {
+        high = expected;
+        while high > step {
+            if times[high - step] < bound {
+                low = high - step + 1;
+                break;
+            }
+            (high, step) = (high - step, 2 * step);
+        }
+    }
+    low + times[low..high].partition_point(|time| *time < bound)
 }
 
 /// For each time whether a range contains it.
@@ -169,7 +201,11 @@ mod tests {
         let broken: Vec<i64> = regular(40, 0, 10).chain(regular(40, 1_000, 7)).chain(regular(40, 3, 9)).collect();
         let repeated: Vec<i64> = (0..200).map(|row| row / 3).collect();
         let far = [vec![i64::MIN; 20], vec![0; 20], vec![i64::MAX; 20]].concat();
-        for times in [&steady, &broken, &repeated, &far] {
+        // Not quite at equal intervals, far from equal ones, and with a gap.
+        let jittered: Vec<i64> = (0..300).map(|row| row * 60 + row * row * 31 % 59).collect();
+        let curved: Vec<i64> = (0..300).map(|row| row * row * row).collect();
+        let gap: Vec<i64> = (0..150).chain(1_000_000..1_000_150).collect();
+        for times in [&steady, &broken, &repeated, &far, &jittered, &curved, &gap] {
             assert!(matches!(TimeRuns::of(times), TimeRuns::Runs(_)));
             check(times);
         }
