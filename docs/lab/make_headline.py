@@ -10,11 +10,12 @@ The text between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two
 - `summary`: more rows of the same workload;
 - `reached`: the goals of `series`, and what was reached;
 - `stores`: atsdb's own stores side by side, from series.json; `ratios`: their rates of appending, divided by the file's;
+- `questdb`: `series` on the analytical contestants with QuestDB, from questdb.json;
 - any other name: the complete table of the workload of that name.
 
 The tables of `series` come from headline.json, which has more rows on fewer contestants, that of `memory` from memory.json,
-which has more rows, those of `groupby` and `tsbs` from questions.json, those of `ingest` and `serve` from servers.json,
-and all others from results.json. A figure is the median of the runs. A dash means that the contestant
+which has more rows, that of `groupby` from questions.json, those of `ingest` and `serve` from servers.json, and all others
+from results.json. A figure is the median of the runs. A dash means that the contestant
 has no figure; the report (docs/lab/report.html) gives the reason.
 """
 import json
@@ -159,8 +160,17 @@ def ratios():
     return ["| | " + " | ".join(heads) + " |", "|" + "---|" * (len(heads) + 1), *rows, "", how(workload, report)]
 
 
+def questdb():
+    report = json.loads((root / "docs/lab/questdb.json").read_text())
+    return table_of(report["workloads"][0], report)
+
+
 def whole(name):
-    (workload, report), group, rows = workloads[name], "", []
+    return table_of(*workloads[name])
+
+
+def table_of(workload, report):
+    name, group, rows = workload["name"], "", []
     shown = present(report, IN_MEMORY if name == "memory" else NAMES)
     for measure in workload["measures"]:
         title = measure["title"]
@@ -219,7 +229,9 @@ def reached():
 
 def fill(match):
     name = match.group(1)
-    own = {"headline": headline, "summary": summary, "reached": reached, "stores": stores, "ratios": ratios}
+    own = {
+        "headline": headline, "summary": summary, "reached": reached, "stores": stores, "ratios": ratios, "questdb": questdb
+    }
     if name not in own and name not in workloads:
         return match.group(0)
     lines = own[name]() if name in own else whole(name)

@@ -3,8 +3,10 @@
 //! A counter belongs to one column of one table in one store, which keeps its last number. Numbers are reserved in
 //! blocks, each in a transaction of its own that is never undone, so no number is given twice; those of a block that a
 //! process does not use are lost. The definition says where counting begins. A restart is a change of the definition:
-//! it counts the restarts, and the counter begins anew when it first hears of a higher count. So a restart is undone
-//! with its transaction, and blocks that other processes hold end when they learn of the new definition.
+//! it counts the restarts, and the counter begins anew when it first hears of a higher count. Blocks that other
+//! processes hold end when they learn of the new definition. The counter of a store never hears of a restart that is
+//! not committed: until then its numbers come from a counter of the transaction, and the definition that is committed
+//! says where that one ended. So a restart is undone with its transaction.
 //!
 //! Not owned: the numbers that a counter gives ([`number_request`](crate::number_request)), where a store keeps
 //! counters, and the blocks that a process holds (`engine`).
@@ -91,6 +93,17 @@ impl Identity {
             }
             None => self,
         }
+    }
+
+    /// The same identity after its increment was another one: it counts on from the last number, or begins with the next
+    /// one if none was given since counting began. `counter` is its present state.
+    #[must_use]
+    pub fn turned(self, before: Self, counter: Option<Counter>) -> Self {
+        let after = match counter.filter(|counter| counter.restarts >= before.restarts) {
+            Some(_) => before.continued(counter).after,
+            None => before.first().and_then(|next| next.checked_sub(self.increment)),
+        };
+        Self { after, restarts: before.restarts.saturating_add(1), ..self }
     }
 
     /// The number that comes later.

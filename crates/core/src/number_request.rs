@@ -17,7 +17,7 @@ pub struct NumberRequest {
     pub identity: Identity,
     /// The column's type, whose numbers end.
     pub column_type: ColumnType,
-    /// How many numbers are wanted, at least 1.
+    /// How many numbers are wanted. With 0 the counter only begins anew, if the definition says so.
     pub count: u64,
 }
 
@@ -30,7 +30,7 @@ pub struct NumberBlock {
     pub first: i64,
     /// The distance from one to the next.
     pub increment: i64,
-    /// How many, at least 1.
+    /// How many: at least 1, unless none was wanted.
     pub count: u64,
 }
 
@@ -42,11 +42,11 @@ impl NumberRequest {
         Some(Self { table: table.id, column: column.id, identity, column_type: column.column_type, count })
     }
 
-    /// The same request for one number, which is this one: the counter begins anew with it. `counter` is its present
-    /// state.
+    /// A request after which the counter, whose state this is, has given `number` last or, unless it `is_given`, gives
+    /// it next.
     ///
     /// Errors: [`InvalidValue`](ErrorKind::InvalidValue) for a number that the counter could not give.
-    pub fn set_to(self, counter: Option<Counter>, number: i64) -> Result<Self> {
+    pub fn set_to(self, counter: Option<Counter>, number: i64, is_given: bool) -> Result<Self> {
         let Identity { start, increment, restarts, .. } = self.identity;
         let (least, greatest) = Identity::range(self.column_type).unwrap_or((i64::MIN, i64::MAX));
         let (least, greatest) = match increment > 0 {
@@ -59,7 +59,7 @@ impl NumberRequest {
         })?;
         let restarts = counter.map_or(restarts, |counter| counter.restarts.max(restarts)).saturating_add(1);
         let identity = Identity { after: Some(after), restarts, ..self.identity };
-        Ok(Self { identity, count: 1, ..self })
+        Ok(Self { identity, count: u64::from(is_given), ..self })
     }
 
     /// Takes numbers from a counter in this state; `None` if it never gave any. Returns the numbers and the new state.
@@ -74,8 +74,10 @@ impl NumberRequest {
                 Some((least, _)) => ("minimum", least),
                 None => ("maximum", 0),
             };
-            Error::new(ErrorKind::Limit, format!("reached {bound} value of sequence ({last})"))
-                .with_hint("use a wider type, or ALTER TABLE ... ALTER COLUMN ... RESTART WITH a number that is free")
+            Error::new(ErrorKind::Limit, format!("reached {bound} value of sequence ({last})")).with_hint(
+                "use a wider type, or RESTART WITH a number that is free: by ALTER SEQUENCE, or for a column by ALTER \
+                     TABLE ... ALTER COLUMN",
+            )
         };
         let (least, greatest) = Identity::range(self.column_type).ok_or_else(ended)?;
         // A counter that has begun later serves requests that do not know of it, too.
@@ -89,8 +91,8 @@ impl NumberRequest {
             return Err(ended());
         }
         let left = if increment > 0 { greatest.abs_diff(first) } else { first.abs_diff(least) };
-        let count = self.count.clamp(1, (left / increment.unsigned_abs()).saturating_add(1));
-        let distance = i128::from(increment) * i128::from(count - 1);
+        let count = self.count.min((left / increment.unsigned_abs()).saturating_add(1));
+        let distance = i128::from(increment) * (i128::from(count) - 1);
         let last = i64::try_from(i128::from(first) + distance).map_err(|_| ended())?;
         let restarts = current.map_or(restarts, |counter| counter.restarts);
         Ok((NumberBlock { restarts, first, increment, count }, Counter { restarts, last }))
@@ -151,7 +153,9 @@ mod tests {
         let asked = request(Identity::by_default(), ColumnType::Int16, 9);
         let counter = Some(Counter { restarts: 3, last: 500 });
         for number in [600, 7] {
-            let (block, counter) = asked.set_to(counter, number).unwrap().take(counter).unwrap();
+            let (_, next) = asked.set_to(counter, number, false).unwrap().take(counter).unwrap();
+            assert_eq!(next, Counter { restarts: 4, last: number - 1 }, "no number is taken");
+            let (block, counter) = asked.set_to(counter, number, true).unwrap().take(counter).unwrap();
             assert_eq!((block.first, block.count), (number, 1));
             assert_eq!(counter, Counter { restarts: 4, last: number });
             // Requests by the definition, which does not know of it, follow.
@@ -160,7 +164,7 @@ mod tests {
             assert_eq!(asked.identity.continued(Some(counter)).first(), Some(number + 1));
         }
         for number in [0, -1, 40_000] {
-            assert!(asked.set_to(counter, number).is_err(), "{number}");
+            assert!(asked.set_to(counter, number, true).is_err(), "{number}");
         }
     }
 

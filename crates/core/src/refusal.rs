@@ -13,9 +13,13 @@ pub fn no_table(table: TableId) -> Error {
     Error::not_found(format!("there is no table number {}; it was dropped", table.0))
 }
 
-/// Another table has this name.
+/// Another table has this name. The entry of a schema is stored as a table whose name ends with a dot.
 pub fn table_exists(name: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("table {name} already exists"))
+    let message = match name.strip_suffix('.') {
+        Some(schema) => format!("the schema {schema} already exists"),
+        None => format!("table {name} already exists"),
+    };
+    Error::new(ErrorKind::Exists, message)
 }
 
 /// A table is not defined as the change expects.

@@ -269,13 +269,18 @@ impl Engine {
     }
 
     /// Makes columns that become an identity with a new definition, or that it restarts, count anew, whatever their
-    /// counters did before.
+    /// counters did before; and those with another increment from where their counters are.
     pub fn begin_counters(&self, table: &Table, definition: &mut TableDefinition) -> Result<()> {
         for column in &mut definition.columns {
             let before = table.definition.column_by_id(column.id).map(|before| before.identity);
             let (Some(identity), Some(before)) = (&mut column.identity, before) else { continue };
-            if before.is_none_or(|before| identity.restarts > before.restarts) {
+            let begins = before.is_none_or(|before| identity.restarts > before.restarts);
+            let turned = before.filter(|before| !begins && before.increment != identity.increment);
+            if begins || turned.is_some() {
                 let counter = self.shared().counter(table.id, column.id)?;
+                if let Some(before) = turned {
+                    *identity = identity.turned(before, counter);
+                }
                 let later = counter.map_or(0, |counter| counter.restarts.saturating_add(1));
                 identity.restarts = identity.restarts.max(later);
             }

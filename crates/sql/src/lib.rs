@@ -39,6 +39,7 @@ mod workarounds;
 mod write;
 
 pub use ddl::create_table::parse_create_table;
+pub use ddl::identity::ends_sql;
 pub use ddl::options::is_storage_parameter;
 pub use ddl::print::create_table_sql;
 pub use dml::copy::options::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};

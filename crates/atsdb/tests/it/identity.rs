@@ -59,7 +59,10 @@ fn by_processes(url: impl Fn(&Path) -> String) {
         .collect();
     // The last one is killed in the middle, and another one takes over.
     let killed = writers.pop().unwrap();
-    thread::sleep(Duration::from_millis(300));
+    let of_killed = || numbers(&db, &format!("SELECT count(*) FROM numbered WHERE writer = {KILLED}"))[0];
+    while of_killed() == 0 {
+        thread::sleep(Duration::from_millis(20));
+    }
     kill(killed);
     writers.push(other_process("identity::one_process_that_numbers", &path, "3").spawn().unwrap());
     for step in 0..50 {
@@ -70,8 +73,7 @@ fn by_processes(url: impl Fn(&Path) -> String) {
     }
     assert_no_complaints(&path);
     let ids = ids(&db);
-    let of_killed = numbers(&db, "SELECT count(*) FROM numbered WHERE writer = 2")[0];
-    assert!(of_killed > 0, "it was killed before it began");
+    let of_killed = of_killed();
     assert_eq!(ids.len() as i64, 3 * STEPS + 50 + of_killed);
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "a number was given twice");
     assert!(db.engine().verify(None).unwrap().findings.is_empty());

@@ -181,6 +181,7 @@ impl Batch {
         let older = others.iter().find(|own| own.id == table.id).unwrap_or(from).definition.clone();
         let redefined = Table { id: table.id, version: from.version.next(), definition: to.clone() };
         let change = Redefinition { table: table.id, from: from.definition.clone(), to };
+        self.note_restarted(table.id, &older, &change.to);
         let done = self.redefine_resident(table, &change.to).and_then(|()| {
             self.changes.note_redefined(change);
             self.check_added_to(&older, &redefined)
@@ -276,9 +277,12 @@ impl Batch {
             let message = format!("table {} was created by the same transaction and holds rows", table.definition.name);
             return Err(Error::new(ErrorKind::Sql, message).with_hint("COMMIT before changing it"));
         }
+        let to = self.continued(table, to.clone())?;
         self.drafts.drop_table(table.id);
         self.uncreate(table)?;
-        self.create_table(to)
+        let created = self.create_table(&to)?;
+        self.note_recreated(table.id, created.id);
+        Ok(created)
     }
 }
 

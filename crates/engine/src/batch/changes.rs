@@ -161,6 +161,11 @@ impl Changes {
         self.redefined.insert(change.table, change);
     }
 
+    /// The new definitions of tables.
+    pub(crate) fn redefined_mut(&mut self) -> impl Iterator<Item = &mut Redefinition> {
+        self.redefined.values_mut()
+    }
+
     /// Notes a table that the batch creates.
     pub(crate) fn note_created(&mut self, table: &Table) {
         self.created.push(table.clone());

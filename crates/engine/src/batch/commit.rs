@@ -39,6 +39,7 @@ impl Batch {
             return Err(Error::usage("an earlier operation of the batch failed, so nothing was stored")
                 .with_hint("begin a new batch"));
         }
+        self.keep_restarted();
         self.end_temporary()?;
         let temporary = self.session.take().map(|session| (session, self.changes.temporary().to_vec()));
         let outcome = self.commit_beside_temporary()?;

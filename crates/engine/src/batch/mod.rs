@@ -28,12 +28,12 @@ mod temporary;
 use crate::batch::changes::Changes;
 use crate::batch::collector::ChunkCollector;
 use crate::batch::keys::keyed_tables::KeyedTables;
+use crate::batch::numbered::BatchNumbers;
 use crate::batch::savepoint::Savepoint;
 use crate::batch::table_writer::TableWriter;
 use crate::chunk::coerce::{coerce, coerce_column};
 use crate::chunk::lossless::RowNumbers;
 use crate::shared::handle::Handle;
-use crate::shared::session_numbers::SessionNumbers;
 use crate::shared::temporary::TemporaryTables;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_core::{BatchId, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId};
@@ -60,7 +60,7 @@ pub struct Batch {
     /// The session whose temporary tables the batch sees.
     session: Option<TemporaryTables>,
     /// The session that draws the numbers of identity columns.
-    numbers: Option<SessionNumbers>,
+    numbers: Option<BatchNumbers>,
     row_count: u64,
     /// Whether a definition that has changed is a conflict, also for a batch that only appends.
     pins_definitions: bool,

@@ -7,32 +7,96 @@ use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{Field, Schema};
 use atsdb_codec::logical_type;
 use atsdb_core::name::same_name;
-use atsdb_core::{Error, QualifiedName, Result, Table};
+use atsdb_core::{Error, QualifiedName, Redefinition, Result, Table, TableDefinition, TableId};
 use std::borrow::Cow;
 use std::sync::Arc;
+
+/// The session that draws the numbers of a batch. When the batch ends, so do the counters that it has restarted: a
+/// commit has put into the definitions where they ended, and of a batch that is dropped nothing is left.
+pub(super) struct BatchNumbers(SessionNumbers);
+
+impl Drop for BatchNumbers {
+    fn drop(&mut self) {
+        self.0.restarted().clear();
+    }
+}
 
 impl Batch {
     /// Notes the numbers that the batch gives to rows as drawn by a session.
     pub fn with_numbers(mut self, session: &SessionNumbers) -> Self {
-        self.numbers = Some(session.clone());
+        self.numbers = Some(BatchNumbers(session.clone()));
         self
+    }
+
+    /// The numbers of the batch's session. A batch without one gets its own.
+    fn own_numbers(&mut self) -> &SessionNumbers {
+        let shared = &self.handle.shared;
+        &self.numbers.get_or_insert_with(|| BatchNumbers(SessionNumbers::new(shared))).0
     }
 
     fn draw(&self, table: &Table, position: usize, count: usize) -> Result<Vec<i64>> {
         match &self.numbers {
-            Some(session) => session.draw(table, position, count),
+            Some(numbers) => numbers.0.draw(table, position, count),
             None => self.handle.shared.draw_numbers(table, position, count),
         }
+    }
+
+    /// Lets the batch's own counters give the numbers of columns that a new definition restarts.
+    pub(super) fn note_restarted(&mut self, table: TableId, from: &TableDefinition, to: &TableDefinition) {
+        for column in &to.columns {
+            let before = from.column_by_id(column.id).and_then(|before| before.identity);
+            if let (Some(identity), Some(before)) = (column.identity, before)
+                && identity.restarts > before.restarts
+            {
+                self.own_numbers().restarted().restart(table, column.id, identity.restarts);
+            }
+        }
+    }
+
+    /// Puts into the definitions that the batch commits where its own counters ended.
+    pub(super) fn keep_restarted(&mut self) {
+        let Some(numbers) = &self.numbers else { return };
+        let restarted = numbers.0.restarted();
+        for Redefinition { table, to, .. } in self.changes.redefined_mut() {
+            for column in &mut to.columns {
+                if let Some(identity) = &mut column.identity
+                    && let Some(last) = restarted.last(*table, column.id, identity.restarts)
+                {
+                    identity.after = Some(last);
+                }
+            }
+        }
+    }
+
+    /// A definition that replaces another one of a table that the batch created: columns count on.
+    pub(super) fn continued(&self, table: &Table, mut to: TableDefinition) -> Result<TableDefinition> {
+        for column in &mut to.columns {
+            let before = table.definition.column_by_id(column.id).and_then(|before| before.identity);
+            if let (Some(identity), Some(before)) = (&mut column.identity, before)
+                && identity.restarts == before.restarts
+            {
+                *identity = identity.continued(self.handle.shared.counter(table.id, column.id)?);
+            }
+        }
+        Ok(to)
+    }
+
+    /// Notes that a table of the batch was created again, with another number.
+    pub(super) fn note_recreated(&mut self, table: TableId, to: TableId) {
+        self.own_numbers().renumber(table, to);
     }
 
     /// The sequence that a table takes numbers from.
     fn sequence(&self, table: &Table, name: &QualifiedName) -> Result<Table> {
         let is_it = |other: &&Table| other.definition.sequence && name.is_of(&other.definition);
-        if let Some(created) = self.changes.created().iter().find(is_it) {
-            return Ok(created.clone());
-        }
-        let stored = self.handle.shared.store.snapshot()?.tables()?;
-        stored.iter().find(is_it).cloned().ok_or_else(|| {
+        let tables = match self.changes.base() {
+            Some(base) => self.changes.tables(base),
+            None => {
+                let stored = self.handle.shared.store.snapshot()?.tables()?;
+                self.changes.created().iter().cloned().chain(stored).collect()
+            }
+        };
+        tables.iter().find(is_it).cloned().ok_or_else(|| {
             let (table, name) = (&table.definition.name, &name.name);
             Error::not_found(format!("the sequence {name} of table {table} does not exist"))
         })

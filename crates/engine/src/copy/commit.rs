@@ -11,7 +11,7 @@ use crate::copy::stage::{CopyStage, TargetTable};
 use crate::shared::environment::Environment;
 use atsdb_core::{
     Change, ChunkGuard, ChunkId, DefinitionGuard, DefinitionVersion, Error, ErrorKind, Origin, Redefinition, Result,
-    Store, Table, TableDefinition, TableId, TimeRange,
+    Snapshot, Store, Table, TableDefinition, TableId, TimeRange,
 };
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(super) fn commit(
         let mut to = table.table.definition.clone();
         to.change_log = logs.of(table.table.id);
         if let TableAction::Update(there) = action {
-            continue_counters(&mut to, &there.definition);
+            continue_counters(&mut to, there, &*staged.store.snapshot()?)?;
         }
         if let Some(rollup) = &mut to.rollup {
             let missing =
@@ -87,14 +87,20 @@ pub(super) fn commit(
     settle_rollups(staged.store, &finals, environment)
 }
 
-/// Makes the counters of an earlier copy, which may have been restarted there, follow the source's.
-fn continue_counters(to: &mut TableDefinition, there: &TableDefinition) {
+/// Makes the counters of an earlier copy, which may have been restarted or set there, follow the source's.
+fn continue_counters(to: &mut TableDefinition, there: &Table, target: &dyn Snapshot) -> Result<()> {
     for column in &mut to.columns {
-        let before = there.column_by_id(column.id).and_then(|before| before.identity);
+        let before = there.definition.column_by_id(column.id).and_then(|before| before.identity);
         if let (Some(identity), Some(before)) = (&mut column.identity, before) {
             identity.restarts = identity.restarts.max(before.restarts);
+            if let Some(counter) = target.counter(there.id, column.id)?
+                && counter.restarts > identity.restarts
+            {
+                identity.restarts = counter.restarts.saturating_add(1);
+            }
         }
     }
+    Ok(())
 }
 
 fn based_on(table: &Table) -> DefinitionGuard {

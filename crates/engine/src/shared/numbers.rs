@@ -1,4 +1,4 @@
-//! The numbers of identity columns: the blocks that this process holds.
+//! The numbers of identity columns: the blocks that this process holds, and the counters of transactions.
 //!
 //! A block belongs to one column and is drawn from by all sessions. The first ones are small, so that a program that
 //! inserts one row leaves no gap, and each is twice as large as the one before. Not owned: which numbers are free
@@ -38,15 +38,10 @@ impl Numbers {
         position: usize,
         count: usize,
     ) -> Result<Vec<i64>> {
-        let named = |error: Error| {
-            let column = table.definition.columns.get(position).map_or("", |column| column.name.as_str());
-            error.context(format_args!("table {}, column {column}", table.definition.name))
-        };
-        let request = NumberRequest::of(table, position, 1);
-        let request = request.ok_or_else(|| named(Error::internal("a number of a column that is no identity")))?;
+        let request = request_of(table, position)?;
         let held = Arc::clone(self.0.lock().entry((request.table, request.column)).or_default());
         let mut held = held.lock();
-        held.draw(store, request, count).map_err(named)
+        held.draw(store, request, count).map_err(|error| error.context(place(table, position)))
     }
 
     /// Sets a counter: `number` is the last one that it gave or, unless it `is_given`, the next one.
@@ -58,19 +53,16 @@ impl Numbers {
         number: i64,
         is_given: bool,
     ) -> Result<()> {
-        let request = NumberRequest::of(table, position, 1);
-        let request = request.ok_or_else(|| Error::internal("a counter of a column that is no identity"))?;
+        let request = request_of(table, position)?;
         let held = Arc::clone(self.0.lock().entry((request.table, request.column)).or_default());
         let mut held = held.lock();
         let counter = match store {
             Some(store) => store.snapshot()?.counter(request.table, request.column)?,
             None => held.counter,
         };
-        let request = request.set_to(counter, number)?;
+        let request = request.set_to(counter, number, is_given)?;
         (held.block, held.size) = (None, 0);
-        let block = held.reserve(store, request)?;
-        held.block = (!is_given).then_some(block);
-        Ok(())
+        held.reserve(store, request).map(drop)
     }
 
     /// The counter of a temporary table.
@@ -82,6 +74,51 @@ impl Numbers {
     /// Forgets a table that was dropped.
     pub(crate) fn forget(&self, table: TableId) {
         self.0.lock().retain(|(other, _), _| *other != table);
+    }
+}
+
+/// The counters that a transaction has restarted, until it is committed: no store knows of them.
+#[derive(Default)]
+pub(crate) struct RestartedNumbers(HashMap<(TableId, ColumnId, u32), HeldNumbers>);
+
+impl RestartedNumbers {
+    /// Notes that the counter of a column began anew, with this number of restarts.
+    pub(crate) fn restart(&mut self, table: TableId, column: ColumnId, restarts: u32) {
+        self.0.insert((table, column, restarts), HeldNumbers::default());
+    }
+
+    /// Draws numbers for the column at a position of a table. `None` if the transaction did not restart its counter.
+    pub(crate) fn draw(&mut self, table: &Table, position: usize, count: usize) -> Option<Result<Vec<i64>>> {
+        let request = NumberRequest::of(table, position, 1)?;
+        let held = self.0.get_mut(&(request.table, request.column, request.identity.restarts))?;
+        // No number is reserved ahead: the commit would lose it.
+        held.size = 0;
+        Some(held.draw(None, request, count).map_err(|error| error.context(place(table, position))))
+    }
+
+    /// The last number that a column got since its counter began anew. `None` if it got none.
+    pub(crate) fn last(&self, table: TableId, column: ColumnId, restarts: u32) -> Option<i64> {
+        self.0.get(&(table, column, restarts))?.counter.map(|counter| counter.last)
+    }
+
+    /// Forgets all of them.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// A request for a number of the column at a position of a table.
+fn request_of(table: &Table, position: usize) -> Result<NumberRequest> {
+    let internal = || Error::internal("a number of a column that is no identity").context(place(table, position));
+    NumberRequest::of(table, position, 1).ok_or_else(internal)
+}
+
+/// A column, for messages.
+fn place(table: &Table, position: usize) -> String {
+    let name = &table.definition.name;
+    match table.definition.columns.get(position) {
+        Some(column) if !table.definition.sequence => format!("table {name}, column {}", column.name),
+        _ => format!("sequence {name}"),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Drawing numbers of identity columns, and what each session has drawn last.
 
 use crate::shared::Shared;
+use crate::shared::numbers::RestartedNumbers;
 use crate::shared::temporary::is_temporary;
 use atsdb_core::{ColumnId, Counter, Result, Table, TableId};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -15,6 +16,8 @@ pub struct SessionNumbers(Arc<DrawnNumbers>);
 struct DrawnNumbers {
     shared: Arc<Shared>,
     drawn: Mutex<LastNumbers>,
+    /// The counters that the session's transaction has restarted.
+    restarted: Mutex<RestartedNumbers>,
 }
 
 #[derive(Default)]
@@ -31,7 +34,8 @@ impl fmt::Debug for SessionNumbers {
 
 impl SessionNumbers {
     pub(crate) fn new(shared: &Arc<Shared>) -> Self {
-        Self(Arc::new(DrawnNumbers { shared: Arc::clone(shared), drawn: Mutex::default() }))
+        let (drawn, restarted) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(DrawnNumbers { shared: Arc::clone(shared), drawn, restarted }))
     }
 
     /// Draws numbers for the identity column at a position of a table. They are never given again, whatever becomes of
@@ -40,7 +44,8 @@ impl SessionNumbers {
     /// Errors: [`Limit`](atsdb_core::ErrorKind::Limit) if the column's type has no further number, and those of the
     /// store.
     pub fn draw(&self, table: &Table, position: usize, count: usize) -> Result<Vec<i64>> {
-        let numbers = self.0.shared.draw_numbers(table, position, count)?;
+        let own = self.0.restarted.lock().draw(table, position, count);
+        let numbers = own.unwrap_or_else(|| self.0.shared.draw_numbers(table, position, count))?;
         if let (Some(last), Some(column)) = (numbers.last(), table.definition.columns.get(position)) {
             let mut drawn = self.0.drawn.lock();
             drawn.last = Some(*last);
@@ -63,6 +68,23 @@ impl SessionNumbers {
             self.0.drawn.lock().of_columns.insert((table.id, column.id), number);
         }
         Ok(())
+    }
+
+    /// Forgets which numbers the session has drawn.
+    pub fn forget(&self) {
+        *self.0.drawn.lock() = LastNumbers::default();
+    }
+
+    /// The counters that the session's transaction has restarted.
+    pub(crate) fn restarted(&self) -> MutexGuard<'_, RestartedNumbers> {
+        self.0.restarted.lock()
+    }
+
+    /// Notes that a table has another number: it is the same one.
+    pub(crate) fn renumber(&self, table: TableId, to: TableId) {
+        let mut drawn = self.0.drawn.lock();
+        let of_table: Vec<_> = drawn.of_columns.extract_if(|(other, _), _| *other == table).collect();
+        drawn.of_columns.extend(of_table.into_iter().map(|((_, column), number)| ((to, column), number)));
     }
 
     /// The number that the session has drawn last, of any column.

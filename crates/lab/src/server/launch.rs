@@ -153,7 +153,8 @@ fn last_lines(log: &[u8]) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let (before, last) = lines.split_at(lines.len().saturating_sub(LOG_LINES));
     // After a crash, the reason comes before pages of addresses.
-    let is_reason = |line: &&&str| ["[ERROR]", "FATAL", "PANIC"].iter().any(|word| line.contains(word));
+    let is_reason =
+        |line: &&&str| ["[ERROR]", "FATAL", "PANIC", "in use", "could not bind"].iter().any(|word| line.contains(word));
     let reasons: Vec<&str> = before.iter().filter(is_reason).copied().collect();
     [&reasons[reasons.len().saturating_sub(REASON_LINES)..], last].concat().join("\n")
 }

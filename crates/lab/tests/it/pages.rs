@@ -18,7 +18,7 @@ static REPORT: LazyLock<Report> = LazyLock::new(|| {
 #[test]
 fn all_workloads_have_figures_or_reasons() {
     let names: Vec<&str> = REPORT.workloads.iter().map(|workload| workload.name.as_str()).collect();
-    assert_eq!(names, ["pinger", "memory", "series", "mass", "split", "groupby", "hits", "tsbs"]);
+    assert_eq!(names, ["pinger", "memory", "series", "mass", "split", "groupby", "hits", "tsbs", "ingest", "serve"]);
     for workload in &REPORT.workloads {
         assert!(workload.broken.is_empty(), "{:?}", workload.broken);
         for result in workload.measures.iter().flat_map(|measure| &measure.results) {

@@ -216,6 +216,8 @@ fn code_of(error: &Error) -> &'static str {
             () => "42601",
         },
         ErrorKind::InvalidValue => match () {
+            () if has("malformed array literal") => "22P02",
+            () if has("has several dimensions, but arrays have one") => "0A000",
             () if has("division by zero") => "22012",
             () if has("overflow") || has("does not fit") || has("out of range") => "22003",
             () if has("NULL in") || has("is NOT NULL") || has("is NULL") || has("contains null values") => "23502",
@@ -224,7 +226,7 @@ fn code_of(error: &Error) -> &'static str {
             }
             () => "22000",
         },
-        ErrorKind::Exists if message.starts_with("the schema ") => "42P06",
+        ErrorKind::Exists if message.starts_with("the schema ") || has(": the schema ") => "42P06",
         ErrorKind::Limit if has("value of sequence") => "2200H",
         ErrorKind::ReadOnly if message.starts_with(PERMISSION_DENIED) => "42501",
         ErrorKind::Resources if has("ran for longer") => "57014",
@@ -255,7 +257,12 @@ mod tests {
         assert_eq!(code(ErrorKind::DuplicateKey, "the key is there"), "23505");
         assert_eq!(code(ErrorKind::Resources, "more memory"), "53200");
         assert_eq!(code(ErrorKind::InvalidValue, "division by zero"), "22012");
+        let malformed =
+            |text| code(ErrorKind::InvalidValue, &atsdb::array_text::parse(text).unwrap_err().message(text));
+        assert_eq!([malformed("{1,}"), malformed("{{1},{2}}")], ["22P02", "0A000"]);
         assert_eq!(code(ErrorKind::Exists, "t is there"), "42P07");
+        assert_eq!(code(ErrorKind::Exists, "the schema s already exists"), "42P06");
+        assert_eq!(code(ErrorKind::Exists, "the transaction is rolled back: the schema s already exists"), "42P06");
         assert_eq!(code(ErrorKind::ReadOnly, "cannot execute INSERT in a read-only transaction"), "25006");
         assert_eq!(code(ErrorKind::ReadOnly, &crate::access::role::Role::Read.refusal()), "42501");
     }

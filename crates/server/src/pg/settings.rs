@@ -110,6 +110,8 @@ pub(in crate::pg) struct Settings {
     before: Option<BTreeMap<String, String>>,
     /// For each value that holds until the transaction ends, the one that holds afterwards.
     after: BTreeMap<String, String>,
+    /// The values at each savepoint of the open transaction, and those that hold after it.
+    at_savepoints: Vec<(BTreeMap<String, String>, BTreeMap<String, String>)>,
 }
 
 /// The messages that result from a change of a setting.
@@ -126,7 +128,7 @@ impl Settings {
             DEFAULTS.iter().map(|(name, value)| (name.to_lowercase(), (*value).to_owned())).collect();
         values.insert("session_authorization".to_owned(), user.to_owned());
         values.insert("port".to_owned(), port.to_string());
-        Self { at_start: values.clone(), values, before: None, after: BTreeMap::new() }
+        Self { at_start: values.clone(), values, before: None, after: BTreeMap::new(), at_savepoints: Vec::new() }
     }
 
     /// Sets a value that the client cannot change, now and for RESET.
@@ -213,8 +215,24 @@ impl Settings {
         self.before.get_or_insert_with(|| self.values.clone());
     }
 
+    /// Keeps the present values for a new savepoint, before which there are `earlier_count` others.
+    pub(in crate::pg) fn set_savepoint(&mut self, earlier_count: usize) {
+        self.at_savepoints.truncate(earlier_count);
+        self.at_savepoints.push((self.values.clone(), self.after.clone()));
+    }
+
+    /// Restores the values of the last of the `left_count` savepoints that are left. Returns the reported settings that
+    /// change by this.
+    pub(in crate::pg) fn return_to_savepoint(&mut self, left_count: usize) -> Vec<(&'static str, String)> {
+        self.at_savepoints.truncate(left_count);
+        let Some((values, after)) = self.at_savepoints.last().cloned() else { return Vec::new() };
+        self.after = after;
+        self.replace(values)
+    }
+
     /// Ends a transaction. Returns the reported settings that change by this.
     pub(in crate::pg) fn end_transaction(&mut self, is_committed: bool) -> Vec<(&'static str, String)> {
+        self.at_savepoints.clear();
         let (before, after) = (self.before.take(), std::mem::take(&mut self.after));
         match before {
             Some(before) if !is_committed => self.replace(before),
@@ -386,6 +404,25 @@ mod tests {
         settings.end_transaction(true);
         assert_eq!(settings.get(SEARCH_PATH), Some("t"));
         assert!(settings.set(SEARCH_PATH, Some("a,")).is_err());
+    }
+
+    #[test]
+    fn a_savepoint_restores_what_was_set_after_it() {
+        let mut settings = Settings::new("me", 5433);
+        settings.begin_transaction();
+        settings.set("application_name", Some("one")).unwrap();
+        settings.set_savepoint(0);
+        settings.set_local(SEARCH_PATH, Some("s")).unwrap();
+        settings.set("application_name", Some("two")).unwrap();
+        settings.set_savepoint(1);
+        settings.set("application_name", Some("three")).unwrap();
+        assert_eq!(settings.return_to_savepoint(2), [("application_name", "two".to_owned())]);
+        assert_eq!(settings.get(SEARCH_PATH), Some("s"));
+        assert_eq!(settings.return_to_savepoint(1), [("application_name", "one".to_owned())]);
+        assert_eq!(settings.get(SEARCH_PATH), Some("\"$user\", public"));
+        settings.set(SEARCH_PATH, Some("t")).unwrap();
+        settings.end_transaction(true);
+        assert_eq!((settings.get(SEARCH_PATH), settings.get("application_name")), (Some("t"), Some("one")));
     }
 
     #[test]

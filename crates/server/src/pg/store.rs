@@ -110,6 +110,16 @@ impl StoreSession {
         self.session.in_transaction()
     }
 
+    /// The number of savepoints of the open transaction.
+    pub(in crate::pg) fn savepoint_count(&self) -> usize {
+        self.session.savepoint_count()
+    }
+
+    /// Forgets the numbers that the session has drawn from sequences.
+    pub(in crate::pg) fn forget_numbers(&self) {
+        self.session.forget_numbers();
+    }
+
     /// Drops the temporary tables and views.
     pub(in crate::pg) fn drop_temporary(&self) -> Result<()> {
         self.session.drop_temporary()

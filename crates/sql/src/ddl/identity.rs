@@ -3,10 +3,11 @@
 //! in a `CREATE TABLE` (`parse`).
 
 use crate::text::errors::{as_sql_error, from_parser, not_supported, sql_error, unknown_sequence};
-use crate::text::sequence_names::find_sequence;
+use crate::text::sequence_names::{find_sequence, sequence_name, sequence_text};
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::{Scope, TableName, unknown_table};
-use atsdb_core::{Column, ColumnType, Error, Identity, Result, Table, TableDefinition};
+use crate::text::words::leading_words;
+use atsdb_core::{Column, ColumnType, Error, Identity, QualifiedName, Result, Table, TableDefinition};
 use datafusion::sql::sqlparser::ast::{
     DataType, Expr, GeneratedAs, ObjectName, SequenceOptions, UnaryOperator, Value, ValueWithSpan,
 };
@@ -80,23 +81,44 @@ fn integer(expression: &Expr) -> Result<i64> {
 
 /// The clause of an identity column in the `CREATE TABLE` that declares it. A table made by it counts on where the
 /// definition says.
-pub(crate) fn identity_sql(identity: &Identity) -> String {
+pub(crate) fn identity_sql(identity: &Identity, column_type: ColumnType) -> String {
     let kind = if identity.always { "ALWAYS" } else { "BY DEFAULT" };
-    let options = match sequence_options(identity) {
+    let options = match sequence_options(identity, column_type) {
         none if none.is_empty() => none,
         options => format!(" ({})", options.trim_start()),
     };
     format!(" GENERATED {kind} AS IDENTITY{options}")
 }
 
-/// The options of a sequence, each after a blank, unless they are the default.
-pub(crate) fn sequence_options(identity: &Identity) -> String {
-    let start = identity.first().unwrap_or(identity.start);
+/// The options of a sequence, each after a blank, unless they are the default. Of one that has ended they say where it
+/// began; see [`ends_sql`].
+pub(crate) fn sequence_options(identity: &Identity, column_type: ColumnType) -> String {
+    let is_possible = |first: &i64| Identity::range(column_type).is_some_and(|(a, b)| (a..=b).contains(first));
+    let start = identity.first().filter(is_possible).unwrap_or(identity.start);
     match (start, identity.increment) {
         (1, 1) => String::new(),
         (start, 1) => format!(" START WITH {start}"),
         (start, increment) => format!(" START WITH {start} INCREMENT BY {increment}"),
     }
+}
+
+/// The statements that make columns, which a `CREATE TABLE` has declared, end where those of a definition have ended.
+pub fn ends_sql(definition: &TableDefinition) -> Vec<String> {
+    let of_column = |(position, identity): (usize, &Identity)| -> Option<String> {
+        let column = &definition.columns[position];
+        let (least, greatest) = Identity::range(column.column_type)?;
+        let is_over = identity.first().is_none_or(|first| !(least..=greatest).contains(&first));
+        let last = identity.after.filter(|after| is_over && (least..=greatest).contains(after))?;
+        let name = match definition.sequence {
+            true => sequence_text(&definition.qualified_name()),
+            false => sequence_text(&QualifiedName {
+                schema: definition.schema.clone(),
+                name: sequence_name(definition.local_name(), &column.name),
+            }),
+        };
+        Some(format!("SELECT setval('{}', {last})", name.replace('\'', "''")))
+    };
+    definition.identities().filter_map(of_column).collect()
 }
 
 /// A change of one identity column.
@@ -132,7 +154,7 @@ enum IdentityChange {
 impl AlterIdentity {
     /// Parses a statement; `None` if it is another one. A statement may change only one column like this.
     pub(crate) fn of(text: &str, position: SourcePosition) -> Result<Option<Self>> {
-        let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
+        let words = leading_words(text, 2);
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["ALTER", "TABLE" | "SEQUENCE"] => {}
             _ => return Ok(None),
@@ -187,6 +209,13 @@ impl AlterIdentity {
         }
     }
 
+    /// The changes in the order in which they apply, whatever their order in the statement: a restart comes last.
+    fn in_order(&self) -> impl Iterator<Item = &IdentityChange> {
+        let is_restart = |change: &&IdentityChange| matches!(change, IdentityChange::Restart(_));
+        let others = self.changes.iter().filter(move |change| !is_restart(change));
+        others.chain(self.changes.iter().filter(is_restart))
+    }
+
     /// The verb of its answer.
     pub(crate) fn verb(&self) -> &'static str {
         match self.column {
@@ -216,7 +245,7 @@ impl AlterIdentity {
         };
         let mut definition = table.definition.clone();
         let name = definition.name.clone();
-        for change in &self.changes {
+        for change in self.in_order() {
             change_identity(&mut definition.columns[position], *change)
                 .map_err(|error| as_sql_error(error).context(format_args!("table {name}")))?;
         }
@@ -353,7 +382,12 @@ fn change_identity(column: &mut Column, change: IdentityChange) -> Result<()> {
         },
         IdentityChange::Restart(from) => {
             let identity = column.identity.ok_or_else(none)?;
-            column.identity = Some(identity.restarted(from.unwrap_or(identity.start))?);
+            let from = from.unwrap_or(identity.start);
+            let is_possible = Identity::range(column.column_type).is_some_and(|(a, b)| (a..=b).contains(&from));
+            if !is_possible {
+                return Err(sql_error(format!("RESTART {from} does not fit the type {}", column.column_type)));
+            }
+            column.identity = Some(identity.restarted(from)?);
             Ok(())
         }
         IdentityChange::SetIncrement(increment) => {

@@ -68,7 +68,7 @@ fn sequence_sql(definition: &TableDefinition) -> String {
     let options = definition.columns.iter().filter_map(|column| {
         let type_name = Some(column.column_type.sql_name()).filter(|_| column.column_type != ColumnType::Int64);
         let type_name = type_name.map_or_else(String::new, |name| format!(" AS {name}"));
-        Some(format!("{type_name}{}", sequence_options(column.identity.as_ref()?)))
+        Some(format!("{type_name}{}", sequence_options(column.identity.as_ref()?, column.column_type)))
     });
     format!("CREATE SEQUENCE {}{}", qualified(definition), options.collect::<String>())
 }
@@ -87,7 +87,8 @@ fn column_sql(definition: &TableDefinition, column: &Column) -> String {
     let is_primary = definition.unique.iter().any(|unique| unique.primary && unique.columns.contains(&column.id));
     let is_implied = column.nullable || is_time || is_primary || column.identity.is_some();
     let not_null = if is_implied { "" } else { " NOT NULL" };
-    let identity = column.identity.as_ref().map_or_else(String::new, identity_sql);
+    let identity = column.identity.as_ref();
+    let identity = identity.map_or_else(String::new, |identity| identity_sql(identity, column.column_type));
     let default = column.default.as_ref();
     let default =
         default.map_or_else(String::new, |value| format!(" DEFAULT {}", value_sql(column.column_type, value)));

@@ -2,6 +2,7 @@
 
 use crate::text::errors::{from_parser, not_supported};
 use crate::text::source_position::SourcePosition;
+use crate::text::words::leading_words;
 use atsdb_core::Result;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use datafusion::sql::sqlparser::ast::ObjectName;
@@ -30,7 +31,7 @@ pub(crate) struct Moved {
 impl SchemaChange {
     /// Parses a text; `None` if it is another statement.
     pub(crate) fn of(text: &str, position: SourcePosition) -> Result<Option<Self>> {
-        let words: Vec<String> = text.split_whitespace().take(3).map(str::to_ascii_uppercase).collect();
+        let words = leading_words(text, 3);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let (verb, skipped) = match words.as_slice() {
             ["ALTER", "SCHEMA", ..] => ("ALTER SCHEMA", 2),
@@ -99,6 +100,7 @@ mod tests {
         let Some(SchemaChange::Move(moved)) = parsed("ALTER TABLE IF EXISTS s.t SET SCHEMA r") else { panic!() };
         assert_eq!((moved.name.to_string().as_str(), moved.schema.as_str(), moved.if_exists), ("s.t", "r", true));
         assert!(parsed("ALTER VIEW v SET SCHEMA public").is_some());
+        assert!(parsed("ALTER/* a */SCHEMA -- b\n a RENAME TO c").is_some());
         for other in ["ALTER TABLE t SET (slice = 'day')", "ALTER TABLE [t] ADD x INT", "SELECT 1"] {
             assert_eq!(parsed(other), None, "{other}");
         }

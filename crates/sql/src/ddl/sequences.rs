@@ -8,6 +8,7 @@ use crate::text::errors::{from_parser, sql_error};
 use crate::text::sequence_names::{name_in, sequence_text};
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::{NamedSchema, TableName};
+use crate::text::words::leading_words;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{ColumnType, Identity, QualifiedName, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -40,7 +41,7 @@ pub(crate) struct CreateSequence {
 impl SequenceStatement {
     /// Parses a text; `None` if it is another statement.
     pub(crate) fn of(text: &str, position: SourcePosition) -> Result<Option<Self>> {
-        let words: Vec<String> = text.split_whitespace().take(3).map(str::to_ascii_uppercase).collect();
+        let words = leading_words(text, 3);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let skipped = match words.as_slice() {
             ["CREATE" | "DROP" | "ALTER", "SEQUENCE", ..] => 2,

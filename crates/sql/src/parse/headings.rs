@@ -2,6 +2,7 @@
 //! declares it.
 
 use crate::text::identifiers::Spellings;
+use crate::text::written_schemas::{WrittenName, written_names};
 use crate::workarounds::Stars;
 use crate::workarounds::output_names::{distinct, name_of, plain_name, shown, tell_casts_apart, text_of};
 use arrow::datatypes::{Field, Schema, SchemaRef};
@@ -18,14 +19,17 @@ const HEADING_BYTES_MAX: usize = 120;
 pub(crate) struct Headings {
     before: Vec<Option<String>>,
     after: Vec<Option<String>>,
+    /// Tables whose schemas names in the plan have, and the text of the query does not.
+    written: Vec<WrittenName>,
 }
 
 impl Headings {
     /// Takes the names from a query. Expressions that occur twice get different aliases, which DataFusion requires.
     pub(crate) fn take(query: &mut Query, spellings: &Spellings) -> Self {
+        let written = written_names(&*query);
         match outermost(&mut query.body) {
-            Some(select) => Self::of_select(select, spellings),
-            None => Self::default(),
+            Some(select) => Self { written, ..Self::of_select(select, spellings) },
+            None => Self { written, ..Self::default() },
         }
     }
 
@@ -34,7 +38,11 @@ impl Headings {
         let (mut texts, mut names, mut aliases) = (HashSet::new(), HashSet::new(), HashSet::new());
         let mut star_seen = false;
         let (single, stars) = (select.projection.len() == 1, Stars::of(select));
-        let texts_of_items: Vec<String> = select.projection.iter().map(SelectItem::to_string).collect();
+        let text_of_item = |item: &SelectItem| match item {
+            SelectItem::UnnamedExpr(expr) => text_of(expr),
+            _ => String::new(),
+        };
+        let texts_of_items: Vec<String> = select.projection.iter().map(text_of_item).collect();
         if !single {
             tell_casts_apart(select);
         }
@@ -45,7 +53,7 @@ impl Headings {
                     let heading = match expr {
                         Expr::Identifier(_) => None,
                         Expr::CompoundIdentifier(_) => None,
-                        _ if texts_of_items[position] != expr.to_string() => Some(texts_of_items[position].clone()),
+                        _ if texts_of_items[position] != text => Some(texts_of_items[position].clone()),
                         _ => Some(text.clone()).filter(|text| text.len() <= HEADING_BYTES_MAX),
                     };
                     let cast = name_of(expr).filter(|_| matches!(expr, Expr::Cast { .. }));
@@ -99,7 +107,11 @@ impl Headings {
             };
             match heading {
                 Some(heading) => field.as_ref().clone().with_name(heading),
-                None => field.as_ref().clone().with_name(shown(field.name())),
+                None => {
+                    let plain = |name: String, written: &WrittenName| written.remove_from(&name);
+                    let name = self.written.iter().fold(shown(field.name()).to_owned(), plain);
+                    field.as_ref().clone().with_name(name)
+                }
             }
         };
         Arc::new(Schema::new(schema.fields().iter().enumerate().map(named).collect::<Vec<_>>()))

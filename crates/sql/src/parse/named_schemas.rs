@@ -4,8 +4,9 @@
 
 use super::query_text::byte_of;
 use crate::text::quoted_names::quoted;
-use crate::text::table_names::{NamedSchema, Scope, TEMPORARY_SCHEMA, TableName};
+use crate::text::table_names::{NamedSchema, OUTSIDE_PATH, Scope, TEMPORARY_SCHEMA, TableName};
 use crate::text::tree_walk::visit_mut;
+use crate::text::written_schemas::write_schema;
 use atsdb_core::name::same_name;
 use atsdb_core::{PUBLIC_SCHEMA, Table};
 use atsdb_engine::TemporaryTables;
@@ -100,10 +101,7 @@ impl<'a> SchemaNaming<'a> {
             Some(NamedSchema::Temporary) if self.names_all => Some(TEMPORARY_SCHEMA.to_owned()),
             Some(_) => None,
             // A table that only `public` has is not to be found.
-            None => name.find(scope.tables).map(|_| {
-                let first = scope.path.schemas().flatten().next();
-                first.unwrap_or(TEMPORARY_SCHEMA).to_owned()
-            }),
+            None => name.find(scope.tables).map(|_| OUTSIDE_PATH.to_owned()),
         }
     }
 }
@@ -140,7 +138,7 @@ impl VisitorMut for SchemaNaming<'_> {
         }
         if let Some(schema) = self.schema_of(&table.value) {
             self.written.insert(table.span.start, schema.clone());
-            name.0.insert(0, ObjectNamePart::Identifier(Ident::with_quote('"', schema)));
+            write_schema(name, schema);
         }
         ControlFlow::Continue(())
     }

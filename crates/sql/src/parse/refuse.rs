@@ -1,19 +1,20 @@
 //! Statements that are recognised but not supported.
 
 use crate::text::errors::{not_supported, sql_error};
+use crate::text::words::leading_words;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 
 /// Whether a statement is `LOAD DATA`.
 pub(crate) fn is_load_data(text: &str) -> bool {
-    let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
+    let words = leading_words(text, 2);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     matches!(words.as_slice(), ["LOAD", "DATA"])
 }
 
 /// Refuses statements about files by their first words, because the parser knows only some forms of them.
 pub(crate) fn refuse_files(text: &str) -> Result<()> {
-    let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
+    let words = leading_words(text, 2);
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["CREATE", "EXTERNAL"] | ["LOAD" | "UNLOAD" | "ATTACH" | "INSTALL", ..] => {
             Err(sql_error("SQL may not read or write files").with_hint("use `atsdb import` and `atsdb export`"))

@@ -3,6 +3,7 @@
 use crate::parse::query_text::byte_of;
 use crate::text::errors::from_parser;
 use crate::text::source_position::SourcePosition;
+use crate::text::words::leading_words;
 use atsdb_core::Result;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use datafusion::sql::sqlparser::ast::{ObjectName, SqlOption};
@@ -36,7 +37,7 @@ pub(crate) struct CreateRollup {
 impl RollupStatement {
     /// Parses a text; `None` if it is not a statement about rollups.
     pub(crate) fn of(text: &str, position: SourcePosition) -> Result<Option<Self>> {
-        let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
+        let words = leading_words(text, 2);
         let [verb, what] = words.as_slice() else { return Ok(None) };
         if what != "ROLLUP" || !matches!(verb.as_str(), "CREATE" | "DROP" | "REFRESH") {
             return Ok(None);

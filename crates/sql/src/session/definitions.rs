@@ -20,7 +20,7 @@ use crate::text::params::Parameters;
 use crate::text::quoted_names::{exact_name, quoted};
 use crate::text::script::Statement;
 use crate::text::source_position::SourcePosition;
-use crate::text::table_names::{Scope, TableName, refuse_sequence};
+use crate::text::table_names::{NamedSchema, Scope, TableName, refuse_sequence};
 use crate::write::insert::append_rows;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ErrorKind, Index, Result, Table, TableDefinition, Unique, Value};
@@ -71,7 +71,10 @@ impl Session {
         let Some((query, position)) = query_of(&text, statement.position())? else {
             return Err(sql_error("CREATE VIEW without a query"));
         };
-        let renamed = renamed_columns(create, query);
+        let renamed = match renamed_columns(create, query) {
+            None if text != statement.text() => self.named_as_written(statement, query, position)?,
+            renamed => renamed,
+        };
         let query = renamed.as_deref().unwrap_or(query);
         check_names(&format!("view {name}"), &self.rows_with(query, position, &Parameters::none(), None)?.schema())?;
         if let Some(read) = self.temporary_read_by(&create.query)?.filter(|_| !create.temporary) {
@@ -99,6 +102,18 @@ impl Session {
             }
         }
         Ok(Answer::Done { verb: "CREATE VIEW", row_count: None })
+    }
+
+    /// The query of a view, in which names of tables have got schemas, with the columns named as without these. `None`
+    /// if the names are the same.
+    fn named_as_written(&self, statement: &Statement, query: &str, position: SourcePosition) -> Result<Option<String>> {
+        let Some((written, start)) = query_of(statement.text(), statement.position())? else { return Ok(None) };
+        let schema_of = |text: &str, position: SourcePosition| {
+            self.rows_with(text, position, &Parameters::none(), None).map(|rows| rows.schema())
+        };
+        let (written, present) = (schema_of(written, start)?, schema_of(query, position)?);
+        let is_same = written.fields().iter().zip(present.fields()).all(|(one, other)| one.name() == other.name());
+        Ok((!is_same).then(|| with_columns(query, written.fields().iter().map(|field| field.name().as_str()))))
     }
 
     /// The name of a temporary table or view that a query reads.
@@ -193,6 +208,7 @@ impl Session {
     /// yet.
     fn put_definition(&self, table: &Table, definition: TableDefinition) -> Result<(Table, Vec<Index>)> {
         self.check_rollups(table, &definition)?;
+        self.check_sequence_names(&definition)?;
         let is_new = |index: &&Index| !table.definition.indexes.contains(index);
         let new = definition.indexes.iter().filter(is_new).cloned().collect();
         Ok((self.redefine(table, definition)?, new))
@@ -248,7 +264,8 @@ impl Session {
         Ok(done)
     }
 
-    /// `DROP INDEX name [ON table]`. Without a table, only one index may have the name.
+    /// `DROP INDEX name [ON table]`. Without a schema and a table, the index is that of the first schema of the search
+    /// path that has one of this name, and only one table of this schema may have it.
     pub(super) fn drop_index(
         &self,
         names: &[ObjectName],
@@ -259,12 +276,18 @@ impl Session {
             Some(name) => vec![self.base_table(name)?],
             None => self.tables()?,
         };
+        let path = self.search_path();
         for name in names {
-            let TableName { schema, name } = TableName::of(name)?;
+            let named = TableName::of(name)?;
+            let schemas = if table.is_some() { vec![named.schema.clone()] } else { named.schemas(&path) };
+            let name = named.name;
             let holds = |of: &TableDefinition| of.index(&name).is_some() || unique_index(of, &name).is_some();
-            let of_schema = tables.iter().filter(|table| schema.has(table));
-            let holders: Vec<&Table> = of_schema.filter(|table| holds(&table.definition)).collect();
-            match holders.as_slice() {
+            let all_holders: Vec<&Table> = tables.iter().filter(|table| holds(&table.definition)).collect();
+            let holders_in = |schema: &NamedSchema| {
+                all_holders.iter().copied().filter(|table| schema.has(table)).collect::<Vec<&Table>>()
+            };
+            let found = schemas.iter().map(holders_in).find(|holders| !holders.is_empty());
+            match found.unwrap_or_default().as_slice() {
                 [table] => {
                     let mut definition = table.definition.clone();
                     drop_index(&mut definition, &name)?;
@@ -272,10 +295,18 @@ impl Session {
                 }
                 [] if if_exists => {}
                 [] => {
-                    let names: Vec<String> = tables.iter().flat_map(|table| index_names(&table.definition)).collect();
-                    return Err(as_sql_error(unknown_name("index", &name, names.iter().map(String::as_str))));
+                    let searched = tables.iter().filter(|table| schemas.iter().any(|schema| schema.has(table)));
+                    let names: Vec<String> = searched.flat_map(|table| index_names(&table.definition)).collect();
+                    let unknown = as_sql_error(unknown_name("index", &name, names.iter().map(String::as_str)));
+                    return Err(match all_holders.as_slice() {
+                        [] => unknown,
+                        [other, ..] => unknown.with_hint(format!(
+                            "table {} has one of this name: write its schema, too",
+                            exact_name(other)
+                        )),
+                    });
                 }
-                [first, ..] => {
+                holders @ [first, ..] => {
                     return Err(sql_error(format!("{} tables have an index named {name}", holders.len()))
                         .with_hint(format!("say which: DROP INDEX {name} ON {}", exact_name(first))));
                 }
@@ -351,7 +382,12 @@ fn renamed_columns(create: &CreateView, query: &str) -> Option<String> {
     if create.columns.is_empty() {
         return None;
     }
-    let names: Vec<String> = create.columns.iter().map(|column| quoted(&column.name.value)).collect();
+    Some(with_columns(query, create.columns.iter().map(|column| column.name.value.as_str())))
+}
+
+/// A query with other names of its columns.
+fn with_columns<'a>(query: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(quoted).collect();
     // The query may end with a comment.
-    Some(format!("SELECT * FROM ({query}\n) AS q({})", names.join(", ")))
+    format!("SELECT * FROM ({query}\n) AS q({})", names.join(", "))
 }

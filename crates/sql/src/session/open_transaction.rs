@@ -18,8 +18,8 @@ pub(super) struct Transaction {
     pub(super) has_read: bool,
     /// Indexes for which existing chunks get pages after the commit.
     pub(super) indexes: Vec<(Table, Index)>,
-    /// For each savepoint the number of indexes at that time.
-    pub(super) marks: Vec<usize>,
+    /// What a rollback to each savepoint restores.
+    pub(super) marks: Vec<SavepointMark>,
     /// Whether the first savepoint began it. Releasing that savepoint then commits it.
     pub(super) is_savepoint: bool,
     /// When it began: the current time of its statements.
@@ -27,6 +27,17 @@ pub(super) struct Transaction {
     /// The session's search path when it began, which a rollback restores.
     pub(super) path_before: SearchPath,
     /// The session's search path after the commit, if another one holds until then.
+    pub(super) path_after: Option<SearchPath>,
+}
+
+/// The state of the transaction when a savepoint was set.
+#[derive(Clone)]
+pub(super) struct SavepointMark {
+    /// The number of indexes.
+    pub(super) index_count: usize,
+    /// The session's search path.
+    pub(super) path: SearchPath,
+    /// The session's search path after the commit, as in [`Transaction`].
     pub(super) path_after: Option<SearchPath>,
 }
 

@@ -121,18 +121,21 @@ impl Session {
         Ok(Answer::Done { verb: "DROP ROLLUP", row_count: None })
     }
 
-    /// Adds the rollups of tables that are to be dropped, before the tables. Without `cascade`, rollups are an error.
+    /// Adds the rollups of tables that are to be dropped, before the tables. Without `cascade`, rollups that are not
+    /// among the tables are an error.
     pub(super) fn with_rollups(&self, tables: Vec<Table>, cascade: bool) -> Result<Vec<Table>> {
         let all = self.tables()?;
         let source_of = |table: &Table| table.definition.rollup.as_ref().map(|rollup| rollup.source);
         let is_dropped = |table: TableId| tables.iter().any(|dropped| dropped.id == table);
         let rollups: Vec<Table> = all.into_iter().filter(|table| source_of(table).is_some_and(is_dropped)).collect();
-        if let Some(rollup) = rollups.first().filter(|_| !cascade) {
+        if let Some(rollup) = rollups.iter().find(|rollup| !cascade && !is_dropped(rollup.id)) {
             let table = rollup.definition.rollup.as_ref().map_or("", |rollup| rollup.table.as_str());
             let rollup = &rollup.definition.name;
             return Err(sql_error(format!("rollup {rollup} summarises table {table}"))
                 .with_hint(format!("DROP ROLLUP {rollup} first, or DROP TABLE {table} CASCADE")));
         }
+        let is_rollup = |table: &Table| rollups.iter().any(|rollup| rollup.id == table.id);
+        let tables: Vec<Table> = tables.into_iter().filter(|table| !is_rollup(table)).collect();
         Ok(rollups.into_iter().chain(tables).collect())
     }
 

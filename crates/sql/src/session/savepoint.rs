@@ -4,11 +4,11 @@
 //! `ROLLBACK TO` undoes a failed statement, and the transaction continues.
 
 use super::insert_runs::InsertRuns;
-use super::open_transaction::{Transaction, usable};
+use super::open_transaction::{SavepointMark, Transaction, usable};
 use super::state::Session;
 use crate::run::answer::Answer;
 use crate::text::errors::sql_error;
-use atsdb_core::{ErrorKind, Result};
+use atsdb_core::{ErrorKind, Result, SearchPath};
 
 /// A statement about savepoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,24 +39,31 @@ impl Savepoint {
 }
 
 impl Session {
+    /// The number of savepoints of the open transaction to which it can be rolled back.
+    pub fn savepoint_count(&self) -> usize {
+        self.transaction.lock().as_ref().map_or(0, |open| open.marks.len())
+    }
+
     pub(super) fn savepoint(&self, savepoint: &Savepoint) -> Result<Answer> {
         let mut transaction = self.transaction.lock();
         let verb = match (savepoint, transaction.as_mut()) {
             (Savepoint::Set(name), None) => {
                 let mut open = Transaction::begin(&self.engine, self.batch(), true, self.search_path());
-                open.set(name)?;
+                open.set(name, self.search_path())?;
                 *transaction = Some(open);
                 "SAVEPOINT"
             }
             (Savepoint::Set(name), Some(open)) => {
-                let done = open.set(name);
+                let done = open.set(name, self.search_path());
                 open.note(done)?;
                 "SAVEPOINT"
             }
             (_, None) => return Err(sql_error("no transaction is open").with_hint("SAVEPOINT name begins one")),
             (Savepoint::ReturnTo(name), Some(open)) => {
                 let done = open.return_to(name);
-                open.note(done)?;
+                if let Some(path) = open.note(done)? {
+                    self.temporary.set_search_path(path);
+                }
                 "ROLLBACK"
             }
             (Savepoint::Release(name), Some(open)) => {
@@ -78,10 +85,12 @@ impl Session {
 }
 
 impl Transaction {
-    fn set(&mut self, name: &str) -> Result<()> {
+    /// Sets a savepoint, when the session has this search path.
+    fn set(&mut self, name: &str, path: SearchPath) -> Result<()> {
         self.close_runs()?;
         self.batch.savepoint(name)?;
-        self.marks.push(self.indexes.len());
+        let (index_count, path_after) = (self.indexes.len(), self.path_after.clone());
+        self.marks.push(SavepointMark { index_count, path, path_after });
         Ok(())
     }
 
@@ -99,14 +108,19 @@ impl Transaction {
         closed
     }
 
-    fn return_to(&mut self, name: &str) -> Result<()> {
+    /// Returns the search path that the session had at the savepoint.
+    fn return_to(&mut self, name: &str) -> Result<Option<SearchPath>> {
         let left = self.batch.rollback_to_savepoint(name)?;
         // The waiting rows were added after the savepoint.
         self.runs = InsertRuns::default();
         self.failed = false;
         self.marks.truncate(left);
-        self.indexes.truncate(self.marks.last().copied().unwrap_or(0));
-        Ok(())
+        let mark = self.marks.last().cloned();
+        self.indexes.truncate(mark.as_ref().map_or(0, |mark| mark.index_count));
+        Ok(mark.map(|mark| {
+            self.path_after = mark.path_after;
+            mark.path
+        }))
     }
 }
 

@@ -166,8 +166,11 @@ impl Session {
             };
         }
         refuse_reserved(&name)?;
-        self.create(&TableDefinition::new_schema(&name))?;
-        Ok(done)
+        match self.create(&TableDefinition::new_schema(&name)) {
+            // Another session has created it in the meantime.
+            Err(error) if error.kind() == ErrorKind::Exists && if_not_exists && !self.in_transaction() => Ok(done),
+            created => created.map(|_| done),
+        }
     }
 
     /// Drops schemas, all or none. Tables in them are an error without `cascade`.

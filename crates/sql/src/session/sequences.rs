@@ -4,7 +4,7 @@ use super::state::Session;
 use crate::ddl::sequences::{CreateSequence, SequenceStatement};
 use crate::run::answer::Answer;
 use crate::text::errors::{as_sql_error, not_supported, sql_error, unknown_sequence};
-use crate::text::sequence_names::find_sequence;
+use crate::text::sequence_names::{find_sequence, sequence_name};
 use crate::text::table_names::{Scope, TEMPORARY_SCHEMA, TableName};
 use atsdb_core::search_path::is_public;
 use atsdb_core::{Error, ErrorKind, QualifiedName, Result, Table, TableDefinition};
@@ -126,6 +126,7 @@ impl Session {
         let mut renamed = sequence.definition.clone();
         rename(&mut renamed)?;
         renamed.check().map_err(as_sql_error)?;
+        self.check_sequence_names(&renamed)?;
         let tables = self.tables()?;
         self.with_batch_retried(|batch| {
             batch.redefine(&sequence, renamed.clone())?;
@@ -143,6 +144,33 @@ impl Session {
             Ok(())
         })?;
         Ok(done)
+    }
+
+    /// Refuses a sequence with the name that a column's sequence has, and a column whose sequence would have the name of
+    /// another one.
+    pub(super) fn check_sequence_names(&self, definition: &TableDefinition) -> Result<()> {
+        let of_columns = |definition: &TableDefinition| -> Vec<QualifiedName> {
+            let positions = definition.identities().map(|(position, _)| position).filter(|_| !definition.sequence);
+            let name = |at: usize| sequence_name(definition.local_name(), &definition.columns[at].name);
+            positions.map(|at| QualifiedName { schema: definition.schema.clone(), name: name(at) }).collect()
+        };
+        let own = of_columns(definition);
+        if own.is_empty() && !definition.sequence {
+            return Ok(());
+        }
+        for other in self.tables()?.iter().filter(|other| !TemporaryTables::contain(other)) {
+            let other = &other.definition;
+            let taken = match definition.sequence {
+                true => of_columns(other).into_iter().find(|name| name.is_of(definition)),
+                false => own.iter().find(|name| other.sequence && name.is_of(other)).cloned(),
+            };
+            if let Some(name) = taken {
+                let message = format!("relation {} already exists", name.name);
+                return Err(Error::new(ErrorKind::Exists, message)
+                    .with_hint("a column that numbers the rows has a sequence TABLE_COLUMN_seq: choose other names"));
+            }
+        }
+        Ok(())
     }
 
     /// Looks up the sequences that new defaults of a table name. `before` is its definition until now.

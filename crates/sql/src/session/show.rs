@@ -94,7 +94,9 @@ fn notes_of(definition: &TableDefinition, column: &atsdb_core::Column) -> String
     }
     let indexes = definition.indexes.iter().filter(|index| index.columns.contains(&column.id));
     notes.extend(indexes.map(|index| format!("index {}", index.name)));
-    notes.extend(column.identity.as_ref().map(|identity| identity_sql(identity).trim_start().to_lowercase()));
+    notes.extend(
+        column.identity.as_ref().map(|identity| identity_sql(identity, column.column_type).trim_start().to_lowercase()),
+    );
     notes.extend(column.sequence.as_ref().map(|sequence| format!("default {}", nextval_sql(sequence))));
     let default = column.default.as_ref();
     notes.extend(default.map(|value| format!("default {}", value_sql(column.column_type, value))));

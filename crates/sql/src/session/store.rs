@@ -17,7 +17,10 @@ impl Session {
     pub(super) fn create_kept(&self, definition: &TableDefinition, on_commit: Option<OnCommit>) -> Result<Table> {
         match on_commit {
             Some(on_commit) => self.with_batch(|batch| batch.create_temporary(definition, on_commit)),
-            None => self.create(definition),
+            None => {
+                self.check_sequence_names(definition)?;
+                self.create(definition)
+            }
         }
     }
 
@@ -34,6 +37,11 @@ impl Session {
             [table] if !self.in_transaction() && !TemporaryTables::contain(table) => self.engine.drop_table(table),
             _ => self.with_batch_retried(|batch| tables.iter().try_for_each(|table| batch.drop_table(table))),
         }
+    }
+
+    /// Forgets the numbers that the session has drawn: `currval` and `lastval` then fail until it draws others.
+    pub fn forget_numbers(&self) {
+        self.numbers.forget();
     }
 
     /// Drops the temporary tables and views, as the end of the session does; in an open transaction with its commit.

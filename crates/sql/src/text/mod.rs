@@ -25,4 +25,5 @@ pub mod tree_walk;
 pub(crate) mod verbs;
 pub(crate) mod without_literals;
 pub(crate) mod words;
+pub(crate) mod written_schemas;
 mod wrong_calls;

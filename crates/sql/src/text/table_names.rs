@@ -1,6 +1,7 @@
 //! Names of tables in statements, and the tables that they mean.
 
 use super::errors::sql_error;
+use super::quoted_names::exact_name;
 use atsdb_core::name::same_name;
 use atsdb_core::search_path::is_public;
 use atsdb_core::{Error, Result, SearchPath, Table};
@@ -11,6 +12,10 @@ use std::fmt;
 
 /// The schema of temporary tables.
 pub(crate) const TEMPORARY_SCHEMA: &str = "pg_temp";
+
+/// The schema that stands before the name of a table that is in `public` only, while the search path does not name
+/// `public`. There are no tables in it.
+pub(crate) const OUTSIDE_PATH: &str = "\u{1}outside";
 
 /// A name in a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,6 +119,7 @@ impl fmt::Display for TableName {
         match &self.schema {
             NamedSchema::Unsaid | NamedSchema::Public => f.write_str(&self.name),
             NamedSchema::Temporary => write!(f, "{TEMPORARY_SCHEMA}.{}", self.name),
+            NamedSchema::Other(schema) if schema == OUTSIDE_PATH => f.write_str(&self.name),
             NamedSchema::Other(schema) => write!(f, "{schema}.{}", self.name),
         }
     }
@@ -157,12 +163,28 @@ pub(crate) fn refuse_sequence(table: &Table) -> Result<()> {
 
 /// The error for a table that does not exist.
 pub(crate) fn unknown_table(name: &TableName, tables: &[Table]) -> Error {
-    let (name, names) = (name.to_string(), tables.iter().map(|table| table.definition.name.as_str()));
-    let unknown = atsdb_core::name::unknown_name("table", &name, names);
+    let (shown, names) = (name.to_string(), tables.iter().map(|table| table.definition.name.as_str()));
+    let unknown = atsdb_core::name::unknown_name("table", &shown, names);
+    if let Some(table) = outside_path(name, tables) {
+        return sql_error(unknown.message()).with_hint(format!(
+            "the schema of {} is not in the search_path: write the schema, too",
+            exact_name(table)
+        ));
+    }
     match unknown.hint() {
         Some(hint) => sql_error(unknown.message()).with_hint(hint),
         None => sql_error(unknown.message()),
     }
+}
+
+/// A table of another schema that has the name, if the name says no schema and the search path does not find it.
+fn outside_path<'a>(name: &TableName, tables: &'a [Table]) -> Option<&'a Table> {
+    let says_none = match &name.schema {
+        NamedSchema::Unsaid => true,
+        NamedSchema::Other(schema) => schema == OUTSIDE_PATH,
+        NamedSchema::Temporary | NamedSchema::Public => false,
+    };
+    tables.iter().find(|table| says_none && same_name(table.definition.local_name(), &name.name))
 }
 
 #[cfg(test)]

@@ -162,6 +162,16 @@ impl<'a> Words<'a> {
     }
 }
 
+/// The first words of a statement in upper case, at most `count`: those before anything that is no word without quotes.
+/// Comments are skipped.
+pub(crate) fn leading_words(text: &str, count: usize) -> Vec<String> {
+    let name = |word: Word| match word {
+        Word::Name(name) => Some(name.to_uppercase()),
+        _ => None,
+    };
+    Words::new(text).map_while(name).take(count).collect()
+}
+
 /// The length of the tag with which a text in dollar quotes begins: `$$` or `$name$`.
 fn dollar_quote(text: &str) -> Option<usize> {
     let tag = text.strip_prefix('$')?;
@@ -245,6 +255,19 @@ mod tests {
             Word::Symbol(';'),
         ];
         assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn the_first_words_are_found_between_comments() {
+        for (text, words) in [
+            ("ALTER/**/Schema a", vec!["ALTER", "SCHEMA", "A"]),
+            ("-- x\nalter -- y\n schema\n\"a\"", vec!["ALTER", "SCHEMA"]),
+            ("create /* a /* b */ c */ temp sequence s", vec!["CREATE", "TEMP", "SEQUENCE"]),
+            ("ALTER TABLE [t] ADD x INT", vec!["ALTER", "TABLE"]),
+            ("(SELECT 1)", vec![]),
+        ] {
+            assert_eq!(leading_words(text, 3), words, "{text}");
+        }
     }
 
     #[test]

@@ -35,6 +35,9 @@ const DEPTH_MAX: usize = 60;
 /// The maximum length of a query's text in bytes. A longer one is not about the catalogue.
 const TEXT_BYTES_MAX: usize = 1 << 17;
 
+/// The functions whose first argument is the name of a sequence.
+const OF_SEQUENCES: [&str; 3] = ["nextval", "currval", "setval"];
+
 /// A query about the catalogue.
 #[derive(Debug)]
 pub(in crate::pg) struct CatalogueQuery {
@@ -177,6 +180,14 @@ fn is_about_the_catalogue(query: &Query) -> bool {
     }
     if found {
         return true;
+    }
+    // Only the store has the numbers. Their sequence may be written as a cast to REGCLASS.
+    let draws = visit_expressions(query, |expr| match expr {
+        Expr::Function(function) if OF_SEQUENCES.contains(&function_name(function).as_str()) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    if draws.is_break() {
+        return false;
     }
     let asked = visit_expressions(query, |expr| {
         let is_asked = match expr {

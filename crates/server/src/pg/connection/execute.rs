@@ -166,13 +166,18 @@ impl Connection {
                 self.portals.clear();
                 self.reset_settings()?;
                 self.session.drop_temporary()?;
+                self.session.forget_numbers();
                 "DISCARD ALL".to_owned()
             }
             StatementKind::Discard(Discarded::Temporary) => {
                 self.session.drop_temporary()?;
                 "DISCARD TEMP".to_owned()
             }
-            StatementKind::Discard(Discarded::Nothing(tag)) => (*tag).to_owned(),
+            StatementKind::Discard(Discarded::Sequences) => {
+                self.session.forget_numbers();
+                "DISCARD SEQUENCES".to_owned()
+            }
+            StatementKind::Discard(Discarded::Plans) => "DISCARD PLANS".to_owned(),
             StatementKind::Deallocate(None) => {
                 self.statements.clear();
                 "DEALLOCATE ALL".to_owned()

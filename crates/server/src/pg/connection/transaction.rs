@@ -73,12 +73,18 @@ impl Connection {
             StatementKind::RollbackTo => {
                 self.session.execute(text)?;
                 self.block = Block::Explicit;
+                self.restore_settings()?;
                 "ROLLBACK"
             }
             _ => {
                 self.session.execute(text)?;
                 let is_release = text.trim_start().get(..7).is_some_and(|word| word.eq_ignore_ascii_case("release"));
-                if is_release { "RELEASE" } else { "SAVEPOINT" }
+                if is_release {
+                    "RELEASE"
+                } else {
+                    self.settings.set_savepoint(self.session.savepoint_count().saturating_sub(1));
+                    "SAVEPOINT"
+                }
             }
         };
         Ok(tag.to_owned())
@@ -118,6 +124,14 @@ impl Connection {
     /// Restores the settings that the transaction has changed.
     fn end_settings(&mut self, is_committed: bool) -> Result<(), Failure> {
         for (name, value) in self.settings.end_transaction(is_committed) {
+            self.io.out.parameter(name, &value);
+        }
+        self.follow_search_path()
+    }
+
+    /// Restores the settings that have changed since the savepoint to which the session has returned.
+    fn restore_settings(&mut self) -> Result<(), Failure> {
+        for (name, value) in self.settings.return_to_savepoint(self.session.savepoint_count()) {
             self.io.out.parameter(name, &value);
         }
         self.follow_search_path()

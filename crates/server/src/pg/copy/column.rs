@@ -222,7 +222,8 @@ fn push_binary(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8])
             builder.append_value(days_since_1970(since).map_err(|infinity| does_not_fit(&infinity))?);
         }
         V::Array(arrays) => {
-            let elements = input::array_elements(bytes)?;
+            let ColumnType::Array(element) = column_type else { return Err(wrong()) };
+            let elements = input::array_elements(bytes, self::type_id(element.column_type()))?;
             arrays.append(elements.len(), |element, values| {
                 elements.iter().try_for_each(|bytes| match bytes {
                     Some(bytes) => push_binary(values, element, bytes),

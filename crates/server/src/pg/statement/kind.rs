@@ -76,8 +76,10 @@ pub(in crate::pg) enum Discarded {
     All,
     /// Temporary tables and views.
     Temporary,
-    /// Plans, which are kept by the store, and the last numbers of sequences, of which there are none.
-    Nothing(&'static str),
+    /// The numbers that were drawn from sequences.
+    Sequences,
+    /// Plans, which are kept by the store.
+    Plans,
 }
 
 impl Discarded {
@@ -85,8 +87,8 @@ impl Discarded {
         let discarded = match words.next() {
             Some(Word::Name(name)) if name == "all" => Self::All,
             Some(Word::Name(name)) if name == "temp" || name == "temporary" => Self::Temporary,
-            Some(Word::Name(name)) if name == "plans" => Self::Nothing("DISCARD PLANS"),
-            Some(Word::Name(name)) if name == "sequences" => Self::Nothing("DISCARD SEQUENCES"),
+            Some(Word::Name(name)) if name == "plans" => Self::Plans,
+            Some(Word::Name(name)) if name == "sequences" => Self::Sequences,
             other => return Err(words.unexpected(other).into()),
         };
         words.end()?;

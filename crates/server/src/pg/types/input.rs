@@ -7,6 +7,7 @@ use crate::pg::wire::fields::Fields;
 use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit};
 use atsdb::array_text::{self, ArrayTextError};
 use atsdb::sql::parse_time;
+use atsdb::{decimal as exact, uuid_text};
 use datafusion::common::ScalarValue;
 
 /// The format of a value.
@@ -44,6 +45,9 @@ impl Format {
     }
 }
 
+/// The digits of a `numeric`, and how many of them are after the point if no value says it.
+const NUMERIC_DIGITS: (u8, i8) = (38, 10);
+
 /// The Arrow type for values of a type; `None` if it depends on the position in the statement.
 pub(in crate::pg) fn arrow_type(type_id: u32) -> Option<DataType> {
     Some(match type_id {
@@ -62,7 +66,7 @@ pub(in crate::pg) fn arrow_type(type_id: u32) -> Option<DataType> {
         // All times are UTC.
         known::TIMESTAMP | known::TIMESTAMPTZ => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         known::INTERVAL => DataType::Interval(IntervalUnit::MonthDayNano),
-        known::NUMERIC => DataType::Decimal128(38, 10),
+        known::NUMERIC => DataType::Decimal128(NUMERIC_DIGITS.0, NUMERIC_DIGITS.1),
         other => {
             let element = arrow_type(known::element_of(other)?.id)?;
             DataType::new_list(element, true)
@@ -121,6 +125,8 @@ fn of_text(type_id: u32, text: &str) -> Result<ScalarValue, PgError> {
         known::FLOAT8 => ScalarValue::Float64(Some(trimmed.parse().map_err(|_| invalid(type_id, text))?)),
         known::NUMERIC => decimal(trimmed)?,
         known::BYTEA => ScalarValue::Binary(Some(bytea(text).ok_or_else(|| invalid(type_id, text))?)),
+        // Columns have UUIDs in their canonical form.
+        known::UUID => ScalarValue::Utf8(Some(uuid_text::canonical(text).ok_or_else(|| invalid(type_id, text))?)),
         known::DATE => {
             let seconds = parse_time(trimmed, atsdb::TimeUnit::Second).ok_or_else(|| invalid(type_id, text))?;
             let days = i32::try_from(seconds.div_euclid(86_400)).map_err(|_| out_of_range(type_id, text))?;
@@ -207,6 +213,11 @@ fn uuid(bytes: &[u8]) -> Result<ScalarValue, PgError> {
 /// A number of up to 38 digits, exactly as it is written.
 fn decimal(text: &str) -> Result<ScalarValue, PgError> {
     let invalid = || invalid(known::NUMERIC, text);
+    if let Some(plain) = without_exponent(text)
+        && let Ok(value) = decimal(&plain)
+    {
+        return Ok(value);
+    }
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     if digits.contains(['e', 'E'])
@@ -226,7 +237,27 @@ fn decimal(text: &str) -> Result<ScalarValue, PgError> {
     }
     let magnitude: i128 = if joined.is_empty() { 0 } else { joined.parse().map_err(|_| invalid())? };
     let value = if text.starts_with('-') { -magnitude } else { magnitude };
-    Ok(ScalarValue::Decimal128(Some(value), 38, fraction.len() as i8))
+    Ok(ScalarValue::Decimal128(Some(value), NUMERIC_DIGITS.0, fraction.len() as i8))
+}
+
+/// A number like `-1.5e3` with its point moved instead: `-1500.`. `None` if it has no exponent or a very large one.
+fn without_exponent(text: &str) -> Option<String> {
+    let (mantissa, exponent) = text.split_once(['e', 'E'])?;
+    let exponent: i8 = exponent.parse().ok()?;
+    let digits = mantissa.strip_prefix(['-', '+']).unwrap_or(mantissa);
+    let sign = if mantissa.starts_with('-') { "-" } else { "" };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let zeros = "0".repeat(exponent.unsigned_abs().into());
+    let (digits, point) = if exponent < 0 {
+        (format!("{zeros}{whole}{fraction}"), whole.len())
+    } else {
+        (format!("{whole}{fraction}{zeros}"), whole.len() + zeros.len())
+    };
+    let (whole, fraction) = digits.split_at_checked(point)?;
+    Some(format!("{sign}{whole}.{fraction}"))
 }
 
 fn boolean(text: &str) -> Option<bool> {
@@ -272,7 +303,31 @@ pub(in crate::pg) fn parse_boolean(text: &str) -> Option<bool> {
 
 fn list(element: u32, items: Vec<ScalarValue>) -> Result<ScalarValue, PgError> {
     let data_type = arrow_type(element).ok_or_else(|| PgError::not_supported("an array of this type"))?;
+    let (data_type, items) = if element == known::NUMERIC { decimals(&items)? } else { (data_type, items) };
     Ok(ScalarValue::List(ScalarValue::new_list(&items, &data_type, true)))
+}
+
+/// Decimals as decimals of one type, with as many digits after the point as one of them needs.
+fn decimals(items: &[ScalarValue]) -> Result<(DataType, Vec<ScalarValue>), PgError> {
+    let scale_of = |item: &ScalarValue| match item {
+        ScalarValue::Decimal128(Some(_), _, scale) => Some(*scale),
+        _ => None,
+    };
+    let (precision, unknown_scale) = NUMERIC_DIGITS;
+    let scale = items.iter().filter_map(scale_of).max().unwrap_or(unknown_scale);
+    let alike = |item: &ScalarValue| match item {
+        ScalarValue::Decimal128(Some(value), _, from) => {
+            let rescaled = exact::rescaled(*value, i32::from(*from), precision, scale.unsigned_abs());
+            let text = || exact::format(*value, from.unsigned_abs());
+            let rescaled = rescaled.ok_or_else(|| out_of_range(known::NUMERIC, &text()))?;
+            Ok(ScalarValue::Decimal128(Some(rescaled), precision, scale))
+        }
+        item if item.is_null() => Ok(ScalarValue::Decimal128(None, precision, scale)),
+        // It is infinite, not a number, or has more digits than a decimal.
+        other => Err(out_of_range(known::NUMERIC, &other.to_string())),
+    };
+    let items = items.iter().map(alike).collect::<Result<_, _>>()?;
+    Ok((DataType::Decimal128(precision, scale), items))
 }
 
 fn array(element: u32, fields: &mut Fields<'_>) -> Result<ScalarValue, PgError> {
@@ -285,12 +340,28 @@ fn array(element: u32, fields: &mut Fields<'_>) -> Result<ScalarValue, PgError> 
     list(element, items.collect::<Result<_, PgError>>()?)
 }
 
-/// The elements of an array in binary, and nothing after them.
-pub(in crate::pg) fn array_elements(bytes: &[u8]) -> Result<Elements<'_>, PgError> {
+/// The elements of an array in binary, which have this type, and nothing after them.
+pub(in crate::pg) fn array_elements(bytes: &[u8], expected: u32) -> Result<Elements<'_>, PgError> {
     let mut fields = Fields::new(bytes);
-    let (_, elements) = elements_of(&mut fields)?;
+    let (sent, elements) = elements_of(&mut fields)?;
+    if same_in_binary(sent) != same_in_binary(expected) {
+        let name = |id: u32| known::sql_name(id).unwrap_or_else(|| "???".to_owned());
+        let (found, wanted) = (name(sent), name(expected));
+        let message =
+            format!("binary data has array element type {sent} ({found}) instead of expected {expected} ({wanted})");
+        return Err(PgError::error("42804", message));
+    }
     fields.end()?;
     Ok(elements)
+}
+
+/// One of the types that a column does not tell apart and whose values have the same bytes.
+fn same_in_binary(type_id: u32) -> u32 {
+    match type_id {
+        known::VARCHAR | known::BPCHAR | known::NAME => known::TEXT,
+        known::TIMESTAMP => known::TIMESTAMPTZ,
+        other => other,
+    }
 }
 
 /// The elements of an array in binary; `None` is NULL.
@@ -341,6 +412,78 @@ mod tests {
             assert_eq!(of_text, parameter(id, Format::Binary, Some(bytes)).unwrap(), "{text}");
         }
         assert_eq!(decimal("-12.50").unwrap(), ScalarValue::Decimal128(Some(-125), 38, 1));
+    }
+
+    fn numerics(texts: &[Option<&str>]) -> [Result<ScalarValue, PgError>; 2] {
+        let count = u32::try_from(texts.len()).unwrap();
+        let mut bytes: Vec<u8> = [1, 1, known::NUMERIC, count, 1].iter().flat_map(|n| n.to_be_bytes()).collect();
+        for text in texts {
+            let mut number = Vec::new();
+            match text {
+                Some(text) => {
+                    numeric::push(&mut number, text);
+                    bytes.extend(u32::try_from(number.len()).unwrap().to_be_bytes());
+                }
+                None => bytes.extend((-1_i32).to_be_bytes()),
+            }
+            bytes.extend(number);
+        }
+        let text = array_text::format(texts.iter().copied());
+        let array = known::by_id(known::NUMERIC).unwrap().array;
+        [parameter(array, Format::Text, Some(text.as_bytes())), parameter(array, Format::Binary, Some(&bytes))]
+    }
+
+    #[test]
+    fn decimals_of_an_array_keep_their_values() {
+        let list = |values: &[Option<i128>], scale: i8| {
+            let values: Vec<_> = values.iter().map(|value| ScalarValue::Decimal128(*value, 38, scale)).collect();
+            ScalarValue::List(ScalarValue::new_list(&values, &DataType::Decimal128(38, scale), true))
+        };
+        let whole = "12345678901234567890123456789012345678";
+        for (texts, expected) in [
+            (vec![None, Some("1"), Some("2.50")], list(&[None, Some(10), Some(25)], 1)),
+            (vec![Some("-0.001"), Some("7.5"), Some("300")], list(&[Some(-1), Some(7_500), Some(300_000)], 3)),
+            (vec![Some(whole), None], list(&[whole.parse().ok(), None], 0)),
+            (vec![None], list(&[None], 10)),
+            (vec![], list(&[], 10)),
+        ] {
+            for found in numerics(&texts) {
+                assert_eq!(found.unwrap(), expected, "{texts:?}");
+            }
+        }
+        for found in numerics(&[Some(whole), Some("0.5")]) {
+            assert_eq!(found.unwrap_err().code, "22003", "39 digits are too many");
+        }
+        let of_text = |text: &str| parameter(1231, Format::Text, Some(text.as_bytes()));
+        assert_eq!(of_text("{1e2,-2.5E-1}").unwrap(), list(&[Some(10_000), Some(-25)], 2));
+        for wrong in ["{NaN,1}", "{1,Infinity}", "{1e300}"] {
+            assert_eq!(of_text(wrong).unwrap_err().code, "22003", "{wrong}");
+        }
+        assert_eq!(of_text("{e5}").unwrap_err().code, "22P02");
+    }
+
+    #[test]
+    fn uuids_become_canonical() {
+        let canonical = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11";
+        let digits = "A0EEBC999C0B4EF8BB6D6BB9BD380A11";
+        let expected = ScalarValue::from(canonical);
+        assert_eq!(parameter(known::UUID, Format::Text, Some(digits.as_bytes())).unwrap(), expected);
+        let list = ScalarValue::List(ScalarValue::new_list(&[expected], &DataType::Utf8, true));
+        assert_eq!(parameter(2951, Format::Text, Some(format!("{{{digits}}}").as_bytes())).unwrap(), list);
+        assert_eq!(parameter(known::UUID, Format::Text, Some(b"a0ee")).unwrap_err().code, "22P02");
+    }
+
+    #[test]
+    fn arrays_have_elements_of_the_expected_type() {
+        let of =
+            |element: u32| [1, 0, element, 1, 1, 8, 0, 7].iter().flat_map(|n| n.to_be_bytes()).collect::<Vec<u8>>();
+        let bytes = of(known::INT8);
+        assert_eq!(array_elements(&bytes, known::INT8).unwrap(), [Some(&[0, 0, 0, 0, 0, 0, 0, 7][..])]);
+        let error = array_elements(&of(known::FLOAT8), known::INT8).unwrap_err();
+        assert_eq!(error.code, "42804");
+        let expected = "binary data has array element type 701 (double precision) instead of expected 20 (bigint)";
+        assert_eq!(error.message, expected);
+        assert!(array_elements(&of(known::VARCHAR), known::TEXT).is_ok(), "their bytes are the same");
     }
 
     #[test]

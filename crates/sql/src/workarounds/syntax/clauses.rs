@@ -18,7 +18,7 @@ use super::limits::settle_limits;
 use super::line_ends::match_line_ends;
 use super::natural::name_natural_columns;
 use super::other_forms::{match_each, other_forms};
-use super::other_functions::other_functions;
+use super::other_functions::{other_functions, plain_call, plain_calls_of_rows};
 use super::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
 use super::row_members::compare_rows;
 use super::rows_of_functions::{narrow_series, number_rows, unnest_functions};
@@ -104,6 +104,7 @@ impl VisitorMut for Clauses {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        plain_call(expr);
         bind_operators(expr);
         either_order(expr);
         if let Err(error) = match_each(expr) {
@@ -180,6 +181,7 @@ impl VisitorMut for Clauses {
         complete_windows(select, None)?;
         merge_columns(select, None)?;
         in_columns(select);
+        plain_calls_of_rows(select);
         if let Err(error) = unnest_functions(select) {
             return ControlFlow::Break(error);
         }

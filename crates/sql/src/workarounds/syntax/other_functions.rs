@@ -6,8 +6,8 @@
 use super::{expression, set_first_argument};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident,
-    ObjectName, OrderByExpr, OrderByOptions, Value,
+    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
+    Ident, ObjectName, OrderByExpr, OrderByOptions, Select, SelectItem, TableFactor, Value,
 };
 
 /// Names in other databases, and DataFusion's name of the same function.
@@ -28,6 +28,58 @@ const PARTS_OF_TIMES: [&str; 9] = ["year", "quarter", "month", "week", "day", "d
 /// Functions that compute squares, which may be out of range.
 const OF_SQUARES: [&str; 9] =
     ["var_pop", "var_samp", "var", "stddev", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp", "covar"];
+
+/// The functions whose first argument is the name of a sequence.
+const OF_SEQUENCES: [&str; 3] = ["nextval", "currval", "setval"];
+
+/// Rewrites a call before its arguments are: `pg_catalog.f(x)` as `f(x)`, and the name of a sequence as a text without
+/// a cast, `nextval('s'::regclass)` as `nextval('s')`.
+pub(super) fn plain_call(expr: &mut Expr) {
+    let Expr::Function(call) = expr else { return };
+    drop_catalogue(&mut call.name);
+    let [part] = call.name.0.as_slice() else { return };
+    let is_of_sequence = |name: &Ident| OF_SEQUENCES.iter().any(|known| name.value.eq_ignore_ascii_case(known));
+    if !part.as_ident().is_some_and(is_of_sequence) {
+        return;
+    }
+    if let FunctionArguments::List(list) = &mut call.args
+        && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(sequence))) = list.args.first_mut()
+        && let Expr::Cast { expr: name, data_type, .. } = sequence
+        && is_regclass(data_type)
+    {
+        *sequence = std::mem::replace(name.as_mut(), Expr::value(Value::Null));
+    }
+}
+
+fn is_regclass(data_type: &DataType) -> bool {
+    let name = data_type.to_string();
+    ["regclass", "pg_catalog.regclass"].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Removes the schema of PostgreSQL's own functions from the name of one.
+fn drop_catalogue(name: &mut ObjectName) {
+    let is_catalogue = |schema: &Ident| schema.value.eq_ignore_ascii_case("pg_catalog");
+    if name.0.len() == 2 && name.0[0].as_ident().is_some_and(is_catalogue) {
+        name.0.remove(0);
+    }
+}
+
+/// The same for the calls that are rewritten with their SELECT: those that may return rows.
+pub(super) fn plain_calls_of_rows(select: &mut Select) {
+    for item in &mut select.projection {
+        if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
+            plain_call(expr);
+        }
+    }
+    for from in &mut select.from {
+        let joined = from.joins.iter_mut().map(|join| &mut join.relation);
+        for relation in std::iter::once(&mut from.relation).chain(joined) {
+            if let TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } = relation {
+                drop_catalogue(name);
+            }
+        }
+    }
+}
 
 /// Rewrites a call whose arguments have been rewritten already.
 pub(super) fn other_functions(expr: &mut Expr) -> Result<()> {

@@ -13,6 +13,7 @@ use super::exclusions::take_mark;
 use super::stars::Stars;
 use super::{expression, set_first_argument};
 use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
+use crate::text::written_schemas::remove_written;
 use datafusion::sql::sqlparser::ast::{
     CopySource, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem,
     SetExpr, Statement, Value, ValueWithSpan, WindowType,
@@ -20,9 +21,10 @@ use datafusion::sql::sqlparser::ast::{
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-/// The text of an expression with its parameters' values.
+/// The text of an expression with its parameters' values, and without schemas that it did not have as it was written.
 pub(crate) fn text_of(expr: &Expr) -> String {
     let mut plain = expr.clone();
+    remove_written(&mut plain);
     let _ = visit_expressions_mut(&mut plain, |expr| {
         match expr {
             Expr::Value(ValueWithSpan { value: Value::Number(_, mark), .. }) => *mark = false,
