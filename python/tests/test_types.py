@@ -212,6 +212,10 @@ def test_arrays_are_lists(db):
     assert db.sql("SELECT * FROM t ORDER BY n").fetchall() == rows
     assert db.sql("SELECT n FROM t WHERE i = ? ORDER BY n", ([1, None, -7],)).fetchall() == [(1,), (4,)]
     assert db.sql("SELECT n FROM t WHERE i @> ? AND ? = ANY (u) ORDER BY n", ([-7], first[4][0])).fetchall() == [(1,), (4,)]
+    db.sql("CREATE TABLE untyped (i INT[])")
+    for untyped in [[], [None], [None, None]]:
+        db.sql("INSERT INTO untyped VALUES ($1)", [untyped])
+    assert db.sql("SELECT i FROM untyped ORDER BY cardinality(i)").fetchall() == [([],), ([None],), ([None, None],)]
     for wrong in ["ab", 7, [["nested"]], ["x"]]:
         with pytest.raises(atsdb.InvalidValueError):
             db.append("t", [(6, wrong, None, None, None)])

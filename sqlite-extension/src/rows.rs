@@ -105,6 +105,16 @@ impl ChunkRows {
                 ValueRef::Text(strings.value(indices.value(row) as usize).as_bytes())
             }
             ColumnValues::Binary(values) if values.is_valid(row) => ValueRef::Blob(values.value(row)),
+            ColumnValues::TimeArrays { arrays, counts, scale } if arrays.is_valid(row) => {
+                let json = array_json(arrays, row, |at| match scale.value(counts.value(at), format, writer) {
+                    _ if counts.is_null(at) => "null".to_owned(),
+                    TimeValue::Text(text) => json_text::quoted(&String::from_utf8_lossy(text)),
+                    TimeValue::Integer(value) => value.to_string(),
+                    // This has a point or an exponent, so that it stays a floating point number.
+                    TimeValue::Real(value) => format!("{value:?}"),
+                });
+                return ToSqlOutput::Owned(Value::Text(json));
+            }
             _ => ValueRef::Null,
         };
         Borrowed(value)
@@ -122,6 +132,12 @@ enum ColumnValues {
     Mapped(PrimitiveArray<UInt32Type>, StringArray),
     Binary(BinaryArray),
     Time(PrimitiveArray<Int64Type>, TimeScale),
+    /// Arrays of times or dates. Their elements are positions in the counts.
+    TimeArrays {
+        arrays: ListArray,
+        counts: PrimitiveArray<Int64Type>,
+        scale: TimeScale,
+    },
 }
 
 impl ColumnValues {
@@ -143,7 +159,14 @@ impl ColumnValues {
             }
             DataType::Decimal128(..) | DataType::Time64(_) => Self::Text(to(&DataType::Utf8)?.as_string().clone()),
             DataType::Binary => Self::Binary(array.as_binary().clone()),
-            DataType::List(_) => Self::Text(array_json(array.as_list()).map_err(|_| unexpected())?),
+            DataType::List(element) if matches!(element.data_type(), DataType::Date32 | DataType::Timestamp(..)) => {
+                let arrays = array.as_list::<i32>().clone();
+                let counts = counts_of(arrays.values()).map_err(|_| unexpected())?;
+                let ColumnType::Array(element) = column else { return Err(unexpected()) };
+                let scale = TimeScale::of(element.column_type()).ok_or_else(unexpected)?;
+                Self::TimeArrays { arrays, counts, scale }
+            }
+            DataType::List(_) => Self::Text(arrays_json(array.as_list()).map_err(|_| unexpected())?),
             DataType::Dictionary(_, _) => {
                 let dictionary = array.as_any_dictionary();
                 let strings = dictionary.values().as_string_opt::<i32>().ok_or_else(unexpected)?;
@@ -151,14 +174,9 @@ impl ColumnValues {
                 Self::Mapped(indices.as_primitive::<UInt32Type>().clone(), strings.clone())
             }
             DataType::UInt64 => Self::Unsigned(array.as_primitive::<UInt64Type>().clone()),
-            DataType::Date32 => {
-                let days =
-                    to(&DataType::Int32).and_then(|days| cast(&days, &DataType::Int64).map_err(|_| unexpected()))?;
-                Self::Time(days.as_primitive::<Int64Type>().clone(), TimeScale::of(column).ok_or_else(unexpected)?)
-            }
-            DataType::Timestamp(_, _) => {
-                let counts = to(&DataType::Int64)?;
-                Self::Time(counts.as_primitive::<Int64Type>().clone(), TimeScale::of(column).ok_or_else(unexpected)?)
+            DataType::Date32 | DataType::Timestamp(..) => {
+                let counts = counts_of(array).map_err(|_| unexpected())?;
+                Self::Time(counts, TimeScale::of(column).ok_or_else(unexpected)?)
             }
             other if other.is_integer() => Self::Integer(to(&DataType::Int64)?.as_primitive::<Int64Type>().clone()),
             _ => return Err(unexpected()),
@@ -166,8 +184,24 @@ impl ColumnValues {
     }
 }
 
+/// Times or dates as counts of their unit.
+fn counts_of(times: &ArrayRef) -> Result<PrimitiveArray<Int64Type>, ArrowError> {
+    let counts = match times.data_type() {
+        // Arrow casts dates to 64-bit integers only by way of 32 bits.
+        DataType::Date32 => cast(&cast(times, &DataType::Int32)?, &DataType::Int64)?,
+        _ => cast(times, &DataType::Int64)?,
+    };
+    Ok(counts.as_primitive::<Int64Type>().clone())
+}
+
+/// One array as JSON, with the JSON of each element by its position.
+fn array_json(arrays: &ListArray, row: usize, element: impl FnMut(usize) -> String) -> String {
+    let range = arrays.value_offsets()[row] as usize..arrays.value_offsets()[row + 1] as usize;
+    format!("[{}]", range.map(element).collect::<Vec<_>>().join(","))
+}
+
 /// Arrays as JSON, which `json_each` reads. Numbers that JSON does not have are null.
-fn array_json(arrays: &ListArray) -> Result<StringArray, ArrowError> {
+fn arrays_json(arrays: &ListArray) -> Result<StringArray, ArrowError> {
     let elements = arrays.values();
     let is_plain = elements.data_type().is_numeric() || *elements.data_type() == DataType::Boolean;
     let formatter = ArrayFormatter::try_new(elements, &FormatOptions::new())?;
@@ -177,9 +211,6 @@ fn array_json(arrays: &ListArray) -> Result<StringArray, ArrowError> {
         text if matches!(text.as_str(), "NaN" | "inf" | "-inf") => "null".to_owned(),
         text => text,
     };
-    let array = |row: usize| {
-        let range = arrays.value_offsets()[row] as usize..arrays.value_offsets()[row + 1] as usize;
-        format!("[{}]", range.map(element).collect::<Vec<_>>().join(","))
-    };
-    Ok((0..arrays.len()).map(|row| arrays.is_valid(row).then(|| array(row))).collect())
+    let json = |row: usize| arrays.is_valid(row).then(|| array_json(arrays, row, element));
+    Ok((0..arrays.len()).map(json).collect())
 }

@@ -1,5 +1,6 @@
 """The answers equal the program's for each layout of a store, and plans read no more than needed."""
 
+import json
 import os
 import random
 import unittest
@@ -241,6 +242,22 @@ class Answers(Case):
         self.assertEqual([name for name in names if name.startswith("sqlite3") and name != "sqlite3_extension_init"], [])
         with open(EXTENSION + ".so", "rb") as library:
             self.assertNotIn(b"SQLite format 3", library.read())
+
+
+class Arrays(Case):
+    def test_times_in_arrays_are_written_as_in_a_column_of_times(self):
+        store = self.path("arrays.db")
+        time, day = "2024-03-01 12:30:00.5", "2024-03-01"
+        atsdb("sql", store, text="CREATE TABLE t (at TIMESTAMP(3), on_day DATE, times TIMESTAMP(3)[], days DATE[]) WITH (time = 'none');"
+                                 f" INSERT INTO t VALUES ('{time}', '{day}', '{{{time},NULL}}', '{{NULL,{day}}}'), (NULL, NULL, NULL, '{{}}');")
+        connection = connect()
+        for form in ["text", "unixepoch", "julian", "integer"]:
+            connection.execute(f"CREATE VIRTUAL TABLE temp.{form} USING atsdb('{store}', 't', time='{form}')")
+            rows = connection.execute(f"SELECT at, on_day, times, days FROM temp.{form} ORDER BY at IS NULL").fetchall()
+            at, on_day, times, days = rows[0]
+            self.assertEqual(([at, None], [None, on_day]), (json.loads(times), json.loads(days)), form)
+            self.assertEqual([type(at), type(on_day)], [type(json.loads(times)[0]), type(json.loads(days)[1])], form)
+            self.assertEqual((None, None, None, "[]"), rows[1], form)
 
 
 class TypesPage(Case):

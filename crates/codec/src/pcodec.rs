@@ -32,7 +32,10 @@ const DICTIONARY_MODE: u8 = 4;
 /// The largest window of a page's lookback mode, as a power of two; the window is allocated.
 const LOOKBACK_WINDOW_LOG_MAX: u32 = 17;
 
-/// Writes values, at least one.
+/// The maximum number of values of a page, which pcodec sets for its chunks.
+pub(crate) const VALUES_MAX: usize = 1 << 24;
+
+/// Writes values, at least one and at most [`VALUES_MAX`].
 pub(crate) fn encode<T: Number>(out: &mut Vec<u8>, values: &[T], effort: Effort) -> Result<()> {
     let config = match effort {
         Effort::Fresh => fresh_config(values),

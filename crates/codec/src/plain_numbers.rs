@@ -31,17 +31,22 @@ pub(crate) fn encode_plain_numbers<T: Number>(
     if effort == Effort::Sealed || raw_bytes > FRESH_RAW_BYTES_MAX {
         let encoding = match shorter(out)? {
             Some(encoding) => encoding,
-            None => {
+            None if values.len() <= pcodec::VALUES_MAX => {
                 pcodec::encode(out, values, effort)?;
                 Encoding::Pco
             }
+            None => return write_raw(out, values),
         };
         if out.len() - start < raw_bytes {
             return Ok(encoding);
         }
         out.truncate(start);
     }
-    out.reserve(raw_bytes);
+    write_raw(out, values)
+}
+
+fn write_raw<T: Number>(out: &mut Vec<u8>, values: &[T]) -> Result<Encoding> {
+    out.reserve(values.len() * T::WIDTH);
     values.iter().for_each(|value| write_number(out, *value));
     Ok(Encoding::Raw)
 }
@@ -95,4 +100,19 @@ fn regular_step<T: Number>(values: &[T]) -> Option<u64> {
     let step_between = |pair: &[T]| T::from_bits(pair[1].to_bits().wrapping_sub(pair[0].to_bits())).to_bits();
     let step = values.get(..2).map_or(0, step_between);
     values.windows(2).all(|pair| step_between(pair) == step).then_some(step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_numbers_than_pcodec_takes_stay_raw() {
+        let values: Vec<u8> = (0..=pcodec::VALUES_MAX).map(|position| u8::from(position % 3 == 0)).collect();
+        let mut out = Vec::new();
+        let encoding = encode_plain_numbers(&mut out, &values, Effort::Fresh, |_| Ok(None)).unwrap();
+        assert_eq!((encoding, out.len()), (Encoding::Raw, values.len()));
+        let read: Vec<u8> = decode_plain_numbers(encoding, &mut Reader::new(&out), values.len()).unwrap();
+        assert!(read == values);
+    }
 }

@@ -7,12 +7,15 @@ use crate::index::IndexMatches;
 use crate::index_spec::IndexSpec;
 use crate::keys::RowKeys;
 use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, byte_count_of, keys_of, text_bytes_of};
-use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array, new_null_array};
-use arrow::compute::{cast, filter, interleave, take};
-use arrow::datatypes::{DataType, IntervalMonthDayNano};
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, ListArray, StringArray, UInt32Array, new_empty_array, new_null_array,
+};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::{CastOptions, cast, cast_with_options, filter, interleave, take};
+use arrow::datatypes::{DataType, FieldRef, IntervalMonthDayNano};
 use arrow::util::display::array_value_to_string;
 use atsdb_core::interval::{Interval, parse_interval};
-use atsdb_core::{ColumnId, Error, Result, TableDefinition, Value};
+use atsdb_core::{ColumnId, Error, Result, TableDefinition, Value, array_text};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -349,21 +352,33 @@ fn fit_together(parts: &[LivePart]) -> bool {
 
 /// An array that repeats one value: the values of older rows in a new column.
 fn constant(value: Option<&Value>, wanted: &DataType, row_count: usize) -> Result<ArrayRef> {
-    let canonical: ArrayRef = match value {
-        None => return Ok(new_null_array(wanted, row_count)),
-        Some(Value::Text(text)) if matches!(wanted, DataType::Interval(_)) => {
+    let Some(value) = value else { return Ok(new_null_array(wanted, row_count)) };
+    let canonical: ArrayRef = match (value, wanted) {
+        (Value::Text(text), DataType::Interval(_)) => {
             let Interval { months, days, nanoseconds } = parse_interval(text, None, None)
                 .ok_or_else(|| Error::internal(format!("the value of older rows, {text}, is not an interval")))?;
             let interval = IntervalMonthDayNano::new(months, days, nanoseconds);
             Arc::new(arrow::array::IntervalMonthDayNanoArray::from(vec![interval]))
         }
-        Some(Value::Text(text)) => Arc::new(arrow::array::StringArray::from(vec![text.as_str()])),
-        Some(Value::Bytes(bytes)) => Arc::new(arrow::array::BinaryArray::from(vec![bytes.as_slice()])),
-        Some(Value::Bool(value)) => Arc::new(BooleanArray::from(vec![*value])),
-        Some(Value::Int(value)) => Arc::new(arrow::array::Int64Array::from(vec![*value])),
-        Some(Value::UInt(value)) => Arc::new(arrow::array::UInt64Array::from(vec![*value])),
-        Some(Value::Float(value)) => Arc::new(arrow::array::Float64Array::from(vec![*value])),
+        (Value::Text(text), DataType::List(element)) => array_of_text(text, element)?,
+        (Value::Text(text), _) => Arc::new(StringArray::from(vec![text.as_str()])),
+        (Value::Bytes(bytes), _) => Arc::new(arrow::array::BinaryArray::from(vec![bytes.as_slice()])),
+        (Value::Bool(value), _) => Arc::new(BooleanArray::from(vec![*value])),
+        (Value::Int(value), _) => Arc::new(arrow::array::Int64Array::from(vec![*value])),
+        (Value::UInt(value), _) => Arc::new(arrow::array::UInt64Array::from(vec![*value])),
+        (Value::Float(value), _) => Arc::new(arrow::array::Float64Array::from(vec![*value])),
     };
     let canonical = cast(&canonical, wanted)?;
     take(&canonical, &UInt32Array::from(vec![0; row_count]), None).map_err(Error::from)
+}
+
+/// The array that a text such as `{1,NULL}` shows, as the value of one row.
+fn array_of_text(text: &str, element: &FieldRef) -> Result<ArrayRef> {
+    let texts = array_text::parse(text)
+        .map_err(|error| Error::internal(format!("the value of older rows: {}", error.message(text))))?;
+    let offsets = OffsetBuffer::from_lengths([texts.len()]);
+    // An element that does not fit must not become NULL.
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    let elements = cast_with_options(&StringArray::from(texts), element.data_type(), &options)?;
+    Ok(Arc::new(ListArray::try_new(Arc::clone(element), offsets, elements, None)?))
 }

@@ -4,14 +4,14 @@
 
 use crate::chunk::lossless::{RowNumbers, convert, shown};
 use arrow::array::{
-    Array, ArrayRef, AsArray, Decimal128Array, IntervalMonthDayNanoArray, ListArray, PrimitiveArray, StringArray,
-    Time64MicrosecondArray, new_null_array,
+    Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder, Decimal128Array, IntervalMonthDayNanoArray,
+    ListArray, PrimitiveArray, StringArray, Time64MicrosecondArray, new_null_array,
 };
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
-use arrow::compute::cast;
+use arrow::compute::{cast, filter};
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Decimal128Type, Field, FieldRef, Float32Type, Float64Type, IntervalMonthDayNano,
-    IntervalUnit, Time64MicrosecondType, Time64NanosecondType, TimeUnit as ArrowUnit,
+    ArrowNativeType, ArrowPrimitiveType, DataType, Decimal128Type, Field, FieldRef, Float32Type, Float64Type,
+    IntervalMonthDayNano, IntervalUnit, Time64MicrosecondType, Time64NanosecondType, TimeUnit as ArrowUnit,
 };
 use atsdb_codec::logical_type;
 use atsdb_core::interval::{Interval, parse_interval};
@@ -129,6 +129,7 @@ impl Values<'_> {
         if arrays.values().data_type().is_nested() {
             return Err(self.no_conversion().with_hint("an array of a column has one dimension"));
         }
+        let arrays = without_hidden_elements(arrays)?;
         let column = Column::new(self.column.id, &self.column.name, element.column_type());
         let wanted = logical_type(&column);
         let elements = match fitting(&column, arrays.values(), RowNumbers::Unknown)? {
@@ -239,6 +240,25 @@ impl Values<'_> {
     }
 }
 
+/// The arrays without the elements that no row shows: those of a NULL, and those outside of a slice.
+fn without_hidden_elements(arrays: ListArray) -> Result<ListArray> {
+    let (offsets, values) = (arrays.offsets(), arrays.values());
+    let shown_length = |(row, length): (usize, usize)| if arrays.is_valid(row) { length } else { 0 };
+    let lengths: Vec<usize> = offsets.lengths().enumerate().map(shown_length).collect();
+    if lengths.iter().sum::<usize>() == values.len() {
+        return Ok(arrays);
+    }
+    let mut is_shown = BooleanBufferBuilder::new(values.len());
+    is_shown.append_n(offsets.first().map_or(0, |offset| offset.as_usize()), false);
+    for (row, length) in offsets.lengths().enumerate() {
+        is_shown.append_n(length, arrays.is_valid(row));
+    }
+    is_shown.append_n(values.len() - is_shown.len(), false);
+    let values = filter(values, &BooleanArray::new(is_shown.finish(), None))?;
+    let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
+    Ok(ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, arrays.nulls().cloned())?)
+}
+
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -305,6 +325,37 @@ mod tests {
         let expected = IntervalMonthDayNano::new(0, 0, 7_000);
         assert_eq!(intervals.as_ref(), &IntervalMonthDayNanoArray::from(vec![expected]));
         assert!(message(fit(ColumnType::Interval, StringArray::from(vec!["1 fortnight"]))).contains("row 1"));
+    }
+
+    fn lists(elements: ArrayRef, lengths: &[usize], nulls: Option<Vec<bool>>) -> ListArray {
+        let field = Arc::new(Field::new_list_field(elements.data_type().clone(), true));
+        let offsets = OffsetBuffer::from_lengths(lengths.iter().copied());
+        ListArray::new(field, offsets, elements, nulls.map(Into::into))
+    }
+
+    #[test]
+    fn elements_that_no_row_shows_are_not_converted() {
+        let wide: ArrayRef = Arc::new(Int64Array::from(vec![Some(1 << 40), Some(1), None, Some(1 << 40), Some(2)]));
+        let expected = |rows: Vec<Option<Vec<Option<i32>>>>| {
+            ListArray::from_iter_primitive::<arrow::datatypes::Int32Type, _, _>(rows)
+        };
+        let arrays = |array: ListArray| fit(ColumnType::Array(ElementType::Int32), array);
+        let hidden = lists(ArrayRef::clone(&wide), &[1, 2, 1, 1], Some(vec![false, true, false, true]));
+        let found = arrays(hidden).unwrap();
+        assert_eq!(found.as_ref(), &expected(vec![None, Some(vec![Some(1), None]), None, Some(vec![Some(2)])]));
+        let sliced = lists(ArrayRef::clone(&wide), &[1, 2, 2], None).slice(1, 1);
+        assert_eq!(arrays(sliced).unwrap().as_ref(), &expected(vec![Some(vec![Some(1), None])]));
+        assert!(message(arrays(lists(wide, &[1, 4], None))).contains("does not fit"));
+    }
+
+    #[test]
+    fn arrays_without_a_type_of_elements_fit_every_column() {
+        for element in [ElementType::Int32, ElementType::Text, ElementType::Uuid, ElementType::Time] {
+            let untyped = lists(new_null_array(&DataType::Null, 2), &[0, 2], None);
+            let found = fit(ColumnType::Array(element), untyped).unwrap();
+            let found = found.as_list::<i32>();
+            assert_eq!((found.value(0).len(), found.value(1).len(), found.value(1).null_count()), (0, 2, 2));
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Conversions that change no value.
 
-use arrow::array::{Array, ArrayRef, BooleanArray, Datum};
+use arrow::array::{Array, ArrayRef, BooleanArray, Datum, new_null_array};
 use arrow::compute::kernels::cmp::distinct;
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::DataType;
@@ -30,6 +30,10 @@ impl RowNumbers {
 /// Errors: [`ErrorKind::InvalidValue`], which names the first row whose value would change.
 pub(crate) fn convert(array: &ArrayRef, wanted: &DataType, rows: RowNumbers) -> Result<ArrayRef> {
     let found = array.data_type().clone();
+    // Arrow does not convert values back to this type.
+    if found.is_null() {
+        return Ok(new_null_array(wanted, array.len()));
+    }
     let options = CastOptions { safe: true, ..Default::default() };
     let refuse =
         |row: usize| Error::invalid(format!("{}{} does not fit {wanted}", rows.prefix(row), shown(array, row)));
@@ -89,6 +93,8 @@ mod tests {
         let narrow: ArrayRef = Arc::new(Int32Array::from(vec![Some(7), None]));
         let wide = convert(&narrow, &DataType::Int64, RowNumbers::Known).unwrap();
         assert_eq!(wide.as_ref(), &Int64Array::from(vec![Some(7), None]));
+        let nulls = convert(&new_null_array(&DataType::Null, 2), &DataType::Int64, RowNumbers::Known).unwrap();
+        assert_eq!(nulls.as_ref(), &Int64Array::from(vec![None, None]));
         let text: ArrayRef = Arc::new(StringArray::from(vec!["12", "x"]));
         assert!(convert(&text, &DataType::Int64, RowNumbers::Known).unwrap_err().to_string().contains("row 2: x"));
     }

@@ -1,5 +1,6 @@
 //! Columns with Arrow types that tables do not have. Decimals that no table holds become numbers if they have few
-//! digits, and everything else becomes text, with structures and lists that are no arrays of a table as JSON.
+//! digits, lists of integers that no table holds lists of wider ones, and everything else becomes text, with structures
+//! and lists that are no arrays of a table as JSON.
 
 use arrow::array::{Array, ArrayRef, AsArray, StringBuilder};
 use arrow::compute::cast;
@@ -32,19 +33,25 @@ pub(crate) fn read_as(data_type: &DataType) -> Option<DataType> {
             _ => DataType::Utf8,
         }),
         DataType::Interval(IntervalUnit::MonthDayNano) => None,
-        DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _)
-            if is_array_of_tables(element) =>
-        {
-            None
+        DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
+            match wider_element(element.data_type()) {
+                Some(wider) => Some(DataType::new_list(wider, true)),
+                None if is_array_of_tables(element) => None,
+                None => Some(DataType::Utf8),
+            }
         }
-        DataType::Duration(_)
-        | DataType::Interval(_)
-        | DataType::List(_)
-        | DataType::LargeList(_)
-        | DataType::FixedSizeList(..)
-        | DataType::Struct(_)
-        | DataType::Map(..) => Some(DataType::Utf8),
+        DataType::Duration(_) | DataType::Interval(_) | DataType::Struct(_) | DataType::Map(..) => Some(DataType::Utf8),
         DataType::Dictionary(_, values) => read_as(values),
+        _ => None,
+    }
+}
+
+/// The narrowest type of elements of a table's arrays that has all values of integers which are no such elements.
+fn wider_element(element: &DataType) -> Option<DataType> {
+    match element {
+        DataType::Int8 | DataType::UInt8 => Some(DataType::Int16),
+        DataType::UInt16 => Some(DataType::Int32),
+        DataType::UInt32 => Some(DataType::Int64),
         _ => None,
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn conversion_notes(sources: &[Source], options: &Options) -> Result<
                 continue;
             }
             let to = match to {
-                DataType::Decimal128(..) => continue,
+                DataType::Decimal128(..) | DataType::List(_) => continue,
                 DataType::Utf8 if from.is_nested() => "text, as JSON",
                 DataType::Utf8 => "text",
                 DataType::Int64 => "BIGINT",

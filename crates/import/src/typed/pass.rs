@@ -131,11 +131,13 @@ impl<'a> Pass<'a> {
             let Some(position) = position.and_then(|position| wanted.binary_search(&position).ok()) else {
                 return Ok(new_null_array(&arrow_type, row_count));
             };
-            // Values of these types are rounded and checked when they are appended.
-            if column.column_type.stored() != column.column_type || matches!(column.column_type, ColumnType::Array(_)) {
-                return Ok(Arc::clone(batch.column(position)));
-            }
             let array = batch.column(position);
+            // Values of these types are rounded and checked when they are appended. Lists that are no arrays of the
+            // table become JSON first.
+            let is_array = matches!(column.column_type, ColumnType::Array(_));
+            if is_array || column.column_type.stored() != column.column_type && !array.data_type().is_nested() {
+                return Ok(Arc::clone(array));
+            }
             let converted = match column.column_type {
                 ColumnType::Timestamp(unit) if is_text(array.data_type()) => {
                     times_of_texts(array, unit, &arrow_type, self.options.date_reading())

@@ -1,9 +1,11 @@
 //! Arrow IPC: files and streams are read as Parquet is.
 
 use crate::support::{run, text};
-use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
+use arrow::array::{ArrayRef, Int64Array, ListArray, StringArray, TimestampMillisecondArray};
+use arrow::datatypes::{ArrowPrimitiveType, Int8Type, Int32Type, UInt32Type};
 use arrow::ipc::writer::{FileWriter, StreamWriter};
 use arrow::record_batch::RecordBatch;
+use atsdb_core::{ColumnType, TableDefinition, TimeUnit};
 use atsdb_import::Options;
 use std::sync::Arc;
 
@@ -40,6 +42,41 @@ fn files_and_streams_come_in_with_their_types() {
         assert!(imported.columns()[1].starts_with("sensor text"), "{name}: {:?}", imported.columns());
         assert_eq!(imported.report.row_count, ROWS as u64 + 10, "{name}");
     }
+}
+
+/// Two lists: some numbers and a NULL, and none.
+fn lists<T: ArrowPrimitiveType>(numbers: &[T::Native]) -> ArrayRef {
+    let first: Vec<Option<T::Native>> = numbers.iter().copied().map(Some).chain([None]).collect();
+    Arc::new(ListArray::from_iter_primitive::<T, _, _>([Some(first), Some(Vec::new())]))
+}
+
+#[test]
+fn lists_become_the_arrays_or_the_json_of_a_table() {
+    let columns: [(&str, ArrayRef); 4] = [
+        ("time", Arc::new(TimestampMillisecondArray::from_iter_values([1_000, 2_000]))),
+        ("document", lists::<Int32Type>(&[1, -2])),
+        ("small", lists::<Int8Type>(&[1, -128])),
+        ("large", lists::<UInt32Type>(&[1, u32::MAX])),
+    ];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
+    let mut writer = FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    let bytes = writer.into_inner().unwrap();
+    let table = TableDefinition::new("t")
+        .with_column("time", ColumnType::Timestamp(TimeUnit::Millisecond), None)
+        .with_column("document", ColumnType::Json, None)
+        .with_column("small", ColumnType::array(ColumnType::Int16).unwrap(), None)
+        .with_column("large", ColumnType::array(ColumnType::Int64).unwrap(), None)
+        .with_time("time", TimeUnit::Millisecond)
+        .unwrap();
+    let existing = run(vec![text("a.arrow", bytes.clone())], &Options::default(), Some(&table)).unwrap();
+    assert_eq!(existing.texts("document"), ["[1,-2,null]", "[]"]);
+    let created = run(vec![text("a.arrow", bytes)], &Options::default(), None).unwrap();
+    for imported in [&existing, &created] {
+        assert_eq!(imported.texts("small"), ["[1, -128, ∅]", "[]"]);
+        assert_eq!(imported.texts("large"), ["[1, 4294967295, ∅]", "[]"]);
+    }
+    assert_eq!(created.texts("document"), ["[1, -2, ∅]", "[]"]);
 }
 
 #[test]

@@ -79,6 +79,20 @@ fn values_that_do_not_fit_their_column_name_the_place() {
 }
 
 #[test]
+fn elements_that_do_not_fit_their_array_are_refused() {
+    let table = narrow().with_column("singles", ColumnType::array(ColumnType::Float32).unwrap(), None);
+    let imported = |array: &str| {
+        let content = format!("time,singles\n2024-01-01 00:00:00,\"{array}\"\n");
+        run(vec![text("b.csv", content)], &Options::default(), Some(&table))
+    };
+    assert_eq!(imported("{1.5,NULL, -2 }").unwrap().texts("singles"), ["[1.5, ∅, -2.0]"]);
+    for element in ["1e39", "-1e39", "1e-60", "x"] {
+        let error = imported(&format!("{{1.5,{element}}}")).map(|imported| imported.columns()).unwrap_err();
+        assert!(error.message().ends_with(&format!("has an element that is no REAL: {element}")), "{error}");
+    }
+}
+
+#[test]
 fn a_column_that_the_table_lacks_is_refused_with_the_nearest_name() {
     let outcome = run(vec![text("b.csv", "time,smal\n2024-01-01 00:00:00,1\n")], &Options::default(), Some(&narrow()));
     let error = outcome.map(|imported| imported.columns()).unwrap_err();

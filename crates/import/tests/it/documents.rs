@@ -4,7 +4,7 @@ use crate::support::{Imported, run, text};
 use arrow::array::{
     ArrayRef, Decimal128Array, Float64Array, Int64Array, ListArray, StructArray, Time64MicrosecondArray,
 };
-use arrow::datatypes::{DataType, Field, Int64Type};
+use arrow::datatypes::{DataType, Field, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::Result;
 use atsdb_import::Options;
@@ -78,7 +78,7 @@ fn arrays_are_records_whose_first_may_be_the_header() {
 
 #[test]
 fn parquet_columns_keep_decimals_and_times_and_nested_ones_become_text() {
-    let list = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1), None]), None]);
+    let list = ListArray::from_iter_primitive::<UInt64Type, _, _>([Some(vec![Some(1), None]), None]);
     let structure = StructArray::from(vec![(
         Arc::new(Field::new("a", DataType::Float64, true)),
         Arc::new(Float64Array::from(vec![1.5, 2.0])) as ArrayRef,

@@ -226,6 +226,24 @@ fn arrays_are_parameters_and_columns() {
 }
 
 #[test]
+fn arrays_of_other_elements_are_not_copied_in_binary() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    client.batch_execute("CREATE TABLE a (n BIGINT[])").unwrap();
+    let mut copy = |element: Type, value: &(dyn postgres::types::ToSql + Sync)| {
+        let writer = client.copy_in("COPY a FROM STDIN BINARY").unwrap();
+        let mut writer = BinaryCopyInWriter::new(writer, &[element]);
+        writer.write(&[value]).unwrap();
+        writer.finish().map_err(|error| error.as_db_error().unwrap().clone())
+    };
+    let error = copy(Type::FLOAT8_ARRAY, &vec![0.5]).unwrap_err();
+    assert_eq!(error.code().code(), "42804");
+    assert!(error.message().starts_with("binary data has array element type 701"), "{}", error.message());
+    assert_eq!(copy(Type::INT8_ARRAY, &vec![Some(7_i64), None]).unwrap(), 1);
+    assert_eq!(served.count("a"), 1);
+}
+
+#[test]
 fn rows_are_copied_in_binary() {
     let served = Served::with_tables();
     let mut client = connect(&served);

@@ -11,6 +11,7 @@ use crate::text::params::Parameters;
 use crate::text::tree_walk::visit_expressions_mut;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, plan_datafusion_err};
+use datafusion::functions_nested::expr_fn::{array_append, array_prepend};
 use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, lit};
@@ -99,10 +100,25 @@ pub(crate) fn close_parameters(plan: LogicalPlan, parameters: &Parameters) -> Re
 
 /// Replaces the placeholders in one expression by values.
 pub(crate) fn close_expression(expr: Planned, parameters: &Parameters) -> Result<Transformed<Planned>> {
-    expr.transform_up(|expr| match &expr {
+    let is_element = |expr: &Planned| is_element(expr, parameters);
+    expr.transform_down(|expr| match &expr {
         Planned::Placeholder(placeholder) => value_of(placeholder, parameters).map(Transformed::yes),
+        Planned::ScalarFunction(call) if call.name() == "array_concat" => Ok(match call.args.as_slice() {
+            // The parameter of `array || $1` was taken for an array, but has the type of an element.
+            [array, element] if is_element(element) => Transformed::yes(array_append(array.clone(), element.clone())),
+            [element, array] if is_element(element) => Transformed::yes(array_prepend(element.clone(), array.clone())),
+            _ => Transformed::no(expr),
+        }),
         _ => Ok(Transformed::no(expr)),
     })
+}
+
+/// Whether it is a parameter whose value is neither an array nor a bare NULL.
+fn is_element(expr: &Planned, parameters: &Parameters) -> bool {
+    let Planned::Placeholder(placeholder) = expr else { return false };
+    parameters
+        .value(&placeholder.id)
+        .is_some_and(|value| !value.data_type().is_nested() && !value.data_type().is_null())
 }
 
 fn value_of(placeholder: &Placeholder, parameters: &Parameters) -> Result<Planned> {

@@ -110,15 +110,14 @@ fn converted(value: &ScalarValue, to: &DataType, number: usize) -> Result<Scalar
         let no_value = || Error::invalid(format!("'{text:.60}' is not a valid {} (parameter ${number})", name(to)));
         return read(text, to).ok_or_else(no_value);
     }
-    // The elements of an array are texts, too, that have the type which the statement needs.
+    // The elements of an array are texts, too, or NULLs without a type, that have the type which the statement needs.
     if let (ScalarValue::List(list), DataType::List(element)) = (value, to)
-        && list.value_type().is_string()
-        && !element.data_type().is_string()
+        && (list.value_type().is_null() || list.value_type().is_string() && !element.data_type().is_string())
     {
         let elements = list.value(0);
-        let texts = (0..elements.len()).map(|at| ScalarValue::try_from_array(&elements, at));
-        let texts = texts.collect::<datafusion::common::Result<Vec<_>>>().map_err(|_| does_not_fit())?;
-        let values = texts.iter().map(|text| converted(text, element.data_type(), number));
+        let values = (0..elements.len()).map(|at| ScalarValue::try_from_array(&elements, at));
+        let values = values.collect::<datafusion::common::Result<Vec<_>>>().map_err(|_| does_not_fit())?;
+        let values = values.iter().map(|value| converted(value, element.data_type(), number));
         let values = values.collect::<Result<Vec<_>>>()?;
         return Ok(ScalarValue::List(ScalarValue::new_list(&values, element.data_type(), true)));
     }
@@ -196,6 +195,11 @@ mod tests {
         let numbers = list(&[ScalarValue::Int32(Some(7)), ScalarValue::Int32(None)]);
         assert_eq!(one("{7,NULL}", DataType::new_list(DataType::Int32, true)).unwrap(), numbers);
         assert!(one("7", DataType::new_list(DataType::Int32, true)).is_err());
+        for count in [0, 2] {
+            let untyped = ParameterValue::array(vec![ParameterValue::null(); count]).unwrap();
+            let nulls = list(&vec![ScalarValue::Int32(None); count]);
+            assert_eq!(one(untyped, DataType::new_list(DataType::Int32, true)).unwrap(), nulls, "{count} NULLs");
+        }
         let utc = DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()));
         let second = ScalarValue::TimestampMillisecond(Some(1_500), Some("UTC".into()));
         assert_eq!(one("1970-01-01 00:00:01.5", utc.clone()).unwrap(), second);

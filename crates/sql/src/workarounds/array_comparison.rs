@@ -271,7 +271,7 @@ fn order_of(left: &ListArray, right: &ListArray, row: usize, elements: &DynCompa
 }
 
 /// The elements with one zero and one NaN.
-fn comparable(elements: &ArrayRef) -> ArrayRef {
+pub(super) fn comparable(elements: &ArrayRef) -> ArrayRef {
     match elements.data_type() {
         DataType::Float32 => {
             let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };

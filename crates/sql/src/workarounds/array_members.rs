@@ -4,6 +4,7 @@
 //!
 //! No upstream issue known.
 
+use super::array_comparison::comparable;
 use crate::functions::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray};
 use datafusion::arrow::buffer::OffsetBuffer;
@@ -75,6 +76,9 @@ impl ScalarUDFImpl for ArrayMembers {
 
 impl ArrayMembers {
     fn found(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        for arrays in &mut args.args {
+            with_comparable_floats(arrays)?;
+        }
         let Some(members) = args.args.get_mut(1) else { return self.inner.invoke_with_args(args) };
         let is_scalar = matches!(members, ColumnarValue::Scalar(_));
         let arrays = members.to_array(1)?;
@@ -103,6 +107,24 @@ impl ArrayMembers {
             }
         }
     }
+}
+
+/// Gives floats in arrays one zero and one NaN, because DataFusion compares their bits.
+fn with_comparable_floats(arrays: &mut ColumnarValue) -> Result<()> {
+    let data_type = arrays.data_type();
+    let DataType::List(field) = &data_type else { return Ok(()) };
+    if !field.data_type().is_floating() {
+        return Ok(());
+    }
+    let given = arrays.to_array(1)?;
+    let lists = given.as_list::<i32>();
+    let (offsets, nulls) = (lists.offsets().clone(), lists.nulls().cloned());
+    let list: ArrayRef = Arc::new(ListArray::try_new(Arc::clone(field), offsets, comparable(lists.values()), nulls)?);
+    *arrays = match arrays {
+        ColumnarValue::Scalar(_) => ColumnarValue::Scalar(ScalarValue::try_from_array(&list, 0)?),
+        ColumnarValue::Array(_) => ColumnarValue::Array(list),
+    };
+    Ok(())
 }
 
 /// The arrays without their NULLs, and for each whether it had none; `None` if none of them has a NULL.

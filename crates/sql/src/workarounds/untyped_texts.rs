@@ -6,11 +6,14 @@
 //! Waits for [#23041](https://github.com/apache/datafusion/issues/23041).
 
 use crate::text::decimals;
-use datafusion::arrow::datatypes::{DataType, IntervalUnit};
+use crate::text::params::number;
+use datafusion::arrow::datatypes::{DataType, Field, IntervalUnit};
 use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
+use std::sync::Arc;
 
 /// Runs while a statement is planned, before the planners that look at the types of operands.
 #[derive(Debug)]
@@ -29,6 +32,14 @@ impl ExprPlanner for UntypedTexts {
             }
             _ => {}
         }
+        let (left, right) = match op {
+            BinaryOperator::StringConcat => {
+                let left = array_beside(left, &right, schema);
+                let right = array_beside(right, &left, schema);
+                (left, right)
+            }
+            _ => (left, right),
+        };
         let (left, right) = match (text(&left), text(&right)) {
             (None, Some(constant)) => {
                 let typed = left.get_type(schema).ok().and_then(|of| type_beside(&op, &of, constant));
@@ -43,6 +54,17 @@ impl ExprPlanner for UntypedTexts {
             _ => (left, right),
         };
         Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }))
+    }
+}
+
+/// A parameter without a type beside an array and `||` is an array of the same type.
+fn array_beside(operand: Expr, other: &Expr, schema: &DFSchema) -> Expr {
+    match (operand, other.get_type(schema)) {
+        (Expr::Placeholder(Placeholder { id, field: None }), Ok(list @ DataType::List(_))) if number(&id).is_some() => {
+            let field = Field::new(&id, list, true);
+            Expr::Placeholder(Placeholder::new_with_field(id, Some(Arc::new(field))))
+        }
+        (operand, _) => operand,
     }
 }
 

@@ -60,6 +60,7 @@ fn a_parameter_gets_its_type_from_its_place() {
         ("SELECT $1::INT + 1 AS y, CAST($2 AS DATE) AS d", "int32 date32", Some("y int32, d date32")),
         ("SELECT coalesce($1, n) AS m FROM t WHERE nullif(time, $2) IS NULL", "int32 time", Some("m int32")),
         ("SELECT n FROM t WHERE ARRAY[n] && $1 AND $2 @> ARRAY[x]", "list(int32) list(float64)", Some("n int32")),
+        ("SELECT n FROM t WHERE ARRAY[n] || $1 = $2 || ARRAY[n]", "list(int32) list(int32)", Some("n int32")),
         ("SELECT $1 AS v", "text", Some("v text")),
         ("SELECT $1 || $2 AS v, NULL || $3 AS w", "text text text", Some("v text, w text")),
         ("SELECT count(*) FROM generate_series(1, $1)", "int64", Some("count(*) int64")),
@@ -120,6 +121,10 @@ fn values_keep_their_types() {
     let joined = "SELECT $1 || $2, $1 || $2 || $1, $2 || upper($1 || $2)";
     assert_eq!(once(&session, joined, &["a".into(), "1".into()]), ["a1 | a1a | 1A1"]);
     assert!(ParameterValue::from_array(&Int32Array::from(vec![1]), 1).is_err());
+    let appended = "SELECT CAST(ARRAY['a'] || $1 AS TEXT) AS v";
+    assert_eq!(once(&session, appended, &["{b,c}".into()]), ["{a,b,c}"]);
+    let declared = session.prepare(appended, &[Some(DataType::Utf8)]).unwrap();
+    assert_eq!(run(&session, &declared, &["{b,c}".into()]).unwrap(), [r#"{a,"{b,c}"}"#]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Columns of arrays, written as PostgreSQL writes them, `{1,NULL}`, or as JSON, `[1,null]`.
 
 use crate::build::cells::Cells;
+use crate::build::cells::numbers::single;
 use crate::build::cells::times::time_of;
 use crate::build::column_values::ColumnValues;
 use crate::plan::column::TimeParsing;
@@ -90,8 +91,7 @@ fn push(elements: &mut Elements, element: ColumnType, text: Option<&str>, parsin
         (Elements::Int32(builder), _) => integer!(builder),
         (Elements::Int64(builder), _) => integer!(builder),
         (Elements::Float32(builder), _) => {
-            any_f64(bytes).ok_or_else(refuse)?;
-            builder.append_value(text.trim().parse().map_err(|_| refuse())?);
+            builder.append_value(single(text.trim().as_bytes()).map_err(|_| refuse())?);
         }
         (Elements::Float64(builder), _) => builder.append_value(any_f64(bytes).ok_or_else(refuse)?),
         (Elements::Text(builder), ColumnType::Uuid) => {

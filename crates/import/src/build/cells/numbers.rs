@@ -50,10 +50,7 @@ impl Cells<'_> {
         self.primitive::<Float32Type>(position, |bytes| {
             let with_point = self.column.has_decimal_commas.then(|| with_point(bytes));
             let bytes = with_point.as_deref().unwrap_or(bytes);
-            let exact = any_f64(bytes).ok_or_else(|| no_number(bytes, "FLOAT"))?;
-            let value: f32 = bytes.utf8().parse().map_err(|_| no_number(bytes, "FLOAT"))?;
-            let is_lost = value.is_infinite() != exact.is_infinite() || (value == 0.0) != (exact == 0.0);
-            if is_lost { Err("is out of the range of FLOAT".to_owned()) } else { Ok(value) }
+            single(bytes)
         })
     }
 
@@ -82,6 +79,14 @@ impl Cells<'_> {
         let array = Arc::new(decimals.with_precision_and_scale(precision, scale.cast_signed())?);
         Ok(ColumnValues { array, ..values })
     }
+}
+
+/// A number of 32 bits, unless it is too large for them, or so small that nothing is left of it.
+pub(super) fn single(bytes: &[u8]) -> Result<f32, String> {
+    let exact = any_f64(bytes).ok_or_else(|| no_number(bytes, "FLOAT"))?;
+    let value: f32 = bytes.utf8().parse().map_err(|_| no_number(bytes, "FLOAT"))?;
+    let is_lost = value.is_infinite() != exact.is_infinite() || (value == 0.0) != (exact == 0.0);
+    if is_lost { Err("is out of the range of FLOAT".to_owned()) } else { Ok(value) }
 }
 
 fn loose_boolean(bytes: &[u8]) -> Option<bool> {

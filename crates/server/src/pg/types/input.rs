@@ -247,7 +247,7 @@ fn without_exponent(text: &str) -> Option<String> {
     let digits = mantissa.strip_prefix(['-', '+']).unwrap_or(mantissa);
     let sign = if mantissa.starts_with('-') { "-" } else { "" };
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    if whole.is_empty() && fraction.is_empty() {
+    if whole.is_empty() && fraction.is_empty() || digits.starts_with(['-', '+']) {
         return None;
     }
     let zeros = "0".repeat(exponent.unsigned_abs().into());
@@ -459,7 +459,9 @@ mod tests {
         for wrong in ["{NaN,1}", "{1,Infinity}", "{1e300}"] {
             assert_eq!(of_text(wrong).unwrap_err().code, "22003", "{wrong}");
         }
-        assert_eq!(of_text("{e5}").unwrap_err().code, "22P02");
+        for wrong in ["{e5}", "{+-5e1}", "{1-2e3}", "{1e}"] {
+            assert_eq!(of_text(wrong).unwrap_err().code, "22P02", "{wrong}");
+        }
     }
 
     #[test]

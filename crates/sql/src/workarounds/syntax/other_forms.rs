@@ -108,7 +108,7 @@ fn complete_slice(access: &mut AccessExpr) -> Result<()> {
 
 /// The items of a text that is an array, `'{a,b}'`, as texts; none of them if it is not written like that.
 fn items_of_text(text: &str) -> Option<Vec<Expr>> {
-    let items = array_text::parse(text).ok().filter(|items| !items.is_empty())?;
+    let items = array_text::parse(text).ok()?;
     let value = |item: Option<String>| Expr::value(item.map_or(Value::Null, Value::SingleQuotedString));
     Some(items.into_iter().map(value).collect())
 }
