@@ -95,8 +95,8 @@ impl Identity {
         }
     }
 
-    /// The same identity after its increment was another one: it counts on from the last number, or begins with the next
-    /// one if none was given since counting began. `counter` is its present state.
+    /// The same identity after its increment was another one: it counts on from the last number, or begins with the
+    /// next one if none was given since counting began. `counter` is its present state.
     #[must_use]
     pub fn turned(self, before: Self, counter: Option<Counter>) -> Self {
         let after = match counter.filter(|counter| counter.restarts >= before.restarts) {

@@ -1,7 +1,7 @@
 //! The numbers of identity columns that added rows lack. All ways into a table come by here.
 
 use crate::batch::Batch;
-use crate::shared::session_numbers::SessionNumbers;
+use crate::shared::session_numbers::{BatchNumbers, SessionNumbers};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{Field, Schema};
@@ -10,16 +10,6 @@ use atsdb_core::name::same_name;
 use atsdb_core::{Error, QualifiedName, Redefinition, Result, Table, TableDefinition, TableId};
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// The session that draws the numbers of a batch. When the batch ends, so do the counters that it has restarted: a
-/// commit has put into the definitions where they ended, and of a batch that is dropped nothing is left.
-pub(super) struct BatchNumbers(SessionNumbers);
-
-impl Drop for BatchNumbers {
-    fn drop(&mut self) {
-        self.0.restarted().clear();
-    }
-}
 
 impl Batch {
     /// Notes the numbers that the batch gives to rows as drawn by a session.
@@ -70,12 +60,17 @@ impl Batch {
 
     /// A definition that replaces another one of a table that the batch created: columns count on.
     pub(super) fn continued(&self, table: &Table, mut to: TableDefinition) -> Result<TableDefinition> {
+        let store = &self.handle.shared.store;
+        let counters = match self.chunks.stage() {
+            Some(stage) => store.stage_snapshot(stage)?,
+            None => store.snapshot()?,
+        };
         for column in &mut to.columns {
             let before = table.definition.column_by_id(column.id).and_then(|before| before.identity);
             if let (Some(identity), Some(before)) = (&mut column.identity, before)
                 && identity.restarts == before.restarts
             {
-                *identity = identity.continued(self.handle.shared.counter(table.id, column.id)?);
+                *identity = identity.continued(counters.counter(table.id, column.id)?);
             }
         }
         Ok(to)

@@ -124,8 +124,8 @@ impl TimeRun {
 }
 
 /// The number of ascending times before a bound, which is above the first and not above the last. It is searched for
-/// from where it would be at equal intervals, in steps that double: at nearly equal ones that reads few times, which are
-/// close to each other in memory.
+/// from where it would be at equal intervals, in steps that double: at nearly equal ones that reads few times, which
+/// are close to each other in memory.
 fn rows_before(times: &[i64], bound: i64) -> usize {
     let end = times.len() - 1;
     let (offset, length) = (bound.abs_diff(times[0]), times[end].abs_diff(times[0]));

@@ -98,6 +98,16 @@ impl SessionNumbers {
     }
 }
 
+/// The session that draws the numbers of a batch. When the batch ends, so do the counters that it has restarted: a
+/// commit has put into the definitions where they ended, and of a batch that is dropped nothing is left.
+pub(crate) struct BatchNumbers(pub(crate) SessionNumbers);
+
+impl Drop for BatchNumbers {
+    fn drop(&mut self) {
+        self.0.restarted().clear();
+    }
+}
+
 impl Shared {
     /// The present counter of an identity column; `None` if it never gave a number.
     pub(crate) fn counter(&self, table: TableId, column: ColumnId) -> Result<Option<Counter>> {

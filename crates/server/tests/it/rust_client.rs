@@ -234,11 +234,10 @@ fn arrays_of_other_elements_are_not_copied_in_binary() {
         let writer = client.copy_in("COPY a FROM STDIN BINARY").unwrap();
         let mut writer = BinaryCopyInWriter::new(writer, &[element]);
         writer.write(&[value]).unwrap();
-        writer.finish().map_err(|error| error.as_db_error().unwrap().clone())
+        writer.finish().map_err(|error| error.as_db_error().unwrap().to_string())
     };
     let error = copy(Type::FLOAT8_ARRAY, &vec![0.5]).unwrap_err();
-    assert_eq!(error.code().code(), "42804");
-    assert!(error.message().starts_with("binary data has array element type 701"), "{}", error.message());
+    assert!(error.contains("binary data has array element type 701"), "{error}");
     assert_eq!(copy(Type::INT8_ARRAY, &vec![Some(7_i64), None]).unwrap(), 1);
     assert_eq!(served.count("a"), 1);
 }

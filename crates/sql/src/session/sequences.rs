@@ -146,8 +146,8 @@ impl Session {
         Ok(done)
     }
 
-    /// Refuses a sequence with the name that a column's sequence has, and a column whose sequence would have the name of
-    /// another one.
+    /// Refuses a sequence with the name that a column's sequence has, and a column whose sequence would have the name
+    /// of another one.
     pub(super) fn check_sequence_names(&self, definition: &TableDefinition) -> Result<()> {
         let of_columns = |definition: &TableDefinition| -> Vec<QualifiedName> {
             let positions = definition.identities().map(|(position, _)| position).filter(|_| !definition.sequence);

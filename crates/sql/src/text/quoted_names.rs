@@ -1,7 +1,6 @@
 //! Names as SQL text.
 
-use super::table_names::{NamedSchema, TEMPORARY_SCHEMA, TableName};
-use atsdb_core::{PUBLIC_SCHEMA, Table, TableDefinition};
+use atsdb_core::TableDefinition;
 use datafusion::sql::sqlparser::keywords::{
     ALL_KEYWORDS, ALL_KEYWORDS_INDEX, Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_IDENTIFIER,
     RESERVED_FOR_TABLE_ALIAS,
@@ -14,17 +13,6 @@ pub fn qualified(definition: &TableDefinition) -> String {
         Some(schema) => format!("{}.{name}", quoted(schema)),
         None => name,
     }
-}
-
-/// The name of a table as SQL text that means this table in every session that sees it.
-pub fn exact_name(table: &Table) -> String {
-    let TableName { schema, name } = TableName::of_table(table);
-    let schema = match &schema {
-        NamedSchema::Other(schema) => schema.as_str(),
-        NamedSchema::Temporary => TEMPORARY_SCHEMA,
-        NamedSchema::Public | NamedSchema::Unsaid => PUBLIC_SCHEMA,
-    };
-    format!("{}.{}", quoted(schema), quoted(&name))
 }
 
 /// A name as SQL text, in double quotes if the parser would not read it as a name without them.

@@ -1,10 +1,10 @@
 //! Names of tables in statements, and the tables that they mean.
 
 use super::errors::sql_error;
-use super::quoted_names::exact_name;
+use super::quoted_names::quoted;
 use atsdb_core::name::same_name;
 use atsdb_core::search_path::is_public;
-use atsdb_core::{Error, Result, SearchPath, Table};
+use atsdb_core::{Error, PUBLIC_SCHEMA, Result, SearchPath, Table};
 use atsdb_engine::{ReadSnapshot, TemporaryTables};
 use datafusion::common::TableReference;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
@@ -175,6 +175,17 @@ pub(crate) fn unknown_table(name: &TableName, tables: &[Table]) -> Error {
         Some(hint) => sql_error(unknown.message()).with_hint(hint),
         None => sql_error(unknown.message()),
     }
+}
+
+/// The name of a table as SQL text that means this table in every session that sees it.
+pub fn exact_name(table: &Table) -> String {
+    let TableName { schema, name } = TableName::of_table(table);
+    let schema = match &schema {
+        NamedSchema::Other(schema) => schema.as_str(),
+        NamedSchema::Temporary => TEMPORARY_SCHEMA,
+        NamedSchema::Public | NamedSchema::Unsaid => PUBLIC_SCHEMA,
+    };
+    format!("{}.{}", quoted(schema), quoted(&name))
 }
 
 /// A table of another schema that has the name, if the name says no schema and the search path does not find it.

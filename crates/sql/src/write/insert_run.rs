@@ -12,7 +12,7 @@ use crate::run::interrupt::Interrupt;
 use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
 use crate::text::params::Parameters;
-use crate::text::table_names::TableName;
+use crate::text::table_names::{TableName, unknown_table};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
@@ -79,7 +79,8 @@ impl InsertRun {
         }
         let (columns, on_duplicate): (_, OnDuplicate) = (insert.columns.take(), insert.on_duplicate.clone());
         let tables = tables(&insert.table)?;
-        let table = insert.table.find_by(path, &tables).map(TableName::of_table).unwrap_or(insert.table);
+        let found = insert.table.find_by(path, &tables).map(TableName::of_table);
+        let table = found.ok_or_else(|| unknown_table(&insert.table, &tables))?;
         let target = Target::new(table, columns, on_duplicate);
         let (table, positions) = target.resolve_among(&tables)?;
         target.refuse_given(&table, &positions)?;

@@ -5,6 +5,7 @@ use super::lookup::{name_of, number_of};
 use super::type_names::type_name;
 use super::value::Value;
 use crate::pg::error::PgError;
+use crate::pg::types::array_elements::malformed_array;
 use crate::pg::types::calendar::DAY_US;
 use crate::pg::types::{input, known};
 use atsdb::array_text;
@@ -20,7 +21,7 @@ pub(super) fn cast(context: &Context<'_>, value: Value, data_type: &DataType) ->
     if let Some(element) = name.strip_prefix('_') {
         return match value {
             Value::Text(text) => {
-                let items = array_text::parse(&text).map_err(|error| input::malformed_array(&text, error))?;
+                let items = array_text::parse(&text).map_err(|error| malformed_array(&text, error))?;
                 let items = items.into_iter().map(|item| match item {
                     Some(item) => to(context, Value::Text(item), element),
                     None => Ok(Value::Null),

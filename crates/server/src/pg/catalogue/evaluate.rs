@@ -11,7 +11,7 @@ use super::select_sort::sort;
 use super::typing::first_subscript;
 use super::value::Value;
 use crate::pg::error::PgError;
-use crate::pg::types::input::malformed_array;
+use crate::pg::types::array_elements::malformed_array;
 use atsdb::array_text;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, DateTimeField, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,

@@ -2,6 +2,7 @@
 
 use super::wrong_values::{float, invalid, out_of_range, overflow};
 use crate::pg::error::PgError;
+use crate::pg::types::array_elements::{array_elements, malformed_array};
 use crate::pg::types::calendar::{days_since_1970, microseconds_since_1970};
 use crate::pg::types::{input, known, numeric};
 use arrow::array::ArrayRef;
@@ -155,7 +156,7 @@ fn push_text(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8]) -
             builder.append_value(IntervalMonthDayNano::new(months, days, nanoseconds));
         }
         ColumnValues::Array(arrays) => {
-            let elements = array_text::parse(text).map_err(|error| input::malformed_array(text, error))?;
+            let elements = array_text::parse(text).map_err(|error| malformed_array(text, error))?;
             arrays.append(elements.len(), |element, values| {
                 elements.iter().try_for_each(|text| match text {
                     Some(text) => push_text(values, element, text.as_bytes()),
@@ -223,7 +224,7 @@ fn push_binary(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8])
         }
         V::Array(arrays) => {
             let ColumnType::Array(element) = column_type else { return Err(wrong()) };
-            let elements = input::array_elements(bytes, self::type_id(element.column_type()))?;
+            let elements = array_elements(bytes, self::type_id(element.column_type()))?;
             arrays.append(elements.len(), |element, values| {
                 elements.iter().try_for_each(|bytes| match bytes {
                     Some(bytes) => push_binary(values, element, bytes),

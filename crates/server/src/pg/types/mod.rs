@@ -2,6 +2,7 @@
 //! of a column, its values as text and in binary, and reading parameters and pieces of COPY as values. Not owned: the
 //! messages around them.
 
+pub(in crate::pg) mod array_elements;
 pub(in crate::pg) mod binary;
 pub(in crate::pg) mod calendar;
 pub(in crate::pg) mod cells;
