@@ -81,6 +81,15 @@ pub trait Contestant: Sync {
         Ok(Box::new(move || self.open(workspace)))
     }
 
+    /// Checks that several sessions can load one table at the same time.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] if rows would be lost or not found.
+    fn loads_at_once(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Ends what it runs between sessions, if anything. Called when a workload ends, and no session is open.
     fn close(&self) {}
 

@@ -110,6 +110,7 @@ fn requests(contestant: &dyn Contestant, bench: &mut Bench<'_>, table: &TableDef
     // So that the server runs, and its processor time is known.
     contestant.open(&workspace)?.create_table(table)?;
     let sent = bench.attempt_reported("requests", || {
+        contestant.loads_at_once()?;
         let time = send(contestant, &workspace, table, &requests)?;
         let answer = contestant.open(&workspace)?.query(CHECK)?.hash();
         Ok((Figure { answer: Some(answer), ..Figure::of(per_second(rows, time)) }, ()))

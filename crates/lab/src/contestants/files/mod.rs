@@ -50,6 +50,10 @@ impl Contestant for Files {
         Ok(Box::new(session::FilesSession::new(self.format, &workspace.directory)))
     }
 
+    fn loads_at_once(&self) -> Result<(), Failure> {
+        Err(Failure::cannot("one session at a time writes a file"))
+    }
+
     fn has_program(&self) -> Result<(), Failure> {
         Err(Failure::cannot("no system, only files"))
     }

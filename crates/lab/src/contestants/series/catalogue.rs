@@ -61,7 +61,10 @@ impl Catalogue {
     pub(crate) fn keep(&mut self, table: SeriesTable) -> Result<(), Failure> {
         self.tables.insert(table.name.clone(), table);
         let text = serde_json::to_vec(&self.tables).map_err(Failure::broken)?;
-        std::fs::write(&self.path, text).map_err(Failure::broken)
+        // Other sessions may write theirs at the same time.
+        let own = self.path.with_extension(format!("{:?}", std::thread::current().id()));
+        std::fs::write(&own, text).map_err(Failure::broken)?;
+        std::fs::rename(&own, &self.path).map_err(Failure::broken)
     }
 
     /// A table.

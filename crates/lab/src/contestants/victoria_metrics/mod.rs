@@ -37,6 +37,11 @@ impl Contestant for VictoriaMetrics {
         Ok(Box::new(session::VictoriaMetricsSession::open(VictoriaMetricsProgram::of(workspace)?)?))
     }
 
+    /// Where the rows of a table are in time is known only to the session that loaded them.
+    fn loads_at_once(&self) -> Result<(), Failure> {
+        Err(Failure::cannot("one session at a time loads a table"))
+    }
+
     fn close(&self) {
         SERVERS.stop();
     }
