@@ -129,7 +129,7 @@ def test_a_batch_with_an_id_counts_once(path):
 
 
 def test_what_a_store_does_not_have_is_refused(connection):
-    lists = pyarrow.table({"price": pyarrow.array([[1]], pyarrow.list_(pyarrow.int32()))})
+    lists = pyarrow.table({"price": pyarrow.array([[[1]]], pyarrow.list_(pyarrow.list_(pyarrow.int32())))})
     with connection.cursor() as cursor:
         with pytest.raises(connection.NotSupportedError, match="column price: no table holds the type"):
             cursor.adbc_ingest("t", lists)
