@@ -1,5 +1,5 @@
-//! Schemas that are written into a parsed statement, before names of tables that say none. They are told apart from
-//! those that the statement's text has, because an answer's columns are named as the text says. Not owned: where they
+//! Schemas that are written into a parsed statement, before names of tables without one. Each is marked, because the
+//! columns of an answer are named as in the statement's text, which does not have these schemas. Not owned: where they
 //! are written (`named_schemas`).
 
 use super::tree_walk::{visit_mut, visit_relations};
