@@ -18,7 +18,9 @@ pub(super) struct Http {
     stream: Option<BufReader<TcpStream>>,
 }
 
-/// The body of a reply.
+/// The body of a reply. A server may send the head before it has done what was asked for, and may give up what it does
+/// when the connection is closed: only the end of the body says that it is done.
+#[must_use = "only the end of the body says that the server has done it"]
 pub(super) struct Reply<'a> {
     http: &'a mut Http,
     /// `None` at the end of the body.
@@ -149,6 +151,15 @@ impl Reply<'_> {
         Ok(bytes)
     }
 
+    /// Reads the body to its end, which is when the server has done what was asked for.
+    ///
+    /// # Errors
+    ///
+    /// A lost connection.
+    pub(super) fn end(mut self) -> Result<(), Failure> {
+        io::copy(&mut self, &mut io::sink()).map(drop).map_err(lost)
+    }
+
     /// Gives the connection back at the end of the body.
     fn keep_if_ended(&mut self) {
         if matches!(self.body, Body::Ended | Body::Length(0)) && !self.is_last {
@@ -225,6 +236,26 @@ mod tests {
     use std::net::TcpListener;
     use std::thread::JoinHandle;
 
+    #[test]
+    fn a_request_is_done_when_its_reply_ends() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let mut http = Http::new(listener.local_addr().expect("its address").port());
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut stream = BufReader::new(listener.accept().expect("a connection").0);
+                while !line(&mut stream).expect("a header").is_empty() {}
+                let (head, body) = LENGTH.split_at(LENGTH.len() - 3);
+                stream.get_mut().write_all(head.as_bytes()).expect("sent");
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                done.store(true, std::sync::atomic::Ordering::SeqCst);
+                stream.get_mut().write_all(body.as_bytes()).expect("sent");
+            });
+            http.get("/").and_then(Reply::end).expect("a reply");
+            assert!(done.load(std::sync::atomic::Ordering::SeqCst));
+        });
+    }
+
     /// A server that gives these replies on one connection after another. Returns the first lines of requests.
     fn server(connections: Vec<Vec<&'static str>>) -> (u16, JoinHandle<Vec<String>>) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
@@ -268,7 +299,7 @@ mod tests {
         let mut http = Http::new(port);
         assert_eq!(http.get("/a").expect("a reply").bytes().expect("a body"), b"ab\nc0123456789");
         assert_eq!(http.post("/b", b"text").expect("a reply").bytes().expect("a body"), b"xyz");
-        drop(http.post("/c", b"").expect("a reply"));
+        http.post("/c", b"").expect("a reply").end().expect("its end");
         let refused = http.post_form("/d", &[("q", "a b&\"ü"), ("p", "s")]).map(drop).expect_err("refused");
         assert!(refused.to_string().contains("no such (HTTP status 400)"), "{refused}");
         assert_eq!(http.get("/e").expect("a reply").bytes().expect("a body"), b"1");
@@ -294,7 +325,7 @@ mod tests {
         let (port, served) = server(cut.map(|reply| vec![reply]).to_vec());
         let mut http = Http::new(port);
         for _ in cut {
-            assert!(http.get("/").expect("a head").bytes().is_err());
+            assert!(http.get("/").expect("a head").end().is_err());
         }
         served.join().expect("the requests");
     }

@@ -95,12 +95,18 @@ fn conditions(question: &Question, table: &SeriesTable) -> Vec<String> {
     question.tags.iter().map(tag).chain(times).chain(above).collect()
 }
 
+/// The result in what the server says of one statement. A refusal is in the body, and its status is that of success.
+pub(super) fn result(said: &Value) -> Result<&Value, Failure> {
+    let result = &said["results"][0];
+    match result["error"].as_str() {
+        Some(message) => Err(Failure::Failed(Error::new(ErrorKind::Unavailable, message))),
+        None => Ok(result),
+    }
+}
+
 /// The answer in what the server says.
 pub(super) fn answer(question: &Question, table: &SeriesTable, said: &Value) -> Result<Answer, Failure> {
-    let result = &said["results"][0];
-    if let Some(message) = result["error"].as_str() {
-        return Err(Failure::Failed(Error::new(ErrorKind::Unavailable, message)));
-    }
+    let result = result(said)?;
     let mut answer = Answer::default();
     for series in result["series"].as_array().into_iter().flatten() {
         let columns: Vec<&str> = series["columns"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -1,7 +1,8 @@
 //! The server: where it is, its settings, and its files in a workspace.
 
+use super::influxql::result;
 use crate::contestant::Workspace;
-use crate::contestants::http::Http;
+use crate::contestants::http::{Http, Reply};
 use crate::failure::Failure;
 use crate::measure::Tuning;
 use crate::process;
@@ -113,6 +114,7 @@ impl WorkspaceProgram for InfluxdbProgram {
     /// Databases can be asked for once their data has been opened.
     fn answers(&self, ports: Ports) -> Result<(), Failure> {
         let create = format!("CREATE DATABASE {DATABASE}");
-        Http::new(ports.http).post_form("/query", &[("q", &create)]).map(drop)
+        let said = Http::new(ports.http).post_form("/query", &[("q", &create)]).and_then(Reply::bytes)?;
+        result(&serde_json::from_slice(&said).map_err(Failure::broken)?).map(drop)
     }
 }

@@ -3,7 +3,7 @@
 use super::influxql::{answer, quoted, text};
 use super::program::{DATA, DATABASE, InfluxdbProgram, LOG, SERVERS};
 use crate::contestant::{Dialect, Loader, Session};
-use crate::contestants::http::Http;
+use crate::contestants::http::{Http, Reply};
 use crate::contestants::json_scan::{Scalar, Scanner};
 use crate::contestants::line_protocol::{LineDialect, Role, precision};
 use crate::contestants::series::{Catalogue, PointLoader, PointServer, Question, SeriesTable};
@@ -67,7 +67,7 @@ impl InfluxdbSession {
 
     fn ask(&mut self, influxql: &str, per_second: i64) -> Result<Value, Failure> {
         let fields = [("db", DATABASE), ("epoch", precision(per_second)), ("q", influxql)];
-        let reply = self.http.post_form("/query", &fields).and_then(|reply| reply.bytes());
+        let reply = self.http.post_form("/query", &fields).and_then(Reply::bytes);
         let bytes = reply.map_err(|failure| Self::explain(self.server.as_ref(), failure))?;
         serde_json::from_slice(&bytes).map_err(Failure::broken)
     }
@@ -211,7 +211,7 @@ impl PointServer for InfluxdbSession {
 
     fn write(&mut self, table: &SeriesTable, lines: &[u8]) -> Result<(), Failure> {
         let path = format!("/write?db={DATABASE}&precision={}", precision(table.per_second));
-        let written = self.http.post(&path, lines).map(drop);
+        let written = self.http.post(&path, lines).and_then(Reply::end);
         written.map_err(|failure| Self::explain(self.server.as_ref(), failure))
     }
 

@@ -2,7 +2,7 @@
 
 use super::failure::questdb_failure;
 use super::program::QuestdbProgram;
-use crate::contestants::http::Http;
+use crate::contestants::http::{Http, Reply};
 use crate::contestants::postgres::value::Raw;
 use crate::data::answer::{Answer, Cell};
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ impl QuestdbConnection {
 
     /// Sends lines.
     pub(super) fn post(&mut self, path: &str, lines: &[u8]) -> Result<(), Failure> {
-        self.http.post(path, lines).map(drop).map_err(|failure| self.server.explain(failure))
+        self.http.post(path, lines).and_then(Reply::end).map_err(|failure| self.server.explain(failure))
     }
 
     /// Waits until what is in the write-ahead log is in the tables.

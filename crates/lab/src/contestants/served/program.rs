@@ -1,7 +1,7 @@
 //! The server: where its program is, its settings, and its store in a workspace.
 
 use crate::contestant::Workspace;
-use crate::contestants::http::Http;
+use crate::contestants::http::{Http, Reply};
 use crate::failure::Failure;
 use crate::server::{Ports, WorkspaceProgram, WorkspaceServers};
 use atsdb::Durability;
@@ -62,6 +62,6 @@ impl WorkspaceProgram for ServedProgram {
     }
 
     fn answers(&self, ports: Ports) -> Result<(), Failure> {
-        Http::new(ports.http).get("/ready").map(drop)
+        Http::new(ports.http).get("/ready").and_then(Reply::end)
     }
 }

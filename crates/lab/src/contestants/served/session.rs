@@ -3,7 +3,7 @@
 use super::load_method::LoadMethod;
 use super::program::{SERVERS, ServedProgram};
 use crate::contestant::{Dialect, Loader, Session};
-use crate::contestants::http::Http;
+use crate::contestants::http::{Http, Reply};
 use crate::contestants::line_protocol::{LineDialect, Role, precision};
 use crate::contestants::postgres::PostgresSession;
 use crate::contestants::series::{PointLoader, PointServer, SeriesTable};
@@ -77,7 +77,7 @@ impl PointServer for LineConnection {
 
     fn write(&mut self, table: &SeriesTable, lines: &[u8]) -> Result<(), Failure> {
         let path = format!("/write?db=lab&precision={}", precision(table.per_second));
-        self.http.post(&path, lines).map(drop).map_err(|failure| self.server.explain(failure))
+        self.http.post(&path, lines).and_then(Reply::end).map_err(|failure| self.server.explain(failure))
     }
 
     fn finish(&mut self, _table: SeriesTable) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! The server: where it is, its settings, and its files in a workspace.
 
 use crate::contestant::Workspace;
-use crate::contestants::http::Http;
+use crate::contestants::http::{Http, Reply};
 use crate::failure::Failure;
 use crate::measure::Tuning;
 use crate::process;
@@ -78,6 +78,6 @@ impl WorkspaceProgram for VictoriaMetricsProgram {
     }
 
     fn answers(&self, ports: Ports) -> Result<(), Failure> {
-        Http::new(ports.http).get("/health").map(drop)
+        Http::new(ports.http).get("/health").and_then(Reply::end)
     }
 }

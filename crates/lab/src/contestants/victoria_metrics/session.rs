@@ -5,7 +5,7 @@ use super::export::ExportedRows;
 use super::metricsql::{Windows, aggregates, all, check_names, last, seconds, windows};
 use super::program::{SERVERS, VictoriaMetricsProgram};
 use crate::contestant::{Dialect, Loader, Session};
-use crate::contestants::http::{Http, encoded};
+use crate::contestants::http::{Http, Reply, encoded};
 use crate::contestants::line_protocol::{LineDialect, Role, precision};
 use crate::contestants::series::{Catalogue, PointLoader, PointServer, Question, SeriesTable};
 use crate::data::answer::Answer;
@@ -54,7 +54,7 @@ impl VictoriaMetricsSession {
             _ => vec![("query", text), ("start", begin), ("end", end), ("step", step), ("nocache", "1")],
         };
         let path = if windows.count == 1 { "/api/v1/query" } else { "/api/v1/query_range" };
-        let said = self.http.post_form(path, &form).and_then(|reply| reply.bytes());
+        let said = self.http.post_form(path, &form).and_then(Reply::bytes);
         let said: Value =
             serde_json::from_slice(&said.map_err(|failure| self.server.explain(failure))?).map_err(Failure::broken)?;
         Sample::all(&said)
@@ -154,10 +154,10 @@ impl Session for VictoriaMetricsSession {
 
     /// Merges the parts of each month.
     fn seal(&mut self) -> Result<(), Failure> {
-        self.http.get("/internal/force_merge").map(drop)?;
+        self.http.get("/internal/force_merge").and_then(Reply::end)?;
         loop {
             clock::sleep(PAUSE);
-            let metrics = self.http.get("/metrics").and_then(|reply| reply.bytes());
+            let metrics = self.http.get("/metrics").and_then(Reply::bytes);
             let metrics = metrics.map_err(|failure| self.server.explain(failure))?;
             if String::from_utf8_lossy(&metrics).lines().any(|line| line == "vm_active_force_merges 0") {
                 return Ok(());
@@ -229,12 +229,12 @@ impl PointServer for VictoriaMetricsSession {
 
     fn write(&mut self, table: &SeriesTable, lines: &[u8]) -> Result<(), Failure> {
         let path = format!("/write?precision={}", precision(table.per_second));
-        self.http.post(&path, lines).map(drop).map_err(|failure| self.server.explain(failure))
+        self.http.post(&path, lines).and_then(Reply::end).map_err(|failure| self.server.explain(failure))
     }
 
     /// What was written can be found after a flush, or else after a second.
     fn finish(&mut self, table: SeriesTable) -> Result<(), Failure> {
-        self.http.get("/internal/force_flush").map(drop).map_err(|failure| self.server.explain(failure))?;
+        self.http.get("/internal/force_flush").and_then(Reply::end).map_err(|failure| self.server.explain(failure))?;
         self.catalogue.keep(table)
     }
 }
