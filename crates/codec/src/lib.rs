@@ -2,8 +2,8 @@
 //!
 //! Owned here: the Arrow type of a column ([`types`]), its values on their way into arrays ([`ColumnValues`]) and their
 //! form in pages ([`mod@stored_form`]), the bytes of a page and of a chunk's descriptor, the choice of an encoding from
-//! the data, and the statistics of a page. Not owned: where the bytes are stored (the stores), which rows form a chunk
-//! (`engine`). Nothing here does I/O.
+//! the data, the statistics of a page, and the order of values ([`order_codes()`]). Not owned: where the bytes are
+//! stored (the stores), which rows form a chunk (`engine`). Nothing here does I/O.
 //!
 //! Each file contains the writer and the reader of one thing: [`page`] the frame and its checksum, `validity` which
 //! rows are NULL, `number`, `boolean` and `text` the values of a family of types, `statistics` their statistics,
@@ -24,6 +24,7 @@ pub mod encoding;
 pub mod membership;
 mod number;
 mod numbers;
+mod order_codes;
 pub mod page;
 mod pcodec;
 mod plain_numbers;
@@ -41,6 +42,7 @@ pub use column_values::{ArrayValues, ColumnValues, timestamps};
 pub use descriptor::{decode_descriptor, encode_descriptor};
 pub use encoding::{Effort, encoding_name};
 pub use membership::{Membership, TupleHashes, decode_membership, encode_membership, tuple_hashes};
+pub use order_codes::order_codes;
 pub use page::{EncodedPage, check_page, decode_page, encode_page, rebind_page};
 pub use stored_form::{to_logical, to_stored};
 pub use types::{

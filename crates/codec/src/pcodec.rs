@@ -8,6 +8,7 @@
 use crate::encoding::Effort;
 use crate::number::Number;
 use crate::wire::{Damage, DecodeResult, zigzag};
+use atsdb_core::limits::CHUNK_ELEMENTS_MAX;
 use atsdb_core::{Error, Result};
 use pco::metadata::{DeltaEncoding, FormatVersion};
 use pco::wrapped::{FileCompressor, FileDecompressor};
@@ -34,6 +35,8 @@ const LOOKBACK_WINDOW_LOG_MAX: u32 = 17;
 
 /// The maximum number of values of a page, which pcodec sets for its chunks.
 pub(crate) const VALUES_MAX: usize = 1 << 24;
+
+const _: () = assert!(CHUNK_ELEMENTS_MAX <= VALUES_MAX, "the arrays of a full chunk would not be compressed");
 
 /// Writes values, at least one and at most [`VALUES_MAX`].
 pub(crate) fn encode<T: Number>(out: &mut Vec<u8>, values: &[T], effort: Effort) -> Result<()> {

@@ -60,6 +60,21 @@ impl Identity {
         })
     }
 
+    /// Whether a column of this type can have the number.
+    pub fn is_in_range(column_type: ColumnType, number: i64) -> bool {
+        Self::range(column_type).is_some_and(|(least, greatest)| (least..=greatest).contains(&number))
+    }
+
+    /// The least and the greatest number of the sequence, as PostgreSQL has them: counting up begins with 1 and
+    /// counting down with -1, unless it was declared to begin beyond. `None` if the column cannot be an identity.
+    pub fn bounds(&self, column_type: ColumnType) -> Option<(i64, i64)> {
+        let (least, greatest) = Self::range(column_type)?;
+        Some(match self.increment > 0 {
+            true => (self.start.min(1), greatest),
+            false => (least, self.start.max(-1)),
+        })
+    }
+
     /// The first number that the counter can give. `None` if there is no number after [`after`](Self::after).
     pub fn first(&self) -> Option<i64> {
         match self.after {
@@ -113,14 +128,14 @@ impl Identity {
 
     /// Refuses an identity that a column of this type cannot have.
     pub fn check(&self, column_type: ColumnType) -> Result<()> {
-        let Some((least, greatest)) = Self::range(column_type) else {
+        if !Self::fits(column_type) {
             return Err(Error::usage("identity column type must be smallint, integer, or bigint")
                 .with_hint("declare it as SMALLINT, INT or BIGINT"));
-        };
+        }
         if self.increment == 0 {
             return Err(Error::usage("INCREMENT must not be zero"));
         }
-        match (least..=greatest).contains(&self.start) {
+        match Self::is_in_range(column_type, self.start) {
             true => Ok(()),
             false => Err(Error::usage(format!("START {} does not fit the type {column_type}", self.start))),
         }

@@ -41,6 +41,16 @@ impl TableDefinition {
         Self { sequence: true, ..definition }
     }
 
+    /// The definition as it was declared: no column has begun to count.
+    #[must_use]
+    pub fn uncounted(&self) -> Self {
+        let mut declared = self.clone();
+        declared.columns.iter_mut().filter_map(|column| column.identity.as_mut()).for_each(|identity| {
+            identity.after = None;
+        });
+        declared
+    }
+
     /// The positions of the columns that number the rows by themselves.
     pub fn identities(&self) -> impl Iterator<Item = (usize, &Identity)> {
         let columns = self.columns.iter().enumerate();

@@ -6,11 +6,15 @@ pub const CHUNK_ROWS_MAX: usize = 131_072;
 /// A chunk is cut before its text and binary values exceed this many bytes. A single value may be larger.
 pub const CHUNK_TEXT_BYTES_MAX: usize = 64 << 20;
 
+/// A chunk is cut before its arrays have more elements than this, because a page with more numbers is not compressed.
+/// A single array may have more.
+pub const CHUNK_ELEMENTS_MAX: usize = 1 << 24;
+
 /// The maximum size of one text or binary value, in bytes.
 pub const VALUE_BYTES_MAX: usize = 256 << 20;
 
-/// The maximum size in bytes of the text or binary value that a new column has in older rows. With it the values of a
-/// whole chunk have no more bytes than one value may have.
+/// The maximum size in bytes of the text, binary value or array that a new column has in older rows. With it the values
+/// of a whole chunk have no more bytes than one value may have.
 pub const MISSING_BYTES_MAX: usize = VALUE_BYTES_MAX / CHUNK_ROWS_MAX;
 
 /// The maximum total size in bytes of the strings in one dictionary. Readers hold them in one array of less than 2 GiB.

@@ -47,12 +47,8 @@ impl NumberRequest {
     ///
     /// Errors: [`InvalidValue`](ErrorKind::InvalidValue) for a number that the counter could not give.
     pub fn set_to(self, counter: Option<Counter>, number: i64, is_given: bool) -> Result<Self> {
-        let Identity { start, increment, restarts, .. } = self.identity;
-        let (least, greatest) = Identity::range(self.column_type).unwrap_or((i64::MIN, i64::MAX));
-        let (least, greatest) = match increment > 0 {
-            true => (start.min(1).max(least), greatest),
-            false => (least, start.max(-1).min(greatest)),
-        };
+        let Identity { increment, restarts, .. } = self.identity;
+        let (least, greatest) = self.identity.bounds(self.column_type).unwrap_or((i64::MIN, i64::MAX));
         let after = number.checked_sub(increment).filter(|_| (least..=greatest).contains(&number));
         let after = after.ok_or_else(|| {
             Error::invalid(format!("setval: value {number} is out of range for the sequence ({least}..{greatest})"))

@@ -40,6 +40,26 @@ impl TableDefinition {
         self.schema.is_some() && self.local_name().is_empty()
     }
 
+    /// Whether it names other definitions: its schema, or sequences.
+    pub fn names_others(&self) -> bool {
+        let is_in_schema = self.schema.is_some() && !self.is_schema();
+        is_in_schema || self.columns.iter().any(|column| column.sequence.is_some())
+    }
+
+    /// The same definition of a new table whose name may begin with a schema and a dot, as that of every table in a
+    /// schema does: if it is one of these schemas, the table is in it.
+    #[must_use]
+    pub fn placed(&self, schemas: &[String]) -> Self {
+        let mut placed = self.clone();
+        if let Some((schema, name)) =
+            self.name.split_once('.').filter(|(_, name)| self.schema.is_none() && !name.is_empty())
+            && let Some(schema) = schemas.iter().find(|other| same_name(other, schema))
+        {
+            placed.rename(Some(schema), name);
+        }
+        placed
+    }
+
     /// The name in its schema.
     pub fn local_name(&self) -> &str {
         match &self.schema {

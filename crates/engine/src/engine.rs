@@ -32,8 +32,7 @@ use crate::upkeep::preloading;
 use crate::upkeep::resident_save;
 use crate::upkeep::retain::{self, RetainReport};
 use crate::upkeep::seal::{self, SealReport};
-use atsdb_core::name::same_name;
-use atsdb_core::{BatchId, CommitOutcome, ErrorKind, Index, Result, Store, Table, TableDefinition};
+use atsdb_core::{BatchId, ColumnId, CommitOutcome, ErrorKind, Index, Result, Store, Table, TableDefinition};
 use atsdb_pagecache::PageCache;
 use atsdb_resident::{HashSeed, ResidentTables};
 use std::fmt;
@@ -41,8 +40,8 @@ use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How often a drop is attempted while other writers change the table.
-const DROP_ATTEMPTS_MAX: usize = 20;
+/// How often a change of tables is attempted while other writers change definitions that it relies on.
+const DEFINITION_ATTEMPTS_MAX: usize = 20;
 
 /// The options of an engine.
 pub struct EngineOptions {
@@ -196,14 +195,10 @@ impl Engine {
     /// The definition of a new table whose name may begin with a schema and a dot, as that of every table in a schema
     /// does: if the schema exists, the table is in it.
     pub fn placed(&self, definition: &TableDefinition) -> Result<TableDefinition> {
-        let mut placed = definition.clone();
-        if let Some((schema, name)) = definition.name.split_once('.').filter(|_| definition.schema.is_none()) {
-            let schemas = self.schemas()?;
-            if let Some(schema) = schemas.iter().find(|other| same_name(other, schema)) {
-                placed.rename(Some(schema), name);
-            }
+        match definition.schema.is_none() && definition.name.contains('.') {
+            true => Ok(definition.placed(&self.schemas()?)),
+            false => Ok(definition.clone()),
         }
-        Ok(placed)
     }
 
     /// The program's own table with this name, which users do not see; `None` if it does not exist.
@@ -213,25 +208,28 @@ impl Engine {
 
     /// Creates a table.
     pub fn create_table(&self, definition: &TableDefinition) -> Result<Table> {
-        self.shared().store.create_table(definition, None)
+        match definition.names_others() {
+            true => self.in_attempts(|batch| batch.create_table(definition)),
+            false => self.shared().store.create_table(definition, None),
+        }
     }
 
     /// Drops a table with all its rows, and frees its space.
     pub fn drop_table(&self, table: &Table) -> Result<()> {
-        self.drop_in_attempts(table)?;
+        self.in_attempts(|batch| batch.drop_table(table))?;
         self.shared().give_back();
         Ok(())
     }
 
-    /// Drops a table, and retries if its definition changes in the meantime.
-    fn drop_in_attempts(&self, table: &Table) -> Result<()> {
+    /// Does work in a batch of its own, and retries it if definitions change in the meantime.
+    fn in_attempts<T>(&self, work: impl Fn(&mut Batch) -> Result<T>) -> Result<T> {
         let mut attempt = 1;
         loop {
             let mut batch = self.batch(None);
-            batch.drop_table(table)?;
+            let done = work(&mut batch)?;
             match batch.commit() {
-                Err(error) if error.kind() == ErrorKind::Conflict && attempt < DROP_ATTEMPTS_MAX => attempt += 1,
-                done => return done.map(drop),
+                Err(error) if error.kind() == ErrorKind::Conflict && attempt < DEFINITION_ATTEMPTS_MAX => attempt += 1,
+                committed => return committed.map(|_| done),
             }
         }
     }
@@ -268,24 +266,21 @@ impl Engine {
         SessionNumbers::new(self.shared())
     }
 
-    /// Makes columns that become an identity with a new definition, or that it restarts, count anew, whatever their
-    /// counters did before; and those with another increment from where their counters are.
-    pub fn begin_counters(&self, table: &Table, definition: &mut TableDefinition) -> Result<()> {
-        for column in &mut definition.columns {
-            let before = table.definition.column_by_id(column.id).map(|before| before.identity);
-            let (Some(identity), Some(before)) = (&mut column.identity, before) else { continue };
-            let begins = before.is_none_or(|before| identity.restarts > before.restarts);
-            let turned = before.filter(|before| !begins && before.increment != identity.increment);
-            if begins || turned.is_some() {
-                let counter = self.shared().counter(table.id, column.id)?;
-                if let Some(before) = turned {
-                    *identity = identity.turned(before, counter);
-                }
-                let later = counter.map_or(0, |counter| counter.restarts.saturating_add(1));
-                identity.restarts = identity.restarts.max(later);
+    /// The definition of a table to which so many columns will be added, none of which then gets a number that has
+    /// strings already: a transaction that was rolled back has not taken back the strings of the columns that it added.
+    pub fn with_unused_numbers(&self, table: &Table, added: usize) -> Result<TableDefinition> {
+        let (mut definition, snapshot) = (table.definition.clone(), self.shared().store.snapshot()?);
+        let (mut number, mut unused) = (definition.next_column_id().0, 0);
+        while unused < added {
+            let is_unused = snapshot.mapping(table.id, ColumnId(number), 0)?.is_empty();
+            number = number.saturating_add(1);
+            if is_unused {
+                unused += 1;
+            } else {
+                (unused, definition.columns_given) = (0, number);
             }
         }
-        Ok(())
+        Ok(definition)
     }
 
     /// The table with identity columns that begin where counting continues now.

@@ -41,7 +41,7 @@ pub use inspect::content_hash::ContentHash;
 pub use inspect::stats::{ColumnStats, IndexStats, SliceStats, TableStats};
 pub use inspect::verify::VerifyReport;
 pub use read::condition::is_exact;
-pub use read::groups::{BucketOf, GroupKey, Groups, KeyBounds, Measure, MeasureKind, Measured};
+pub use read::groups::{BucketOf, GroupKey, Groups, KeyBounds, Measure, MeasureKind, Measured, Moments};
 pub use read::latest::LatestRows;
 pub use read::predicate::{Comparison, Predicate};
 pub use read::rewrite::Rewrite;

@@ -8,7 +8,7 @@ use crate::state::TableState;
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::filter;
 use arrow::datatypes::DataType;
-use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result, TableDefinition, TableId};
+use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result, TableDefinition, TableId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -103,12 +103,18 @@ impl TableDraft {
         Ok(row_count)
     }
 
-    /// Changes the table's definition. `types` are the Arrow types of its columns.
-    pub fn redefine(&mut self, definition: &TableDefinition, types: Vec<DataType>) -> Result<()> {
+    /// Changes the table's definition. `types` are the Arrow types of its columns; `added` returns the values of so
+    /// many rows in a new column.
+    pub fn redefine(
+        &mut self,
+        definition: &TableDefinition,
+        types: Vec<DataType>,
+        added: impl Fn(&Column, usize) -> Result<ArrayRef>,
+    ) -> Result<()> {
         self.settle()?;
         self.additions = None;
         self.pending_text = vec![0; types.len()];
-        self.working = Arc::new(self.working.redefined(definition, types)?);
+        self.working = Arc::new(self.working.redefined(definition, types, added)?);
         self.check_bound(self.working.byte_count())
     }
 

@@ -7,15 +7,11 @@ use crate::index::IndexMatches;
 use crate::index_spec::IndexSpec;
 use crate::keys::RowKeys;
 use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, byte_count_of, keys_of, text_bytes_of};
-use arrow::array::{
-    Array, ArrayRef, BooleanArray, ListArray, StringArray, UInt32Array, new_empty_array, new_null_array,
-};
-use arrow::buffer::OffsetBuffer;
-use arrow::compute::{CastOptions, cast, cast_with_options, filter, interleave, take};
-use arrow::datatypes::{DataType, FieldRef, IntervalMonthDayNano};
+use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array};
+use arrow::compute::{cast, filter, interleave, take};
+use arrow::datatypes::DataType;
 use arrow::util::display::array_value_to_string;
-use atsdb_core::interval::{Interval, parse_interval};
-use atsdb_core::{ColumnId, Error, Result, TableDefinition, Value, array_text};
+use atsdb_core::{Column, ColumnId, Error, Result, TableDefinition};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -268,21 +264,27 @@ impl TableState {
         Ok(LivePart { part: Arc::new(self.build_part(columns, row_count)?), deleted: Arc::default() })
     }
 
-    /// Returns the same rows under another definition. Columns are matched by number. Rows that the definition forbids
-    /// are a [`DuplicateKey`](atsdb_core::ErrorKind::DuplicateKey) or an
+    /// Returns the same rows under another definition. Columns are matched by number, and `added` returns the values of
+    /// so many rows in a new column. Rows that the definition forbids are a
+    /// [`DuplicateKey`](atsdb_core::ErrorKind::DuplicateKey) or an
     /// [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue).
-    pub fn redefined(&self, definition: &TableDefinition, types: Vec<DataType>) -> Result<Self> {
+    pub fn redefined(
+        &self,
+        definition: &TableDefinition,
+        types: Vec<DataType>,
+        added: impl Fn(&Column, usize) -> Result<ArrayRef>,
+    ) -> Result<Self> {
         let empty = Self::new(definition, types, self.seed, self.threads);
         let mut state = empty.clone();
         for LivePart { part, deleted } in &self.parts {
-            let column = |(column, wanted): (&atsdb_core::Column, &DataType)| {
+            let column = |(column, wanted): (&Column, &DataType)| {
                 let own = self.shape.definition.columns.iter().position(|own| own.id == column.id);
                 match own {
                     Some(position) if part.columns[position].data_type() == wanted => {
                         Ok(ArrayRef::clone(&part.columns[position]))
                     }
                     Some(position) => cast(&part.columns[position], wanted).map_err(Error::from),
-                    None => constant(column.missing.as_ref(), wanted, part.row_count),
+                    None => added(column, part.row_count),
                 }
             };
             let columns = definition.columns.iter().zip(&empty.shape.types).map(column).collect::<Result<_>>()?;
@@ -348,37 +350,4 @@ fn fit_together(parts: &[LivePart]) -> bool {
     let column_count = parts.first().map_or(0, |part| part.part.columns.len());
     let text_bytes = |column: usize| parts.iter().map(|part| text_bytes_of(&part.part.columns[column])).sum::<usize>();
     row_count <= PART_ROWS_MAX && (0..column_count).all(|column| text_bytes(column) <= PART_TEXT_BYTES_MAX)
-}
-
-/// An array that repeats one value: the values of older rows in a new column.
-fn constant(value: Option<&Value>, wanted: &DataType, row_count: usize) -> Result<ArrayRef> {
-    let Some(value) = value else { return Ok(new_null_array(wanted, row_count)) };
-    let canonical: ArrayRef = match (value, wanted) {
-        (Value::Text(text), DataType::Interval(_)) => {
-            let Interval { months, days, nanoseconds } = parse_interval(text, None, None)
-                .ok_or_else(|| Error::internal(format!("the value of older rows, {text}, is not an interval")))?;
-            let interval = IntervalMonthDayNano::new(months, days, nanoseconds);
-            Arc::new(arrow::array::IntervalMonthDayNanoArray::from(vec![interval]))
-        }
-        (Value::Text(text), DataType::List(element)) => array_of_text(text, element)?,
-        (Value::Text(text), _) => Arc::new(StringArray::from(vec![text.as_str()])),
-        (Value::Bytes(bytes), _) => Arc::new(arrow::array::BinaryArray::from(vec![bytes.as_slice()])),
-        (Value::Bool(value), _) => Arc::new(BooleanArray::from(vec![*value])),
-        (Value::Int(value), _) => Arc::new(arrow::array::Int64Array::from(vec![*value])),
-        (Value::UInt(value), _) => Arc::new(arrow::array::UInt64Array::from(vec![*value])),
-        (Value::Float(value), _) => Arc::new(arrow::array::Float64Array::from(vec![*value])),
-    };
-    let canonical = cast(&canonical, wanted)?;
-    take(&canonical, &UInt32Array::from(vec![0; row_count]), None).map_err(Error::from)
-}
-
-/// The array that a text such as `{1,NULL}` shows, as the value of one row.
-fn array_of_text(text: &str, element: &FieldRef) -> Result<ArrayRef> {
-    let texts = array_text::parse(text)
-        .map_err(|error| Error::internal(format!("the value of older rows: {}", error.message(text))))?;
-    let offsets = OffsetBuffer::from_lengths([texts.len()]);
-    // An element that does not fit must not become NULL.
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    let elements = cast_with_options(&StringArray::from(texts), element.data_type(), &options)?;
-    Ok(Arc::new(ListArray::try_new(Arc::clone(element), offsets, elements, None)?))
 }

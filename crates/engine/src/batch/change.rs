@@ -6,6 +6,8 @@
 
 use crate::batch::Batch;
 use crate::batch::overlay::{Overlay, StageContents};
+use crate::chunk::long_values::LongValues;
+use crate::chunk::missing::missing_scalar;
 use crate::read::snapshot::{Inner, ReadSnapshot, schema_names};
 use crate::shared::temporary::{TemporaryTables, is_temporary};
 use atsdb_core::limits::MISSING_BYTES_MAX;
@@ -13,7 +15,6 @@ use atsdb_core::name::same_name;
 use atsdb_core::refusal;
 use atsdb_core::{
     ChunkId, Column, Error, ErrorKind, NewChunk, Redefinition, Result, Table, TableDefinition, TableId, TimeRange,
-    Value,
 };
 use std::sync::Arc;
 
@@ -169,6 +170,7 @@ impl Batch {
         if let Some(other) = others.iter().find(taken) {
             return Err(refusal::table_exists(&other.definition.name));
         }
+        self.hold_dependencies(Some(&table.definition), &to)?;
         // Later rows follow the definition that comes with them. No rows wait: they were settled above.
         self.keyed.forget(table.id);
         self.chunks.take_writer(table.id);
@@ -289,16 +291,14 @@ impl Batch {
 /// Refuses a new column whose value in existing rows is so long that a chunk of them could not be read.
 fn check_missing(from: &TableDefinition, to: &TableDefinition) -> Result<()> {
     for column in to.columns.iter().filter(|column| from.column_by_id(column.id).is_none()) {
-        let byte_count = match &column.missing {
-            Some(Value::Text(text)) if column.map.is_none() => text.len(),
-            Some(Value::Bytes(bytes)) => bytes.len(),
-            _ => 0,
-        };
+        // The text of an array says nothing of the size of its elements.
+        let value = column.missing.as_ref().and_then(|value| missing_scalar(column, value));
+        let byte_count = value.as_ref().and_then(LongValues::of).map_or(0, |values| values.total());
         if byte_count > MISSING_BYTES_MAX {
-            let (table, name) = (&to.name, &column.name);
+            let (table, name, column_type) = (&to.name, &column.name, column.column_type);
             let message = format!(
-                "table {table}, column {name}: each existing row would get {byte_count} bytes; the maximum is \
-                 {MISSING_BYTES_MAX}"
+                "table {table}, column {name}: each existing row would get a value of type {column_type} with \
+                 {byte_count} bytes; the maximum is {MISSING_BYTES_MAX}"
             );
             let hint = "add the column without DEFAULT, set it for new rows with ALTER COLUMN ... SET DEFAULT, and UPDATE \
                         the existing rows";

@@ -4,7 +4,8 @@ use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::temporary::{TemporaryTable, gone, is_temporary};
 use atsdb_core::{
-    Change, ChunkGuard, ChunkId, DefinitionGuard, DefinitionVersion, Error, Redefinition, Result, Table, TableId,
+    Change, ChunkGuard, ChunkId, DefinitionGuard, DefinitionVersion, Error, Redefinition, Result, Table,
+    TableDefinition, TableId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -161,6 +162,11 @@ impl Changes {
         self.redefined.insert(change.table, change);
     }
 
+    /// Whether the definition of a table of the base changes.
+    pub(crate) fn has_redefined(&self, table: TableId) -> bool {
+        self.redefined.contains_key(&table)
+    }
+
     /// The new definitions of tables.
     pub(crate) fn redefined_mut(&mut self) -> impl Iterator<Item = &mut Redefinition> {
         self.redefined.values_mut()
@@ -255,6 +261,20 @@ impl Changes {
     pub(crate) fn tables(&self, base: &ReadSnapshot) -> Vec<Table> {
         let created = self.created.iter().filter(|table| !table.definition.is_hidden());
         self.present(base.tables()).chain(created.cloned()).collect()
+    }
+
+    /// The table of the store that the batch sees with such a definition. This copies no other table.
+    pub(crate) fn find_table(&self, base: &ReadSnapshot, is_it: impl Fn(&TableDefinition) -> bool) -> Option<Table> {
+        if let Some(created) = self.created.iter().find(|created| is_it(&created.definition)) {
+            return Some(created.clone());
+        }
+        base.tables().iter().filter(|table| !self.dropped.contains(&table.id)).find_map(|table| {
+            let (version, definition) = match self.redefined.get(&table.id) {
+                Some(change) => (table.version.next(), &change.to),
+                None => (table.version, &table.definition),
+            };
+            is_it(definition).then(|| Table { id: table.id, version, definition: definition.clone() })
+        })
     }
 
     /// The entries of schemas that the batch sees.

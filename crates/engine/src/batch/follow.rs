@@ -76,7 +76,8 @@ impl Batch {
             if self.keyed.has_waiting(newer.id) || !takes_rows_of(&newer.definition, &writer.definition) {
                 return Err(changed_meanwhile(&writer.definition));
             }
-            for chunk in writer.slices.drain()? {
+            let drained = writer.slices.drain();
+            for chunk in self.note_half_done(drained)? {
                 let encoded = self.chunks.encode(newer.id, &writer.definition, chunk);
                 self.note_half_done(encoded)?;
             }

@@ -1,8 +1,9 @@
 //! A batch: rows of any number of tables that one commit makes visible, all or none, however many they are.
 //!
 //! One concern per file: `collector` turns rows into chunks, `changes` and `change` hold what is removed and
-//! redefined, `keys` keeps keys unique, `rollback` rolls back to a `savepoint`, `overlay` is what the batch itself
-//! sees, `commit` is the commit. `appender` buffers single rows for a batch. This file owns how rows enter.
+//! redefined, `dependencies` relies on what new definitions name, `keys` keeps keys unique, `rollback` rolls back to a
+//! `savepoint`, `overlay` is what the batch itself sees, `commit` is the commit. `appender` buffers single rows for a
+//! batch. This file owns how rows enter.
 
 pub(crate) mod appender;
 mod change;
@@ -11,6 +12,7 @@ mod changes;
 mod collector;
 mod column_buffer;
 mod commit;
+mod dependencies;
 mod follow;
 mod interner;
 pub(crate) mod keys;
@@ -91,6 +93,7 @@ impl Batch {
     /// Creates a table, which becomes visible with the commit.
     pub fn create_table(&mut self, definition: &TableDefinition) -> Result<Table> {
         self.check_name(&definition.name)?;
+        self.hold_dependencies(None, definition)?;
         let stage = self.chunks.open_stage()?;
         let table = self.handle.shared.store.create_table(definition, Some(stage))?;
         self.changes.note_created(&table);

@@ -83,15 +83,16 @@ impl Batch {
 
     /// The sequence that a table takes numbers from.
     fn sequence(&self, table: &Table, name: &QualifiedName) -> Result<Table> {
-        let is_it = |other: &&Table| other.definition.sequence && name.is_of(&other.definition);
-        let tables = match self.changes.base() {
-            Some(base) => self.changes.tables(base),
+        let is_it = |other: &TableDefinition| other.sequence && name.is_of(other);
+        let found = match self.changes.base() {
+            Some(base) => self.changes.find_table(base, is_it),
             None => {
                 let stored = self.handle.shared.store.snapshot()?.tables()?;
-                self.changes.created().iter().cloned().chain(stored).collect()
+                let mut tables = self.changes.created().iter().chain(&stored);
+                tables.find(|other| is_it(&other.definition)).cloned()
             }
         };
-        tables.iter().find(is_it).cloned().ok_or_else(|| {
+        found.ok_or_else(|| {
             let (table, name) = (&table.definition.name, &name.name);
             Error::not_found(format!("the sequence {name} of table {table} does not exist"))
         })

@@ -1,7 +1,7 @@
 //! Changing tables in memory in a batch. The crate `resident` owns how their rows are kept.
 
 use crate::batch::Batch;
-use crate::read::resident::types_of;
+use crate::read::resident::{added_values, redefined, types_of};
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::preload::compacted;
@@ -41,9 +41,7 @@ impl Batch {
         let bytes_max = shared.resident_bytes_of(&residents, table);
         self.drafts.table(table.id, bytes_max, || match residents.get(table.id) {
             Some(state) if *state.definition() == table.definition => Ok(state),
-            Some(state) if is_temporary(table.id) => {
-                Ok(Arc::new(state.redefined(&table.definition, types_of(&table.definition))?))
-            }
+            Some(state) if is_temporary(table.id) => Ok(Arc::new(redefined(&state, &table.definition)?)),
             _ if is_created || is_temporary(table.id) => {
                 Ok(shared.residents.empty(&table.definition, types_of(&table.definition)))
             }
@@ -55,7 +53,7 @@ impl Batch {
                     match *state.definition() == table.definition {
                         true => Ok(state),
                         // The batch itself has changed the definition.
-                        false => Ok(Arc::new(state.redefined(&table.definition, types_of(&table.definition))?)),
+                        false => Ok(Arc::new(redefined(&state, &table.definition)?)),
                     }
                 }
             },
@@ -67,7 +65,10 @@ impl Batch {
     pub(crate) fn redefine_resident(&mut self, table: &Table, to: &TableDefinition) -> Result<()> {
         let is_used = || self.handle.shared.residents.snapshot().get(table.id).is_some();
         match table.definition.is_in_memory() && (self.drafts.has(table.id) || is_used()) {
-            true => self.draft(table)?.redefine(to, types_of(to)),
+            true => {
+                let added = |column: &Column, row_count: usize| added_values(to, column, row_count);
+                self.draft(table)?.redefine(to, types_of(to), added)
+            }
             false => Ok(()),
         }
     }

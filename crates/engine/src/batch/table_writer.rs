@@ -8,7 +8,9 @@ use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray}
 use arrow::buffer::{NullBuffer, ScalarBuffer};
 use arrow::datatypes::{SchemaRef, UInt8Type, UInt16Type, UInt32Type};
 use atsdb_codec::{stored_schema, to_stored};
-use atsdb_core::{Column, DefinitionVersion, Error, ErrorKind, MapWidth, Result, Table, TableDefinition, TableId};
+use atsdb_core::{
+    Column, DefinitionVersion, Error, ErrorKind, MapWidth, Result, Table, TableDefinition, TableId, refusal,
+};
 use std::sync::Arc;
 
 /// An interner with more bytes is replaced by an empty one.
@@ -46,7 +48,12 @@ impl TableWriter {
         };
         let interner = self.interners[position].get_or_insert_with(Interner::new);
         let (numbers, nulls) = intern_array(interner, &array)?;
-        map_numbers(shared, self.table, &definition, column, width, interner, &numbers, nulls)
+        let mapped = map_numbers(shared, self.table, &definition, column, width, interner, &numbers, nulls);
+        if mapped.is_err() {
+            // Strings without an index that fits must not be requested again with the strings of later rows.
+            self.interners[position] = None;
+        }
+        mapped
     }
 }
 
@@ -75,7 +82,7 @@ fn intern_array(interner: &mut Interner, array: &ArrayRef) -> Result<(Vec<u32>, 
 }
 
 /// Turns local numbers into the store's indices, as an array of the column's stored type. New strings are committed to
-/// the dictionary first.
+/// the dictionary first. After an error the interner still has the strings of these numbers.
 #[allow(clippy::too_many_arguments, reason = "the parts of one incoming column, each named")]
 pub(crate) fn map_numbers(
     shared: &Shared,
@@ -91,49 +98,53 @@ pub(crate) fn map_numbers(
     if !unresolved.is_empty() {
         let dictionary = shared.dictionaries.get(table, column.id);
         let store = shared.store.as_ref();
-        let resolved = dictionary
-            .check_room(store, &unresolved)
-            .map_err(|error| explain_large(error, definition, column))
-            .and_then(|()| {
-                let resolved = dictionary.indices(store, width, &unresolved);
-                resolved.map_err(|error| explain_full(error, definition, column, width))
-            });
-        match resolved {
-            Ok(resolved) => interner.resolve(&resolved),
-            Err(error) => {
-                // Strings that got no index must not be requested again with the strings of later rows.
-                *interner = Interner::new();
-                return Err(error);
-            }
-        }
+        dictionary.check_room(store, &unresolved).map_err(|error| explain_large(error, definition, column))?;
+        let resolved = dictionary.indices(store, width, &unresolved);
+        let resolved = resolved.map_err(|error| explain_full(error, definition, column, width))?;
+        interner.resolve(&resolved);
     }
     let array = match width {
-        MapWidth::U8 => gather::<UInt8Type>(definition, interner.indices(), numbers, nulls),
-        MapWidth::U16 => gather::<UInt16Type>(definition, interner.indices(), numbers, nulls),
-        MapWidth::U32 => gather::<UInt32Type>(definition, interner.indices(), numbers, nulls),
+        MapWidth::U8 => gather::<UInt8Type>(interner.indices(), numbers, nulls),
+        MapWidth::U16 => gather::<UInt16Type>(interner.indices(), numbers, nulls),
+        MapWidth::U32 => gather::<UInt32Type>(interner.indices(), numbers, nulls),
     };
+    let Some(array) = array else { return Err(explain_narrow(shared, table, definition, column, width)?) };
     if interner.byte_count() > INTERNER_BYTES_MAX {
         *interner = Interner::new();
     }
-    array
+    Ok(array)
 }
 
-fn gather<T: ArrowPrimitiveType>(
-    definition: &TableDefinition,
-    indices: &[u32],
-    numbers: &[u32],
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef>
+/// The indices of rows. `None` if one of them does not fit the width.
+fn gather<T: ArrowPrimitiveType>(indices: &[u32], numbers: &[u32], nulls: Option<NullBuffer>) -> Option<ArrayRef>
 where
     T::Native: TryFrom<u32>,
 {
-    // Only a column that another writer has widened has larger indices.
-    let narrow = |index: &u32| T::Native::try_from(*index).map_err(|_| changed_meanwhile(definition));
-    let narrowed: Vec<T::Native> = indices.iter().map(narrow).collect::<Result<_>>()?;
+    let narrowed: Vec<T::Native> =
+        indices.iter().map(|index| T::Native::try_from(*index).ok()).collect::<Option<_>>()?;
     // A NULL has number 0, which may belong to no string.
     let values: Vec<T::Native> =
         numbers.iter().map(|number| narrowed.get(*number as usize).copied().unwrap_or_default()).collect();
-    Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(values), nulls)?))
+    Some(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls)))
+}
+
+/// The error for an index that does not fit the width of a column: another writer has widened the column, or has done
+/// so in a transaction that was rolled back, which leaves its strings.
+fn explain_narrow(
+    shared: &Shared,
+    table: TableId,
+    definition: &TableDefinition,
+    column: &Column,
+    width: MapWidth,
+) -> Result<Error> {
+    let tables = shared.store.snapshot()?.tables()?;
+    let now = tables.iter().find(|other| other.id == table).and_then(|now| now.definition.column_by_id(column.id));
+    Ok(match now.and_then(|column| column.map) {
+        Some(present) if present <= width => {
+            explain_full(refusal::dictionary_full(width.capacity()), definition, column, width)
+        }
+        _ => changed_meanwhile(definition),
+    })
 }
 
 fn explain_large(error: Error, definition: &TableDefinition, column: &Column) -> Error {

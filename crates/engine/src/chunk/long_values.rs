@@ -3,7 +3,12 @@
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
 use atsdb_codec::element_bytes;
+use atsdb_core::limits::{CHUNK_ELEMENTS_MAX, CHUNK_TEXT_BYTES_MAX};
 use std::ops::Range;
+
+/// What an element of an array takes of a chunk at least, in bytes, so that a full chunk has no more elements than it
+/// may have.
+const ELEMENT_CHUNK_BYTES_MIN: usize = CHUNK_TEXT_BYTES_MAX / CHUNK_ELEMENTS_MAX;
 
 /// The sizes of the values of an array.
 pub(crate) struct LongValues<'a> {
@@ -39,6 +44,15 @@ impl<'a> LongValues<'a> {
         self.byte_count(0..self.row_count())
     }
 
+    /// What some rows take of the bytes that a chunk may have: their size, but not less than their elements demand.
+    pub(crate) fn chunk_bytes(&self, rows: Range<usize>) -> usize {
+        let element_count = match self.elements {
+            None => 0,
+            Some(_) => (self.offsets[rows.end] - self.offsets[rows.start]) as usize,
+        };
+        self.byte_count(rows).max(element_count * ELEMENT_CHUNK_BYTES_MIN)
+    }
+
     /// The number of rows.
     pub(crate) fn row_count(&self) -> usize {
         self.offsets.len() - 1
@@ -57,7 +71,7 @@ fn byte_offsets(array: &ArrayRef) -> Option<&[i32]> {
 mod tests {
     use super::*;
     use arrow::array::{Int64Array, ListArray, StringArray};
-    use arrow::datatypes::Int32Type;
+    use arrow::datatypes::{Int16Type, Int32Type, Int64Type};
     use std::sync::Arc;
 
     #[test]
@@ -80,5 +94,17 @@ mod tests {
         let sizes = LongValues::of(&words).unwrap();
         assert_eq!((sizes.byte_count(0..1), sizes.byte_count(1..2)), (5, 15));
         assert!(LongValues::of(&(Arc::new(Int64Array::from(vec![1])) as ArrayRef)).is_none());
+    }
+
+    #[test]
+    fn small_elements_take_as_much_of_a_chunk_as_their_number_demands() {
+        let small = ListArray::from_iter_primitive::<Int16Type, _, _>([Some(vec![Some(1); 3]), None, Some(vec![None])]);
+        let small: ArrayRef = Arc::new(small);
+        let sizes = LongValues::of(&small).unwrap();
+        assert_eq!((sizes.byte_count(0..3), sizes.chunk_bytes(0..3), sizes.chunk_bytes(1..3)), (8, 16, 4));
+        let large: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1); 3])]));
+        assert_eq!(LongValues::of(&large).unwrap().chunk_bytes(0..1), 24);
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "bc"]));
+        assert_eq!(LongValues::of(&texts).unwrap().chunk_bytes(0..2), 3);
     }
 }

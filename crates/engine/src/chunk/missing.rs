@@ -10,14 +10,16 @@ use arrow::array::{
 use arrow::compute::{cast, take};
 use arrow::datatypes::DataType;
 use atsdb_codec::{Effort, encode_page, stored_type, to_stored};
-use atsdb_core::{ChunkDescriptor, ChunkUid, Column, ColumnStatistics, ColumnType, Error, Result, Table, Value};
+use atsdb_core::{
+    ChunkDescriptor, ChunkUid, Column, ColumnStatistics, ColumnType, Error, Result, TableDefinition, Value,
+};
 use std::sync::Arc;
 
 /// The values of a chunk that is older than the column, in stored form.
-pub(crate) fn missing_array(table: &Table, column: &Column, row_count: usize) -> Result<ArrayRef> {
+pub(crate) fn missing_array(definition: &TableDefinition, column: &Column, row_count: usize) -> Result<ArrayRef> {
     let Some(value) = &column.missing else { return Ok(new_null_array(&stored_type(column), row_count)) };
     let one = missing_scalar(column, value).ok_or_else(|| {
-        let location = format!("table {}, column {}", table.definition.name, column.name);
+        let location = format!("table {}, column {}", definition.name, column.name);
         Error::internal(format!("{location}: {value:?}, the value of older rows, does not fit the column"))
     })?;
     Ok(take(&one, &UInt32Array::from(vec![0; row_count]), None)?)
@@ -38,7 +40,8 @@ pub(crate) fn column_statistics(descriptor: &ChunkDescriptor, column: &Column) -
     page.map(|page| ColumnStatistics { sum: None, ..page.descriptor.statistics }).unwrap_or_default()
 }
 
-fn missing_scalar(column: &Column, value: &Value) -> Option<ArrayRef> {
+/// The value that older rows have, as an array of length 1 of the column's stored type. `None` if it does not fit.
+pub(crate) fn missing_scalar(column: &Column, value: &Value) -> Option<ArrayRef> {
     match value {
         // An INSERT of the same number would round it, too.
         Value::Float(value) if stored_type(column) == DataType::Float32 => {

@@ -1,8 +1,8 @@
 //! The order of sealed rows: by series key, then time, then arrival.
 
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type, UInt64Type};
+use arrow::datatypes::DataType;
+use atsdb_codec::order_codes;
 use atsdb_core::{Error, Result};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
@@ -133,7 +133,6 @@ impl Spread {
 
 /// Numbers in the order of the values; NULL comes first.
 fn codes_of(array: &ArrayRef) -> Result<Vec<u64>> {
-    const SIGN: u64 = 1 << 63;
     let nulls = array.nulls();
     let with_nulls = |code: u64, row: usize| match nulls {
         // The smallest value may share its code with NULL. They then stay together, which is enough for sealing.
@@ -143,26 +142,9 @@ fn codes_of(array: &ArrayRef) -> Result<Vec<u64>> {
     let codes: Vec<u64> = match array.data_type() {
         DataType::Utf8 => ranks((0..array.len()).map(|row| array.as_string::<i32>().value(row).as_bytes())),
         DataType::Binary => ranks((0..array.len()).map(|row| array.as_binary::<i32>().value(row))),
-        DataType::Float32 | DataType::Float64 => {
-            let floats = cast(array, &DataType::Float64)?;
-            let order = |value: &f64| {
-                let bits = value.to_bits();
-                if bits & SIGN == 0 { bits | SIGN } else { !bits }
-            };
-            floats.as_primitive::<arrow::datatypes::Float64Type>().values().iter().map(order).collect()
-        }
-        data_type if data_type.is_unsigned_integer() => {
-            cast(array, &DataType::UInt64)?.as_primitive::<UInt64Type>().values().to_vec()
-        }
-        DataType::Date32 => signed(&cast(array, &DataType::Int32)?)?,
-        _ => signed(array)?,
+        _ => order_codes(array)?,
     };
     Ok(codes.into_iter().enumerate().map(|(row, code)| with_nulls(code, row)).collect())
-}
-
-fn signed(array: &ArrayRef) -> Result<Vec<u64>> {
-    let integers = cast(array, &DataType::Int64)?;
-    Ok(integers.as_primitive::<Int64Type>().values().iter().map(|value| (*value as u64) ^ (1 << 63)).collect())
 }
 
 /// The rank of each value among the distinct ones.

@@ -169,6 +169,10 @@ pub(crate) fn times_within(times: &Int64Array, range: TimeRange) -> BooleanArray
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+    use proptest::test_runner::RngSeed;
     use std::cell::Cell;
 
     /// Compares the rows found in runs with those found by comparing each time, for all ranges and parts of rows
@@ -212,6 +216,49 @@ mod tests {
         let scattered: Vec<i64> = (0..2_000).map(|row| row * 7_919 % 2_003).collect();
         assert_eq!(TimeRuns::of(&scattered), TimeRuns::Scattered);
         check(&scattered);
+    }
+
+    /// Times in a few runs: at equal intervals up to the largest, or anywhere, also close to the ends of 64 bits.
+    fn any_times() -> impl Strategy<Value = Vec<i64>> {
+        let time = || prop_oneof![Just(i64::MIN), Just(i64::MAX), -50..50_i64, any::<i64>(), i64::MAX - 50..i64::MAX];
+        let step = prop_oneof![0..3_u64, 1..1_000_u64, any::<u64>()];
+        let steady = (time(), step, 1..60_i64).prop_map(|(first, step, count)| {
+            let times = (0..count).map(|row| i128::from(first) + i128::from(row) * i128::from(step));
+            times.map_while(|time| i64::try_from(time).ok()).collect::<Vec<i64>>()
+        });
+        let unsteady = vec(time(), 1..60).prop_map(|mut times| {
+            times.sort_unstable();
+            times
+        });
+        vec(prop_oneof![steady, unsteady], 1..8).prop_map(|runs| runs.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, rng_seed: RngSeed::Fixed(atsdb_testkit::seed()), failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_rows_of_any_range_are_those_that_comparing_each_time_finds(
+            times in any_times(), bounds: [Index; 2], offsets in [-1..=1_i64, -1..=1_i64], ends: [Index; 2],
+        ) {
+            let array = Int64Array::from(times.clone());
+            let [start, end] = [0, 1].map(|at| Some(bounds[at].get(&times).saturating_add(offsets[at])));
+            let [first, last] = ends.map(|end| end.index(times.len() + 1));
+            let rows = first.min(last)..first.max(last);
+            for range in [TimeRange { start, end }, TimeRange { start, end: None }, TimeRange { start: None, end }] {
+                let found = TimeRuns::of(&times).within(range, rows.clone(), || Ok(array.clone())).unwrap();
+                prop_assert_eq!(found, times_within(&array.slice(rows.start, rows.len()), range));
+            }
+        }
+
+        #[test]
+        fn rows_before_a_bound_are_counted_among_any_times(times in vec(any::<i64>(), 2..300), bound: i64) {
+            let mut times = times;
+            times.sort_unstable();
+            let bounds = times.iter().flat_map(|time| [*time, time.saturating_add(1)]).chain([bound]);
+            for bound in bounds.filter(|bound| *bound > times[0] && *bound <= times[times.len() - 1]) {
+                prop_assert_eq!(rows_before(&times, bound), times.partition_point(|time| *time < bound));
+            }
+        }
     }
 
     #[test]

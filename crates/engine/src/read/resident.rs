@@ -1,13 +1,15 @@
 //! Reading tables in memory: their rows in this process, or at a table's first use the rows saved as chunks. The crate
 //! `resident` owns how they are kept in memory.
 
+use crate::chunk::missing::missing_array;
 use crate::read::scan::{Scan, ScanRequest};
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use crate::shared::temporary::is_temporary;
+use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
-use atsdb_codec::logical_type;
+use atsdb_codec::{logical_type, to_logical};
 use atsdb_core::parallel::parallel_map;
-use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result, Table, TableDefinition, TimeRange};
+use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result, Table, TableDefinition, TimeRange};
 use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;
 
@@ -34,7 +36,7 @@ impl ReadSnapshot {
             Some(state) if *state.definition() != table.definition => {
                 // Another process has changed the definition. A commit of this process changes the state with it.
                 let redefine = || {
-                    let redefined = state.redefined(&table.definition, types_of(&table.definition));
+                    let redefined = redefined(&state, &table.definition);
                     redefined.map_err(|error| in_other_process(error, &table.definition))
                 };
                 shared.residents.adopt(table.id, &state, &table.definition, redefine).map(Some)
@@ -62,6 +64,16 @@ fn in_other_process(error: Error, definition: &TableDefinition) -> Error {
 
 pub(crate) fn types_of(definition: &TableDefinition) -> Vec<DataType> {
     definition.columns.iter().map(logical_type).collect()
+}
+
+/// The rows of a table in memory under another definition.
+pub(crate) fn redefined(state: &TableState, definition: &TableDefinition) -> Result<TableState> {
+    state.redefined(definition, types_of(definition), |column, row_count| added_values(definition, column, row_count))
+}
+
+/// The values of older rows in a column that was added to a table in memory.
+pub(crate) fn added_values(definition: &TableDefinition, column: &Column, row_count: usize) -> Result<ArrayRef> {
+    to_logical(column, &missing_array(definition, column, row_count)?)
 }
 
 /// Loads the saved rows of a table that this process has not used yet.

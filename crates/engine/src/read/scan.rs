@@ -356,7 +356,7 @@ impl Scan {
         let arrays = self.snapshot.columns(&self.table, entry, descriptor, columns, self.request.use_cache)?;
         let fill = |(array, column): (Option<ArrayRef>, &&Column)| match array {
             Some(array) => Ok(array),
-            None => missing_array(&self.table, column, entry.row_count as usize),
+            None => missing_array(&self.table.definition, column, entry.row_count as usize),
         };
         arrays.into_iter().zip(columns).map(fill).collect()
     }

@@ -96,7 +96,7 @@ pub(crate) fn carry(
     }
     let carried = |column: &Column| -> Result<ArrayRef> {
         let Some(position) = old.columns.iter().position(|before| before.id == column.id) else {
-            return missing_array(new, column, row_count);
+            return missing_array(&new.definition, column, row_count);
         };
         let array = cast(&columns[position], &stored_type(column))?;
         match !column.nullable && array.null_count() > 0 {

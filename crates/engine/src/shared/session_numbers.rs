@@ -3,7 +3,7 @@
 use crate::shared::Shared;
 use crate::shared::numbers::RestartedNumbers;
 use crate::shared::temporary::is_temporary;
-use atsdb_core::{ColumnId, Counter, Result, Table, TableId};
+use atsdb_core::{ColumnId, Counter, Result, Table, TableDefinition, TableId};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::fmt;
@@ -66,6 +66,28 @@ impl SessionNumbers {
         shared.numbers.set(store, table, position, number, is_given)?;
         if let Some(column) = table.definition.columns.get(position).filter(|_| is_given) {
             self.0.drawn.lock().of_columns.insert((table.id, column.id), number);
+        }
+        Ok(())
+    }
+
+    /// Makes columns that become an identity with a new definition, or that it restarts, count anew, whatever their
+    /// counters did before; and those with another increment from where their counters are.
+    pub fn begin_counters(&self, table: &Table, definition: &mut TableDefinition) -> Result<()> {
+        for column in &mut definition.columns {
+            let before = table.definition.column_by_id(column.id).map(|before| before.identity);
+            let (Some(identity), Some(before)) = (&mut column.identity, before) else { continue };
+            let begins = before.is_none_or(|before| identity.restarts > before.restarts);
+            let turned = before.filter(|before| !begins && before.increment != identity.increment);
+            if begins || turned.is_some() {
+                let counter = self.0.shared.counter(table.id, column.id)?;
+                if let Some(before) = turned {
+                    let own = self.restarted().last(table.id, column.id, before.restarts);
+                    let own = own.map(|last| Counter { restarts: before.restarts, last });
+                    *identity = identity.turned(before, own.or(counter));
+                }
+                let later = counter.map_or(0, |counter| counter.restarts.saturating_add(1));
+                identity.restarts = identity.restarts.max(later);
+            }
         }
         Ok(())
     }

@@ -193,7 +193,7 @@ fn build_page(
         let mut arrays = snapshot.inner.columns(table, entry, descriptor, &[column], false)?;
         match arrays.pop().flatten() {
             Some(array) => Ok(array),
-            None => missing_array(table, column, entry.row_count as usize),
+            None => missing_array(&table.definition, column, entry.row_count as usize),
         }
     })?;
     encode_membership(descriptor.uid, index.id, &columns)

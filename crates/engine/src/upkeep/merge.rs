@@ -34,7 +34,7 @@ pub(crate) struct Merge<'a> {
     snapshot: &'a Inner,
     table: &'a Table,
     sources: Vec<(&'a ChunkEntry, ChunkDescriptor)>,
-    /// Bytes of text of each row, in the order of the sources. Empty if the table has no text.
+    /// What the long values of each row take of a chunk, in the order of the sources, as [`Group`] has them.
     row_bytes: &'a [u32],
     times: Int64Array,
     order: Option<UInt32Array>,
@@ -70,7 +70,7 @@ impl<'a> Merge<'a> {
             let mut arrays = self.snapshot.columns(self.table, entry, descriptor, &[column], false)?;
             match arrays.pop().flatten() {
                 Some(array) => Ok(array),
-                None => missing_array(self.table, column, entry.row_count as usize),
+                None => missing_array(&self.table.definition, column, entry.row_count as usize),
             }
         });
         let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;

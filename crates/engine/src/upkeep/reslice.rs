@@ -76,7 +76,7 @@ fn stored_rows(snapshot: &ReadSnapshot, table: &Table, entry: &ChunkEntry) -> Re
     let arrays = inner.columns(table, entry, &descriptor, &columns, false)?;
     let fill = |(array, column): (Option<ArrayRef>, &&Column)| match array {
         Some(array) => Ok(array),
-        None => missing_array(table, column, entry.row_count as usize),
+        None => missing_array(&table.definition, column, entry.row_count as usize),
     };
     let arrays = arrays.into_iter().zip(&columns).map(fill).collect::<Result<Vec<_>>>()?;
     let field = |column: &&Column| Field::new(&column.name, stored_type(column), column.nullable);

@@ -1,7 +1,7 @@
 //! Groups of chunks that are merged together: large enough for few sorted runs, small enough for memory.
 //!
-//! The store knows the number of rows, but only the pages know the length of texts. So the text columns of a group are
-//! read here once, chunk by chunk. The lengths also decide where new chunks begin.
+//! The store knows the number of rows, but only the pages know the length of texts and arrays. So such columns of a
+//! group are read here once, chunk by chunk. The lengths also decide where new chunks begin.
 
 use crate::chunk::long_values::LongValues;
 use crate::chunk::missing::missing_array;
@@ -21,7 +21,8 @@ const TEXT_BYTES_MAX: u64 = 512 << 20;
 /// Chunks that become one sorted run. There is at least one, however large it is.
 pub(crate) struct Group {
     pub(crate) entries: Vec<ChunkEntry>,
-    /// Bytes of the values of each row that may be long. Empty if the table has no such columns.
+    /// What the values of each row that may be long take of the bytes that a chunk may have. Empty if the table has no
+    /// such columns.
     pub(crate) row_bytes: Vec<u32>,
 }
 
@@ -59,7 +60,8 @@ impl Group {
     }
 }
 
-/// Bytes of the values of each row of a chunk that may be long. Empty if the table has no such columns.
+/// What the values of each row that may be long take of the bytes that a chunk may have. Empty if the table has no such
+/// columns.
 fn row_bytes(snapshot: &Inner, table: &Table, entry: &ChunkEntry) -> Result<Vec<u32>> {
     let is_long =
         |column: &&Column| matches!(stored_type(column), DataType::Utf8 | DataType::Binary | DataType::List(_));
@@ -68,12 +70,12 @@ fn row_bytes(snapshot: &Inner, table: &Table, entry: &ChunkEntry) -> Result<Vec<
         let descriptor = snapshot.descriptor(table, entry)?;
         let array = match snapshot.columns(table, entry, &descriptor, &[column], false)?.pop().flatten() {
             Some(array) => array,
-            None => missing_array(table, column, entry.row_count as usize)?,
+            None => missing_array(&table.definition, column, entry.row_count as usize)?,
         };
         row_bytes.resize(array.len(), 0_u32);
         let Some(values) = LongValues::of(&array) else { continue };
         for (row, bytes) in row_bytes.iter_mut().enumerate() {
-            *bytes = bytes.saturating_add(u32::try_from(values.byte_count(row..row + 1)).unwrap_or(u32::MAX));
+            *bytes = bytes.saturating_add(u32::try_from(values.chunk_bytes(row..row + 1)).unwrap_or(u32::MAX));
         }
     }
     Ok(row_bytes)

@@ -306,6 +306,23 @@ fn a_string_written_through_an_older_definition_is_that_string() {
 }
 
 #[test]
+fn a_new_string_for_a_map_that_another_process_has_widened_is_that_string() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+    let (engine, other) = (quiet(Arc::clone(&store)), quiet(store));
+    let mut appender = engine.appender(&engine.create_table(&readings()).unwrap());
+    appender.push(1, &Pushed("x", "ok", 1)).unwrap();
+    appender.flush().unwrap();
+    widen(&other);
+    // The map that the appender knows has no room for the new strings.
+    for (time, status) in [(2, "new one"), (3, "ok"), (4, "another")] {
+        appender.push(time, &Pushed("x", status, 2)).unwrap();
+    }
+    appender.flush().unwrap();
+    let few: Vec<_> = rows_of(&engine).into_iter().filter(|(time, ..)| *time < 1_000).map(|row| row.1).collect();
+    assert_eq!(few, ["ok", "new one", "ok", "another"].map(|text| Some(text.to_owned())));
+}
+
+#[test]
 fn an_older_definition_cannot_be_used_to_read() {
     let (_folder, engines) = engines();
     for engine in engines {

@@ -115,6 +115,7 @@ fn found(groups: &Groups) -> BTreeMap<Key, Vec<String>> {
         Measured::Integers(values, _) => values[group].to_string(),
         Measured::Floats(values, _) if measures()[measure].kind == MeasureKind::Sum => show_sum(values[group]),
         Measured::Floats(values, _) => show(values[group]),
+        Measured::Moments(..) | Measured::Values(_) => unreachable!("they have tests of their own"),
     };
     let texts = |group| (0..measures().len()).map(|measure| measured(measure, group)).collect();
     let key = |group| (sensors.value(group), status.is_valid(group).then(|| status.value(group)), hours.value(group));
@@ -148,6 +149,47 @@ fn bounds_of(rows: &[Row], column: usize) -> KeyBounds {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn moments_and_values_are_those_of_a_model(
+        parts in vec(vec((0_u32..3, option::of(-99..99_i32), option::of(-99..99_i32), 1_usize..9), 0..60), 1..4),
+    ) {
+        let row = |(sensor, count, value, length): &(u32, Option<i32>, Option<i32>, usize)| {
+            std::iter::repeat_n((*sensor, None, 0, *count, 0, value.map(f64::from)), *length)
+        };
+        let parts: Vec<Vec<Row>> = parts.iter().map(|runs| runs.iter().flat_map(row).collect()).collect();
+        let keys = [GroupKey::Values { column: 0 }];
+        let moments = |with| Measure { kind: MeasureKind::Moments { with }, column: 3 };
+        let measures = [moments(None), moments(Some(5)), Measure { kind: MeasureKind::Values, column: 3 }];
+        let mut all = Groups::new(&schema(), &keys, &measures, |_| None).unwrap();
+        for part in &parts {
+            let mut groups = Groups::new(&schema(), &keys, &measures, |_| None).unwrap();
+            groups.add(&batch(part)).unwrap();
+            all.merge(&groups).unwrap();
+        }
+        let sensors = all.keys(0..all.len()).unwrap();
+        for (group, sensor) in sensors[0].as_primitive::<UInt32Type>().values().iter().enumerate() {
+            let rows = parts.iter().flatten().filter(|row| row.0 == *sensor);
+            let Measured::Values(values) = all.measured(2, group..group + 1) else { panic!() };
+            let expected: Vec<f64> = rows.clone().filter_map(|row| row.3.map(f64::from)).collect();
+            prop_assert_eq!(&values[0], &expected);
+            let singles: Vec<(f64, f64)> = rows.clone().filter_map(|row| Some((row.3?.into(), 0.0))).collect();
+            let pairs: Vec<(f64, f64)> = rows.filter_map(|row| Some((row.3?.into(), row.5?))).collect();
+            for (measure, pairs) in [singles, pairs].into_iter().enumerate() {
+                let Measured::Moments(moments, counts) = all.measured(measure, group..group + 1) else { panic!() };
+                prop_assert_eq!(counts[0], pairs.len() as u64);
+                let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len().max(1) as f64;
+                let (x, y) = (mean(|pair| pair.0), mean(|pair| pair.1));
+                let sum = |of: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|pair| of(pair.0 - x, pair.1 - y)).sum::<f64>();
+                let found = &moments[0];
+                let expected = [x, y, sum(&|x, _| x * x), sum(&|_, y| y * y), sum(&|x, y| x * y)];
+                let found = [found.mean_x, found.mean_y, found.sum_xx, found.sum_yy, found.sum_xy];
+                for (found, expected) in found.into_iter().zip(expected) {
+                    prop_assert!((found - expected).abs() < 1e-6, "{} {}", found, expected);
+                }
+            }
+        }
+    }
 
     #[test]
     fn groups_are_those_of_a_model(parts in vec(rows(), 1..5), has_bounds: bool) {

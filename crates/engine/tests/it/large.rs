@@ -2,10 +2,15 @@
 //! is set.
 
 use crate::support::{append, engine, read_all, readings, row};
-use arrow::array::{ArrayRef, AsArray, BinaryArray, Int64Array, RecordBatch, StringArray, UInt32Array};
-use arrow::datatypes::Int64Type;
-use atsdb_core::limits::{CHUNK_ROWS_MAX, COLUMNS_MAX, DICTIONARY_BYTES_MAX, MISSING_BYTES_MAX, VALUE_BYTES_MAX};
-use atsdb_core::{ColumnType, ErrorKind, MapWidth, Result, Table, TableDefinition, Value};
+use arrow::array::{
+    ArrayRef, AsArray, BinaryArray, BooleanArray, Int64Array, ListArray, RecordBatch, StringArray, UInt32Array,
+};
+use arrow::buffer::{BooleanBuffer, OffsetBuffer};
+use arrow::datatypes::{DataType, Field, Int64Type};
+use atsdb_core::limits::{
+    CHUNK_ELEMENTS_MAX, CHUNK_ROWS_MAX, COLUMNS_MAX, DICTIONARY_BYTES_MAX, MISSING_BYTES_MAX, VALUE_BYTES_MAX,
+};
+use atsdb_core::{ColumnType, ElementType, ErrorKind, MapWidth, Result, Table, TableDefinition, Value};
 use atsdb_engine::{Engine, Rewrite, ScanRequest, SystemEnvironment};
 use atsdb_memory::MemoryStore;
 use std::sync::Arc;
@@ -199,6 +204,42 @@ fn a_new_column_gives_older_rows_no_more_than_a_chunk_of_them_can_hold() {
     assert_eq!(bytes(&engine), CHUNK_ROWS_MAX * MISSING_BYTES_MAX);
     engine.recompress(None).unwrap();
     assert_eq!(bytes(&engine), CHUNK_ROWS_MAX * MISSING_BYTES_MAX);
+}
+
+#[test]
+fn a_new_column_of_arrays_gives_older_rows_no_more_elements_than_a_chunk_of_them_can_hold() {
+    let engine = memory();
+    let table = engine.create_table(&TableDefinition::new("t").with_column("n", ColumnType::Int64, None)).unwrap();
+    // Their text has only two letters for each element.
+    let widened = |element_count: usize| {
+        let mut to = table.definition.clone().with_column("a", ColumnType::Array(ElementType::Int64), None);
+        to.columns[1].missing = Some(Value::Text(format!("{{{}}}", vec!["1"; element_count].join(","))));
+        engine.batch(None).redefine(&table, to)
+    };
+    let error = widened(MISSING_BYTES_MAX / 8 + 1).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(error.to_string().contains(&format!("{} bytes", MISSING_BYTES_MAX + 8)), "{error}");
+    widened(MISSING_BYTES_MAX / 8).unwrap();
+}
+
+#[test]
+fn chunks_of_arrays_are_cut_by_the_number_of_elements() {
+    let engine = memory();
+    let definition = TableDefinition::new("t").with_column("a", ColumnType::Array(ElementType::Bool), None);
+    let table = engine.create_table(&definition).unwrap();
+    // Two of these fill a chunk. By their bytes all of them would fit into one.
+    let length = CHUNK_ELEMENTS_MAX / 2;
+    let put_arrays = |count: usize| {
+        let elements: ArrayRef = Arc::new(BooleanArray::new(BooleanBuffer::new_unset(count * length), None));
+        let field = Arc::new(Field::new_list_field(DataType::Boolean, true));
+        let arrays = ListArray::new(field, OffsetBuffer::from_lengths(vec![length; count]), elements, None);
+        put(&engine, &table, vec![("a", Arc::new(arrays))]).unwrap();
+        engine.stats(None).unwrap()[0].chunks
+    };
+    assert_eq!([put_arrays(4), put_arrays(1), put_arrays(1)], [2, 3, 4]);
+    let report = engine.recompress(None).unwrap();
+    assert_eq!((report.rows, report.chunks_before, report.chunks_after), (6, 4, 3));
+    assert!(engine.verify(None).unwrap().findings.is_empty());
 }
 
 #[test]

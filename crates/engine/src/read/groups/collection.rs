@@ -2,8 +2,8 @@
 
 use super::key::{GroupKey, KeyBounds, Packing, RowPositions};
 use super::keyed::KeyedGroups;
-use super::measure::{Measure, MeasureState, Measured, Spans};
-use super::runs::Runs;
+use super::measure::{Measure, MeasureState, Measured};
+use super::runs::{Runs, Spans};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::filter_record_batch;
@@ -90,7 +90,7 @@ impl Groups {
     fn add_spans(&mut self, window: &RecordBatch, spans: Spans<'_>) {
         for (measure, state) in self.measures.iter().zip(&mut self.states) {
             state.resize(self.keyed.len());
-            state.add(window.columns().get(measure.column), spans, &self.span_groups);
+            state.add(window.columns(), measure.column, spans, &self.span_groups);
         }
     }
 

@@ -1,8 +1,10 @@
 //! The measures that are computed for each group.
 
 use super::bits::{integer_width, nulls, values};
+use super::moments::{Moments, add_pairs, has_moments};
 use super::number::{Number, largest, smallest};
-use super::runs::Runs;
+use super::runs::{Runs, Spans};
+use super::values::GroupValues;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Schema};
 use std::ops::Range;
@@ -29,6 +31,13 @@ pub enum MeasureKind {
     Min,
     /// The largest value, in the total order of floating-point numbers.
     Max,
+    /// The moments of numbers, or of pairs of numbers: their means and deviations.
+    Moments {
+        /// The position of the column with the second number of each pair.
+        with: Option<usize>,
+    },
+    /// All numbers that are not NULL.
+    Values,
 }
 
 /// The results for a range of groups.
@@ -40,6 +49,10 @@ pub enum Measured<'a> {
     Integers(&'a [i128], &'a [u64]),
     /// Floating-point numbers, and for each the number of values that are not NULL.
     Floats(&'a [f64], &'a [u64]),
+    /// Moments, and for each the number of pairs without NULL.
+    Moments(&'a [Moments], &'a [u64]),
+    /// The numbers of each group, in no particular order.
+    Values(&'a [Vec<f64>]),
 }
 
 /// The contribution of one chunk to a measure.
@@ -49,15 +62,6 @@ pub(super) enum ChunkMeasure {
     Count,
     Integer(i128),
     Float(f64),
-}
-
-/// A division of rows into spans, each of which is in one group.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Spans<'a> {
-    /// Each run is a span.
-    Runs(&'a Runs),
-    /// Each row is a span.
-    Rows,
 }
 
 /// The intermediate results of one measure for all groups.
@@ -71,12 +75,14 @@ pub(super) struct MeasureState {
     counts: Vec<u64>,
 }
 
-/// The sums or extremes so far, in a type that no sum exceeds.
+/// The sums, extremes or moments so far. No sum exceeds its type.
 #[derive(Debug, Clone)]
 enum Accumulators {
     None,
     Integers(Vec<i128>),
     Floats(Vec<f64>),
+    Moments { with: Option<usize>, moments: Vec<Moments> },
+    Values(GroupValues),
 }
 
 impl MeasureState {
@@ -87,11 +93,22 @@ impl MeasureState {
             return Some(Self { kind, data_type: DataType::Null, wide: Accumulators::None, counts: Vec::new() });
         }
         let data_type = schema.fields().get(measure.column)?.data_type().clone();
-        let wide = match &data_type {
-            _ if kind == MeasureKind::Count => Accumulators::None,
-            DataType::Float32 | DataType::Float64 => Accumulators::Floats(Vec::new()),
-            integer if integer.is_integer() => Accumulators::Integers(Vec::new()),
-            time if kind != MeasureKind::Sum && integer_width(time).is_some() => Accumulators::Integers(Vec::new()),
+        let wide = match (kind, &data_type) {
+            (MeasureKind::Count, _) => Accumulators::None,
+            (MeasureKind::Moments { with }, first) => {
+                let is_number =
+                    |column: usize| schema.fields().get(column).is_some_and(|it| has_moments(it.data_type()));
+                if !has_moments(first) || !with.is_none_or(is_number) {
+                    return None;
+                }
+                Accumulators::Moments { with, moments: Vec::new() }
+            }
+            (MeasureKind::Values, of) => has_moments(of).then(|| Accumulators::Values(GroupValues::default()))?,
+            (_, DataType::Float32 | DataType::Float64) => Accumulators::Floats(Vec::new()),
+            (_, integer) if integer.is_integer() => Accumulators::Integers(Vec::new()),
+            (MeasureKind::Min | MeasureKind::Max, time) if integer_width(time).is_some() => {
+                Accumulators::Integers(Vec::new())
+            }
             _ => return None,
         };
         Some(Self { kind, data_type, wide, counts: Vec::new() })
@@ -103,6 +120,8 @@ impl MeasureState {
             Accumulators::None => {}
             Accumulators::Integers(wide) => wide.resize(group_count, 0),
             Accumulators::Floats(wide) => wide.resize(group_count, 0.0),
+            Accumulators::Moments { moments, .. } => moments.resize(group_count, Moments::default()),
+            Accumulators::Values(values) => values.resize(group_count),
         }
     }
 
@@ -111,19 +130,25 @@ impl MeasureState {
             Accumulators::None => 0,
             Accumulators::Integers(wide) => wide.capacity() * size_of::<i128>(),
             Accumulators::Floats(wide) => wide.capacity() * size_of::<f64>(),
+            Accumulators::Moments { moments, .. } => moments.capacity() * size_of::<Moments>(),
+            Accumulators::Values(values) => values.memory_bytes(),
         };
         wide + self.counts.capacity() * size_of::<u64>()
     }
 
-    /// Adds the values of spans to their groups.
-    pub(super) fn add(&mut self, column: Option<&ArrayRef>, spans: Spans<'_>, groups: &[u32]) {
+    /// Adds the values of spans to their groups. `columns` are those of the batch, and `column` is the measure's.
+    pub(super) fn add(&mut self, columns: &[ArrayRef], column: usize, spans: Spans<'_>, groups: &[u32]) {
         let (kind, counts) = (self.kind, &mut self.counts);
-        let column = match column.filter(|_| kind != MeasureKind::CountRows) {
+        let column = match columns.get(column).filter(|_| kind != MeasureKind::CountRows) {
             Some(column) => column,
             None => return count_rows(spans, groups, counts),
         };
         match (&mut self.wide, &self.data_type) {
             (Accumulators::None, _) => count_values(column, spans, groups, counts),
+            (Accumulators::Moments { with, moments }, _) => {
+                add_pairs(column, with.map(|with| &columns[with]), spans, groups, moments, counts);
+            }
+            (Accumulators::Values(values), _) => values.add(column, spans, groups, counts),
             (Accumulators::Integers(wide), DataType::Int8) => {
                 add_values::<i8>(kind, column, spans, groups, wide, counts)
             }
@@ -187,6 +212,14 @@ impl MeasureState {
             (Accumulators::Floats(wide), Accumulators::Floats(other)) => {
                 merge_values::<f64>(self.kind, wide, &self.counts, other, &from.counts, groups);
             }
+            (Accumulators::Values(values), Accumulators::Values(other)) => values.merge(other, groups),
+            (Accumulators::Moments { moments, .. }, Accumulators::Moments { moments: other, .. }) => {
+                for ((part, count), group) in other.iter().zip(&from.counts).zip(groups) {
+                    if *count > 0 {
+                        moments[*group as usize].merge(self.counts[*group as usize], part, *count);
+                    }
+                }
+            }
             _ => {}
         }
         for (count, group) in from.counts.iter().zip(groups) {
@@ -200,6 +233,8 @@ impl MeasureState {
             Accumulators::None => Measured::Counts(counts),
             Accumulators::Integers(wide) => Measured::Integers(&wide[groups], counts),
             Accumulators::Floats(wide) => Measured::Floats(&wide[groups], counts),
+            Accumulators::Moments { moments, .. } => Measured::Moments(&moments[groups], counts),
+            Accumulators::Values(values) => Measured::Values(&values.groups()[groups]),
         }
     }
 }

@@ -12,12 +12,15 @@ mod collection;
 mod key;
 mod keyed;
 mod measure;
+mod moments;
 mod number;
 mod packed_key;
 mod runs;
 mod summary;
 mod table;
+mod values;
 
 pub use collection::Groups;
 pub use key::{BucketOf, GroupKey, KeyBounds};
 pub use measure::{Measure, MeasureKind, Measured};
+pub use moments::Moments;

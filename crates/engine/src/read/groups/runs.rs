@@ -15,6 +15,15 @@ pub(super) struct Runs {
     row_count: usize,
 }
 
+/// A division of rows into spans, each of which is in one group.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Spans<'a> {
+    /// Each run is a span.
+    Runs(&'a Runs),
+    /// Each row is a span.
+    Rows,
+}
+
 impl Runs {
     /// Cuts the rows of a batch, or those of them for which `mask` is set.
     pub(super) fn cut(&mut self, packing: &Packing, batch: &RecordBatch, mask: Option<&BooleanBuffer>) {

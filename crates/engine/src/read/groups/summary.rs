@@ -70,6 +70,7 @@ fn part_of(
             Sum::Int(sum) => return Some((ChunkMeasure::Integer(sum), count)),
             Sum::Float(sum) => return Some((ChunkMeasure::Float(sum), count)),
         },
+        MeasureKind::Moments { .. } | MeasureKind::Values if count > 0 => return None,
         _ => return Some((ChunkMeasure::Count, count)),
     };
     match bound {

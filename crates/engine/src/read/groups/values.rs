@@ -1,0 +1,72 @@
+//! All values of each group, for functions that need them together, such as percentiles.
+
+use super::bits::nulls;
+use super::moments::numbers;
+use super::runs::Spans;
+use arrow::array::ArrayRef;
+
+/// The values of each group, in the order of rows. NULLs are left out.
+#[derive(Debug, Clone, Default)]
+pub(super) struct GroupValues {
+    groups: Vec<Vec<f64>>,
+    value_count: usize,
+}
+
+impl GroupValues {
+    pub(super) fn resize(&mut self, group_count: usize) {
+        self.groups.resize_with(group_count, Vec::new);
+    }
+
+    /// The values of each group.
+    pub(super) fn groups(&self) -> &[Vec<f64>] {
+        &self.groups
+    }
+
+    /// Adds the numbers of spans to their groups.
+    pub(super) fn add(&mut self, column: &ArrayRef, spans: Spans<'_>, groups: &[u32], counts: &mut [u64]) {
+        let (nulls, numbers) = (nulls(column), numbers(column));
+        let values = numbers.values();
+        match spans {
+            Spans::Rows => {
+                let mut push = |row: usize| {
+                    let at = groups[row] as usize;
+                    self.groups[at].push(values[row]);
+                    counts[at] += 1;
+                };
+                match nulls {
+                    None => (0..groups.len()).for_each(push),
+                    Some(nulls) => nulls.valid_indices().for_each(&mut push),
+                }
+            }
+            Spans::Runs(runs) => {
+                for (rows, group) in runs.ranges().zip(groups) {
+                    let (of_group, count) = (&mut self.groups[*group as usize], &mut counts[*group as usize]);
+                    let before = of_group.len();
+                    match nulls {
+                        None => of_group.extend_from_slice(&values[rows]),
+                        Some(nulls) => {
+                            for (start, end) in nulls.slice(rows.start, rows.len()).valid_slices() {
+                                of_group.extend_from_slice(&values[rows.start + start..rows.start + end]);
+                            }
+                        }
+                    }
+                    *count += (of_group.len() - before) as u64;
+                }
+            }
+        }
+        self.value_count += column.len();
+    }
+
+    /// Adds the groups of other values. `groups` has the group here for each of them.
+    pub(super) fn merge(&mut self, from: &Self, groups: &[u32]) {
+        for (values, group) in from.groups.iter().zip(groups) {
+            self.groups[*group as usize].extend_from_slice(values);
+        }
+        self.value_count += from.value_count;
+    }
+
+    /// The size in memory, in bytes. A vector that grows has room for twice its values.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.groups.capacity() * size_of::<Vec<f64>>() + 2 * self.value_count * size_of::<f64>()
+    }
+}
