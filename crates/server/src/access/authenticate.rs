@@ -31,6 +31,10 @@ impl fmt::Debug for Credentials {
     }
 }
 
+/// The message for [`Refusal::Unverifiable`], over every protocol.
+pub(crate) const UNVERIFIABLE: &str =
+    "the user, the password or the token cannot be checked: the store of a database cannot be opened";
+
 /// Why access is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
@@ -38,6 +42,8 @@ pub(crate) enum Refusal {
     Missing,
     /// The credentials are wrong.
     Wrong,
+    /// No open database accepts the credentials, but one whose store cannot be opened may.
+    Unverifiable,
     /// There were too many failures: no attempt is checked before this time has passed.
     TooMany(Duration),
 }

@@ -160,6 +160,11 @@ impl Databases {
         self.0.slots.iter().filter_map(|slot| slot.open.get())
     }
 
+    /// Whether the stores of all databases are open.
+    pub(crate) fn are_all_open(&self) -> bool {
+        self.0.slots.iter().all(|slot| slot.open.get().is_some())
+    }
+
     /// The names of all databases that have one, and whether they are available.
     pub(crate) fn availability(&self) -> impl Iterator<Item = (&str, bool)> {
         self.0.slots.iter().filter_map(|slot| Some((slot.source.name.as_deref()?, slot.open.get().is_some())))

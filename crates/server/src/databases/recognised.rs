@@ -44,7 +44,12 @@ impl Databases {
     ) -> Result<Recognised, Refusal> {
         let knows = |access: &Access| credentials.as_ref().is_some_and(|credentials| access.knows(credentials));
         let database = named.or_else(|| self.authority(knows, peer)).ok_or(Refusal::Missing)?;
-        let caller = database.access.authenticate(credentials, peer).await?;
+        let checked = database.access.authenticate(credentials, peer).await;
+        let caller = checked.map_err(|refusal| match refusal {
+            // The client of a database that is not open must retry later instead of giving up.
+            Refusal::Wrong if named.is_none() && !self.are_all_open() => Refusal::Unverifiable,
+            refusal => refusal,
+        })?;
         let databases = self.visible(&caller, database, peer);
         Ok(Recognised { caller, databases })
     }

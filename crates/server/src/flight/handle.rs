@@ -3,12 +3,12 @@
 
 use super::error::{Answered, IntoStatus, status_of};
 use super::put::Arrivals;
+use crate::shared::arrow_stream::ArrowStream;
 use atsdb::arrow::array::RecordBatch;
-use atsdb::arrow::ipc::reader::StreamReader;
+use atsdb::arrow::buffer::Buffer;
 use atsdb::arrow::ipc::writer::StreamWriter;
 use atsdb::{Environment, Error, ErrorKind, SystemEnvironment};
 use prost::Message;
-use std::io::Cursor;
 use tonic::Status;
 
 /// The maximum size of the values that are bound to the parameters of a query, in bytes. They are part of its handle.
@@ -95,8 +95,8 @@ impl StatementHandle {
             return Ok(Vec::new());
         }
         let malformed = |error| Error::usage("the values of the handle are no Arrow stream").with_source(error);
-        let reader = StreamReader::try_new(Cursor::new(&self.parameters), None).map_err(malformed)?;
-        reader.map(|batch| batch.map_err(malformed)).collect()
+        let batches = ArrowStream::new(Buffer::from_vec(self.parameters.clone()));
+        batches.map(|batch| batch.map_err(malformed)).collect()
     }
 }
 

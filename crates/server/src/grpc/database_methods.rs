@@ -4,7 +4,7 @@
 use super::messages::whole_messages;
 use super::methods::Method;
 use super::metrics_service;
-use crate::access::authenticate::Refusal;
+use crate::access::authenticate::{Refusal, UNVERIFIABLE};
 use crate::access::caller::{Caller, Peer};
 use crate::access::role::PERMISSION_DENIED;
 use crate::access::state::Access;
@@ -109,6 +109,7 @@ pub(super) fn refused(refusal: Refusal) -> Status {
     match refusal {
         Refusal::Missing => Status::unauthenticated("the server has users: send a token, or a name and a password"),
         Refusal::Wrong => Status::unauthenticated("the user, the password or the token is wrong"),
+        Refusal::Unverifiable => Status::unavailable(UNVERIFIABLE),
         Refusal::TooMany(_) => Status::unavailable("too many attempts with wrong credentials: retry later"),
     }
 }

@@ -88,8 +88,7 @@ impl Services {
         let (code, message) = match self.databases.choose(named.as_deref()) {
             Choice::Open(database) => return Ok(self.methods.of(database).clone()),
             Choice::Unavailable(name) => {
-                let message = format!("database {name} is not available: its store cannot be opened");
-                return Err(Status::unavailable(message));
+                (Code::Unavailable, format!("database {name} is not available: its store cannot be opened"))
             }
             Choice::Unknown(name) => (Code::NotFound, format!("database not found: {name:?}")),
             Choice::NotNamed => {

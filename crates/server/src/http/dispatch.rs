@@ -22,15 +22,15 @@ pub(crate) struct Dispatch {
     pub(crate) routers: Arc<PerDatabase<Router>>,
 }
 
-/// Answers a request that is about one database. One without a valid database is refused, and users are told which ones
-/// there are.
+/// Answers a request that is about one database. If that one is not open, the request is refused, and only users are
+/// told why, and which ones there are.
 pub(crate) async fn dispatch(State(dispatch): State<Dispatch>, request: Request) -> Response {
     let Dispatch { databases, routers } = &dispatch;
     let named = match database_of(request.headers(), request.uri()) {
         Err(message) if databases.have_names() => return refuse(StatusCode::BAD_REQUEST, "database", message),
         named => named.unwrap_or_default(),
     };
-    let (status, message) = match databases.choose(named.as_deref()) {
+    let (status, code, message) = match databases.choose(named.as_deref()) {
         Choice::Open(database) => {
             let router = TowerToHyperService::new(routers.of(database).clone());
             return match router.call(request).await {
@@ -40,18 +40,21 @@ pub(crate) async fn dispatch(State(dispatch): State<Dispatch>, request: Request)
         }
         Choice::Unavailable(name) => {
             let message = format!("database {name} is not available: its store cannot be opened");
-            return refusal::with_retry(refuse(StatusCode::SERVICE_UNAVAILABLE, "unavailable", &message));
+            (StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
         }
-        Choice::Unknown(name) => (StatusCode::NOT_FOUND, format!("database not found: {name:?}")),
+        Choice::Unknown(name) => (StatusCode::NOT_FOUND, "database", format!("database not found: {name:?}")),
         Choice::NotNamed => {
             let message = "the request names no database: add ?db=NAME, or a header database".to_owned();
-            (StatusCode::BAD_REQUEST, message)
+            (StatusCode::BAD_REQUEST, "database", message)
         }
     };
     let Some(peer) = request.extensions().get::<Peer>().copied() else { return unknown_peer() };
     let credentials = credentials::of_request(request.headers(), request.uri());
     match databases.recognise(None, credentials, peer).await {
-        Ok(recognised) => refuse(status, "database", &format!("{message} (there is: {})", recognised.names())),
+        Ok(recognised) => {
+            let message = format!("{message} (there is: {})", recognised.names());
+            refusal::with_retry(refuse(status, code, &message))
+        }
         Err(refusal) => refused(refusal),
     }
 }

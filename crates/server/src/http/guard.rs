@@ -4,8 +4,9 @@
 
 use super::credentials;
 use super::needs::{Needs, RouteNeeds, of_rooms};
+use super::refusal::with_retry;
 use super::selection::database_of;
-use crate::access::authenticate::Refusal;
+use crate::access::authenticate::{Credentials, Refusal, UNVERIFIABLE};
 use crate::access::caller::{Caller, Peer};
 use crate::access::role::{PERMISSION_DENIED, Role};
 use crate::access::state::Access;
@@ -31,41 +32,49 @@ impl<T> Guard<T> {
         Self { authority, needs: Arc::new(of_rooms(rooms)) }
     }
 
-    /// What the path of a request requires.
-    fn required(&self, request: &Request) -> Required {
-        match request.extensions().get::<MatchedPath>().map(|path| self.needs.get(path.as_str()).copied()) {
-            Some(Some(Needs::Nothing)) => Required::Nothing,
-            Some(Some(Needs::Role(role))) => Required::User(Some(role)),
-            Some(None) => Required::Undeclared,
+    /// Decides what must be known about a request before it may pass.
+    fn demand(&self, request: &Request) -> Demand {
+        let path = request.extensions().get::<MatchedPath>();
+        let role = match path.map(|path| self.needs.get(path.as_str()).copied()) {
+            Some(Some(Needs::Nothing)) => return Demand::Nothing,
+            Some(Some(Needs::Role(role))) => Some(role),
+            Some(None) => {
+                let message = "this address states no role: it answers nobody";
+                return Demand::Refused(refuse(StatusCode::FORBIDDEN, "forbidden", message));
+            }
             // The path does not exist. Only users may learn that.
-            None => Required::User(None),
-        }
+            None => None,
+        };
+        let Some(peer) = request.extensions().get::<Peer>().copied() else { return Demand::Refused(unknown_peer()) };
+        Demand::User { role, peer, credentials: credentials::of_request(request.headers(), request.uri()) }
     }
 }
 
-/// What a path requires.
-enum Required {
+/// What must be known about a request before it may pass.
+enum Demand {
     Nothing,
     /// A user, with a role if the path exists.
-    User(Option<Role>),
-    /// The path declares nothing.
-    Undeclared,
+    User {
+        role: Option<Role>,
+        peer: Peer,
+        credentials: Option<Credentials>,
+    },
+    /// It may never pass.
+    Refused(Response),
 }
 
 /// Lets a request to a database through and adds a [`Caller`] to it, or refuses it.
 pub(crate) async fn guard(State(guard): State<Guard<Access>>, mut request: Request, next: Next) -> Response {
-    let needed = match guard.required(&request) {
-        Required::User(needed) => needed,
-        Required::Nothing => return next.run(request).await,
-        Required::Undeclared => return undeclared(),
+    let (role, peer, credentials) = match guard.demand(&request) {
+        Demand::User { role, peer, credentials } => (role, peer, credentials),
+        Demand::Nothing => return next.run(request).await,
+        Demand::Refused(response) => return response,
     };
-    let Some(peer) = request.extensions().get::<Peer>().copied() else { return unknown_peer() };
-    let credentials = credentials::of_request(request.headers(), request.uri());
     let caller = match guard.authority.authenticate(credentials, peer).await {
         Ok(caller) => caller,
         Err(refusal) => return refused(refusal),
     };
-    if let Some(refused) = lacks(needed, &caller) {
+    if let Some(refused) = lacks(role, &caller) {
         return refused;
     }
     request.extensions_mut().insert::<Caller>(caller);
@@ -74,13 +83,11 @@ pub(crate) async fn guard(State(guard): State<Guard<Access>>, mut request: Reque
 
 /// Lets a request about the server through, and adds what its caller may know, or refuses it.
 pub(crate) async fn guard_server(State(guard): State<Guard<Databases>>, mut request: Request, next: Next) -> Response {
-    let needed = match guard.required(&request) {
-        Required::User(needed) => needed,
-        Required::Nothing => return next.run(request).await,
-        Required::Undeclared => return undeclared(),
+    let (role, peer, credentials) = match guard.demand(&request) {
+        Demand::User { role, peer, credentials } => (role, peer, credentials),
+        Demand::Nothing => return next.run(request).await,
+        Demand::Refused(response) => return response,
     };
-    let Some(peer) = request.extensions().get::<Peer>().copied() else { return unknown_peer() };
-    let credentials = credentials::of_request(request.headers(), request.uri());
     let named = database_of(request.headers(), request.uri()).unwrap_or_default();
     let named = match named.as_deref().map(|name| guard.authority.choose(Some(name))) {
         Some(Choice::Open(database)) => Some(database),
@@ -90,7 +97,7 @@ pub(crate) async fn guard_server(State(guard): State<Guard<Databases>>, mut requ
         Ok(recognised) => recognised,
         Err(refusal) => return refused(refusal),
     };
-    if let Some(refused) = lacks(needed, &recognised.caller) {
+    if let Some(refused) = lacks(role, &recognised.caller) {
         return refused;
     }
     request.extensions_mut().insert(recognised);
@@ -103,10 +110,6 @@ fn lacks(needed: Option<Role>, caller: &Caller) -> Option<Response> {
     let (user, own) = (caller.user.as_deref().unwrap_or_default(), caller.role);
     let message = format!("{PERMISSION_DENIED}: this needs the role {role}, and user {user} has the role {own}");
     Some(refuse(StatusCode::FORBIDDEN, "forbidden", &message))
-}
-
-fn undeclared() -> Response {
-    refuse(StatusCode::FORBIDDEN, "forbidden", "this address states no role: it answers nobody")
 }
 
 pub(super) fn unknown_peer() -> Response {
@@ -123,6 +126,7 @@ pub(super) fn refused(refusal: Refusal) -> Response {
         Refusal::Wrong => {
             refuse(StatusCode::UNAUTHORIZED, "unauthorized", "the user, the password or the token is wrong")
         }
+        Refusal::Unverifiable => with_retry(refuse(StatusCode::SERVICE_UNAVAILABLE, "unavailable", UNVERIFIABLE)),
         Refusal::TooMany(wait) => {
             let message = "too many attempts with wrong credentials: retry later";
             let mut response = refuse(StatusCode::TOO_MANY_REQUESTS, "too many requests", message);

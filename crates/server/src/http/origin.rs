@@ -10,6 +10,12 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
 
+/// The headers in which a browser says which page causes a request, and what it is for.
+const FETCH_SITE: &str = "sec-fetch-site";
+const FETCH_DESTINATION: &str = "sec-fetch-dest";
+
+const FOREIGN_PAGE: &str = "the request comes from a page of another origin";
+
 /// Answers 403 to requests from pages that this server did not send.
 pub(crate) async fn refuse_foreign(State(databases): State<Databases>, request: Request, next: Next) -> Response {
     let host = request.uri().authority().map(|authority| authority.as_str().to_owned());
@@ -21,15 +27,20 @@ pub(crate) async fn refuse_foreign(State(databases): State<Databases>, request: 
 }
 
 fn problem(authority: Option<&str>, headers: &HeaderMap, has_users: bool) -> Option<&'static str> {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     // A request without a host does not come from a browser.
-    let host = authority.or_else(|| text(HOST))?;
+    let host = authority.or_else(|| text(HOST.as_str()))?;
     if !has_users && !is_of_this_machine(host) {
         return Some("the server answers to localhost and to addresses only: name it so");
     }
-    let origin = text(ORIGIN)?;
+    // A browser sends no origin for a GET that a page embeds, such as an image. Links to the server are followed.
+    let is_of_other_site = text(FETCH_SITE).is_some_and(|site| ["cross-site", "same-site"].contains(&site));
+    if is_of_other_site && text(FETCH_DESTINATION) != Some("document") {
+        return Some(FOREIGN_PAGE);
+    }
+    let origin = text(ORIGIN.as_str())?;
     let is_own = origin.split_once("://").is_some_and(|(_, origin)| origin == host);
-    (!is_own).then_some("the request comes from a page of another origin")
+    (!is_own).then_some(FOREIGN_PAGE)
 }
 
 /// Whether a host is an IP address or `localhost`. No one else can make these resolve to this machine.
@@ -63,6 +74,16 @@ mod tests {
         assert!(!get("evil.example:8086", Some("http://evil.example:8086")) && !get("evil.example:8086", None));
         assert!(!get("localhost.evil.example", None) && !get("", None));
         assert_eq!(problem(None, &HeaderMap::new(), false), None);
+        let fetched = |site: &'static str, destination: &'static str| {
+            let mut headers = request("localhost:8086", None);
+            headers.insert(FETCH_SITE, site.parse().unwrap());
+            headers.insert(FETCH_DESTINATION, destination.parse().unwrap());
+            problem(None, &headers, false).is_none()
+        };
+        assert!(fetched("same-origin", "empty") && fetched("none", "document") && fetched("cross-site", "document"));
+        for destination in ["image", "script", "iframe", "empty"] {
+            assert!(!fetched("cross-site", destination) && !fetched("same-site", destination), "{destination}");
+        }
         // With users any name is accepted, because passwords are needed; the page must still be the server's own.
         let get = |host, origin| problem(None, &request(host, origin), true).is_none();
         assert!(get("air.example:8086", None) && get("air.example", Some("https://air.example")));

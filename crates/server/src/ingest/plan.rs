@@ -6,6 +6,9 @@
 //!     UNIQUE NULLS NOT DISTINCT (tag, ..., time)
 //! ) WITH (time = 'time', slice = 'day', map = 'tag:u32, ...', on_conflict = 'merge')
 //! ```
+//!
+//! The measurement `a.m` is the table `m` of the schema `a` if this schema exists, and a table with a dot in its name
+//! otherwise.
 
 use atsdb::arrow::datatypes::DataType;
 use atsdb::name::{name_key, same_name};
@@ -55,7 +58,7 @@ impl Plan {
             let existing = self.existing(&block.name).cloned();
             let definition = match &existing {
                 Some(table) => table.definition.clone(),
-                None => new_table(&block.name)?,
+                None => new_table(&block.name)?.placed(&self.snapshot.schemas()),
             };
             let is_changed = existing.is_none();
             self.tables.insert(key.clone(), PlannedTable { existing, definition, is_changed });

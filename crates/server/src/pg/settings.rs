@@ -210,6 +210,11 @@ impl Settings {
         Ok(changed)
     }
 
+    /// Whether a transaction has begun.
+    pub(in crate::pg) fn in_transaction(&self) -> bool {
+        self.before.is_some()
+    }
+
     /// Begins a transaction: a rollback restores the present values.
     pub(in crate::pg) fn begin_transaction(&mut self) {
         self.before.get_or_insert_with(|| self.values.clone());

@@ -6,10 +6,7 @@ use super::types::known;
 use crate::shared::state::State;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use atsdb::name::same_name;
-use atsdb::sql::{
-    Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session, Word, Words,
-};
+use atsdb::sql::{Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session};
 use atsdb::{Engine, Error, ErrorKind, Result, SearchPath, Table};
 use datafusion::common::ScalarValue;
 use parking_lot::Mutex;
@@ -60,34 +57,9 @@ impl StoreSession {
     /// Determines the types of a statement's parameters and result. `types` are those that the client declares, by
     /// number.
     pub(in crate::pg) fn prepare(&self, text: &str, types: &[u32]) -> Result<Prepared> {
-        let mut types = types.to_vec();
-        self.find_array_types(text, &mut types)?;
         let declared: Vec<_> =
             types.iter().map(|id| if *id == known::UNKNOWN { None } else { arrow_type(*id) }).collect();
         self.session.prepare(text, &declared)
-    }
-
-    /// A parameter that the client does not declare, in `column = ANY($1)`, is an array of the column's type.
-    fn find_array_types(&self, text: &str, types: &mut Vec<u32>) -> Result<()> {
-        let words: Vec<Word> = Words::new(text).collect();
-        for at in 3..words.len().saturating_sub(1) {
-            let [Word::Name(any), Word::Symbol('('), Word::Number(number)] = &words[at - 1..=at + 1] else { continue };
-            let number = number.strip_prefix('$').and_then(|number| number.parse::<u16>().ok()).map(usize::from);
-            let Some(number) = number.filter(|number| *number > 0 && any == "any") else { continue };
-            if types.len() < number {
-                types.resize(number, 0);
-            }
-            if types[number - 1] != 0 && types[number - 1] != known::UNKNOWN {
-                continue;
-            }
-            let (Word::Name(column) | Word::Quoted(column)) = &words[at - 3] else { continue };
-            let tables = self.tables()?;
-            let mut columns = tables.iter().flat_map(|table| &table.definition.columns);
-            let found = columns.find(|found| same_name(&found.name, column));
-            let element = found.map_or(known::TEXT, |found| known::of_arrow(&atsdb::logical_type(found)));
-            types[number - 1] = known::by_id(element).map_or(0, |element| element.array);
-        }
-        Ok(())
     }
 
     pub(in crate::pg) fn execute_prepared(&self, prepared: &Prepared, values: &[ScalarValue]) -> Result<Answer> {

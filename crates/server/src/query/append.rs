@@ -3,8 +3,10 @@
 use super::context::Query;
 use super::error::{answer, refuse, refused_body};
 use crate::ingest::body::{HeldBody, read_body};
+use crate::shared::arrow_stream::ArrowStream;
+use atsdb::arrow::array::RecordBatch;
+use atsdb::arrow::buffer::Buffer;
 use atsdb::arrow::error::ArrowError;
-use atsdb::arrow::ipc::reader::StreamReader;
 use atsdb::{BatchId, CommitOutcome, Database, Error, ErrorKind, Result};
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -12,7 +14,6 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::collections::HashMap;
-use std::io::Cursor;
 
 /// The header that names a batch.
 const BATCH_HEADER: &str = "x-atsdb-batch";
@@ -34,12 +35,16 @@ pub(crate) async fn append(
         Ok(batch) => batch,
         Err(error) => return answer(&error),
     };
-    let body = match read_body(&headers, body, &query.gate, &query.ingest).await {
+    let HeldBody { bytes, room } = match read_body(&headers, body, &query.gate, &query.ingest).await {
         Ok(body) => body,
         Err(refused) => return refused_body(&refused),
     };
     let database = query.state.database().clone();
-    let stored = tokio::task::spawn_blocking(move || store(&database, &table, batch.as_ref(), &body));
+    let stored = tokio::task::spawn_blocking(move || {
+        let stored = store(&database, &table, batch.as_ref(), &Buffer::from_vec(bytes));
+        drop(room);
+        stored
+    });
     match stored.await {
         Ok(Ok((row_count, outcome))) => {
             query.metrics.appended_rows.add(row_count);
@@ -51,7 +56,7 @@ pub(crate) async fn append(
     }
 }
 
-fn store(database: &Database, table: &str, batch: Option<&BatchId>, body: &HeldBody) -> Result<(u64, CommitOutcome)> {
+fn store(database: &Database, table: &str, batch: Option<&BatchId>, body: &Buffer) -> Result<(u64, CommitOutcome)> {
     let mut attempt = 1;
     loop {
         match store_once(database, table, batch, body) {
@@ -67,34 +72,31 @@ fn store(database: &Database, table: &str, batch: Option<&BatchId>, body: &HeldB
 
 /// Reads an Arrow stream as a request brings it. For the fuzz targets.
 pub fn read_arrow(bytes: &[u8]) {
-    let Ok(reader) = StreamReader::try_new(Cursor::new(bytes), None) else { return };
-    for rows in reader {
+    for rows in ArrowStream::new(Buffer::from_vec(bytes.to_vec())) {
         let Ok(rows) = rows else { return };
         assert!(rows.columns().iter().all(|column| column.len() == rows.num_rows()), "columns of one length");
     }
 }
 
-type Reader<'a> = StreamReader<Cursor<&'a Vec<u8>>>;
-
-fn reader(body: &HeldBody) -> Result<Reader<'_>> {
-    StreamReader::try_new(Cursor::new(&body.bytes), None).map_err(malformed)
+/// The batches of a body, which may be read again.
+fn batches_of(body: &Buffer) -> impl Iterator<Item = Result<RecordBatch>> {
+    ArrowStream::new(body.clone()).map(|rows| rows.map_err(malformed))
 }
 
 fn malformed(error: ArrowError) -> Error {
     Error::invalid("the body is no Arrow stream").with_source(error)
 }
 
-fn row_count(body: &HeldBody) -> Result<u64> {
-    reader(body)?.try_fold(0, |count, rows| Ok(count + rows.map_err(malformed)?.num_rows() as u64))
+fn row_count(body: &Buffer) -> Result<u64> {
+    batches_of(body).try_fold(0, |count, rows| Ok(count + rows?.num_rows() as u64))
 }
 
-fn store_once(database: &Database, table: &str, id: Option<&BatchId>, body: &HeldBody) -> Result<(u64, CommitOutcome)> {
-    let reader = reader(body)?;
+fn store_once(database: &Database, table: &str, id: Option<&BatchId>, body: &Buffer) -> Result<(u64, CommitOutcome)> {
     let table = database.engine().table(table)?;
     let mut batch = database.batch(id.cloned());
     let mut row_count = 0;
-    for rows in reader {
-        let rows = rows.map_err(malformed)?;
+    for rows in batches_of(body) {
+        let rows = rows?;
         row_count += rows.num_rows() as u64;
         batch.append(&table, &rows)?;
     }

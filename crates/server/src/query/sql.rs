@@ -129,6 +129,11 @@ fn begin_answer(session: &Session, request: &SqlRequest, listed: &Listed) -> Res
     let mut answer = last.ok_or_else(|| Error::new(ErrorKind::Sql, "there is no statement in the text"))?;
     let first = match &mut answer {
         Answer::Rows(rows) => rows.next().transpose()?,
+        // This must not look like a change that is stored.
+        Answer::Done { .. } if session.in_transaction() => {
+            let error = Error::new(ErrorKind::Usage, "the request leaves its transaction open: it is rolled back");
+            return Err(error.with_hint("end the text with COMMIT or ROLLBACK"));
+        }
         Answer::Done { .. } => None,
     };
     Ok((answer, first))

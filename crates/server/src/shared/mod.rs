@@ -1,8 +1,10 @@
 //! Code that every room uses.
 //!
 //! Owned here: the store that is served, counters and gauges, permits for running statements and the list of them,
-//! the log, and the phase of the server's life. Not owned: anything that knows a protocol.
+//! the log, the phase of the server's life, and Arrow streams that clients send. Not owned: anything that knows a
+//! protocol.
 
+pub(crate) mod arrow_stream;
 pub(crate) mod clock;
 pub(crate) mod form;
 pub(crate) mod holds;

@@ -100,6 +100,28 @@ fn nothing_that_follows_hangs_or_panics() {
     assert!(metrics.contains("atsdb_pg_connections 0"), "{metrics}");
 }
 
+#[test]
+fn after_a_wrong_value_the_connection_continues() {
+    let served = Served::with_tables();
+    // A simple query is answered to its end, also if its text is not UTF-8.
+    let queries = [message(b'Q', b"SELECT '\xff'\0"), message(b'Q', b"SELECT 41 + 1\0")].concat();
+    let found = answer(&served, &[STARTUP, &queries].concat());
+    let text = String::from_utf8_lossy(&found).into_owned();
+    assert!(has(&found, "C22021") && has(&found, "SELECT 1"), "{text}");
+    let ready = found.windows(6).filter(|window| *window == b"Z\0\0\0\x05I").count();
+    assert_eq!(ready, 3, "after the start and after both queries: {text}");
+    // A binary value is shorter and longer than its type.
+    let parse = message(b'P', b"a\0SELECT count FROM readings WHERE count = $1\0\0\0");
+    for value in [&b"\0\0\0\x03\0\0\x01"[..], b"\0\0\0\x09\0\0\0\0\0\0\0\x01\0"] {
+        let bind = message(b'B', &[b"\0a\0\0\x01\0\x01\0\x01", value, b"\0\0"].concat());
+        let sync = message(b'S', b"");
+        let script = [STARTUP, &parse, &bind, &sync, &message(b'Q', b"SELECT 41 + 1\0")].concat();
+        let found = answer(&served, &script);
+        let text = String::from_utf8_lossy(&found).into_owned();
+        assert!(has(&found, "C08P01") && has(&found, "SELECT 1") && !has(&found, "FATAL"), "{text}");
+    }
+}
+
 fn answer_http(served: &Served, path: &str) -> String {
     // A connection ends a moment after its client does.
     let begun = Instant::now();

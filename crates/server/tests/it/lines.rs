@@ -235,3 +235,14 @@ fn requests_that_are_not_writes_have_their_status() {
         assert_eq!(server.post("/write?db=d", format!("{table} a=1 1")).status, 400, "{table}");
     }
 }
+
+#[test]
+fn a_measurement_with_a_dot_is_in_the_schema_that_it_names() {
+    let server = server();
+    write(&server, "a.lp v=1 1");
+    assert_eq!(server.rows("SELECT v FROM \"a.lp\""), ["1.0"]);
+    server.database.sql("CREATE SCHEMA b").unwrap();
+    write(&server, "b.lp v=2 1\nb.lp v=3 2");
+    write(&server, "b.lp v=4 3");
+    assert_eq!(server.rows("SELECT v FROM b.lp ORDER BY v"), ["2.0", "3.0", "4.0"]);
+}

@@ -75,6 +75,38 @@ fn arrays_of_decimals_and_uuids_keep_their_values() {
         client.batch_execute("DEALLOCATE found").unwrap();
     }
     assert_eq!(asked(&mut client, "SELECT '{1,}'::int[]"), ["22P02"]);
+    // UUIDs and numbers are equal however they are written.
+    let upper = id.to_uppercase();
+    let upper = upper.as_str();
+    for (condition, value) in [("id = ANY ($1)", upper), ("u @> $1", upper), ("d && $1", "25e-1"), ("d @> $1", "1e2")] {
+        client.batch_execute(&format!("PREPARE found AS SELECT id FROM a WHERE {condition}")).unwrap();
+        assert_eq!(asked(&mut client, &format!("EXECUTE found('{{{value}}}')")), [id], "{condition}");
+        client.batch_execute("DEALLOCATE found").unwrap();
+    }
+    client.batch_execute("PREPARE declared (uuid[], numeric[]) AS SELECT $1, $2").unwrap();
+    let shown = asked(&mut client, &format!("EXECUTE declared('{{{upper}}}', '{{1e2}}')"));
+    assert!(shown[0].starts_with(&format!("{{{id}}}|{{100")), "{shown:?}");
+}
+
+#[test]
+fn parameters_beside_arrays_have_postgresqls_types() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    client
+        .batch_execute("CREATE TABLE t (i INT, a INT[], b TEXT[]); INSERT INTO t VALUES (1, '{1,2}', '{x}')")
+        .unwrap();
+    // The client sends values in the binary form of the types that it is told.
+    let numbers = vec![1_i32, 7];
+    assert_eq!(client.query("SELECT i FROM t WHERE i = ANY ($1)", &[&numbers]).unwrap().len(), 1);
+    assert_eq!(client.query("SELECT i FROM t WHERE i <> ALL ($1)", &[&numbers]).unwrap().len(), 0);
+    assert_eq!(client.query("SELECT i FROM t WHERE $1 = ANY (a)", &[&2_i32]).unwrap().len(), 1);
+    assert_eq!(client.query("SELECT i FROM t WHERE array_position(b, $1) = 1", &[&"x"]).unwrap().len(), 1);
+    let row =
+        client.query_one("SELECT a[$1], array_append(a, $2), array_cat(a, $3) FROM t", &[&2_i32, &3_i32, &numbers]);
+    let row = row.unwrap();
+    assert_eq!(row.get::<_, i32>(0), 2);
+    assert_eq!(row.get::<_, Vec<i32>>(1), [1, 2, 3]);
+    assert_eq!(row.get::<_, Vec<i32>>(2), [1, 2, 1, 7]);
 }
 
 #[test]

@@ -71,6 +71,24 @@ fn transactions_have_their_states() {
 }
 
 #[test]
+fn only_a_whole_commit_or_rollback_ends_a_transaction() {
+    let served = Served::with_tables();
+    for (statement, code) in [
+        ("COMMIT AND CHAIN", "0A000"),
+        ("ROLLBACK AND CHAIN", "0A000"),
+        ("COMMIT PREPARED 'x'", "42601"),
+        ("ROLLBACK TOO a", "42601"),
+    ] {
+        let script = format!("BEGIN;\nINSERT INTO sensors VALUES (30, 'x', 1);\n{statement};\nSELECT 1;\nCOMMIT;\n");
+        let Some(found) = served.psql(&[], &script) else { return };
+        assert!(found.contains(code) && found.contains("25P02"), "{statement}: {found}");
+        assert_eq!(served.count("sensors"), 2, "{statement}");
+    }
+    let found = served.psql(&[], "BEGIN;\nINSERT INTO sensors VALUES (30, 'x', 1);\nCOMMIT WORK AND NO CHAIN;\n");
+    assert_eq!((found.as_deref(), served.count("sensors")), (Some(""), 3));
+}
+
+#[test]
 fn copy_goes_in_and_out() {
     let served = Served::with_tables();
     let script = "COPY sensors (id, name, height) FROM STDIN;\n10\ta\\tb\t\\N\n11\tc\t2.5\n\\.\n\

@@ -169,3 +169,31 @@ fn errors_have_their_codes() {
         assert!(found.contains(code), "{statement}: {found}");
     }
 }
+
+#[test]
+fn an_error_undoes_the_settings_of_its_message() {
+    let served = Served::with_tables();
+    let script = "CREATE SCHEMA s;\n\
+         SET search_path TO s\\; SET application_name TO 'other'\\; SELECT 1 / 0;\n\
+         SHOW search_path; SHOW application_name;\n\
+         SET search_path TO s\\; SELECT 1;\n\
+         SHOW search_path;\n\
+         RESET ALL\\; SELECT 1 / 0;\n\
+         SHOW search_path;\n\
+         SELECT set_config('search_path', 'public', false)\\; SELECT 1 / 0;\n\
+         SHOW search_path;";
+    let Some(found) = served.psql(&["-t", "-v", "VERBOSITY=sqlstate"], script) else { return };
+    let lines: Vec<&str> = found.lines().filter(|line| !line.contains("ERROR")).collect();
+    assert_eq!(lines, ["\"$user\", public", "psql", "1", "s", "s", "public", "s"], "{found}");
+}
+
+#[test]
+fn sequences_are_listed_with_their_last_number() {
+    check(
+        "CREATE SCHEMA s; CREATE SEQUENCE up START WITH 5; CREATE SEQUENCE s.down AS INT INCREMENT BY -2;\n\
+         SELECT nextval('up');\n\
+         SELECT schemaname, sequencename, data_type, start_value, min_value, increment_by, last_value \
+         FROM pg_sequences ORDER BY 2;",
+        "5\ns|down|integer|-1|-2147483648|-2|\npublic|up|bigint|5|1|1|5",
+    );
+}

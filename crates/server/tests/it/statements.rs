@@ -100,7 +100,9 @@ fn changes_are_answered_and_a_get_only_reads() {
 fn an_open_transaction_ends_with_its_request() {
     let server = served();
     let begun = server.post("/api/sql", "-- a comment\nBEGIN; INSERT INTO t VALUES ('2026-02-01', 'c', 2)");
-    assert_eq!(begun.status, 200);
+    // What is lost is not acknowledged.
+    assert_eq!((begun.status, json_of(&begun)["kind"].as_str()), (400, Some("usage")));
+    assert_eq!(server.post("/api/sql", "BEGIN; DELETE FROM t; SELECT count(*) FROM t").status, 200);
     let counted = server.post("/api/sql?format=csv", "SELECT count(*) AS n FROM t");
     assert_eq!(counted.text(), "n\n3\n");
     assert_eq!(server.post("/api/sql", "BEGIN; INSERT INTO t VALUES ('2026-02-01', 'c', 2); COMMIT").status, 200);
@@ -167,6 +169,9 @@ fn arrow_batches_are_appended_once() {
     assert_eq!(server.post("/api/append?table=none", stream_of(0..10)).status, 404);
     assert_eq!(server.post("/api/append", stream_of(0..10)).status, 400);
     assert_eq!(server.post("/api/append?table=t", "no stream").status, 422);
+    assert_eq!(server.post("/api/append?table=t", "").status, 422);
+    let twice = [stream_of(0..10), stream_of(10..20)].concat();
+    assert_eq!(server.post("/api/append?table=t", twice).status, 422, "the second stream would be lost");
     let mut cut = stream_of(0..1_000);
     cut.truncate(cut.len() / 2);
     assert!([400, 422].contains(&server.post("/api/append?table=t", cut).status));

@@ -17,6 +17,7 @@ use crate::pg::types::cells::Cells;
 use crate::pg::types::{known, text};
 use crate::pg::wire::outgoing::ResultColumn;
 use arrow::array::{Array, ArrayRef};
+use atsdb::sql::is_of_sequences;
 use atsdb::sql::tree_walk::{visit, visit_expressions, visit_relations};
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
@@ -34,9 +35,6 @@ const DEPTH_MAX: usize = 60;
 
 /// The maximum length of a query's text in bytes. A longer one is not about the catalogue.
 const TEXT_BYTES_MAX: usize = 1 << 17;
-
-/// The functions whose first argument is the name of a sequence.
-const OF_SEQUENCES: [&str; 3] = ["nextval", "currval", "setval"];
 
 /// A query about the catalogue.
 #[derive(Debug)]
@@ -183,7 +181,7 @@ fn is_about_the_catalogue(query: &Query) -> bool {
     }
     // Only the store has the numbers. Their sequence may be written as a cast to REGCLASS.
     let draws = visit_expressions(query, |expr| match expr {
-        Expr::Function(function) if OF_SEQUENCES.contains(&function_name(function).as_str()) => ControlFlow::Break(()),
+        Expr::Function(function) if is_of_sequences(&function_name(function)) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
     if draws.is_break() {

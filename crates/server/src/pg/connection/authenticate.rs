@@ -1,13 +1,16 @@
 //! Authenticates a client by SCRAM-SHA-256, in SASL frames.
 
 use super::io::Io;
-use crate::access::authenticate::Refusal;
+use crate::access::authenticate::{Refusal, UNVERIFIABLE};
 use crate::access::caller::{Caller, Peer};
 use crate::access::scram::{Exchange, ScramError, mechanisms};
 use crate::access::state::Access;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::wire::fields::Fields;
 use crate::pg::wire::incoming::{self, Incoming};
+
+/// The SQLSTATE of a wrong password and of a user that does not exist.
+pub(super) const WRONG_PASSWORD: &str = "28P01";
 
 /// Authenticates a client that claims to be `user`, by the users of a database. `end_point` is the hash of the
 /// certificate on an encrypted connection.
@@ -76,7 +79,9 @@ fn initial(response: &[u8]) -> Result<(&str, &[u8]), PgError> {
 
 fn failed(error: ScramError, user: &str) -> PgError {
     match error {
-        ScramError::Wrong => PgError::fatal("28P01", format!("password authentication failed for user \"{user}\"")),
+        ScramError::Wrong => {
+            PgError::fatal(WRONG_PASSWORD, format!("password authentication failed for user \"{user}\""))
+        }
         ScramError::Binding(message) => PgError::fatal("28000", message),
         ScramError::NotSupported(message) => PgError::fatal("0A000", message),
         ScramError::Malformed(message) => {
@@ -85,10 +90,11 @@ fn failed(error: ScramError, user: &str) -> PgError {
     }
 }
 
-fn refused(refusal: Refusal) -> PgError {
+pub(super) fn refused(refusal: Refusal) -> PgError {
     match refusal {
         Refusal::TooMany(wait) => PgError::fatal("28000", "too many attempts with wrong passwords")
             .with_hint(format!("retry in {} seconds", wait.as_secs() + 1)),
-        Refusal::Missing | Refusal::Wrong => PgError::fatal("28P01", "password authentication failed"),
+        Refusal::Missing | Refusal::Wrong => PgError::fatal(WRONG_PASSWORD, "password authentication failed"),
+        Refusal::Unverifiable => PgError::fatal("57P03", UNVERIFIABLE),
     }
 }

@@ -220,6 +220,7 @@ impl Connection {
     }
 
     fn reset_settings(&mut self) -> Result<(), Failure> {
+        self.settings.begin_transaction();
         for (name, value) in self.settings.reset_all() {
             self.io.out.parameter(name, &value);
         }

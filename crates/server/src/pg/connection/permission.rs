@@ -100,6 +100,8 @@ impl Connection {
             })?;
             return self.set_transaction_read_only(read_only);
         }
+        // The statements of a message are one transaction, too: an error undoes all of it.
+        self.settings.begin_transaction();
         let changed = match is_local {
             true => self.settings.set_local(name, value)?,
             false => self.settings.set(name, value)?,

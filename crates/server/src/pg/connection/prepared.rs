@@ -9,6 +9,7 @@ use crate::pg::catalogue::type_ids;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::input::{Format, parameter};
+use crate::pg::types::known;
 use arrow::array::ArrayRef;
 use atsdb::Error;
 use atsdb::sql::Answer;
@@ -50,11 +51,14 @@ impl Connection {
             let detail = format!("Expected {} parameters but got {}.", types.len(), values.len());
             return Err(PgError { detail: Some(detail.into()), ..PgError::syntax(message) }.into());
         }
-        let values = match &statement.plan {
-            Plan::Catalogue(_) => values.into_iter().zip(types).map(of_type).collect::<Result<_, _>>()?,
-            // The store's session converts them.
-            _ => values,
-        };
+        let is_of_store = !matches!(statement.plan, Plan::Catalogue(_));
+        let values =
+            values.into_iter().zip(types).map(|(value, type_id)| match is_of_store && !is_of_uuids(*type_id) {
+                // The store's session converts it.
+                true => Ok(value),
+                false => of_type((value, type_id)),
+            });
+        let values: Vec<ScalarValue> = values.collect::<Result<_, _>>()?;
         let outcome = self.execute_bound(&statement, &values)?;
         if let Outcome::Rows { rows, .. } = &outcome {
             check_columns(statement.columns.as_deref(), rows.columns())?;
@@ -79,6 +83,11 @@ impl Connection {
         let values = row.columns().iter().map(value).collect::<Result<_, _>>();
         values.map_err(|error| Error::internal(error.to_string()).into())
     }
+}
+
+/// Whether a type is that of UUIDs or of their arrays, which are texts for the store.
+fn is_of_uuids(type_id: u32) -> bool {
+    type_id == known::UUID || known::element_of(type_id).is_some_and(|element| element.id == known::UUID)
 }
 
 /// A value as one of a parameter's type: a text is read as the client of the extended protocol would send it.

@@ -76,6 +76,7 @@ impl Connection {
             if self.key.termination().is_requested() {
                 return self.fail_with(&PgError::shutting_down());
             }
+            let is_query = matches!(self.io.next_kind(), Ok(Some(b'Q')));
             let message = match self.io.take() {
                 Ok(Some(message)) => message,
                 Ok(None) => break,
@@ -85,7 +86,10 @@ impl Connection {
                     if self.fail_with(&error) == AfterWork::End {
                         return AfterWork::End;
                     }
-                    self.skips_to_sync = true;
+                    self.skips_to_sync = !is_query;
+                    if is_query {
+                        self.io.out.ready(self.block.status());
+                    }
                     continue;
                 }
             };

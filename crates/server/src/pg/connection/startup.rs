@@ -1,10 +1,11 @@
 //! The start of a connection: its purpose, its user, and its initial settings.
 
-use super::authenticate::authenticate;
+use super::authenticate::{WRONG_PASSWORD, authenticate, refused};
 use super::block::Block;
 use super::deadline::Deadline;
 use super::io::{Io, Stream};
 use super::session::Connection;
+use crate::access::authenticate::Refusal;
 use crate::access::caller::{Caller, Peer};
 use crate::access::role::Role;
 use crate::databases::list::{Choice, OpenDatabase};
@@ -84,11 +85,14 @@ async fn introduced(io: &mut Io, peer: Peer, shared: &PgShared, has_place: bool)
     let database = match shared.databases.choose(Some(&database_name)) {
         Choice::Open(database) => database.clone(),
         Choice::Unavailable(name) => {
-            let error = PgError::fatal("57P03", format!("database \"{name}\" is not available"));
-            return Err(error.with_hint("its store cannot be opened: the server's log says why").into());
+            let detail = Some("Its store cannot be opened. The server's log says why.".into());
+            let message = format!("database \"{name}\" is not available");
+            let error = PgError { detail, ..PgError::fatal("57P03", message) };
+            return Err(without_database(io, &user, error, peer, shared, end_point).await);
         }
         Choice::Unknown(_) | Choice::NotNamed => {
-            return Err(without_database(io, &user, &database_name, peer, shared, end_point).await);
+            let error = PgError::fatal("3D000", format!("database \"{database_name}\" does not exist"));
+            return Err(without_database(io, &user, error, peer, shared, end_point).await);
         }
     };
     // This is read before the user is looked up, so that a later change is noticed.
@@ -97,23 +101,26 @@ async fn introduced(io: &mut Io, peer: Peer, shared: &PgShared, has_place: bool)
     Ok(Some(Client { user, database, database_name, parameters, caller, peer, is_encrypted, generation }))
 }
 
-/// Refuses a client that wants a database that does not exist. As in PostgreSQL, it must log in to learn that.
+/// Refuses a client that wants a database that does not exist or is not open. As in PostgreSQL, it must log in to learn
+/// that.
 async fn without_database(
     io: &mut Io,
     user: &str,
-    name: &str,
+    error: PgError,
     peer: Peer,
     shared: &PgShared,
     end_point: Option<&[u8]>,
 ) -> Failure {
     let databases = &shared.databases;
-    let does_not_exist = || PgError::fatal("3D000", format!("database \"{name}\" does not exist"));
     let authority = databases.authority(|access| access.role_of(user).is_some(), peer);
-    let Some(authority) = authority else { return does_not_exist().into() };
+    let Some(authority) = authority else { return error.into() };
     match authenticate(io, user, peer, &authority.access, end_point).await {
         Ok(caller) => {
             let there = names(&databases.visible(&caller, authority, peer));
-            does_not_exist().with_hint(format!("there is: {there}")).into()
+            error.with_hint(format!("there is: {there}")).into()
+        }
+        Err(Failure::Error(wrong)) if wrong.code == WRONG_PASSWORD && !databases.are_all_open() => {
+            refused(Refusal::Unverifiable).into()
         }
         Err(failure) => failure,
     }

@@ -35,6 +35,8 @@ impl Connection {
         }
         if self.block == Block::None {
             self.portals.clear();
+            // The store accepts every search path outside of a transaction.
+            let _ = self.end_settings(false);
         }
     }
 
@@ -47,7 +49,10 @@ impl Connection {
             self.block = Block::None;
             self.session.execute("COMMIT")?;
         }
-        Ok(())
+        match self.block {
+            Block::None => self.end_settings(true),
+            _ => Ok(()),
+        }
     }
 
     /// Executes BEGIN, COMMIT, ROLLBACK and similar commands, and returns the command's tag.
@@ -123,6 +128,9 @@ impl Connection {
 
     /// Restores the settings that the transaction has changed.
     fn end_settings(&mut self, is_committed: bool) -> Result<(), Failure> {
+        if !self.settings.in_transaction() {
+            return Ok(());
+        }
         for (name, value) in self.settings.end_transaction(is_committed) {
             self.io.out.parameter(name, &value);
         }

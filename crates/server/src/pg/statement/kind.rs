@@ -107,9 +107,8 @@ impl StatementKind {
         Ok(match first.as_str() {
             "begin" => Self::Begin { read_only: read_only(words) },
             "start" if words.accept("transaction") => Self::Begin { read_only: read_only(words) },
-            "commit" | "end" => Self::Commit,
-            "abort" => Self::Rollback,
-            "rollback" => rollback(words),
+            "commit" | "end" => ended(words, Self::Commit)?,
+            "abort" | "rollback" => ended(words, Self::Rollback)?,
             "savepoint" | "release" => Self::Savepoint,
             "set" => set(words)?,
             "reset" if words.accept("all") => Self::Reset(None),
@@ -161,9 +160,17 @@ fn of_rows(first: &str) -> Option<StatementKind> {
     })
 }
 
-fn rollback(mut words: Words<'_>) -> StatementKind {
+/// Parses the rest of a statement that ends a transaction, so that nothing else is taken for one.
+fn ended(mut words: Words<'_>, kind: StatementKind) -> Result<StatementKind, PgError> {
     let _ = words.accept("work") || words.accept("transaction");
-    if words.accept("to") { StatementKind::RollbackTo } else { StatementKind::Rollback }
+    if kind == StatementKind::Rollback && words.accept("to") {
+        return Ok(StatementKind::RollbackTo);
+    }
+    if words.accept("and") && !(words.accept("no") && words.accept("chain")) {
+        return Err(PgError::not_supported("AND CHAIN"));
+    }
+    words.end()?;
+    Ok(kind)
 }
 
 /// Whether the modes of a transaction make it read-only. The last one counts.

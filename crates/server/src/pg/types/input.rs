@@ -3,7 +3,7 @@
 use super::array_elements::{elements_of, malformed_array};
 use super::calendar::{days_since_1970, microseconds_since_1970};
 use super::{known, numeric};
-use crate::pg::error::PgError;
+use crate::pg::error::{PgError, Severity};
 use crate::pg::wire::fields::Fields;
 use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit};
 use atsdb::array_text;
@@ -83,7 +83,8 @@ pub(in crate::pg) fn parameter(type_id: u32, format: Format, value: Option<&[u8]
     };
     match format {
         Format::Text => of_text(type_id, str::from_utf8(bytes).map_err(|_| PgError::not_utf8())?),
-        Format::Binary => of_binary(type_id, bytes),
+        // The value is wrong and not the frame, so further messages can be read.
+        Format::Binary => of_binary(type_id, bytes).map_err(|error| PgError { severity: Severity::Error, ..error }),
     }
 }
 

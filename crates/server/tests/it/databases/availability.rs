@@ -1,12 +1,14 @@
 //! What happens to one database does not happen to the others.
 
-use super::several::{NAMES, Several, any_ports};
+use super::several::{NAMES, Several, any_ports, basic};
+use crate::flight::client::connect_to;
 use atsdb::{Error, ErrorKind};
-use atsdb_server::{DatabaseSource, Drained, Listening, Server, ServerOptions, StatementOptions};
+use atsdb_server::{DatabaseSource, Drained, Listening, Role, Server, ServerOptions, StatementOptions, UserStore};
 use postgres::error::SqlState;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tonic::Code;
 
 const ENDLESS: &str = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b";
 
@@ -54,6 +56,52 @@ fn a_store_that_cannot_be_opened_is_tried_again() {
     }
     assert!(connect("machines").is_ok());
     assert!(crate::client::get_text(http, "/metrics").contains("atsdb_database_up{database=\"machines\"} 1"));
+}
+
+#[test]
+fn a_client_must_log_in_to_learn_that_a_store_is_not_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let air = atsdb::open(folder.path().join("air").to_str().unwrap()).unwrap();
+    UserStore::new(air.clone()).add("anna", Role::Read, Some("a-pass")).unwrap();
+    let air = DatabaseSource::named("air", move || Ok(air.clone())).unwrap();
+    let sources = vec![air, missing("machines", &Arc::new(AtomicBool::new(false)))];
+    let server = Server::start_all(sources, Listening::open(any_ports(ServerOptions::default())).unwrap()).unwrap();
+    // Nobody learns from a failed login which names are databases. The users of a store that is not open are unknown,
+    // so that one of them must not be told that the password is wrong.
+    for name in ["machines", "nosuch"] {
+        let path = format!("/api/sql?db={name}");
+        let post = |headers: &[(&str, &str)]| {
+            crate::client::send(server.http_address().unwrap(), "POST", &path, headers, b"SELECT 1")
+        };
+        let nobody = post(&[]);
+        assert_eq!(nobody.status, 401, "{nobody:?}");
+        let stranger = post(&[("Authorization", basic("boss", "b-pass").as_str())]);
+        assert_eq!((stranger.status, stranger.header("retry-after")), (503, Some("5")), "{stranger:?}");
+        assert!(!stranger.text().contains(name) && !nobody.text().contains(name), "{stranger:?}, {nobody:?}");
+        let anna = post(&[("Authorization", basic("anna", "a-pass").as_str())]);
+        assert_eq!(anna.status, if name == "machines" { 503 } else { 404 });
+        assert!(anna.text().contains(name) && anna.text().contains("air"), "{anna:?}");
+
+        let connect = |user: &str, password: &str| {
+            let port = server.pg_address().unwrap().port();
+            let keywords = format!("host=127.0.0.1 port={port} user={user} password={password} dbname={name}");
+            let error = postgres::Client::connect(&keywords, postgres::NoTls).map(drop).unwrap_err();
+            (error.code().cloned(), error.as_db_error().map_or_else(String::new, |error| error.message().to_owned()))
+        };
+        let (code, message) = connect("boss", "b-pass");
+        assert_eq!(code, Some(SqlState::CANNOT_CONNECT_NOW), "{message}");
+        assert!(!message.contains(name), "{message}");
+        let (code, message) = connect("anna", "a-pass");
+        assert_eq!(code == Some(SqlState::CANNOT_CONNECT_NOW), name == "machines", "{message}");
+        assert!(message.contains(name), "{message}");
+
+        let mut flight = connect_to(server.grpc_address().unwrap());
+        flight.sql.set_header("database", name);
+        assert_eq!(flight.info("SELECT 1").unwrap_err().code(), Code::Unauthenticated);
+        flight.sql.set_header("authorization", basic("anna", "a-pass"));
+        let refused = flight.info("SELECT 1").unwrap_err();
+        assert_eq!(refused.code() == Code::Unavailable, name == "machines", "{refused}");
+    }
 }
 
 #[test]

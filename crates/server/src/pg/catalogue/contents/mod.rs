@@ -89,6 +89,9 @@ impl<'a> Contents<'a> {
             ("pg_catalog", "pg_namespace") => Ok(schemas::namespaces(&self.objects()?.schemas)),
             ("internal", name) => self.internal(name),
             ("pg_catalog", "pg_sequence") => Ok(sequences::sequences(self.objects()?)),
+            ("pg_catalog", "pg_sequences") => {
+                sequences::listed(self.objects()?, self.session.engine(), self.roles().owner())
+            }
             ("information_schema", "sequences") => Ok(sequences::standard(self.objects()?, self.database)),
             ("information_schema", name) => Ok(standard::rows(name, self.objects()?, self.database)),
             ("pg_catalog", "pg_database") => Ok(server::databases(&self.activity.databases())),

@@ -4,8 +4,9 @@ use super::super::relation::Row;
 use super::super::value::Value;
 use super::objects::{Attribute, Object, Objects};
 use super::row::row;
+use crate::pg::error::PgError;
 use crate::pg::types::known;
-use atsdb::Identity;
+use atsdb::{Engine, Identity};
 
 /// A sequence, and the least and the greatest number that it can give.
 struct Sequence<'a> {
@@ -61,17 +62,38 @@ pub(super) fn standard(objects: &Objects, database: &str) -> Vec<Row> {
     rows.collect()
 }
 
+/// The rows of the view `pg_sequences`. The last number is that of the block that was reserved last.
+pub(super) fn listed(objects: &Objects, engine: &Engine, owner: &str) -> Result<Vec<Row>, PgError> {
+    let entry = |sequence: Sequence<'_>| -> Result<Row, PgError> {
+        let table = sequence.object.table.clone();
+        let table = table.map(|table| engine.continued(table)).transpose()?;
+        let last = table.and_then(|table| table.definition.columns.first()?.identity?.after);
+        let data_type = sequence.numbers.type_id;
+        let type_name = known::sql_name(data_type).unwrap_or_else(|| data_type.to_string());
+        let values = [
+            ("schemaname", Value::text(sequence.object.schema.as_str())),
+            ("sequencename", Value::text(sequence.object.name.as_str())),
+            ("sequenceowner", Value::text(owner)),
+            ("data_type", Value::Named(data_type.into(), type_name)),
+            ("start_value", Value::Int(sequence.identity.start)),
+            ("min_value", Value::Int(sequence.least)),
+            ("max_value", Value::Int(sequence.greatest)),
+            ("increment_by", Value::Int(sequence.identity.increment)),
+            ("cycle", Value::Bool(false)),
+            ("cache_size", Value::Int(1)),
+            ("last_value", last.map_or(Value::Null, Value::Int)),
+        ];
+        Ok(row("pg_catalog", "pg_sequences", &values))
+    };
+    of_store(objects).map(entry).collect()
+}
+
 fn of_store(objects: &Objects) -> impl Iterator<Item = Sequence<'_>> {
     objects.own().filter(|object| object.kind == 'S').filter_map(|object| {
         let numbers = object.attributes.first()?;
         let identity = numbers.identity?;
         let column = object.table.as_ref()?.definition.columns.first()?;
-        let (least, greatest) = Identity::range(column.column_type)?;
-        // Counting up begins with 1 and counting down with -1, unless it was declared to begin beyond.
-        let (least, greatest) = match identity.increment > 0 {
-            true => (identity.start.min(1), greatest),
-            false => (least, identity.start.max(-1)),
-        };
+        let (least, greatest) = identity.bounds(column.column_type)?;
         Some(Sequence { object, numbers, identity, least, greatest })
     })
 }
