@@ -2,7 +2,7 @@
 
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{Error, ErrorKind, Result};
-use std::io::Write;
+use std::io::{self, Write};
 
 /// Writes one result: the header when the writer is created, and rows as they arrive.
 pub trait ResultWriter {
@@ -34,9 +34,26 @@ impl<W: Write> Output<W> {
 
 /// The error of a writer, in the words of its innermost source: the others only name the layers between.
 pub fn write_error(location: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    let mut cause: &dyn std::error::Error = &error;
+    let mut cause: &(dyn std::error::Error + 'static) = &error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    Error::new(ErrorKind::Unavailable, format!("cannot write {location}: {cause}")).with_source(error)
+    let hint = cause.downcast_ref::<io::Error>().and_then(|cause| hint(cause.kind()));
+    let refused = Error::new(ErrorKind::Unavailable, format!("cannot write {location}: {cause}")).with_source(error);
+    match hint {
+        Some(hint) => refused.with_hint(hint),
+        None => refused,
+    }
+}
+
+/// What helps if a file cannot be written.
+fn hint(kind: io::ErrorKind) -> Option<&'static str> {
+    match kind {
+        io::ErrorKind::NotFound => Some("create its folder first"),
+        io::ErrorKind::PermissionDenied => Some("name a file in a folder that you may write to"),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Some("free some space, or name a file on another disk")
+        }
+        _ => None,
+    }
 }

@@ -12,21 +12,28 @@ pub(super) fn arranged(command: &Command, arguments: &[OsString]) -> Result<Vec<
     let Some(word) = word_position(command, arguments) else { return Ok(arguments.clone()) };
     let is_help = arguments[word] == "help";
     let verbs = &arguments[word + usize::from(is_help)..];
-    let mut innermost = command;
-    let mut verb_count = 0;
-    while let Some(verb) = verbs.get(verb_count).and_then(|verb| innermost.find_subcommand(verb)) {
-        innermost = verb;
-        verb_count += 1;
-    }
+    let (innermost, name, verb_count) = innermost_command(command, verbs);
     let (verbs, rest) = verbs.split_at(verb_count);
     let program = arguments[..1].iter();
     if is_help {
         return match rest.first().and_then(|word| word.to_str()).filter(|word| !word.starts_with('-')) {
-            Some(unknown) => Err(no_verb(innermost, unknown)),
+            Some(unknown) => Err(no_verb(innermost, &name, unknown)),
             None => Ok(program.chain(verbs).cloned().chain(["--help".into()]).collect()),
         };
     }
     Ok(program.chain(verbs).chain(&arguments[1..word]).chain(rest).cloned().collect())
+}
+
+/// The command that the first of these words name, such as `lab run`, its name as it is typed, and the number of these
+/// words.
+pub(super) fn innermost_command<'a>(command: &'a Command, words: &[OsString]) -> (&'a Command, String, usize) {
+    let (mut innermost, mut name, mut count) = (command, command.get_name().to_owned(), 0);
+    while let Some(verb) = words.get(count).and_then(|word| innermost.find_subcommand(word)) {
+        name = format!("{name} {}", verb.get_name());
+        innermost = verb;
+        count += 1;
+    }
+    (innermost, name, count)
 }
 
 /// SQL that begins with a comment, `-- ...`, gets a blank before it, so that it is no option.
@@ -54,13 +61,13 @@ pub(super) fn word_position(command: &Command, arguments: &[OsString]) -> Option
     }
 }
 
-/// The error for a word that is no verb.
-pub(super) fn no_verb(command: &Command, word: &str) -> Error {
+/// The error for a word that is no verb. `name` is the command's, as it is typed.
+pub(super) fn no_verb(command: &Command, name: &str, word: &str) -> Error {
     let verbs: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
     let error = Error::usage(format!("no command named {word}"));
     match nearest_name(word, verbs.iter().copied()) {
-        Some(near) => error.with_hint(format!("did you mean {} {near}?", command.get_name())),
-        None if verbs.is_empty() => error.with_hint(format!("{} has no commands", command.get_name())),
+        Some(near) => error.with_hint(format!("did you mean {name} {near}?")),
+        None if verbs.is_empty() => error.with_hint(format!("{name} has no commands")),
         None => error.with_hint(format!("there are: {}", verbs.join(", "))),
     }
 }

@@ -62,7 +62,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run SQL and write its results
     Sql(SqlArgs),
-    /// Load files into a table: CSV, TSV, JSON lines, Parquet; .gz and .zst
+    /// Load files into a table: CSV, JSON, Excel, Parquet, Arrow, line protocol
     Import(Box<ImportArgs>),
     /// Write a table, or a query's result, to a file
     Export(ExportArgs),

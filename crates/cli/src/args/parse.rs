@@ -1,16 +1,19 @@
 //! Parses the command line, and reports errors in it.
 
-use crate::args::arrange::{arranged, no_verb, word_position};
+use crate::args::arrange::{arranged, innermost_command, no_verb, word_position};
 use crate::args::cli::{Cli, Command};
 use crate::args::config::with_config;
 use crate::args::import::ImportArgs;
-use crate::args::sql_text::is_sql;
+use crate::args::sql_text::{is_bare_verb, is_sql, unquoted_statement};
 use crate::console::failure::report;
+use crate::output::Format;
 use atsdb::Error;
 use atsdb::name::nearest_name;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind as ClapErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};
+use std::error::Error as _;
 use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::Path;
 
 /// Parses the command line. Help and version are printed here, and end the program with success.
@@ -29,7 +32,7 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
         },
         Err(error) if error.use_stderr() => Err(match misspelt_verb(&arguments, true) {
             Some(error) => report(&error),
-            None => report_usage(error),
+            None => report(&usage_error(&arguments, &error)),
         }),
         Err(help) => {
             // Printing fails if the reader has closed the pipe. Then the output is not needed.
@@ -75,35 +78,81 @@ fn misspelt_verb(arguments: &[OsString], is_shell: bool) -> Option<Error> {
             let hint = format!("did you mean atsdb {near}? To open a store of that name write atsdb ./{word}");
             Some(Error::usage(format!("no command named {word}")).with_hint(hint))
         }
-        None if has_more => Some(no_verb(&command, word)),
+        None if has_more => Some(no_verb(&command, command.get_name(), word)),
         None => None,
     }
 }
 
-/// Reports an error of clap in the form of all other errors.
-fn report_usage(error: clap::Error) -> u8 {
+/// An error of clap in the form of all other errors.
+fn usage_error(arguments: &[OsString], error: &clap::Error) -> Error {
+    let command = Cli::command();
+    let (innermost, name, _) = innermost_command(&command, arguments.get(1..).unwrap_or(&[]));
+    let takes_sql = innermost.get_arguments().any(|argument| argument.get_id() == "sql");
+    match error.kind() {
+        ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ClapErrorKind::MissingSubcommand => {
+            let verbs: Vec<&str> = innermost.get_subcommands().map(clap::Command::get_name).collect();
+            Error::usage(format!("{name} needs a command"))
+                .with_hint(format!("there are: {}; {name} --help shows more", verbs.join(", ")))
+        }
+        ClapErrorKind::InvalidSubcommand => {
+            no_verb(innermost, &name, &context(error, ContextKind::InvalidSubcommand).unwrap_or_default())
+        }
+        _ if takes_sql && arguments.iter().any(|argument| argument.to_str().is_some_and(is_bare_verb)) => {
+            unquoted_statement()
+        }
+        _ => argument_error(innermost, &name, error),
+    }
+}
+
+/// The error of an argument of a command. `name` is the command's, as it is typed.
+fn argument_error(command: &clap::Command, name: &str, error: &clap::Error) -> Error {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let message: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("tip:")).collect();
     let end = message.iter().position(|line| line.starts_with("Usage:")).unwrap_or(message.len());
-    let message = message[..end]
+    let mut message = message[..end]
         .iter()
         .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
         .copied()
         .collect::<Vec<_>>()
         .join(" ");
+    if let Some(number) = error.source().and_then(|source| source.downcast_ref::<ParseIntError>()) {
+        message = message.replace(&number.to_string(), in_words(number));
+    }
     let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .into_iter()
-        .find_map(|kind| match error.get(kind)? {
-            ContextValue::String(text) => Some(text.clone()),
-            ContextValue::Strings(texts) => texts.first().cloned(),
-            _ => None,
-        });
+        .find_map(|kind| context(error, kind));
     let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).map(str::to_owned);
-    let hint = match (suggestion, usage) {
-        (Some(near), _) => format!("did you mean {near}?"),
-        (None, Some(usage)) => format!("usage: {usage}; --help shows more"),
-        (None, None) => "--help lists the commands".to_owned(),
+    let hint = match (suggestion, file_without_flag(command, error), usage) {
+        (Some(near), _, _) => format!("did you mean {near}?"),
+        (None, Some(file), _) => format!("to write the result to a file, pass -o {file}"),
+        (None, None, Some(usage)) => format!("usage: {usage}; {name} --help shows more"),
+        (None, None, None) => format!("{name} --help shows more"),
     };
-    report(&Error::usage(message).with_hint(hint))
+    Error::usage(message).with_hint(hint)
+}
+
+/// An argument too many that may be the name of the file to write, if the command writes one.
+fn file_without_flag(command: &clap::Command, error: &clap::Error) -> Option<String> {
+    let writes_file = command.get_arguments().any(|argument| argument.get_long() == Some("output"));
+    let is_unknown = error.kind() == ClapErrorKind::UnknownArgument;
+    let is_file = |file: &String| Format::of_path(Path::new(file)).is_some();
+    context(error, ContextKind::InvalidArg).filter(|file| is_unknown && writes_file && is_file(file))
+}
+
+/// Why a text is not an integer.
+fn in_words(error: &ParseIntError) -> &'static str {
+    match error.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "the number is too large",
+        _ => "write a whole number",
+    }
+}
+
+/// What clap knows about an error: the first text of a sort.
+fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => texts.first().cloned(),
+        _ => None,
+    }
 }

@@ -1,7 +1,22 @@
 //! Distinguishes SQL from names.
 
+use atsdb::Error;
 use atsdb::sql::{verb_kind, verb_of};
 use std::path::Path;
+
+/// The verbs that most statements begin with.
+const VERBS: [&str; 6] = ["select", "with", "insert", "update", "delete", "create"];
+
+/// Whether an argument is the verb of a statement alone, because the statement was not quoted.
+pub(crate) fn is_bare_verb(text: &str) -> bool {
+    VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(text)) && !Path::new(text).exists()
+}
+
+/// The error for a statement that is not one argument.
+pub(crate) fn unquoted_statement() -> Error {
+    Error::usage("the statement is not in quotes")
+        .with_hint("write it as one argument: atsdb sql air.db \"SELECT ...\"; atsdb ./NAME opens a file of any name")
+}
 
 /// Whether an argument is SQL and no store: it begins as SQL, or has several words, does not look like a path, and no
 /// file is called so.

@@ -1,13 +1,13 @@
 //! `atsdb backup`: backs a store up to a directory, a bucket or another store, and lists backups.
 
-use super::copy::{in_words, open_target, watched};
+use super::copy::{in_words, into_target, watched};
 use super::report;
 use crate::args::{BackupArgs, ReportFormat};
 use crate::console::clock;
 use crate::console::failure::warn;
 use crate::console::quantity::{show_bytes, show_count, show_many, show_rows};
 use crate::session::settings::{self, Access};
-use atsdb::{Archive, BackupOptions, BackupReport, CopyOptions, Error, Result, Selection};
+use atsdb::{Archive, BackupOptions, BackupReport, CopyOptions, Database, Error, Result, Selection};
 use serde::Serialize;
 use std::path::Path;
 
@@ -26,8 +26,9 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
             return Err(Error::usage(format!("{target} is a store, which holds one copy: --keep has no meaning"))
                 .with_hint("name a directory, or s3://BUCKET/PREFIX"));
         }
-        let store = open_target(target, &args.store, &args.write)?;
-        let report = watched(|options| database.copy_into(&store, &CopyOptions { selection, ..options }), &args.into)?;
+        let copy =
+            |store: &Database, options: CopyOptions| database.copy_into(store, &CopyOptions { selection, ..options });
+        let report = into_target(target, &args.store, &args.write, &args.into, copy)?;
         eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
         return Ok(());
     }

@@ -1,31 +1,45 @@
 //! `atsdb copy`: copies a store to another one.
 
-use crate::args::{CopyArgs, TargetArgs};
+use crate::args::{CopyArgs, StoreArgs, TargetArgs, WriteArgs};
 use crate::console::progress::Progress;
 use crate::console::quantity::{show_bytes, show_count, show_many, show_rows};
 use crate::console::{clock, interrupt};
 use crate::session::settings::{self, Access};
-use atsdb::{BackupOptions, BackupSelector, CopyOptions, CopyReport, Database, OpenOptions, Result, Selection};
+use atsdb::{
+    BackupOptions, BackupSelector, CopyOptions, CopyReport, Database, ErrorKind, NewStore, OpenOptions, Result,
+    Selection,
+};
 use parking_lot::Mutex;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 pub(super) fn run(args: &CopyArgs) -> Result<()> {
     let started = clock::now();
     let source = settings::open(&args.source, Access::Read, &args.store, None)?;
-    let target = open_target(&args.target, &args.store, &args.write)?;
     let selection = Selection { tables: args.tables.clone(), from: args.from, to: args.to };
-    let report = watched(|options| source.copy_into(&target, &CopyOptions { selection, ..options }), &args.into)?;
+    let copy =
+        |target: &Database, options: CopyOptions| source.copy_into(target, &CopyOptions { selection, ..options });
+    let report = into_target(&args.target, &args.store, &args.write, &args.into, copy)?;
     eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// Opens the target store for writing, without background maintenance.
-pub(crate) fn open_target(
+/// Opens the target, without background maintenance, and copies into it. A store that is new is removed again if the
+/// copy asks for what does not exist; after any other error it stays, so that the next copy resumes.
+pub(crate) fn into_target<T>(
     url: &str,
-    store: &crate::args::StoreArgs,
-    write: &crate::args::WriteArgs,
-) -> Result<Database> {
-    settings::open(url, Access::CreateQuietly, store, Some(write))
+    store: &StoreArgs,
+    write: &WriteArgs,
+    into: &TargetArgs,
+    copy: impl FnOnce(&Database, CopyOptions) -> Result<T>,
+) -> Result<T> {
+    let new_store = ManuallyDrop::new(NewStore::at(url));
+    let copied = settings::open(url, Access::CreateQuietly, store, Some(write))
+        .and_then(|target| watched(|options| copy(&target, options), into));
+    if copied.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Usage)) {
+        drop(ManuallyDrop::into_inner(new_store));
+    }
+    copied
 }
 
 /// Runs a copy with a progress line, and stops it at Ctrl-C.

@@ -55,10 +55,10 @@ pub(super) fn run(args: &DoctorArgs) -> Result<()> {
         if table.definition.view.is_some() || table.definition.rollup.is_some() || table.definition.is_in_memory() {
             continue;
         }
-        look_at(&database, &session, &args.url, &table, &mut found)?;
+        look_at(&database, &session, &shell_word(&args.url), &table, &mut found)?;
     }
     if args.table.is_none() {
-        found.extend(of_backups(&args.url, backup.as_deref())?);
+        found.extend(of_backups(&database, &args.url, backup.as_deref())?);
     }
     match args.format {
         ReportFormat::Json => report::write_text(&report::json(&found)?),
@@ -77,27 +77,40 @@ fn of_warning(warning: &str) -> Advice {
     Advice { kind: "risky", table: None, finding: warning.to_owned(), fix: "-- see the store's settings".to_owned() }
 }
 
-fn of_backups(url: &str, backup: Option<&str>) -> Result<Option<Advice>> {
+fn of_backups(database: &Database, url: &str, backup: Option<&str>) -> Result<Option<Advice>> {
     let advice = |finding: String, fix: String| Some(Advice { kind: "risky", table: None, finding, fix });
     if url.starts_with("memory:") {
         return Ok(None);
     }
+    let command = |target: &str| format!("atsdb backup {} {}", shell_word(url), shell_word(target));
     let Some(folder) = backup else {
-        let finding = "no backups were named: --backup DIR looks at them".to_owned();
-        return Ok(advice(finding, format!("atsdb backup {url} backups/")));
+        let finding = "backups were not checked: pass their folder or bucket with --backup".to_owned();
+        return Ok(advice(finding, command("backups/")));
     };
     let archive = atsdb::Archive::open(folder)?;
-    let is_empty = match archive.require() {
-        Ok(()) => archive.backups()?.whole.is_empty(),
-        Err(error) if error.kind() == atsdb::ErrorKind::NotFound => true,
+    let source = format!("{:032x}", u128::from_be_bytes(database.engine().store().uid()));
+    let has_backup = match archive.require() {
+        Ok(()) => archive.backups()?.whole.iter().any(|backup| backup.whole && backup.source == source),
+        Err(error) if error.kind() == atsdb::ErrorKind::NotFound => false,
         Err(error) => return Err(error),
     };
-    Ok(match is_empty {
-        true => advice(format!("there is no whole backup in {folder}"), format!("atsdb backup {url} {folder}")),
-        false => None,
+    Ok(match has_backup {
+        true => None,
+        false => advice(format!("there is no whole backup of this store in {folder}"), command(folder)),
     })
 }
 
+/// A text as one word of a command.
+fn shell_word(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@%+=,".contains(letter);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// Adds what there is to say about a table. `url` is the store's as a word of a command.
 fn look_at(database: &Database, session: &Session, url: &str, table: &Table, found: &mut Vec<Advice>) -> Result<()> {
     let name = &table.definition.name;
     let stats = database.engine().stats(Some(table))?;
@@ -251,5 +264,17 @@ mod tests {
         assert_eq!(dictionary_advice("c", MapWidth::U8, 205).map(|(_, wider)| wider), Some(MapWidth::U16));
         assert!(dictionary_advice("c", MapWidth::U8, 204).is_none());
         assert!(dictionary_advice("c", MapWidth::U32, u64::MAX / 1_000).is_none());
+    }
+
+    #[test]
+    fn commands_may_be_pasted_into_a_shell() {
+        for (text, word) in [
+            ("air.db", "air.db"),
+            ("s3://bucket/air", "s3://bucket/air"),
+            ("sqlite:air?split=slice", "'sqlite:air?split=slice'"),
+            ("it's.db", r"'it'\''s.db'"),
+        ] {
+            assert_eq!(shell_word(text), word);
+        }
     }
 }

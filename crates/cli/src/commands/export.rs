@@ -66,7 +66,7 @@ fn export_query(
     };
     let handle = session.interrupt_handle();
     let _watch = Watch::new(move || handle.interrupt());
-    match session.execute(statement, &[])? {
+    match session.execute(statement, &[]).map_err(with_sql_hint)? {
         Answer::Rows(rows) => {
             let schema = rows.schema();
             let mut out = open()?;
@@ -76,6 +76,16 @@ fn export_query(
             Ok(())
         }
         Answer::Done { verb, .. } => Err(Error::usage(format!("-q takes a query, and {verb} has no rows"))),
+    }
+}
+
+/// A statement that changes something is for another command.
+fn with_sql_hint(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::ReadOnly => {
+            error.with_hint("atsdb export only reads; atsdb sql runs statements that change something")
+        }
+        _ => error,
     }
 }
 

@@ -1,11 +1,11 @@
 //! `atsdb restore`: restores a backup into a store.
 
-use super::copy::{in_words, open_target, watched};
+use super::copy::{in_words, into_target};
 use crate::args::RestoreArgs;
 use crate::console::clock;
 use crate::console::failure::warn;
 use crate::session::settings::{self, Access};
-use atsdb::{BackupSelector, CopyOptions, Error, Moment, Result, Selection};
+use atsdb::{BackupSelector, CopyOptions, Database, Error, Moment, Result, Selection};
 
 pub(super) fn run(args: &RestoreArgs) -> Result<()> {
     let started = clock::now();
@@ -19,10 +19,10 @@ pub(super) fn run(args: &RestoreArgs) -> Result<()> {
         for damaged in &backups.damaged {
             warn(&format!("backup {} is left out: {}", damaged.id, damaged.problem));
         }
-        let target = open_target(&args.target, &args.store, &args.write)?;
-        let restore =
-            |options: CopyOptions| target.restore(&args.source, &chosen, &CopyOptions { selection, ..options });
-        let (backup, report) = watched(restore, &args.into)?;
+        let restore = |target: &Database, options: CopyOptions| {
+            target.restore(&args.source, &chosen, &CopyOptions { selection, ..options })
+        };
+        let (backup, report) = into_target(&args.target, &args.store, &args.write, &args.into, restore)?;
         eprintln!("backup {} of {}, taken {}", backup.id, backup.url, backup.taken);
         eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
         return Ok(());
@@ -32,8 +32,9 @@ pub(super) fn run(args: &RestoreArgs) -> Result<()> {
             .with_hint("--at, --backup and --store choose among the backups of a directory or bucket"));
     }
     let source = settings::open(&args.source, Access::Read, &args.store, None)?;
-    let target = open_target(&args.target, &args.store, &args.write)?;
-    let report = watched(|options| source.copy_into(&target, &CopyOptions { selection, ..options }), &args.into)?;
+    let copy =
+        |target: &Database, options: CopyOptions| source.copy_into(target, &CopyOptions { selection, ..options });
+    let report = into_target(&args.target, &args.store, &args.write, &args.into, copy)?;
     eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::report;
 use crate::args::{ReportArgs, ReportFormat};
 use crate::session::settings::{self, Access};
 use atsdb::name::same_name;
-use atsdb::sql::{create_table_sql, ends_sql, quoted};
+use atsdb::sql::{counters_sql, create_table_sql, quoted};
 use atsdb::{Engine, Result, Table, TableDefinition};
 
 /// Prints the statements or the definitions.
@@ -46,8 +46,9 @@ pub(crate) fn schema_statements(engine: &Engine, tables: &[Table], is_whole: boo
     Ok(schemas.map(|schema| format!("CREATE SCHEMA IF NOT EXISTS {};\n", quoted(&schema))).collect())
 }
 
-/// The statement with its semicolon, and after it those that end columns which have no further number.
+/// The statement with its semicolon, and after it those that let columns which number the rows continue.
 pub(crate) fn statement(definition: &TableDefinition) -> String {
-    let statements = std::iter::once(create_table_sql(definition)).chain(ends_sql(definition));
+    let declared = create_table_sql(&definition.uncounted());
+    let statements = std::iter::once(declared).chain(counters_sql(definition));
     statements.map(|statement| format!("{};\n", statement.trim_end_matches(';'))).collect()
 }

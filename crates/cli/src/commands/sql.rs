@@ -107,7 +107,7 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
         }
         (None, None) => {}
     }
-    runner.report_total();
+    runner.report_end();
     let row_count = runner.written_rows;
     out.complete()?;
     report_written(path, row_count);

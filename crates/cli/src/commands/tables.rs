@@ -21,13 +21,18 @@ struct TableJson {
 /// Lists the tables.
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
-    let listed: Vec<TableJson> = report::tables_of(database.engine(), args)?.iter().map(listed).collect();
+    let mut tables = report::tables_of(database.engine(), args)?;
+    // A sequence is no table, but one that is named is described.
+    tables.retain(|table| args.table.is_some() || !table.definition.sequence);
+    let listed: Vec<TableJson> = tables.iter().map(listed).collect();
     report::write(args.format, &listed, &headings(), || listed.iter().map(row).collect())
 }
 
 /// The tables of a store as a table, for the shell.
 pub(crate) fn names(engine: &Engine) -> Result<String> {
-    let rows: Vec<Vec<String>> = engine.tables()?.iter().map(|table| row(&listed(table))).collect();
+    let tables = engine.tables()?;
+    let tables = tables.iter().filter(|table| !table.definition.sequence);
+    let rows: Vec<Vec<String>> = tables.map(|table| row(&listed(table))).collect();
     Ok(render(&headings(), &rows))
 }
 
@@ -45,6 +50,7 @@ fn listed(table: &Table) -> TableJson {
             (Some(_), _) => "view",
             (None, Some(_)) => "rollup",
             (None, None) if definition.is_in_memory() => "memory",
+            (None, None) if definition.sequence => "sequence",
             (None, None) => "table",
         },
     }

@@ -74,7 +74,9 @@ impl FileReader for HostFiles {
             }
             _ => Err(error),
         });
-        let (schema, rows) = sink.finish(&report.map_err(without_flags)?.definition)?;
+        let report =
+            report.map_err(|error| paths::with_pattern(without_flags(error), &[PathBuf::from(&request.path)]))?;
+        let (schema, rows) = sink.finish(&report.definition)?;
         Ok(FileTable { schema, rows })
     }
 }

@@ -72,12 +72,44 @@ fn of_folder(folder: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
+/// Suggests a pattern if an import failed at a file of a folder, most of whose files have another extension.
+pub(crate) fn with_pattern(error: Error, arguments: &[PathBuf]) -> Error {
+    if !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::Usage) {
+        return error;
+    }
+    for folder in arguments.iter().filter(|argument| argument.is_dir()) {
+        let Ok(files) = of_folder(folder) else { continue };
+        let usual = files.iter().filter_map(|file| extension(file)).find(|usual| {
+            let count = files.iter().filter(|file| extension(file).as_ref() == Some(usual)).count();
+            count * 2 > files.len()
+        });
+        let Some(usual) = usual else { continue };
+        let is_at = |file: &PathBuf| {
+            file.file_name().is_some_and(|name| error.message().starts_with(name.to_string_lossy().as_ref()))
+        };
+        if files.iter().any(|file| is_at(file) && extension(file).as_ref() != Some(&usual)) {
+            let pattern = folder.join(format!("*.{usual}"));
+            return error.with_hint(format!("leave out what is no table: name the files as '{}'", pattern.display()));
+        }
+    }
+    error
+}
+
+/// The extension of a file, with the one before it if the file is compressed: `csv.gz`.
+fn extension(file: &Path) -> Option<String> {
+    let (stem, last) = file.file_name()?.to_str()?.rsplit_once('.')?;
+    Some(match stem.rsplit_once('.').filter(|_| matches!(last, "gz" | "zst")) {
+        Some((_, inner)) => format!("{inner}.{last}"),
+        None => last.to_owned(),
+    })
+}
+
 fn of_pattern(pattern: &Path) -> Result<Vec<PathBuf>> {
     let text = pattern.to_string_lossy();
     let found = glob::glob(&text).map_err(|error| Error::usage(format!("{text}: {error}")))?;
     let files: Vec<PathBuf> = found.flatten().filter(|path| path.is_file()).collect();
     match files.is_empty() {
-        true => Err(Error::new(ErrorKind::NotFound, format!("no file fits {text}"))),
+        true => Err(Error::new(ErrorKind::NotFound, format!("no file matches {text}"))),
         false => Ok(files),
     }
 }

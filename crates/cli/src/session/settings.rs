@@ -1,14 +1,14 @@
 //! Translates flags and the environment to the settings for opening a store and for a session. A flag takes precedence
 //! over its environment variable, which takes precedence over the default.
 
-use crate::args::sql_text::{begins_as_sql, is_sql};
+use crate::args::sql_text::{begins_as_sql, is_bare_verb, is_sql, unquoted_statement};
 use crate::args::{QueryArgs, StoreArgs, WriteArgs};
 use crate::console::failure;
 use crate::session::files::HostFiles;
 use atsdb::duration::parse_duration;
 use atsdb::size::parse_size;
 use atsdb::sql::{Session, SessionOptions};
-use atsdb::{Database, Durability, Error, OpenOptions, Result};
+use atsdb::{Database, Durability, Error, ErrorKind, OpenOptions, Result};
 use std::sync::Arc;
 
 /// How long a program keeps its store open.
@@ -59,6 +59,14 @@ pub(crate) fn open_for(
     store: &StoreArgs,
     write: Option<&WriteArgs>,
 ) -> Result<Database> {
+    if url == "-" {
+        return Err(
+            Error::usage("- is stdin and no store").with_hint("name the store: a path such as air.db, or a URL")
+        );
+    }
+    if is_bare_verb(url) {
+        return Err(unquoted_statement());
+    }
     if begins_as_sql(url) {
         return Err(Error::usage(format!("this is SQL and no store: {url}")).with_hint(
             "the store comes first: atsdb sql air.db \"SELECT ...\"; atsdb ./NAME opens a file of any name",
@@ -81,11 +89,21 @@ pub(crate) fn open_for(
     if let Some(bytes) = bytes_of("--cache", store.cache.as_deref())? {
         options = options.cache_bytes(bytes);
     }
-    let database = options.open(url)?;
+    let database = options.open(url).map_err(|error| not_a_database(error, url))?;
     if access != Access::Read {
         database.warnings().iter().for_each(|warning| failure::warn(warning));
     }
     Ok(database)
+}
+
+/// Explains what to do with a file of rows that was named as the store.
+fn not_a_database(error: Error, url: &str) -> Error {
+    if error.kind() != ErrorKind::NotAStore || !error.message().ends_with("is not an SQLite database") {
+        return error;
+    }
+    error.with_hint(format!(
+        "the store comes first; rows of a file: atsdb sql \"SELECT * FROM '{url}'\", or atsdb import air.db TABLE {url}"
+    ))
 }
 
 /// A session over an open store.

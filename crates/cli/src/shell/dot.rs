@@ -8,6 +8,9 @@ use atsdb::{Error, Result};
 /// The query of `.indexes`.
 const INDEXES: &str = "SELECT table_name, index_name, columns, bytes FROM atsdb.indexes";
 
+/// The hint of `.mode`: the formats that a terminal shows.
+const MODES: &str = "use table, csv, tsv, json, jsonl, markdown, chart or spark";
+
 /// The text of `.help`.
 pub(super) const HELP: &str = "\
 .help                this list
@@ -20,10 +23,10 @@ pub(super) const HELP: &str = "\
 .users               the users who may use the store when it is served
 .dump [TABLE]        the statements that make one table, or all, with their rows
 .import FILE TABLE   import a file into a table; flags of atsdb import follow
-.stats [TABLE]       rows, bytes and encodings; how the cache does
+.stats [TABLE]       rows, bytes and encodings, and the use of the caches
 .mode FORMAT         how results are written: table, csv, tsv, json, jsonl,
                      markdown, chart, spark
-.expanded on|off|auto  a line for each value; auto: where a row does not fit
+.expanded on|off|auto  a line for each value; auto: if a row does not fit
 .limit ROWS|off      how many rows of a result are shown
 .pager on|off        whether long results are shown page by page
 .timing on|off       whether each statement's time is shown
@@ -33,15 +36,15 @@ pub(super) const HELP: &str = "\
 .read FILE           run the statements of a file
 .save URL            copy the open store, also one in memory, to another one or
                      to a directory of backups
-.load URL            bring what another store or the newest backup of a
-                     directory holds into the open one
+.load URL            copy another store, or the newest backup of a directory,
+                     into the open one
 .quit                leave; Ctrl-D does the same
 
 Also as in psql: \\d, \\d TABLE, \\dt, \\di, \\dv, \\df, \\du, \\l, \\x, \\timing, \\e,
 \\i FILE, \\q, \\?; and help, quit, exit.
 Tab completes names, keywords, functions and files. Ctrl-R searches the history.
-SQL ends with ; and may go over several lines. Ctrl-C stops a statement, or
-drops what was typed.
+SQL ends with ; and may span several lines. Ctrl-C stops a running statement, or
+discards what was typed.
 ";
 
 pub(super) const NAMES: [&str; 25] = [
@@ -125,8 +128,8 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
         (".schema", table) => DotCommand::Schema(Some(table.to_owned())),
         (".stats", "") => DotCommand::Stats(None),
         (".stats", table) => DotCommand::Stats(Some(table.to_owned())),
-        (".mode", "") => return Err(needs("a format").with_hint("use table, csv, tsv, json, jsonl, markdown or chart")),
-        (".mode", format) => DotCommand::Mode(Format::parse(format)?),
+        (".mode", "") => return Err(needs("a format").with_hint(MODES)),
+        (".mode", format) => DotCommand::Mode(Format::parse(format).map_err(|error| error.with_hint(MODES))?),
         (".expanded", "") => DotCommand::Expanded(None),
         (".expanded", "on") => DotCommand::Expanded(Some(Expanded::On)),
         (".expanded", "off") => DotCommand::Expanded(Some(Expanded::Off)),
@@ -303,6 +306,7 @@ mod tests {
     #[test]
     fn a_misspelt_command_gets_the_nearest() {
         assert_eq!(parse(".tabels").unwrap_err().hint(), Some("did you mean .tables?"));
+        assert_eq!(parse(".mode parket").unwrap_err().hint(), Some(MODES));
         assert!(
             parse(".quit now").is_err()
                 && parse(".read").is_err()

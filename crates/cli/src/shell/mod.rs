@@ -52,7 +52,7 @@ pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
         return prompt::run(&mut shell);
     }
     shell.read(std::io::stdin().lock(), "stdin", 0)?;
-    shell.runner.report_total();
+    shell.runner.report_end();
     shell.out.complete()
 }
 

@@ -85,6 +85,7 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
             }
         }
     }
+    shell.runner.report_end();
     Ok(())
 }
 

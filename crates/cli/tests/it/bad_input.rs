@@ -29,12 +29,35 @@ fn misspelt_flags_and_commands_get_the_nearest() {
 }
 
 #[test]
+fn an_error_of_an_argument_names_the_help_that_explains_it() {
+    let case = Case::new().with_store();
+    case.run(&["lab"]).failed(1, &["atsdb lab needs a command", "there are: list, run", "atsdb lab --help"]);
+    case.run(&["user", "lst", "a.db"]).failed(1, &["no command named lst", "did you mean atsdb user list?"]);
+    case.run(&["lab", "everything"]).failed(1, &["no command named everything", "there are: list, run"]);
+    case.run(&["help", "lab", "everything"]).failed(1, &["no command named everything", "there are: list, run"]);
+    case.run(&["import", "a.db", "t", "x.csv", "--skip", "two"])
+        .failed(1, &["invalid value 'two' for '--skip <LINES>': write a whole number", "atsdb import --help"]);
+    case.run(&["completions", "x"]).failed(1, &["possible values: bash", "atsdb completions --help"]);
+    case.run(&["export", "a.db", "readings", "x.csv"])
+        .failed(1, &["'x.csv'", "to write the result to a file, pass -o"]);
+    case.run(&["sql", "a.db", "SELECT 1", "x.csv"]).failed(1, &["pass -o x.csv"]);
+    for arguments in
+        [&["sql", "a.db", "SELECT", "1"][..], &["sql", "SELECT", "1"], &["a.db", "select", "count", "FROM", "readings"]]
+    {
+        case.run(arguments).failed(1, &["the statement is not in quotes", "as one argument"]);
+    }
+    case.run(&["completions", "bash", "x.csv"]).failed(1, &["usage: atsdb completions"]);
+}
+
+#[test]
 fn files_that_are_not_stores_are_left_alone() {
     let case = Case::new();
     case.write("notes.txt", "these are notes, and no store at all, however long they may become in the end");
-    case.run(&["sql", "notes.txt", "SELECT 1"]).failed(2, &["notes.txt"]);
+    case.run(&["sql", "notes.txt", "SELECT 1"]).failed(2, &["notes.txt", "SELECT * FROM 'notes.txt'"]);
     assert!(case.read("notes.txt").starts_with("these are notes"));
     case.run(&["sql", "redis://host/db", "SELECT 1"]).failed(1, &["redis"]);
+    case.run_with(&["import", "-", "t", "-"], "a\n1\n").failed(1, &["- is stdin and no store"]);
+    assert_eq!(case.names(), ["notes.txt"]);
 }
 
 #[test]
@@ -42,11 +65,11 @@ fn output_that_cannot_be_written_is_named_and_nothing_else() {
     let case = Case::new().with_store();
     let run = case.run(&["export", "a.db", "readings", "-o", "no/x.csv"]);
     assert!(!run.stderr.contains(".part"), "{}", run.stderr);
-    run.failed(2, &["cannot write no/x.csv: No such file"]);
+    run.failed(2, &["cannot write no/x.csv: No such file", "hint: create its folder first"]);
     if std::path::Path::new("/dev/full").exists() {
         for format in ["csv", "json", "parquet", "arrow"] {
             let arguments = ["export", "a.db", "readings", "-o", "/dev/full", "--format", format];
-            case.run(&arguments).failed(2, &["cannot write /dev/full: No space left"]);
+            case.run(&arguments).failed(2, &["cannot write /dev/full: No space left", "hint: free some space"]);
         }
     }
 }

@@ -49,6 +49,10 @@ fn times_and_tables_are_chosen() {
     case.run(&["copy", "a.db", "c.db", "--from", "yesterday"]).failed(1, &["cannot read the time", "2024-03-01"]);
     case.run(&["copy", "a.db", "c.db", "reading"]).failed(2, &["did you mean readings?"]);
     case.run(&["copy", "missing.db", "c.db"]).failed(2, &["missing.db"]);
+    case.run(&["backup", "a.db", "c.db", "reading"]).failed(2, &["did you mean readings?"]);
+    case.run(&["backup", "a.db", "backups"]).reported(&[]);
+    case.run(&["restore", "backups", "c.db", "reading"]).failed(2, &["did you mean readings?"]);
+    assert!(!case.path("c.db").exists(), "a copy of nothing leaves no store behind");
     case.run(&["copy", "a.db", "./a.db"]).failed(1, &["the same store"]);
 }
 

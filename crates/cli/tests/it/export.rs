@@ -47,6 +47,9 @@ fn impossible_exports_are_refused() {
     case.run(&["export", "a.db", "readings", "-o", "no/x.csv"]).failed(2, &["no/x.csv"]);
     case.run(&["export", "no.db", "readings", "-o", "x.csv"]).failed(2, &["no.db"]);
     case.run(&["export", "a.db", "-q", "SELECT 1; SELECT 2"]).failed(1, &["one query"]);
+    case.run(&["export", "a.db", "-q", "DELETE FROM readings"]).failed(2, &["atsdb sql runs statements"]);
+    case.run(&["sql", "a.db", "SELECT 1 AS a; SELECT 2 AS b", "-o", "x.json"])
+        .failed(1, &["json holds one result", "its own file"]);
     assert_eq!(case.names().iter().filter(|name| name.starts_with("x.")).count(), 0);
     assert!(!case.path("no.db").exists());
 }

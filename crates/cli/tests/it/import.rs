@@ -11,9 +11,15 @@ fn a_table_is_created_from_what_the_file_shows() {
     let text = run.text();
     assert!(text.starts_with("CREATE TABLE weather ("), "{text}");
     let last = text.lines().last().unwrap();
-    for part in ["2 rows in ", " rows/s", " bytes a row", "durability full"] {
+    for part in ["2 rows in ", " rows/s", "durability full"] {
         assert!(last.contains(part), "{part:?} is not in {last}");
     }
+    // The pages that every table has say nothing about two rows.
+    assert!(!last.contains("bytes a row"), "{last}");
+    let numbers: String = (0..1_000).map(|number| format!("{number}\n")).collect();
+    case.write("n.csv", format!("n\n{numbers}"));
+    let many = case.run(&["import", "a.db", "numbers", "n.csv"]).text();
+    assert!(many.contains(" bytes a row"), "{many}");
     assert_eq!(case.query("a.db", "SELECT count(*), count(temp) FROM weather"), "2,1");
     let schema = case.run(&["schema", "a.db", "weather"]).well().text();
     assert!(text.starts_with(&schema), "{schema}");
@@ -31,13 +37,15 @@ fn rows_are_added_to_a_table_that_is_there() {
 }
 
 #[test]
-fn rows_in_memory_are_lost_at_exit_and_a_note_says_so() {
+fn only_the_rows_of_a_store_in_memory_are_lost_at_exit() {
     let case = Case::new();
     case.write("1.csv", "time,v\n2024-03-01,1\n");
-    for arguments in [&["memory:", "t", "1.csv"][..], &["a.db", "t", "1.csv", "--engine", "memory"]] {
-        let run = case.run(&[&["import"], arguments].concat());
-        assert!(run.code == 0 && run.text().contains("durability none"), "{}", run.text());
+    for (url, durability) in [("memory:", "durability none"), ("a.db", "durability full")] {
+        let run = case.run(&["import", url, "t", "1.csv", "--engine", "memory"]);
+        assert!(run.code == 0 && run.text().contains(durability), "{url}: {}", run.text());
     }
+    // The commit of the import has saved the rows of a table in memory.
+    assert_eq!(case.query("a.db", "SELECT v FROM t"), "1");
 }
 
 #[test]
@@ -282,6 +290,11 @@ fn a_table_of_a_sqlite_file_is_imported() {
     case.run(&["import", "a.db", "t", "sqlite:old.db#q"]).failed(2, &["no table named q"]);
     case.run(&["import", "a.db", "t", "sqlite:none.db#q"]).failed(2, &["no file none.db"]);
     case.run(&["import", "a.db", "t", "old.db"]).failed(1, &["sqlite:old.db#TABLE"]);
+    case.run(&["sql", "store.db", "CREATE TABLE r (a INT)"]).well();
+    for name in ["sqlite:store.db#r", "sqlite:store.db"] {
+        case.run(&["import", "a.db", "t", name])
+            .failed(1, &["store.db is a store of atsdb", "atsdb copy store.db URL", "--allow-non-empty"]);
+    }
     assert!(!case.path("a.db").exists());
     case.run(&["import", "a.db", "t", "sqlite:old.db#r"]).well();
     let rows = case.query("a.db", "SELECT ts, id, v, ok, raw FROM t ORDER BY ts");
@@ -323,6 +336,19 @@ fn a_dry_run_shows_everything_and_stores_nothing() {
 }
 
 #[test]
+fn files_of_the_same_name_are_told_apart_by_their_folders() {
+    let case = Case::new();
+    for (folder, rows) in [("jan", "time,v\n2024-01-01,1\n"), ("feb", "time,v\n2024-02-01,1\nnoon,2\n")] {
+        std::fs::create_dir(case.path(folder)).unwrap();
+        case.write(&format!("{folder}/a.csv"), rows);
+    }
+    case.run(&["import", "a.db", "t", "jan/a.csv", "feb/a.csv"]).failed(2, &["feb/a.csv, line 3, column time"]);
+    let flags = ["jan/a.csv", "feb/a.csv", "--file-column", "file", "--skip-bad"];
+    assert_eq!(case.run(&[&["import", "a.db", "t"], &flags[..]].concat()).code, 0);
+    assert_eq!(case.query("a.db", "SELECT DISTINCT file FROM t"), "a");
+}
+
+#[test]
 fn skipped_rows_are_counted() {
     let case = Case::new();
     let table = "CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (on_conflict = 'keep')";
@@ -347,7 +373,11 @@ fn folders_patterns_columns_and_documents_are_imported() {
     std::fs::remove_file(case.path("logs/c.txt")).unwrap();
     case.run(&["import", "a.db", "u", "logs", "--omit", "w"]).well();
     assert_eq!(case.query("a.db", "SELECT count(*), sum(v) FROM u"), "2,3");
-    case.run(&["import", "a.db", "u", "logs/*.json"]).failed(2, &["no file fits logs/*.json"]);
+    case.write("logs/c.txt", "no table\n1,2\n");
+    let folder = case.run(&["import", "a.db", "v", "logs"]);
+    folder.failed(1, &["c.txt has no column in common", "name the files as 'logs/*.csv'"]);
+    case.run(&["sql", "SELECT * FROM 'logs'"]).failed(1, &["c.txt", "name the files as 'logs/*.csv'"]);
+    case.run(&["import", "a.db", "u", "logs/*.json"]).failed(2, &["no file matches logs/*.json"]);
     case.write("d.json", "{\"n\":2,\"items\":[{\"a\":1},{\"a\":2}]}");
     assert_eq!(case.run(&["import", "a.db", "d", "d.json"]).code, 0);
     assert_eq!(case.query("a.db", "SELECT sum(a) FROM d"), "3");

@@ -55,6 +55,10 @@ fn files_are_tables_of_a_query() {
     };
     assert_eq!(query("SELECT count(*), sum(temp), max(time) FROM 'day.csv'"), "2,4.0,2024-03-01T01:00:00Z");
     assert_eq!(query("SELECT day.temp FROM 'day.csv' WHERE sensor = 'b'"), "2.5");
+    assert_eq!(query("SELECT count(*) FROM read_csv('day.csv', null = 'b') WHERE sensor IS NULL"), "1");
+    for sql in ["SELECT * FROM day.csv", "SELECT * FROM \"day.csv\""] {
+        case.run(&["sql", sql]).failed(3, &["no table named day.csv", "in quotes: FROM 'day.csv'"]);
+    }
     let joined =
         "SELECT d.temp, \"place.x\" FROM 'day.csv' d JOIN read_json('more.jsonl') j ON d.sensor = j.sensor ORDER BY 1";
     assert_eq!(query(joined), "1.5,1\n2.5,2");
@@ -182,7 +186,7 @@ fn the_doctor_finds_what_is_slow_large_or_risky_and_its_statements_work() {
         "column state is text of 3 values among 3,000 rows",
         "the dictionary of column device holds 220 of 256 values",
         "SET (map = 'device:u16')",
-        "no backups were named",
+        "backups were not checked: pass their folder or bucket with --backup",
         "atsdb backup a.db",
     ] {
         assert!(found.contains(part), "{part}: {found}");
@@ -198,5 +202,13 @@ fn the_doctor_finds_what_is_slow_large_or_risky_and_its_statements_work() {
     case.run(&["recompress", "a.db"]).well();
     case.run(&["backup", "a.db", "backups"]);
     assert_eq!(case.run(&["doctor", "a.db", "--backup", "backups"]).well().text(), "nothing to advise\n");
+    // Backups of another store, and those of some of the tables, do not protect this one.
+    case.run(&["sql", "b.db", "CREATE TABLE t (a INT); CREATE TABLE u (a INT)"]).well();
+    for tables in [&["t"][..], &[]] {
+        let found = case.run(&["doctor", "b.db", "--backup", "backups"]).well().text();
+        assert!(found.contains("no whole backup of this store in backups"), "{tables:?}: {found}");
+        case.run(&[&["backup", "b.db", "backups"], tables].concat());
+    }
+    assert_eq!(case.run(&["doctor", "b.db", "--backup", "backups"]).well().text(), "nothing to advise\n");
     assert_eq!(case.query("a.db", "SELECT count(DISTINCT state), count(*) FROM t"), "3,3000");
 }

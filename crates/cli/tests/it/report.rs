@@ -79,6 +79,11 @@ fn retain_drops_what_has_expired() {
 fn verify_is_quiet_about_a_whole_store_and_names_what_is_damaged() {
     let case = Case::new().with_store();
     assert!(case.run(&["verify", "a.db"]).well().text().starts_with("no damage: 1 table,"));
+    // A rollup keeps a change log, which nobody sees as a table.
+    let rollup =
+        "CREATE TABLE t (time TIMESTAMP, v INT); CREATE ROLLUP r ON t EVERY '1 day' AS SELECT sum(v) AS v FROM t";
+    case.run(&["sql", "rollup.db", rollup]).well();
+    assert!(case.run(&["verify", "rollup.db"]).well().text().starts_with("no damage: 2 tables,"));
     let store = rusqlite::Connection::open(case.path("a.db")).unwrap();
     // A small chunk has its pages in its row; the last bytes belong to the last page.
     let damage = "UPDATE atsdb_chunk SET pages = CAST(substr(pages, 1, length(pages) - 4) || x'00000000' AS BLOB)

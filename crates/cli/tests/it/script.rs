@@ -36,6 +36,20 @@ fn a_script_stops_at_its_first_error_and_names_its_line() {
 }
 
 #[test]
+fn a_transaction_that_is_left_open_is_reported() {
+    let case = Case::new().with_store();
+    let script = "BEGIN;\nINSERT INTO readings (time) VALUES ('2024-06-01');\n";
+    for arguments in [&["sql", "a.db", script][..], &["sql", "a.db"], &["a.db"]] {
+        let run = case.run_with(arguments, script);
+        assert!(run.stderr.contains("warning: the transaction was not committed"), "{arguments:?}: {}", run.stderr);
+    }
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM readings"), "3");
+    let run = case.run_with(&["sql", "a.db"], format!("{script}COMMIT;\n"));
+    assert!(!run.stderr.contains("warning"), "{}", run.stderr);
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM readings"), "4");
+}
+
+#[test]
 fn parameters_are_values_and_nothing_else() {
     let case = Case::new().with_store();
     let sql = "SELECT count(*) AS n FROM readings WHERE sensor = $s";

@@ -102,6 +102,30 @@ fn a_dump_makes_the_same_tables() {
 }
 
 #[test]
+fn a_dump_keeps_where_sequences_begin_and_are() {
+    let case = Case::new();
+    let made = "CREATE SEQUENCE s START WITH 5; SELECT nextval('s'); CREATE SEQUENCE down INCREMENT BY -1; \
+                CREATE SEQUENCE early START WITH 10; ALTER SEQUENCE early RESTART WITH -3; \
+                CREATE TABLE t (id INT GENERATED ALWAYS AS IDENTITY (START WITH 3), x INT); \
+                INSERT INTO t (x) VALUES (1)";
+    case.run(&["sql", "a.db", made]).well();
+    let dump = case.run_with(&["a.db"], ".dump\n").well().text();
+    assert!(dump.contains("CREATE SEQUENCE s START WITH 5;\nSELECT setval('public.s', 5);"), "{dump}");
+    case.run_with(&["b.db"], &dump).well();
+    let next = |url: &str| {
+        let drawn = case.query(url, "SELECT nextval('s'), nextval('down'), nextval('early')");
+        case.run(&["sql", url, "INSERT INTO t (x) VALUES (2)"]).well();
+        (drawn, case.query(url, "SELECT id FROM t ORDER BY id"))
+    };
+    assert_eq!(next("a.db"), next("b.db"));
+    case.run(&["sql", "b.db", "ALTER SEQUENCE s RESTART; ALTER TABLE t ALTER COLUMN id RESTART"]).well();
+    let schema = case.run(&["schema", "b.db"]).well().text();
+    assert!(schema.contains("CREATE SEQUENCE s START WITH 5;\n") && schema.contains("START WITH 3"), "{schema}");
+    let tables = case.run(&["tables", "b.db"]).well().text();
+    assert!(tables.contains("\nt ") && !tables.contains("early"), "{tables}");
+}
+
+#[test]
 fn a_file_is_imported_and_a_result_is_drawn() {
     let case = Case::new();
     case.write("my file.csv", "time,v\n2024-01-01,1\n2024-01-02,2\n2024-01-03,3\n");

@@ -123,9 +123,14 @@ impl Dialect {
             notes.push(format!("the first record is read as data: {first}; --header makes it the columns' names"));
         }
         if first_width == 1 && data_width == 1 && options.delimiter.is_none() && has_words(text) {
-            notes.push(
-                "there is one column, as no separator was found; --delimiter space separates at blanks".to_owned(),
-            );
+            let first = if has_header && options.header.is_none() {
+                ", and the first line is its name (--no-header reads that line as a row)"
+            } else {
+                ""
+            };
+            notes.push(format!(
+                "there is one column, as no separator was found{first}; --delimiter space separates at blanks"
+            ));
         }
         Self { separator, names, has_header, preamble_end: 0, notes, empty_count, is_padded }
     }

@@ -31,7 +31,7 @@ pub(crate) fn column_type(facts: &Facts, options: &Options) -> (ColumnType, Opti
         return (ColumnType::Text, Some(why.to_owned()));
     }
     if may_be_dates(facts, options) && within(kind::TIMES) {
-        let why = "its values may be dates, of which none tells whether the day or the month comes first; --date-order \
+        let why = "its values may be dates, of which none shows whether the day or the month comes first; --date-order \
                    reads them as dates";
         return (ColumnType::Text, Some(why.to_owned()));
     }

@@ -152,7 +152,7 @@ fn without_column(records: &mut Records, text: &[u8], empty_count: usize) -> Vec
     for (fields, start) in records.fields.chunks_exact(width).zip(&records.starts) {
         match value(fields) {
             Some(value) => {
-                let reason = "is behind the last column, which has a name".to_owned();
+                let reason = "is in a field behind the last column that has a name".to_owned();
                 bad.push(BadRecord { start: *start as usize, reason, value });
             }
             None => {

@@ -15,6 +15,7 @@ use crate::options::{Format, Input, Options, Pieces};
 use crate::sheets::unpack::{self, Unpacked, has_parts, unpack};
 use atsdb_core::{Error, ErrorKind, Result};
 use atsdb_foreign::ForeignColumn;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -36,8 +37,10 @@ enum InputSource {
 /// One file of an import.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Its name in messages, without folders.
+    /// Its name in messages, without folders unless another file has the same name.
     pub(crate) name: String,
+    /// Its name without folders, if `name` has some.
+    bare_name: Option<String>,
     /// The size in bytes of what is read.
     pub(crate) byte_count: u64,
     /// For a sheet or a file of a zip archive: the size of the file that it is in.
@@ -103,6 +106,7 @@ impl Source {
         let (compression, json) = (Compression::None, JsonRecords::default());
         let mut source = Self {
             name,
+            bare_name: None,
             byte_count: 0,
             outer_bytes: None,
             format: Format::Csv,
@@ -135,6 +139,22 @@ impl Source {
             source.lines = Some(Arc::new(table));
         }
         Ok(source)
+    }
+
+    /// Adds the folders to the names of files that share a name, so that messages tell them apart.
+    pub(crate) fn name_apart(sources: &mut [Self]) {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for source in sources.iter() {
+            *counts.entry(source.name.clone()).or_default() += 1;
+        }
+        for source in sources {
+            if let InputSource::Path(path) = &source.location
+                && counts[&source.name] > 1
+            {
+                let name = path.display().to_string();
+                source.bare_name = Some(std::mem::replace(&mut source.name, name));
+            }
+        }
     }
 
     /// The path of its uncompressed bytes.
@@ -227,7 +247,7 @@ impl Source {
 
     /// The name without the extensions for format and compression.
     pub(crate) fn stem(&self) -> &str {
-        stem(&self.name)
+        stem(self.bare_name.as_ref().unwrap_or(&self.name))
     }
 
     /// The pieces of a file elsewhere.

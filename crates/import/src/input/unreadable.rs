@@ -46,6 +46,10 @@ fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static
     let head = bare.trim_ascii_start();
     match head {
         _ if head.starts_with(b"%PDF-") => Some(("is a PDF document", EXPORT)),
+        _ if is_binary(bare) => Some((
+            "is neither text nor in a known format",
+            "if it is text, name its encoding, such as --encoding utf-16le or --encoding latin1",
+        )),
         _ if begins_with(head, "<!doctype html") || begins_with(head, "<html") => {
             Some(("is an HTML page", "fetch the file itself: a server may answer with a page that reports an error"))
         }
@@ -63,6 +67,12 @@ fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static
         )),
         _ => None,
     }
+}
+
+/// Whether there are bytes of zero, and bytes that are not UTF-8. The last character may be cut off.
+fn is_binary(head: &[u8]) -> bool {
+    let is_cut = |error: std::str::Utf8Error| error.error_len().is_none();
+    head.contains(&0) && !std::str::from_utf8(head).map_or_else(is_cut, |_| true)
 }
 
 fn begins_with(head: &[u8], start: &str) -> bool {
@@ -186,6 +196,18 @@ mod tests {
             "a,b\r\n1,2\r\n",
         ] {
             assert_eq!(what(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_refused_as_such() {
+        let of_bytes = |head: &[u8]| unreadable_text(head, false).map(|(what, _)| what);
+        for head in [b"\x7fELF\x02\x01\0\0\xd0\0".as_slice(), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"] {
+            assert_eq!(of_bytes(head), Some("is neither text nor in a known format"), "{head:?}");
+        }
+        // A log after a power cut, Latin 1, and a character that the end of the head cuts.
+        for head in [b"a,b\n1,\0\0\0\n".as_slice(), b"a,b\n1,\xe9\n", b"a,\0\n1,\xc3"] {
+            assert_eq!(of_bytes(head), None, "{head:?}");
         }
     }
 }

@@ -5,6 +5,9 @@ use crate::options::Options;
 use atsdb_core::name::unknown_name;
 use atsdb_core::{Error, Result};
 
+/// Maximum number of lists that a note names.
+const LISTS_SHOWN: usize = 4;
+
 /// Bytes of a document, and the line in which they start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JsonRange {
@@ -58,8 +61,9 @@ impl JsonRecords {
                             .with_hint("write each value as an object, or as an array of its own"));
                     }
                     (Some(list), _) if list.element == Element::List => list,
-                    (Some(_), _) | (None, []) => return Ok(Self::default()),
+                    (Some(_), _) => return Ok(Self::default()),
                     (None, _) if outline.has_more => return Ok(Self::default()),
+                    (None, []) => return Ok(Self { note: one_row_note(&outline.lists), ..Self::default() }),
                     (None, [list]) => list,
                     (None, several) => {
                         let names: Vec<&str> = several.iter().map(|list| list.path.as_str()).collect();
@@ -82,6 +86,20 @@ impl JsonRecords {
         let range = Some(JsonRange { start: list.start, end: list.end, line: list.line });
         Ok(Self { range, are_arrays: list.element == Element::List, is_geojson, note })
     }
+}
+
+/// What becomes of a document of several lists of values, which may be meant as columns.
+fn one_row_note(lists: &[List]) -> Option<String> {
+    let of_values = |list: &&List| list.element == Element::Scalar;
+    let paths: Vec<&str> = lists.iter().filter(of_values).map(|list| list.path.as_str()).collect();
+    let shown = paths[..paths.len().min(LISTS_SHOWN)].join(", ");
+    let more = if paths.len() > LISTS_SHOWN { ", ..." } else { "" };
+    (paths.len() > 1).then(|| {
+        format!(
+            "the document is one object and becomes one row; its lists of values stay JSON text: {shown}{more}; to \
+             make rows of them, write one object for each row"
+        )
+    })
 }
 
 /// Whether the document has `"type": "FeatureCollection"` at its beginning.

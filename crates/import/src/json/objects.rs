@@ -3,6 +3,7 @@
 use crate::json::reader::{JsonBlock, Names, Reader, last_end_of, read_records};
 use crate::records::Cut;
 use crate::records::json_string::unescape;
+use std::borrow::Cow;
 
 /// Objects inside objects that become names with dots; deeper ones stay JSON text.
 const NAMES_DEPTH_MAX: usize = 8;
@@ -25,10 +26,11 @@ fn object(reader: &mut Reader<'_>, prefix: &str, depth: usize) -> Result<(), Str
     }
     loop {
         let (start, end, is_escaped) = reader.string()?;
-        let raw = &reader.text[start..end];
-        let key = if is_escaped { unescape(raw) } else { raw.to_owned() };
+        let text = reader.text;
+        let raw = &text[start..end];
+        let key: Cow<'_, str> = if is_escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) };
         reader.take(b':')?;
-        let name = if prefix.is_empty() { key } else { format!("{prefix}.{key}") };
+        let name = if prefix.is_empty() { key } else { Cow::Owned(format!("{prefix}.{key}")) };
         member(reader, &name, depth)?;
         match reader.peek() {
             Some(b',') => reader.position += 1,
@@ -100,6 +102,17 @@ mod tests {
         let block = records("{\"a\":1}\n{\"a\":}\n{\"a\":3}\n{\"a\"", &mut Names::new(&[], true));
         assert_eq!((block.records.count(), block.bad.len()), (2, 2));
         assert_eq!(block.bad[0].reason, "is not a JSON object: expected a value");
+    }
+
+    #[test]
+    fn names_in_another_order_find_their_columns_and_a_bad_object_leaves_no_values() {
+        let text = "{\"a\":1,\"b\":2}\n{\"b\":3,\"a\":4,\"a\":5}\n{\"b\":6,\"a\":}\n{\"c\":7}\n{\"a\":8,\"b\":9}";
+        let mut names = Names::new(&[], true);
+        let block = records(text, &mut names);
+        assert_eq!(names.list, ["a", "b", "c"]);
+        let values: Vec<String> = block.records.fields.iter().map(|field| field.unescaped(text)).collect();
+        assert_eq!(values, ["1", "2", "", "5", "3", "", "", "", "7", "8", "9", ""]);
+        assert_eq!(block.bad.len(), 1);
     }
 
     #[test]

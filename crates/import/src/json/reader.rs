@@ -55,6 +55,8 @@ pub(crate) struct Names {
     /// In order.
     pub(crate) list: Vec<String>,
     positions: HashMap<String, usize>,
+    /// The position that is asked for next if the records have the same names in the same order.
+    next: usize,
     may_grow: bool,
     pub(crate) is_geojson: bool,
 }
@@ -63,7 +65,7 @@ impl Names {
     /// These names; `may_grow` adds others as they appear.
     pub(crate) fn new(list: &[String], may_grow: bool) -> Self {
         let positions = list.iter().enumerate().map(|(position, name)| (name.clone(), position)).collect();
-        Self { list: list.to_vec(), positions, may_grow, is_geojson: false }
+        Self { list: list.to_vec(), positions, next: 0, may_grow, is_geojson: false }
     }
 
     /// The names of the features of GeoJSON: properties by their own, the coordinates of points in columns.
@@ -81,6 +83,13 @@ impl Names {
 
     /// The position of a name, which is added if it is new and names may be added.
     pub(crate) fn position(&mut self, name: &str) -> Option<usize> {
+        let is_next = self.list.get(self.next).is_some_and(|next| next == name);
+        let position = if is_next { self.next } else { self.known_or_added(name)? };
+        self.next = if position + 1 < self.list.len() { position + 1 } else { 0 };
+        Some(position)
+    }
+
+    fn known_or_added(&mut self, name: &str) -> Option<usize> {
         if let Some(position) = self.positions.get(name) {
             return Some(*position);
         }
@@ -110,60 +119,58 @@ pub(crate) fn read_records(
     opening: u8,
     read: impl Fn(&mut Reader<'_>) -> Result<(), String>,
 ) -> JsonBlock {
-    let (mut rows, mut starts, mut bad, mut unknown) = (Vec::new(), Vec::new(), Vec::new(), None);
+    let (mut starts, mut ends, mut bad, mut unknown) = (Vec::new(), Vec::new(), Vec::new(), None);
     let bytes = text.as_bytes();
-    let mut position = 0;
-    while let Some(byte) = bytes.get(position) {
+    let mut reader = Reader { text, position: 0, names, members: Vec::new(), unknown: None };
+    while let Some(byte) = bytes.get(reader.position) {
         let is_between = matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b'[' | b']');
         if is_between && *byte != opening {
-            position += 1;
+            reader.position += 1;
             continue;
         }
-        let start = position;
-        let mut reader = Reader::new(text, position, names);
+        let (start, first) = (reader.position, reader.members.len());
         match read(&mut reader) {
             Ok(()) => {
-                position = reader.position;
-                unknown = unknown.or(reader.unknown.map(|name| (name, start)));
-                rows.push(reader.row);
+                unknown = unknown.or(reader.unknown.take().map(|name| (name, start)));
                 starts.push(start as u32);
+                ends.push(reader.members.len());
             }
             Err(reason) => {
                 let found = text.get(reader.position..).unwrap_or("").lines().next().unwrap_or("").to_owned();
                 let what = if opening == b'[' { "array" } else { "object" };
                 bad.push(BadRecord { start, reason: format!("is not a JSON {what}: {reason}"), value: found });
+                reader.members.truncate(first);
+                reader.unknown = None;
                 // Continues at the next line that begins a record.
                 let next = memchr::memmem::find(&bytes[start + 1..], &[b'\n', opening]);
-                position = next.map_or(bytes.len(), |next| start + 1 + next);
+                reader.position = next.map_or(bytes.len(), |next| start + 1 + next);
             }
         }
     }
+    let Reader { names, members, .. } = reader;
     let width = names.list.len();
-    let mut fields = Vec::with_capacity(rows.len() * width);
-    for row in rows {
-        let first = fields.len();
-        fields.resize(first + width, Field::ABSENT);
-        for (position, field) in row {
-            fields[first + position] = field;
+    let mut fields = vec![Field::ABSENT; ends.len() * width];
+    let mut first = 0;
+    for (record, end) in ends.into_iter().enumerate() {
+        for (position, field) in &members[first..end] {
+            fields[record * width + position] = *field;
         }
+        first = end;
     }
     JsonBlock { records: Records { fields, starts, width }, bad, unknown }
 }
 
-/// Reads one record of a text.
+/// Reads the records of a text, one after another.
 pub(crate) struct Reader<'a> {
     pub(crate) text: &'a str,
     pub(crate) position: usize,
     pub(crate) names: &'a mut Names,
-    row: Vec<(usize, Field)>,
+    /// The fields of all records so far, each with the position of its name.
+    members: Vec<(usize, Field)>,
     unknown: Option<String>,
 }
 
-impl<'a> Reader<'a> {
-    fn new(text: &'a str, position: usize, names: &'a mut Names) -> Self {
-        Self { text, position, names, row: Vec::new(), unknown: None }
-    }
-
+impl Reader<'_> {
     pub(crate) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(self.position) {
@@ -205,14 +212,14 @@ impl<'a> Reader<'a> {
             }
         }
         if position < self.names.list.len() {
-            self.row.push((position, field));
+            self.members.push((position, field));
         }
     }
 
     /// Adds a field of the record.
     pub(crate) fn push(&mut self, name: &str, field: Field) {
         match self.names.position(name) {
-            Some(position) => self.row.push((position, field)),
+            Some(position) => self.members.push((position, field)),
             None => _ = self.unknown.get_or_insert_with(|| name.to_owned()),
         }
     }

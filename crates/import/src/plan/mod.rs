@@ -116,7 +116,8 @@ fn merge(files: &[FileFacts], options: &Options, notes: &mut Vec<String>) -> Res
         let before = files[..number].iter().any(|file| !file.columns.is_empty());
         if before && shared == 0 && !file.columns.is_empty() {
             let (this, first) = (&file.parser.file, &files[0].parser.file);
-            return Err(Error::usage(format!("{this} has no column in common with {first} and the files after it"))
+            let others = if number > 1 { " and the other files before it" } else { "" };
+            return Err(Error::usage(format!("{this} has no column in common with {first}{others}"))
                 .with_hint("import files of different columns into different tables"));
         }
     }

@@ -97,7 +97,7 @@ impl Planner<'_> {
                     }
                     _ => {
                         let message = format!(
-                            "{name}, column {}: no date tells whether the day or the month comes first",
+                            "{name}, column {}: no date shows whether the day or the month comes first",
                             column.name
                         );
                         return Err(Error::usage(message).with_hint("pass --date-order dmy or --date-order mdy"));

@@ -39,8 +39,10 @@ pub fn import(
     if inputs.is_empty() {
         return Err(Error::usage("no file to import").with_hint("name files, or - for standard input"));
     }
-    let sources: Vec<Source> =
+    let mut sources: Vec<Source> =
         inputs.into_iter().map(|input| Source::new(input, options, progress)).collect::<Result<_>>()?;
+    Source::name_apart(&mut sources);
+    refuse_unused(&sources, options)?;
     let is_separated = |source: &Source| matches!(source.format, Format::Csv | Format::Text | Format::Sheet);
     if let Some(source) = sources.iter().find(|source| options.unpivot.is_some() && !is_separated(source)) {
         return Err(Error::usage(format!("{}: columns become rows in separated values only", source.name))
@@ -82,6 +84,25 @@ pub fn typed_table(
         return Ok(None);
     }
     typed::table_of(table_name, &sources, options)
+}
+
+/// Refuses options that mean nothing for any of the files.
+fn refuse_unused(sources: &[Source], options: &Options) -> Result<()> {
+    const SEPARATED: (&str, &[Format]) = ("separated values", &[Format::Csv, Format::Text, Format::Sheet]);
+    const NAMED: (&str, &[Format]) = ("JSON and line protocol", &[Format::Json, Format::Lines]);
+    let given = [
+        ("--path", options.path.is_some(), NAMED),
+        ("--delimiter", options.delimiter.is_some(), SEPARATED),
+        ("--skip", options.skip.is_some(), SEPARATED),
+        ("--no-quotes", options.no_quotes, SEPARATED),
+    ];
+    for (flag, is_given, (what, formats)) in given {
+        if is_given && !sources.iter().any(|source| formats.contains(&source.format)) {
+            return Err(Error::usage(format!("{flag} is for {what}, and {} is not in that format", sources[0].name))
+                .with_hint(format!("leave {flag} out, or name the format of the files with --format")));
+        }
+    }
+    Ok(())
 }
 
 fn is_typed(source: &Source) -> bool {

@@ -22,6 +22,35 @@ fn bad_records_are_counted_when_they_are_skipped() {
 }
 
 #[test]
+fn an_option_that_means_nothing_for_the_files_is_refused() {
+    let plain = Options::default;
+    for (file, content, options, message) in [
+        (
+            "a.csv",
+            "a,b\n1,2\n",
+            Options { path: Some("x".to_owned()), ..plain() },
+            "--path is for JSON and line protocol",
+        ),
+        (
+            "a.json",
+            "{\"a\":1}",
+            Options { skip: Some(1), ..plain() },
+            "--skip is for separated values, and a.json is not",
+        ),
+        ("a.json", "{\"a\":1}", Options { delimiter: Some(b';'), ..plain() }, "--delimiter is for separated values"),
+        ("a", "cpu v=1 1700000000\n", Options { no_quotes: true, ..plain() }, "--no-quotes is for separated values"),
+    ] {
+        let error = run(vec![text(file, content)], &options, None).map(|imported| imported.columns()).unwrap_err();
+        assert!(error.message().starts_with(message), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Usage);
+    }
+    // It means something for one of the files.
+    let both = vec![text("a.json", "{\"a\":1}"), text("b.csv", "a;c\n2;3\n")];
+    let options = Options { delimiter: Some(b';'), ..plain() };
+    assert_eq!(run(both, &options, None).map(|imported| imported.report.row_count).ok(), Some(2));
+}
+
+#[test]
 fn a_quote_that_is_never_closed_names_the_line_it_opens_in() {
     let error = refused("a,b\n1,2\n3,\"open\n4,5\n");
     assert_eq!(error.message(), "a.csv, line 3: a quote is opened and never closed");

@@ -23,6 +23,17 @@ const ANSWER: &str =
     "{\"page\":1,\n\"data\":[\n{\"id\":1,\"pos\":{\"x\":{\"y\":2.5}}},\n{\"id\":2,\"tags\":[1,2]}],\"more\":[1,2]}";
 
 #[test]
+fn a_document_of_columns_is_one_row_and_noted() {
+    let columns = json("{\"hourly\":{\"time\":[\"2024-01-01\",\"2024-01-02\"],\"temp\":[1.5,2.5]}}").unwrap();
+    assert_eq!(columns.texts("hourly.temp"), ["[1.5,2.5]"]);
+    let notes = columns.report.notes.join("\n");
+    assert!(notes.contains("becomes one row") && notes.contains("hourly.time, hourly.temp"), "{notes}");
+    for records in ["{\"a\":[1,2],\"b\":3}", "{\"a\":[1],\"b\":[2]}\n{\"a\":[3],\"b\":[4]}"] {
+        assert!(!json(records).unwrap().report.notes.join("\n").contains("becomes one row"), "{records}");
+    }
+}
+
+#[test]
 fn records_inside_a_document_are_found_or_named() {
     let imported = json(ANSWER).unwrap();
     assert_eq!(imported.columns(), ["id int64", "pos.x.y float64", "tags text"]);

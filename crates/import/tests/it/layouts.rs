@@ -172,7 +172,10 @@ fn times_without_a_zone_are_of_the_zone_that_is_named() {
     assert_eq!(imported.texts("time"), ["2024-07-01T10:00:00Z", "2024-01-01T12:00:00Z", "2024-10-27T00:30:00Z"]);
     assert!(notes(&imported).contains("1 value that clocks showed twice"), "{}", notes(&imported));
     let error = refused_with("time,v\n2024-03-31 02:30:00,1\n", &berlin);
-    assert!(error.message().contains("line 2, column time") && error.message().contains("never shown"), "{error}");
+    assert!(
+        error.message().contains("line 2, column time") && error.message().contains("does not exist in the time zone"),
+        "{error}"
+    );
     let parts = with("year,month,day,hour,v\n2024,7,1,12,1\n", &berlin);
     assert_eq!(parts.texts("time"), ["2024-07-01T10:00:00Z"]);
 }
@@ -269,4 +272,6 @@ fn one_column_of_several_words_is_noted() {
     let noted = |text: &str| csv(text).report.notes.join("\n").contains("--delimiter space");
     assert!(noted("time sensor v\n2024-01-01 a 1\n2024-01-02 b 2\n"));
     assert!(!noted("message\nit began\nit ended at last\n") && !noted("a,b\n1 2,3\n"));
+    let log = csv("Jan 1 began\nJan 2 ended\n").report.notes.join("\n");
+    assert!(log.contains("the first line is its name (--no-header"), "{log}");
 }

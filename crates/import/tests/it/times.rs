@@ -17,7 +17,7 @@ fn days_above_twelve_decide_the_order_for_the_whole_column() {
 #[test]
 fn an_order_that_nothing_decides_is_asked_for() {
     let error = refused("time,v\n01/02/2024 10:00,1\n03/04/2024 11:00,2\n");
-    assert_eq!(error.message(), "a.csv, column time: no date tells whether the day or the month comes first");
+    assert_eq!(error.message(), "a.csv, column time: no date shows whether the day or the month comes first");
     assert_eq!(error.hint(), Some("pass --date-order dmy or --date-order mdy"));
     let content = "time,v\n01/02/2024 10:00,1\n";
     assert_eq!(with(content, &order(DateOrder::DayFirst)).texts("time"), ["2024-02-01T10:00:00Z"]);

@@ -68,6 +68,8 @@ pub(super) fn run(
         _ if is_strict => "the import would be refused for these records; --skip-bad leaves them out".to_owned(),
         _ => format!("{} would be stored, without these records", show_rows(report.row_count)),
     };
-    out.put(format!("{outcome}; this was a dry run, keys were not compared\n").as_bytes())?;
+    out.put(
+        format!("{outcome}; this was a dry run, which compares neither keys nor files imported before\n").as_bytes(),
+    )?;
     out.complete()
 }

@@ -30,13 +30,16 @@ use sink::{BatchName, BatchSink, DiscardRows, KeyConflicts};
 use std::mem::ManuallyDrop;
 use std::time::Duration;
 
+/// From this number of rows on, the size of a table says something about its rows.
+const ROWS_MEASURED_MIN: u64 = 1_000;
+
 /// How many names of files a note lists.
 const NAMES_SHOWN: usize = 5;
 
 /// Opens the store, imports, and reports. Ctrl-C is watched from before there is a store, so that none is left.
 pub(super) fn run(args: &ImportArgs) -> Result<()> {
     if args.dry_run {
-        return try_out(existing_store(args)?.as_ref(), args);
+        return try_out(existing_store(args)?.as_ref(), args).map_err(|error| paths::with_pattern(error, &args.files));
     }
     // Watched until the process ends: a stored import ends with 0, also if Ctrl-C comes after the store was closed.
     let _watch = ManuallyDrop::new(Watch::new(|| ()));
@@ -55,7 +58,7 @@ fn try_out(database: Option<&Database>, args: &ImportArgs) -> Result<()> {
 /// Imports into an open store, and reports.
 pub(crate) fn import_into(database: &Database, args: &ImportArgs) -> Result<()> {
     let _watch = Watch::new(|| ());
-    let imported = import_watched(database, args);
+    let imported = import_watched(database, args).map_err(|error| paths::with_pattern(error, &args.files));
     if imported.is_err() {
         interrupt::check()?;
     }
@@ -115,7 +118,8 @@ fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
         out.put(statement(&table.definition).as_bytes())?;
     }
     let line = summary(engine, &table, &report, elapsed)?;
-    let is_kept = !table.definition.is_in_memory() && engine.store().url() != "memory:";
+    // Rows of a table in memory are saved by the commit, too.
+    let is_kept = engine.store().url() != "memory:";
     let survives = if is_kept { engine.store().durability().to_string() } else { "none".to_owned() };
     out.put(format!("{line}, durability {survives}\n").as_bytes())?;
     let KeyConflicts { skipped_rows, replaced_rows } = conflicts;
@@ -200,13 +204,15 @@ fn create(engine: &Engine, existing: Option<Table>, declared: &DeclaredTable, re
     out.complete()
 }
 
-/// `26,115 rows in 0.123 s, 212,000 rows/s, 5.61 bytes a row`.
+/// `26,115 rows in 0.123 s, 212,000 rows/s, 398 kB read, 13.80 bytes a row`. A table of few rows has no size of a row:
+/// most of it is the definition and the pages that every table has.
 fn summary(engine: &Engine, table: &Table, report: &Report, elapsed: Duration) -> Result<String> {
     let rate = report.row_count as f64 / elapsed.as_secs_f64().max(1e-9);
     let stats = engine.stats(Some(table))?;
-    let bytes_per_row = stats.first().map_or(0.0, |stats| stats.bytes_per_row);
+    let measured = stats.first().filter(|stats| stats.rows >= ROWS_MEASURED_MIN);
+    let size = measured.map_or(String::new(), |stats| format!(", {:.2} bytes a row", stats.bytes_per_row));
     Ok(format!(
-        "{} in {}, {} rows/s, {} read, {bytes_per_row:.2} bytes a row",
+        "{} in {}, {} rows/s, {} read{size}",
         show_rows(report.row_count),
         show_duration(elapsed),
         show_count(rate as u64),

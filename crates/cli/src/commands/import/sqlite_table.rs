@@ -13,6 +13,9 @@ use std::path::Path;
 /// The size in bytes of what is handed over at once.
 const PART_BYTES: usize = 256 << 10;
 
+/// The table that every store in a SQLite file has.
+const STORE_TABLE: &str = "atsdb_store";
+
 /// Whether an argument names a table of a SQLite file.
 pub(super) fn is_sqlite(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.starts_with("sqlite:"))
@@ -36,9 +39,14 @@ pub(super) fn input(path: &Path, options: &Options, is_only: bool) -> Result<Inp
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags).map_err(failed)?;
     let tables = tables(&connection).map_err(failed)?;
+    let known = wanted.and_then(|wanted| tables.iter().find(|table| table.eq_ignore_ascii_case(wanted)));
     let table = match (wanted, tables.as_slice()) {
+        _ if known.is_none() && tables.iter().any(|table| table == STORE_TABLE) => {
+            let tables = wanted.map_or(String::new(), |wanted| format!(" {wanted}"));
+            return Err(Error::usage(format!("{file} is a store of atsdb"))
+                .with_hint(format!("copy its tables: atsdb copy {file} URL{tables} --allow-non-empty")));
+        }
         (Some(wanted), _) => {
-            let known = tables.iter().find(|table| table.eq_ignore_ascii_case(wanted));
             known.ok_or_else(|| unknown_name("table", wanted, tables.iter().map(String::as_str)).context(file))?.clone()
         }
         (None, [table]) => table.clone(),

@@ -7,6 +7,7 @@ mod reader;
 
 pub(crate) use reader::PieceReader;
 
+use crate::console::failure::warn;
 use crate::console::interrupt::Watch;
 use crate::console::quantity::{show_many, show_rows};
 use crate::console::running::{RunningLine, RunningStatement};
@@ -17,6 +18,7 @@ use crate::output::{Format, write_result};
 use arrow::record_batch::RecordBatch;
 use atsdb::sql::{Answer, Rows, Session, Statements};
 use atsdb::{Error, ErrorKind, Result};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The messages about statements on stderr.
@@ -109,18 +111,22 @@ impl Runner {
             let line = statement.line();
             let started = clock::now();
             let running = self.running.begin();
-            let answer = self.session.execute(&statement, &self.params).map_err(|error| place(error, line))?;
+            let answer =
+                self.session.execute(&statement, &self.params).map_err(|error| place(with_file_hint(error), line))?;
             self.write(answer, started, running, out).map_err(|error| place(error, line))?;
         }
         Ok(())
     }
 
-    /// Reports the changes of a script.
-    pub(crate) fn report_total(&self) {
+    /// Reports the changes of a script, and warns if it leaves a transaction open, whose changes are lost.
+    pub(crate) fn report_end(&self) {
         let Changes { statement_count, row_count } = self.changes;
         if self.reports == Reports::Total && statement_count > 0 {
             let (rows, statements) = (show_rows(row_count), show_many(statement_count, "statement"));
             eprintln!("{statements} executed, {rows} changed");
+        }
+        if self.session.in_transaction() {
+            warn("the transaction was not committed: its changes are not stored");
         }
     }
 
@@ -134,7 +140,9 @@ impl Runner {
         let is_change = matches!(answer, Answer::Done { .. });
         let acknowledgement = match answer {
             Answer::Rows(rows) => {
-                if self.result_count > 0 && !self.format.is_text() {
+                // Two arrays in one file are no JSON; a reader of a pipe may expect several.
+                let is_single = !self.format.is_text() || (self.format == Format::Json && !out.is_stdout());
+                if self.result_count > 0 && is_single {
                     let message = format!("{} holds one result, and this is the second", self.format.name());
                     return Err(Error::usage(message).with_hint("write each to its own file"));
                 }
@@ -188,6 +196,15 @@ fn until_rows(rows: Rows, running: RunningStatement, is_stdout: bool) -> impl It
 /// `Time: 12.345 ms`.
 fn time_line(elapsed: Duration) -> String {
     format!("Time: {:.3} ms", elapsed.as_secs_f64() * 1_000.0)
+}
+
+/// Explains how a file is named, if the name of an unknown table is that of a file.
+fn with_file_hint(error: Error) -> Error {
+    let name = error.message().strip_prefix("no table named ").filter(|name| Path::new(name).is_file());
+    match name.map(|name| format!("a query reads a file by its name in quotes: FROM '{}'", name.replace('\'', "''"))) {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
 }
 
 /// Adds the place in the script to an error. A line that was counted from the start of the piece becomes the script's

@@ -211,7 +211,7 @@ pub(super) fn time_of(
 }
 
 fn never_shown() -> String {
-    "was never shown by clocks, which were set forward".to_owned()
+    "does not exist in the time zone: clocks were set forward".to_owned()
 }
 
 /// The time of year, month, day, hour, minute and second, and whether clocks showed it twice.
