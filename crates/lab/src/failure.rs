@@ -20,6 +20,11 @@ impl Failure {
         Self::Cannot(reason.into())
     }
 
+    /// A figure of the server's process, of a contestant that has none.
+    pub fn no_server() -> Self {
+        Self::cannot("no server: works in the lab itself")
+    }
+
     /// A wrong answer.
     pub fn wrong(message: impl Into<String>) -> Self {
         Self::Failed(Error::new(ErrorKind::Internal, message))

@@ -140,8 +140,7 @@ impl Bench<'_> {
     pub fn per_server_second(&mut self, measure: &str, count: u64, done: Option<&Figure>) -> Result<(), Failure> {
         self.attempt(measure, || {
             let done = done.ok_or_else(|| Failure::cannot("was not done"))?;
-            let seconds =
-                done.server_cpu_seconds.ok_or_else(|| Failure::cannot("no server: works in the lab itself"))?;
+            let seconds = done.server_cpu_seconds.ok_or_else(Failure::no_server)?;
             // Time is counted in ticks, of which a short run may have none.
             Ok((Figure::of(count as f64 / seconds.max(process::TICK_SECONDS)), ()))
         })

@@ -38,7 +38,9 @@ pub trait Workload: Sync {
     fn measures(&self) -> &'static [Measure];
 
     /// Facts about the data that are independent of contestants. The report shows them next to the figures.
-    fn facts(&self, rows: u64) -> Vec<Fact>;
+    fn facts(&self, _rows: u64) -> Vec<Fact> {
+        Vec::new()
+    }
 
     /// The resource limits of one contestant for this many rows.
     fn bound(&self, rows: u64) -> RunBound;
@@ -74,4 +76,13 @@ pub struct RunBound {
     pub disk_bytes: u64,
     /// Wall time of one run.
     pub time: Duration,
+}
+
+impl RunBound {
+    /// Limits that grow with the number of rows. `disk` is in MiB, and in bytes for each row; `time` is in seconds, and
+    /// in microseconds for each row.
+    pub fn of_rows(rows: u64, disk: (u64, u64), time: (u64, u64)) -> Self {
+        let disk_bytes = (disk.0 << 20).saturating_add(rows.saturating_mul(disk.1));
+        Self { disk_bytes, time: Duration::from_secs(time.0) + Duration::from_micros(rows.saturating_mul(time.1)) }
+    }
 }

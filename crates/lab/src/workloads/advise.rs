@@ -6,7 +6,7 @@ use crate::contestant::Contestant;
 use crate::data::digest::RowDigest;
 use crate::failure::Failure;
 use crate::measure::{Figure, Measure, Unit, clock};
-use crate::workload::{Bench, Fact, RunBound, Workload, per_second};
+use crate::workload::{Bench, RunBound, Workload, per_second};
 use std::time::Duration;
 
 const fn measure(name: &'static str, title: &'static str, unit: Unit) -> Measure {
@@ -44,13 +44,8 @@ impl Workload for Advise {
         MEASURES
     }
 
-    fn facts(&self, _rows: u64) -> Vec<Fact> {
-        Vec::new()
-    }
-
     fn bound(&self, rows: u64) -> RunBound {
-        let disk_bytes = (64 << 20) + rows.saturating_mul(1_000);
-        RunBound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(300)) }
+        RunBound::of_rows(rows, (64, 1_000), (120, 300))
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {

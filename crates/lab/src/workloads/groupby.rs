@@ -8,11 +8,10 @@ use crate::contestant::{Contestant, Dialect};
 use crate::failure::Failure;
 use crate::generator::groups::GroupsGenerator;
 use crate::measure::Measure;
-use crate::workload::{Bench, Fact, RunBound, Workload};
+use crate::workload::{Bench, RunBound, Workload};
 use crate::workloads::questions::{Decided, Question, ask, load, measures, without_null};
 use atsdb::{ColumnType, MapWidth, TableDefinition};
 use std::sync::LazyLock;
-use std::time::Duration;
 
 const TABLE: &str = "x";
 
@@ -110,17 +109,12 @@ impl Workload for Groupby {
         &MEASURES
     }
 
-    fn facts(&self, _rows: u64) -> Vec<Fact> {
-        Vec::new()
-    }
-
     fn notes(&self) -> Vec<String> {
         vec!["each question is a subquery whose groups are counted and summed: no group is handed over".to_owned()]
     }
 
     fn bound(&self, rows: u64) -> RunBound {
-        let disk_bytes = (64 << 20) + rows.saturating_mul(400);
-        RunBound { disk_bytes, time: Duration::from_secs(300) + Duration::from_micros(rows.saturating_mul(300)) }
+        RunBound::of_rows(rows, (64, 400), (300, 300))
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use crate::contestant::{Contestant, Workspace};
 use crate::failure::Failure;
 use crate::generator::hosts::HostsGenerator;
 use crate::measure::{Figure, Measure, Unit, clock};
-use crate::workload::{Bench, Fact, RunBound, Workload, per_second};
+use crate::workload::{Bench, RunBound, Workload, per_second};
 use crate::workloads::questions::load_rows;
 use crate::workloads::tsbs::table;
 use arrow::array::RecordBatch;
@@ -56,13 +56,8 @@ impl Workload for Ingest {
         MEASURES
     }
 
-    fn facts(&self, _rows: u64) -> Vec<Fact> {
-        Vec::new()
-    }
-
     fn bound(&self, rows: u64) -> RunBound {
-        let disk_bytes = (512 << 20) + rows.saturating_mul(1_200);
-        RunBound { disk_bytes, time: Duration::from_secs(300) + Duration::from_micros(rows.saturating_mul(300)) }
+        RunBound::of_rows(rows, (512, 1_200), (300, 300))
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
@@ -87,7 +82,7 @@ fn large(contestant: &dyn Contestant, bench: &mut Bench<'_>, table: &TableDefini
     bench.per_server_second("load_cpu", rows, Some(&figure))?;
     bench.attempt("load_memory", || match figure.server_memory_peak_bytes {
         Some(bytes) if bytes > 0 => Ok((Figure::of(bytes as f64), ())),
-        _ => Err(Failure::cannot("no server: works in the lab itself")),
+        _ => Err(Failure::no_server()),
     })?;
     drop(session);
     bench.attempt("bytes", || Ok((Figure::of(contestant.bytes(&workspace)? as f64 / rows.max(1) as f64), ())))?;

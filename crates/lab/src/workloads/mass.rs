@@ -8,7 +8,7 @@
 use crate::contestant::{Contestant, Session, Workspace};
 use crate::failure::Failure;
 use crate::measure::{Figure, Measure, Unit, clock};
-use crate::workload::{Bench, Fact, PublishedRatio, RunBound, Workload, milliseconds, per_second};
+use crate::workload::{Bench, PublishedRatio, RunBound, Workload, milliseconds, per_second};
 use std::time::Duration;
 
 const fn measure(name: &'static str, title: &'static str, unit: Unit) -> Measure {
@@ -52,10 +52,6 @@ impl Workload for Mass {
         MEASURES
     }
 
-    fn facts(&self, _rows: u64) -> Vec<Fact> {
-        Vec::new()
-    }
-
     fn published(&self) -> Vec<PublishedRatio> {
         const SOURCE: &str = "we-love-php.blogspot.com, Mass inserts, updates: SQLite vs MySQL, 2012, seconds for \
                               200,000 rows, 1 process, MySQL 5.6.5, SQLite 3.7.7";
@@ -78,8 +74,7 @@ impl Workload for Mass {
     }
 
     fn bound(&self, rows: u64) -> RunBound {
-        let disk_bytes = (256 << 20) + rows.saturating_mul(8 * 100);
-        RunBound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(2_000)) }
+        RunBound::of_rows(rows, (256, 800), (120, 2_000))
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use crate::contestant::{Contestant, Session};
 use crate::failure::Failure;
 use crate::generator::keys::{Keys, write_keys};
 use crate::measure::{Figure, Measure, Unit, clock};
-use crate::workload::{Bench, Fact, PublishedRatio, RunBound, Workload, per_second};
+use crate::workload::{Bench, PublishedRatio, RunBound, Workload, per_second};
 use std::time::Duration;
 
 /// The published number of rows: 50 x 1024 x 1024.
@@ -59,10 +59,6 @@ impl Workload for Memory {
         MEASURES
     }
 
-    fn facts(&self, _rows: u64) -> Vec<Fact> {
-        Vec::new()
-    }
-
     fn notes(&self) -> Vec<String> {
         let note = "atsdb's rows are in a table in memory, whatever its store: durability none, as of mariadb:memory";
         vec![note.to_owned()]
@@ -84,8 +80,7 @@ impl Workload for Memory {
     }
 
     fn bound(&self, rows: u64) -> RunBound {
-        let disk_bytes = (64 << 20) + rows.saturating_mul(400);
-        RunBound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(300)) }
+        RunBound::of_rows(rows, (64, 400), (120, 300))
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {

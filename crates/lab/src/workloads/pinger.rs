@@ -10,7 +10,7 @@ use crate::data::answer::Cell;
 use crate::failure::Failure;
 use crate::generator::pinger::{self, DATA_ROWS, data_values, meta_values};
 use crate::measure::{CurvePoint, Figure, Measure, Unit, clock};
-use crate::workload::{Bench, Fact, RunBound, Workload, milliseconds, per_second};
+use crate::workload::{Bench, RunBound, Workload, milliseconds, per_second};
 use crate::workloads::concurrent::{Mixed, run_mixed};
 use std::time::Duration;
 
@@ -93,14 +93,9 @@ impl Workload for Pinger {
         MEASURES
     }
 
-    fn facts(&self, _rows: u64) -> Vec<Fact> {
-        Vec::new()
-    }
-
     fn bound(&self, rows: u64) -> RunBound {
         let rows = rows.min(DATA_ROWS as u64);
-        let disk_bytes = (256 << 20) + rows.saturating_mul(1_000);
-        RunBound { disk_bytes, time: Duration::from_secs(180) + Duration::from_micros(rows.saturating_mul(1_000)) }
+        RunBound::of_rows(rows, (256, 1_000), (180, 1_000))
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {

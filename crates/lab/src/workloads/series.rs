@@ -123,9 +123,8 @@ impl Workload for Series {
 
     fn bound(&self, rows: u64) -> RunBound {
         // PostgreSQL's log of an UPDATE of all rows with three indexes is the largest part.
-        let disk_bytes = (64 << 20) + rows.saturating_mul(2_500);
         // Some forty sessions are opened, each of which is a separate process for some contestants.
-        RunBound { disk_bytes, time: Duration::from_secs(360) + Duration::from_micros(rows.saturating_mul(60)) }
+        RunBound::of_rows(rows, (64, 2_500), (360, 60))
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::generator::hosts::{HostsGenerator, INTERVAL_SECONDS, START_SECONDS, host_name, hosts_of};
 use crate::generator::random::Random;
 use crate::measure::{Figure, Measure, Unit, clock};
-use crate::workload::{Bench, Fact, RunBound, Workload, per_second};
+use crate::workload::{Bench, RunBound, Workload, per_second};
 use crate::workloads::concurrent::{Mixed, run_mixed};
 use crate::workloads::questions::{LOAD, load};
 use crate::workloads::tsbs::{TABLE, table};
@@ -92,13 +92,8 @@ impl Workload for Serve {
         &MEASURES
     }
 
-    fn facts(&self, _rows: u64) -> Vec<Fact> {
-        Vec::new()
-    }
-
     fn bound(&self, rows: u64) -> RunBound {
-        let disk_bytes = (256 << 20) + rows.saturating_mul(800);
-        RunBound { disk_bytes, time: Duration::from_secs(300) + Duration::from_micros(rows.saturating_mul(200)) }
+        RunBound::of_rows(rows, (256, 800), (300, 200))
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use crate::contestant::{Contestant, Session, Workspace};
 use crate::failure::Failure;
 use crate::generator::words::{WordGenerator, WordRow, word_of};
 use crate::measure::{CurvePoint, Figure, Measure, Unit, clock};
-use crate::workload::{Bench, Fact, RunBound, Workload, milliseconds, per_second};
+use crate::workload::{Bench, RunBound, Workload, milliseconds, per_second};
 use crate::workloads::mass::each;
 use std::time::Duration;
 
@@ -81,13 +81,8 @@ impl Workload for Split {
         MEASURES
     }
 
-    fn facts(&self, _rows: u64) -> Vec<Fact> {
-        Vec::new()
-    }
-
     fn bound(&self, rows: u64) -> RunBound {
-        let disk_bytes = (256 << 20) + rows.saturating_mul(600);
-        RunBound { disk_bytes, time: Duration::from_secs(180) + Duration::from_micros(rows.saturating_mul(400)) }
+        RunBound::of_rows(rows, (256, 600), (180, 400))
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {

@@ -10,11 +10,10 @@ use crate::failure::Failure;
 use crate::generator::hosts::{HostsGenerator, INTERVAL_SECONDS, METRICS, START_SECONDS, TAGS, host_name, hosts_of};
 use crate::generator::random::Random;
 use crate::measure::{Figure, Measure, Unit};
-use crate::workload::{Bench, Fact, RunBound, Workload, milliseconds};
+use crate::workload::{Bench, RunBound, Workload, milliseconds};
 use crate::workloads::questions::{Decided, Question, ask, load, measures, timed, without_null};
 use atsdb::{ColumnType, MapWidth, TableDefinition, TimeUnit};
 use std::sync::LazyLock;
-use std::time::Duration;
 
 pub(super) const TABLE: &str = "cpu";
 const HOUR_SECONDS: i64 = 3_600;
@@ -89,13 +88,8 @@ impl Workload for Tsbs {
         &MEASURES
     }
 
-    fn facts(&self, _rows: u64) -> Vec<Fact> {
-        Vec::new()
-    }
-
     fn bound(&self, rows: u64) -> RunBound {
-        let disk_bytes = (64 << 20) + rows.saturating_mul(800);
-        RunBound { disk_bytes, time: Duration::from_secs(300) + Duration::from_micros(rows.saturating_mul(200)) }
+        RunBound::of_rows(rows, (64, 800), (300, 200))
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {

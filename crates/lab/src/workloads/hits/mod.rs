@@ -7,12 +7,11 @@ use crate::contestant::Contestant;
 use crate::failure::Failure;
 use crate::generator::hits::{HitsGenerator, columns, hits_batch};
 use crate::measure::Measure;
-use crate::workload::{Bench, Fact, RunBound, Workload};
+use crate::workload::{Bench, RunBound, Workload};
 use crate::workloads::questions::{ask, load, measures, without_null};
 use atsdb::{TableDefinition, TimeUnit};
 use queries::QUERIES;
 use std::sync::LazyLock;
-use std::time::Duration;
 
 const TABLE: &str = "hits";
 
@@ -39,17 +38,12 @@ impl Workload for Hits {
         &MEASURES
     }
 
-    fn facts(&self, _rows: u64) -> Vec<Fact> {
-        Vec::new()
-    }
-
     fn notes(&self) -> Vec<String> {
         vec!["the rows are made up: the figures are not comparable with those that ClickBench publishes".to_owned()]
     }
 
     fn bound(&self, rows: u64) -> RunBound {
-        let disk_bytes = (64 << 20) + rows.saturating_mul(2_500);
-        RunBound { disk_bytes, time: Duration::from_secs(900) + Duration::from_micros(rows.saturating_mul(900)) }
+        RunBound::of_rows(rows, (64, 2_500), (900, 900))
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
