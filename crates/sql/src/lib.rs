@@ -39,7 +39,7 @@ mod workarounds;
 mod write;
 
 pub use ddl::create_table::parse_create_table;
-pub use ddl::identity::ends_sql;
+pub use ddl::identity::counters_sql;
 pub use ddl::options::is_storage_parameter;
 pub use ddl::print::create_table_sql;
 pub use dml::copy::options::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
@@ -58,6 +58,7 @@ pub use session::state::{InterruptHandle, Session};
 pub use text::numbered_text::NumberedText;
 pub use text::quoted_names::{qualified, quoted};
 pub use text::script::{Statement, Statements, is_complete};
+pub use text::sequence_names::is_of_sequences;
 pub use text::statement_error::StatementError;
 pub use text::table_names::exact_name;
 pub use text::time_text::parse_time;

@@ -18,6 +18,11 @@ use datafusion::sql::sqlparser::ast::{
     MySQLColumnPosition, RenameTableNameKind,
 };
 
+/// The number of columns that operations may add.
+pub(crate) fn added_count(operations: &[AlterTableOperation]) -> usize {
+    operations.iter().filter(|operation| matches!(operation, AlterTableOperation::AddColumn { .. })).count()
+}
+
 /// Returns the definition after all operations, applied one after the other. The value of older rows in a new mapped
 /// column is still text.
 pub(crate) fn altered(from: &TableDefinition, operations: &[AlterTableOperation]) -> Result<TableDefinition> {

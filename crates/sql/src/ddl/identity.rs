@@ -91,9 +91,9 @@ pub(crate) fn identity_sql(identity: &Identity, column_type: ColumnType) -> Stri
 }
 
 /// The options of a sequence, each after a blank, unless they are the default. Of one that has ended they say where it
-/// began; see [`ends_sql`].
+/// began; see [`counters_sql`].
 pub(crate) fn sequence_options(identity: &Identity, column_type: ColumnType) -> String {
-    let is_possible = |first: &i64| Identity::range(column_type).is_some_and(|(a, b)| (a..=b).contains(first));
+    let is_possible = |first: &i64| Identity::is_in_range(column_type, *first);
     let start = identity.first().filter(is_possible).unwrap_or(identity.start);
     match (start, identity.increment) {
         (1, 1) => String::new(),
@@ -102,13 +102,12 @@ pub(crate) fn sequence_options(identity: &Identity, column_type: ColumnType) -> 
     }
 }
 
-/// The statements that make columns, which a `CREATE TABLE` has declared, end where those of a definition have ended.
-pub fn ends_sql(definition: &TableDefinition) -> Vec<String> {
+/// The statements that let columns, which have been [declared](TableDefinition::uncounted), continue where those of a
+/// definition do.
+pub fn counters_sql(definition: &TableDefinition) -> Vec<String> {
     let of_column = |(position, identity): (usize, &Identity)| -> Option<String> {
         let column = &definition.columns[position];
-        let (least, greatest) = Identity::range(column.column_type)?;
-        let is_over = identity.first().is_none_or(|first| !(least..=greatest).contains(&first));
-        let last = identity.after.filter(|after| is_over && (least..=greatest).contains(after))?;
+        let (last, (least, greatest)) = (identity.after?, identity.bounds(column.column_type)?);
         let name = match definition.sequence {
             true => sequence_text(&definition.qualified_name()),
             false => sequence_text(&QualifiedName {
@@ -116,7 +115,11 @@ pub fn ends_sql(definition: &TableDefinition) -> Vec<String> {
                 name: sequence_name(definition.local_name(), &column.name),
             }),
         };
-        Some(format!("SELECT setval('{}', {last})", name.replace('\'', "''")))
+        match (least..=greatest).contains(&last) {
+            true => Some(format!("SELECT setval('{}', {last})", name.replace('\'', "''"))),
+            // Only a restart begins before the numbers that can be set.
+            false => Some(format!("ALTER SEQUENCE {name} RESTART WITH {}", identity.first()?)),
+        }
     };
     definition.identities().filter_map(of_column).collect()
 }
@@ -383,8 +386,7 @@ fn change_identity(column: &mut Column, change: IdentityChange) -> Result<()> {
         IdentityChange::Restart(from) => {
             let identity = column.identity.ok_or_else(none)?;
             let from = from.unwrap_or(identity.start);
-            let is_possible = Identity::range(column.column_type).is_some_and(|(a, b)| (a..=b).contains(&from));
-            if !is_possible {
+            if !Identity::is_in_range(column.column_type, from) {
                 return Err(sql_error(format!("RESTART {from} does not fit the type {}", column.column_type)));
             }
             column.identity = Some(identity.restarted(from)?);

@@ -1,6 +1,6 @@
 //! Tables of several schemas that have one name in a statement. Their columns are named with the schema: `s.t.x`. A
-//! name without it would mean any of them for DataFusion, and is refused as in PostgreSQL. `s.t.*` is refused, too:
-//! what repeated `*`s mean is found out without schemas.
+//! name without it would mean any of them for DataFusion, and is refused as in PostgreSQL. `s.t.*` of a table without
+//! an alias is refused, too: what repeated `*`s mean is found out without schemas.
 
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::tree_walk::visit;
@@ -29,9 +29,9 @@ pub(super) fn refuse_ambiguous_names(statement: &Statement) -> Result<()> {
 }
 
 /// A table of a `FROM`: its name for columns, and its schema if it has no alias.
-struct ShownTable<'a> {
-    name: &'a Ident,
-    schema: Option<&'a str>,
+pub(super) struct ShownTable<'a> {
+    pub(super) name: &'a Ident,
+    pub(super) schema: Option<&'a str>,
 }
 
 #[derive(Default)]
@@ -94,7 +94,8 @@ impl Visitor for SharedNames {
     }
 }
 
-fn shown_tables<'a>(from: &'a TableWithJoins, shown: &mut Vec<ShownTable<'a>>) {
+/// The tables of an item of a `FROM`.
+pub(super) fn shown_tables<'a>(from: &'a TableWithJoins, shown: &mut Vec<ShownTable<'a>>) {
     for relation in std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)) {
         match relation {
             TableFactor::NestedJoin { table_with_joins, alias: None } => shown_tables(table_with_joins, shown),
@@ -118,7 +119,7 @@ fn shown_tables<'a>(from: &'a TableWithJoins, shown: &mut Vec<ShownTable<'a>>) {
 }
 
 /// Looks for columns that are named by one of these names.
-struct AmbiguousColumns<'a>(&'a [String]);
+pub(super) struct AmbiguousColumns<'a>(pub(super) &'a [String]);
 
 impl AmbiguousColumns<'_> {
     fn has(&self, name: &Ident) -> bool {

@@ -2,8 +2,9 @@
 //!
 //! Owned here: limits of a statement's size and depth ([`statement`]), syntax of other databases that the parser does
 //! not accept ([`foreign`]), `WITH` before changes ([`with_clause`]) and around them ([`with_steps`]), types of
-//! parameters, the names of the columns of an answer ([`headings`]), and statements that are refused ([`refuse`]). Not
-//! owned: clauses that DataFusion interprets differently (`workarounds`).
+//! parameters, aliases of tables that share a name (`shared_names`), the names of the columns of an answer
+//! ([`headings`]), and statements that are refused ([`refuse`]). Not owned: clauses that DataFusion interprets
+//! differently (`workarounds`).
 
 mod ambiguous_names;
 pub(crate) mod foreign;
@@ -13,6 +14,7 @@ pub(crate) mod named_schemas;
 pub(crate) mod parameter_types;
 pub(crate) mod query_text;
 pub(crate) mod refuse;
+mod shared_names;
 pub(crate) mod statement;
 pub(crate) mod with_clause;
 pub(crate) mod with_steps;

@@ -4,15 +4,16 @@
 
 use super::query_text::byte_of;
 use crate::text::quoted_names::quoted;
+use crate::text::sequence_names::{find_sequence, is_of_sequences, name_in};
 use crate::text::table_names::{NamedSchema, OUTSIDE_PATH, Scope, TEMPORARY_SCHEMA, TableName};
-use crate::text::tree_walk::visit_mut;
+use crate::text::tree_walk::{visit_expressions, visit_mut};
 use crate::text::written_schemas::write_schema;
 use atsdb_core::name::same_name;
 use atsdb_core::{PUBLIC_SCHEMA, Table};
 use atsdb_engine::TemporaryTables;
 use datafusion::sql::sqlparser::ast::{
-    Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
-    VisitMut, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Select,
+    SelectItem, SelectItemQualifiedWildcardKind, TableFactor, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::Location;
 use std::collections::BTreeMap;
@@ -63,16 +64,55 @@ fn shown_name(relation: &TableFactor) -> Option<(&ObjectName, &Ident)> {
     }
 }
 
-/// The text of a statement with a query in it, in which names of tables say their schemas.
+/// The text of a statement with a query in it, in which names of tables and sequences say their schemas.
 pub(crate) fn with_schemas(text: &str, query: &Query, scope: Scope<'_>) -> String {
     let (mut naming, mut text) = (SchemaNaming::new(scope), text.to_owned());
     if !scope.path.is_public() {
         let _ = visit_mut(&mut query.clone(), &mut naming);
     }
-    for (location, schema) in naming.written.iter().rev() {
-        text.insert_str(byte_of(&text, *location), &format!("{}.", quoted(schema)));
+    let mut written: BTreeMap<usize, String> = naming
+        .written
+        .iter()
+        .map(|(location, schema)| (byte_of(&text, *location), format!("{}.", quoted(schema))))
+        .collect();
+    // Tables without a schema are those of `public` in a view, but functions look sequences up in the path of the
+    // session that calls them.
+    let _ = visit_expressions(query, |expr| {
+        if let Expr::Function(call) = expr
+            && let Some((location, schema)) = schema_of_sequence(call, scope)
+        {
+            let at = byte_of(&text, location);
+            if text[at..].starts_with('\'') {
+                written.insert(at + 1, format!("{}.", quoted(&schema)).replace('\'', "''"));
+            }
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    for (at, schema) in written.iter().rev() {
+        text.insert_str(*at, schema);
     }
     text
+}
+
+/// Where a call of a function of sequences writes the name of one without its schema, and the schema.
+fn schema_of_sequence(call: &Function, scope: Scope<'_>) -> Option<(Location, String)> {
+    let function = call.name.0.last()?.as_ident()?;
+    let FunctionArguments::List(list) = &call.args else { return None };
+    let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = list.args.first()? else { return None };
+    let argument = match argument {
+        Expr::Cast { expr, .. } => expr,
+        other => other,
+    };
+    let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), span }) = argument else { return None };
+    if !is_of_sequences(&function.value) || name_in(text)?.schema != NamedSchema::Unsaid {
+        return None;
+    }
+    let (table, _) = find_sequence(scope, text)?;
+    match TableName::of_table(table).schema {
+        NamedSchema::Other(schema) => Some((span.start, schema)),
+        NamedSchema::Public => Some((span.start, PUBLIC_SCHEMA.to_owned())),
+        NamedSchema::Temporary | NamedSchema::Unsaid => None,
+    }
 }
 
 struct SchemaNaming<'a> {

@@ -3,6 +3,7 @@
 use super::ambiguous_names::refuse_ambiguous_names;
 use super::foreign::read_foreign;
 use super::named_schemas::{name_schemas, name_schemas_of_stars};
+use super::shared_names::alias_shared_names;
 use super::with_clause::settle_with;
 use super::with_steps::{
     WithItem, WithStep, items_to_execute, refuse_changes_in_with, refuse_inner_changes, take_step,
@@ -128,6 +129,7 @@ fn settled(mut statement: Ast, scope: Scope<'_>, position: SourcePosition) -> Re
     refuse_changes_in_with(&statement)?;
     settle_with(&mut statement);
     name_schemas(&mut statement, scope);
+    alias_shared_names(&mut statement)?;
     refuse_ambiguous_names(&statement)?;
     workarounds::rewrite_statement(&mut statement, scope.tables, position)?;
     name_schemas_of_stars(&mut statement);

@@ -128,8 +128,8 @@ fn request_of(function: &str, format: &'static str, arguments: &[FunctionArg]) -
     for argument in arguments {
         match argument {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::BinaryOp { left, op: BinaryOperator::Eq, right })) => {
-                let Expr::Identifier(name) = left.as_ref() else { return Err(usage()) };
-                options.push((name.value.to_ascii_lowercase(), literal(right).ok_or_else(usage)?));
+                let name = option_name(left).ok_or_else(usage)?;
+                options.push((name, literal(right).ok_or_else(usage)?));
             }
             FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) if path.is_none() => {
                 path = Some(literal(value).ok_or_else(usage)?);
@@ -143,6 +143,15 @@ fn request_of(function: &str, format: &'static str, arguments: &[FunctionArg]) -
     }
     let path = path.ok_or_else(usage)?;
     Ok(FileTableRequest { path, format: Some(format), options, bytes_max: 0 })
+}
+
+/// The name of an option. The word of `null = 'NA'` is no identifier.
+fn option_name(name: &Expr) -> Option<String> {
+    match name {
+        Expr::Identifier(name) => Some(name.value.to_ascii_lowercase()),
+        Expr::Value(value) if matches!(value.value, Value::Null) => Some("null".to_owned()),
+        _ => None,
+    }
 }
 
 fn literal(value: &Expr) -> Option<String> {

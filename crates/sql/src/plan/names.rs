@@ -20,7 +20,7 @@ use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::{Scope, TableName, refuse_sequence, unknown_table};
-use crate::workarounds::{checked, write_numbers};
+use crate::workarounds::{checked, write_array_constants, write_numbers};
 use atsdb_core::{Rollup, Table, View};
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::array::RecordBatch;
@@ -115,6 +115,7 @@ impl SnapshotNames<'_> {
         place_named_arguments(&mut statement).map_err(external)?;
         let has_parameters = open_parameters(&mut statement);
         write_numbers(&mut statement);
+        write_array_constants(&mut statement);
         let options = ParserOptions::from(&self.state.config_options().sql_parser);
         let field = |data_type: DataType| Arc::new(Field::new("", data_type, true));
         let types = self.parameters.types().into_iter().map(|data_type| data_type.map(field)).collect();

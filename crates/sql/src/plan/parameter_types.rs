@@ -1,18 +1,22 @@
 //! Infers the types of parameters from a plan: from the expressions that they are compared with, from the columns that
-//! they are assigned to, from casts, or from the other arguments of functions whose arguments are of one type.
+//! they are assigned to, from casts, or from the other arguments of functions whose arguments are of one type, or are
+//! an array and its elements.
 
 use crate::text::params::number;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
+use datafusion::logical_expr::expr::{Between, Case, InList, ScalarFunction};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan};
 
 /// Functions whose arguments are of one type: of arrays, which the operators `@>`, `<@`, `&&` and `||` are written as,
-/// and those that return one of their arguments.
-const OF_ONE_TYPE: [&str; 7] =
-    ["array_has_all", "array_has_any", "array_concat", "coalesce", "nullif", "greatest", "least"];
+/// those that return one of their arguments, and `ARRAY[...]`.
+const OF_ONE_TYPE: [&str; 8] =
+    ["array_has_all", "array_has_any", "array_concat", "coalesce", "nullif", "greatest", "least", "make_array"];
+
+/// The digits after the point that an array of decimals has at least if it is a parameter.
+const DECIMAL_SCALE_MIN: i8 = 10;
 
 /// The types of parameters by number, as far as they are known.
 #[derive(Debug)]
@@ -38,6 +42,8 @@ impl InferredTypes {
                         Expr::BinaryExpr(BinaryExpr { left, right, .. }) => {
                             self.note_beside(left, right);
                             self.note_beside(right, left);
+                            self.note_bounded(left, right, &inputs);
+                            self.note_bounded(right, left, &inputs);
                         }
                         Expr::Between(Between { expr, low, high, .. }) => {
                             [low, high].into_iter().for_each(|number| self.note_beside(expr, number));
@@ -46,7 +52,14 @@ impl InferredTypes {
                             list.iter().for_each(|number| self.note_beside(expr, number));
                         }
                         Expr::ScalarFunction(ScalarFunction { func, args }) if OF_ONE_TYPE.contains(&func.name()) => {
-                            self.note_arguments(args, &inputs);
+                            self.note_arguments(args.iter().collect(), &inputs);
+                        }
+                        Expr::ScalarFunction(ScalarFunction { func, args }) => {
+                            self.note_elements(func.name(), args, &inputs);
+                        }
+                        Expr::Case(Case { when_then_expr, else_expr, .. }) => {
+                            let results = when_then_expr.iter().map(|(_, result)| result).chain(else_expr);
+                            self.note_arguments(results.map(AsRef::as_ref).collect(), &inputs);
                         }
                         Expr::Placeholder(placeholder) => {
                             if let Some(field) = &placeholder.field {
@@ -94,12 +107,61 @@ impl InferredTypes {
 
     /// Notes the type of parameters among arguments of one type. A literal says little about it: of `0` and `0.5`, a
     /// parameter may have more digits; neither may a parameter have only the digits of a column of decimals.
-    fn note_arguments(&mut self, arguments: &[Expr], inputs: &DFSchema) {
+    fn note_arguments(&mut self, arguments: Vec<&Expr>, inputs: &DFSchema) {
         let known = arguments.iter().filter(|argument| !matches!(argument, Expr::Literal(..)));
         let mut types = known.filter_map(|argument| argument.get_type(inputs).ok());
         if let Some(data_type) = types.find(|data_type| !data_type.is_null() && !data_type.is_decimal()) {
-            arguments.iter().for_each(|argument| self.note(argument, &data_type));
+            arguments.into_iter().for_each(|argument| self.note(argument, &data_type));
         }
+    }
+
+    /// Notes the types of parameters among the arguments of a function of an array and its elements, such as
+    /// `array_has`, which `x = ANY (a)` is planned as.
+    fn note_elements(&mut self, function: &str, arguments: &[Expr], inputs: &DFSchema) {
+        let (array, elements, positions): (&Expr, &[Expr], &[Expr]) = match (function, arguments) {
+            ("array_prepend", [element, array]) => (array, std::slice::from_ref(element), &[]),
+            ("array_replace" | "array_replace_all", [array, elements @ ..]) => (array, elements, &[]),
+            ("array_length", [array, dimensions @ ..]) => (array, &[], dimensions),
+            (
+                "array_append" | "array_has" | "array_position" | "array_positions" | "array_remove"
+                | "array_remove_all",
+                [array, element, positions @ ..],
+            ) => (array, std::slice::from_ref(element), positions),
+            _ => return,
+        };
+        let element_type = elements.iter().find_map(|element| known_type(element, inputs));
+        match (known_type(array, inputs), element_type) {
+            (Some(DataType::List(field)), _) => {
+                elements.iter().for_each(|element| self.note(element, field.data_type()));
+            }
+            (None, Some(element)) => self.note_array(array, &element),
+            _ => {}
+        }
+        positions.iter().for_each(|position| self.note(position, &DataType::Int32));
+    }
+
+    /// Notes the type of a parameter whose least or greatest element is compared: `x > ANY ($1)` is planned so.
+    fn note_bounded(&mut self, bound: &Expr, other: &Expr, inputs: &DFSchema) {
+        if let Expr::ScalarFunction(call) = bound
+            && matches!(call.name(), "array_min" | "array_max")
+            && let [array] = call.args.as_slice()
+            && let Some(element) = known_type(other, inputs)
+        {
+            self.note_array(array, &element);
+        }
+    }
+
+    /// Notes the type of an array by the type of the values that are looked up in it. A decimal may have more digits
+    /// than those.
+    fn note_array(&mut self, array: &Expr, element: &DataType) {
+        let element = match plain_type(element) {
+            Some(DataType::Decimal128(_, scale)) => {
+                DataType::Decimal128(DECIMAL128_MAX_PRECISION, (*scale).max(DECIMAL_SCALE_MIN))
+            }
+            Some(element) if !element.is_nested() => element.clone(),
+            _ => return,
+        };
+        self.note(array, &DataType::new_list(element, true));
     }
 
     /// Notes the type of an expression, which may be a parameter whose type is unknown.
@@ -119,6 +181,11 @@ impl InferredTypes {
             *slot = Some(data_type.clone());
         }
     }
+}
+
+/// The type of an expression, unless it is a parameter whose type is unknown, or NULL.
+fn known_type(expr: &Expr, inputs: &DFSchema) -> Option<DataType> {
+    expr.get_type(inputs).ok().filter(|data_type| !data_type.is_null())
 }
 
 /// The type in which a value is passed; `None` if no value can be passed in it.

@@ -4,6 +4,7 @@ use super::memory::QueryMemory;
 use super::options::SessionOptions;
 use crate::operators::partition_top::PartitionTop;
 use crate::operators::planner::StepPlanner;
+use crate::operators::ranks::RankRows;
 use crate::operators::{asof, gapfill};
 use crate::resident::join_rule::JoinByIndex;
 use crate::scan::aggregate::aggregate_chunks;
@@ -64,6 +65,7 @@ pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
     physical.rules.insert(0, Arc::new(LatestFirst));
     physical.rules.insert(0, Arc::new(PartitionTop));
     physical.rules.insert(0, Arc::new(JoinByIndex));
+    physical.rules.push(Arc::new(RankRows));
     let mut state = SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(environment)

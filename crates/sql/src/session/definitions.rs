@@ -1,8 +1,9 @@
 //! Declarations: views, tables created from queries, changes of tables, indexes.
 
+use super::schemas::require_schema;
 use super::show::{describe, describe_query};
 use super::state::Session;
-use crate::ddl::alter::{altered, drop_index, index_names, unique_index};
+use crate::ddl::alter::{added_count, altered, drop_index, index_names, unique_index};
 use crate::ddl::constraints::{add_unique, check_index_type, column_ids, column_names};
 use crate::ddl::create_table::{on_commit, refuse_other_clauses, table_options};
 use crate::ddl::from_query::{check_names, definition_of, with_room};
@@ -25,6 +26,7 @@ use crate::write::insert::append_rows;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ErrorKind, Index, Result, Table, TableDefinition, Unique, Value};
 use atsdb_engine::{OnCommit, TemporaryTables};
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::sql::sqlparser::ast::{
     AlterTable, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName, Query as ParsedQuery, Truncate,
     TruncateIdentityOption,
@@ -33,21 +35,27 @@ use datafusion::sql::sqlparser::ast::{
 impl Session {
     /// The rows of a query, which runs until they are dropped.
     pub(super) fn rows_of(&self, text: &str, position: SourcePosition, parameters: &Parameters) -> Result<Rows> {
-        self.rows_with(text, position, parameters, self.query_files())
+        let query = self.question(text, position, parameters, self.query_files())?;
+        let Started { rows, .. } = self.worker.start(query, &self.interrupt)?;
+        Ok(Rows::query(rows))
     }
 
-    fn rows_with(
+    /// The columns of a query of tables, which is planned but not run: it might change sequences.
+    fn columns_of(&self, text: &str, position: SourcePosition) -> Result<SchemaRef> {
+        let query = self.question(text, position, &Parameters::none(), None)?;
+        Ok(self.worker.plan(move |state| describe_statement(&query, state))?.schema)
+    }
+
+    fn question(
         &self,
         text: &str,
         position: SourcePosition,
         parameters: &Parameters,
         files: Option<QueryFiles>,
-    ) -> Result<Rows> {
+    ) -> Result<Query> {
         let (snapshot, _) = self.snapshot()?;
         let (text, parameters) = (text.to_owned(), parameters.clone());
-        let query = Query { text, position, parameters, snapshot, files, scope: None };
-        let Started { rows, .. } = self.worker.start(query, &self.interrupt)?;
-        Ok(Rows::query(rows))
+        Ok(Query { text, position, parameters, snapshot, files, scope: None })
     }
 
     /// `CREATE VIEW`. The query is planned once, so that a view that cannot be read is refused.
@@ -76,7 +84,7 @@ impl Session {
             renamed => renamed,
         };
         let query = renamed.as_deref().unwrap_or(query);
-        check_names(&format!("view {name}"), &self.rows_with(query, position, &Parameters::none(), None)?.schema())?;
+        check_names(&format!("view {name}"), &self.columns_of(query, position)?)?;
         if let Some(read) = self.temporary_read_by(&create.query)?.filter(|_| !create.temporary) {
             return Err(sql_error(format!("view {name} would read the temporary table {read}"))
                 .with_hint("CREATE TEMPORARY VIEW declares a view for this session"));
@@ -108,10 +116,7 @@ impl Session {
     /// if the names are the same.
     fn named_as_written(&self, statement: &Statement, query: &str, position: SourcePosition) -> Result<Option<String>> {
         let Some((written, start)) = query_of(statement.text(), statement.position())? else { return Ok(None) };
-        let schema_of = |text: &str, position: SourcePosition| {
-            self.rows_with(text, position, &Parameters::none(), None).map(|rows| rows.schema())
-        };
-        let (written, present) = (schema_of(written, start)?, schema_of(query, position)?);
+        let (written, present) = (self.columns_of(written, start)?, self.columns_of(query, position)?);
         let is_same = written.fields().iter().zip(present.fields()).all(|(one, other)| one.name() == other.name());
         Ok((!is_same).then(|| with_columns(query, written.fields().iter().map(|field| field.name().as_str()))))
     }
@@ -165,7 +170,10 @@ impl Session {
         self.with_batch(|batch| {
             let table = match on_commit {
                 Some(on_commit) => batch.create_temporary(&definition, on_commit)?,
-                None => batch.create_table(&definition)?,
+                None => {
+                    require_schema(batch, &definition)?;
+                    batch.create_table(&definition)?
+                }
             };
             let row_count = append_rows(batch, &table, &Target::all_of(&table), rows)?;
             Ok(Answer::Done { verb: "CREATE TABLE", row_count: Some(row_count) })
@@ -174,9 +182,7 @@ impl Session {
 
     /// For each column of a query, whether it is computed.
     fn computed_columns(&self, text: &str, position: SourcePosition, parameters: &Parameters) -> Result<Vec<bool>> {
-        let (snapshot, _) = self.snapshot()?;
-        let (text, parameters, files) = (text.to_owned(), parameters.clone(), self.query_files());
-        let query = Query { text, position, parameters, snapshot, files, scope: None };
+        let query = self.question(text, position, parameters, self.query_files())?;
         self.worker.plan(move |state| describe_statement(&query, state).map(|described| described.computed))
     }
 
@@ -190,12 +196,13 @@ impl Session {
                 Err(error) if alter.if_exists && error.kind() == ErrorKind::Sql => return Ok(None),
                 table => table?,
             };
-            let mut definition = altered(&table.definition, &alter.operations)?;
+            let from = self.engine.with_unused_numbers(&table, added_count(&alter.operations))?;
+            let mut definition = altered(&from, &alter.operations)?;
             self.find_sequences(&mut definition, Some(&table))?;
             for column in &mut definition.columns {
                 self.enter_missing(&table, column)?;
             }
-            match definition == table.definition {
+            match definition == from {
                 true => Ok(None),
                 false => self.put_definition(&table, definition).map(Some),
             }
@@ -335,7 +342,7 @@ impl Session {
         let path = self.search_path();
         self.retried(|| match alter.apply(Scope { tables: &self.tables()?, path: &path })? {
             Some((table, mut definition)) if definition != table.definition => {
-                self.engine.begin_counters(&table, &mut definition)?;
+                self.numbers.begin_counters(&table, &mut definition)?;
                 self.put_definition(&table, definition).map(drop)
             }
             _ => Ok(()),
@@ -355,7 +362,7 @@ impl Session {
             None => describe(&table.definition),
             Some(_) => {
                 let text = format!("SELECT * FROM {}", exact_name(&table));
-                describe_query(&self.rows_of(&text, SourcePosition::START, &Parameters::none())?.schema())
+                describe_query(&self.columns_of(&text, SourcePosition::START)?)
             }
         }
     }

@@ -4,6 +4,7 @@ use crate::ddl::from_query::type_name_of;
 use crate::functions::arguments::is_text;
 use crate::functions::time_types::timestamp;
 use crate::text::bytes_text::bytes_of;
+use crate::text::decimals;
 use crate::text::errors::sql_error;
 use crate::text::literal::Literal;
 use crate::text::literal_columns::boolean;
@@ -157,6 +158,10 @@ fn read(text: &str, to: &DataType) -> Option<ScalarValue> {
             Some(timestamp(unit, parse_time(text, unit)?, zone.clone()))
         }
         DataType::Date32 => parse_date(text).map(|days| ScalarValue::Date32(Some(days))),
+        // Arrow reads no exponents.
+        DataType::Decimal128(..) if let Some(number) = decimals::read(text.trim()) => {
+            decimals::scalar(number).cast_to_with_options(to, &STRICT).ok()
+        }
         DataType::Binary => bytes_of(text).ok().map(|bytes| ScalarValue::Binary(Some(bytes))),
         DataType::List(element) => {
             let element = element.data_type();
@@ -195,6 +200,15 @@ mod tests {
         let numbers = list(&[ScalarValue::Int32(Some(7)), ScalarValue::Int32(None)]);
         assert_eq!(one("{7,NULL}", DataType::new_list(DataType::Int32, true)).unwrap(), numbers);
         assert!(one("7", DataType::new_list(DataType::Int32, true)).is_err());
+        let decimal = |value: i128| ScalarValue::Decimal128(Some(value), 9, 2);
+        assert_eq!(one("1e2", DataType::Decimal128(9, 2)).unwrap(), decimal(10_000));
+        let decimals = ScalarValue::List(ScalarValue::new_list(
+            &[decimal(10_000), decimal(-150)],
+            &DataType::Decimal128(9, 2),
+            true,
+        ));
+        assert_eq!(one("{1e2,-1.5}", DataType::new_list(DataType::Decimal128(9, 2), true)).unwrap(), decimals);
+        assert!(one("1e9", DataType::Decimal128(9, 2)).is_err());
         for count in [0, 2] {
             let untyped = ParameterValue::array(vec![ParameterValue::null(); count]).unwrap();
             let nulls = list(&vec![ScalarValue::Int32(None); count]);

@@ -10,9 +10,12 @@ use crate::text::table_names::{NamedSchema, TableName};
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use atsdb_core::name::{check_name, same_name, unknown_name};
 use atsdb_core::search_path::is_public;
-use atsdb_core::{Error, ErrorKind, PUBLIC_SCHEMA, Result, SearchPath, Table, TableDefinition};
+use atsdb_core::{
+    DefinitionVersion, Error, ErrorKind, PUBLIC_SCHEMA, Result, SearchPath, Table, TableDefinition, TableId,
+};
 use atsdb_engine::Batch;
 use datafusion::sql::sqlparser::ast::{ContextModifier, Expr, ObjectName, SchemaName};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The schemas of the catalogue.
@@ -175,6 +178,10 @@ impl Session {
 
     /// Drops schemas, all or none. Tables in them are an error without `cascade`.
     pub(super) fn drop_schemas(&self, names: &[ObjectName], if_exists: bool, cascade: bool) -> Result<Answer> {
+        self.retried(|| self.drop_schemas_once(names, if_exists, cascade))
+    }
+
+    fn drop_schemas_once(&self, names: &[ObjectName], if_exists: bool, cascade: bool) -> Result<Answer> {
         let mut schemas: Vec<String> = Vec::new();
         for name in names {
             let name = simple_name(name)?;
@@ -192,16 +199,18 @@ impl Session {
             let own = table.definition.schema.as_ref();
             own.is_some_and(|own| schemas.iter().any(|schema| same_name(schema, own)))
         };
-        let tables: Vec<Table> = self.tables()?.into_iter().filter(in_one).collect();
-        if let Some(table) = tables.first().filter(|_| !cascade) {
+        let own: Vec<Table> = self.tables()?.into_iter().filter(in_one).collect();
+        if let Some(table) = own.first().filter(|_| !cascade) {
             let schema = table.definition.schema.clone().unwrap_or_default();
             let name = &table.definition.name;
             return Err(sql_error(format!("cannot drop schema {schema} because other objects depend on it: {name}"))
                 .with_hint(format!("DROP SCHEMA {} CASCADE drops its tables and views, too", quoted(&schema))));
         }
-        let tables = self.with_rollups(tables, true)?;
+        let tables = self.with_rollups(own.clone(), true)?;
         let changed = self.without_defaults(&tables, true)?;
-        self.with_batch_retried(|batch| {
+        self.with_batch(|batch| {
+            let present = batch.tables()?;
+            require_same(own.iter(), present.iter().filter(|table| in_one(table)))?;
             changed.iter().try_for_each(|(table, to)| batch.redefine(table, to.clone()).map(drop))?;
             tables.iter().try_for_each(|table| batch.drop_table(table))?;
             let entries = batch.schema_entries()?;
@@ -244,7 +253,9 @@ impl Session {
             }
         };
         self.with_batch_retried(|batch: &mut Batch| {
-            let tables = [batch.tables()?, batch.schema_entries()?].concat();
+            let mut tables = [batch.tables()?, batch.schema_entries()?].concat();
+            // The columns that take their numbers name them by their new names.
+            tables.sort_by_key(|table| !table.definition.sequence);
             tables.iter().try_for_each(|table| {
                 let mut definition = if is_in(&table) { renamed(table) } else { table.definition.clone() };
                 follow(&mut definition);
@@ -295,6 +306,30 @@ fn refuse_reserved(name: &str) -> Result<()> {
         true => Err(sql_error(format!("unacceptable schema name {name}"))
             .with_hint(format!("names that begin with {RESERVED} are reserved"))),
         false => Ok(()),
+    }
+}
+
+/// Refuses a new table in a schema that another session has dropped in the meantime.
+pub(super) fn require_schema(batch: &mut Batch, definition: &TableDefinition) -> Result<()> {
+    let Some(schema) = definition.schema.as_ref().filter(|_| !definition.is_schema()) else { return Ok(()) };
+    let schemas = batch.schemas()?;
+    match schemas.iter().any(|other| same_name(other, schema)) {
+        true => Ok(()),
+        false => Err(no_schema(schema, &schemas)),
+    }
+}
+
+/// Refuses to drop tables if the batch sees others than the statement did: a [`Conflict`](ErrorKind::Conflict), after
+/// which the statement looks again.
+pub(super) fn require_same<'a>(
+    seen: impl Iterator<Item = &'a Table>,
+    now: impl Iterator<Item = &'a Table>,
+) -> Result<()> {
+    let seen: BTreeMap<TableId, DefinitionVersion> = seen.map(|table| (table.id, table.version)).collect();
+    let now: BTreeMap<TableId, DefinitionVersion> = now.map(|table| (table.id, table.version)).collect();
+    match seen == now {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::Conflict, "another session has changed what the statement drops")),
     }
 }
 

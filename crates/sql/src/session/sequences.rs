@@ -1,5 +1,6 @@
 //! `CREATE SEQUENCE`, `DROP SEQUENCE` and new names of sequences, and the columns that take their numbers.
 
+use super::schemas::require_same;
 use super::state::Session;
 use crate::ddl::sequences::{CreateSequence, SequenceStatement};
 use crate::run::answer::Answer;
@@ -22,6 +23,9 @@ impl Session {
                 Ok(())
             }),
             SequenceStatement::Move { name, if_exists, schema } => {
+                if self.sequence_named(name)?.is_some_and(|sequence| TemporaryTables::contain(&sequence)) {
+                    return Err(sql_error("cannot move objects into or out of temporary schemas"));
+                }
                 let schema = if is_public(schema) { None } else { Some(self.schema_named(schema)?) };
                 self.rename_sequence(name, *if_exists, |definition| {
                     let name = definition.local_name().to_owned();
@@ -70,6 +74,10 @@ impl Session {
     /// Drops sequences, all or none. Columns that take their numbers are an error without `cascade`, and with it they
     /// have no default any more.
     fn drop_sequences(&self, names: &[ObjectName], if_exists: bool, cascade: bool) -> Result<Answer> {
+        self.retried(|| self.drop_sequences_once(names, if_exists, cascade))
+    }
+
+    fn drop_sequences_once(&self, names: &[ObjectName], if_exists: bool, cascade: bool) -> Result<Answer> {
         let mut dropped: Vec<Table> = Vec::new();
         for name in names {
             match self.sequence_named(name)? {
@@ -80,7 +88,11 @@ impl Session {
             }
         }
         let changed = self.without_defaults(&dropped, cascade)?;
-        self.with_batch_retried(|batch| {
+        self.with_batch(|batch| {
+            // A column that has become dependent on a sequence since has given it another version.
+            let present = batch.tables()?;
+            let is_dropped = |table: &&Table| dropped.iter().any(|other| other.id == table.id);
+            require_same(dropped.iter(), present.iter().filter(is_dropped))?;
             changed.iter().try_for_each(|(table, to)| batch.redefine(table, to.clone()).map(drop))?;
             dropped.iter().try_for_each(|sequence| batch.drop_table(sequence))
         })?;

@@ -1,14 +1,19 @@
 //! Changes of the store by declarations, each in its own commit or in the open transaction.
 
-use super::schemas::NewName;
+use super::schemas::{NewName, require_schema};
 use super::state::Session;
 use atsdb_core::{Result, Table, TableDefinition};
 use atsdb_engine::{OnCommit, TemporaryTables};
 
 impl Session {
     pub(super) fn create(&self, definition: &TableDefinition) -> Result<Table> {
-        match self.in_transaction() {
-            true => self.with_batch(|batch| batch.create_table(definition)),
+        match self.in_transaction() || definition.names_others() {
+            true => self.retried(|| {
+                self.with_batch(|batch| {
+                    require_schema(batch, definition)?;
+                    batch.create_table(definition)
+                })
+            }),
             false => self.engine.create_table(definition),
         }
     }
@@ -70,7 +75,7 @@ impl Session {
                 }
                 match restart && definition != table.definition {
                     true => {
-                        self.engine.begin_counters(table, &mut definition)?;
+                        self.numbers.begin_counters(table, &mut definition)?;
                         batch.redefine(table, definition).map(drop)
                     }
                     false => Ok(()),

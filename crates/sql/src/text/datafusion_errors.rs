@@ -20,7 +20,7 @@ pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
             Ok(error) => *error,
             Err(error) => match error.downcast::<DataFusionError>() {
                 Ok(error) => from_datafusion(*error),
-                Err(error) => Error::internal(error.to_string()),
+                Err(error) => of_library(error.to_string()),
             },
         },
         DataFusionError::ArrowError(error, _) => from_arrow(*error),
@@ -75,10 +75,18 @@ fn from_arrow(error: ArrowError) -> Error {
             Ok(error) => *error,
             Err(error) => match error.downcast::<DataFusionError>() {
                 Ok(error) => from_datafusion(*error),
-                Err(error) => Error::internal(error.to_string()),
+                Err(error) => of_library(error.to_string()),
             },
         },
         other => of_values(&other),
+    }
+}
+
+/// An error that a library beneath DataFusion reports in a type of its own.
+fn of_library(message: String) -> Error {
+    match message.starts_with("regex parse error") {
+        true => sql_error(message),
+        false => Error::internal(message),
     }
 }
 

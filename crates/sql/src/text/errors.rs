@@ -43,16 +43,19 @@ pub(crate) fn from_parser(error: ParserError, position: SourcePosition) -> Error
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
             let (message, inner) = split_position(&message);
             match inner {
-                Some(inner) => with_statement(message, syntax_error(message, position.of_inner(inner))),
-                None => with_statement(message, syntax_error(message, position)),
+                Some(inner) => with_suggestion(message, syntax_error(message, position.of_inner(inner))),
+                None => with_suggestion(message, syntax_error(message, position)),
             }
         }
         ParserError::RecursionLimitExceeded => too_deep(),
     }
 }
 
-/// Suggests the word that a statement may have been meant to begin with.
-fn with_statement(message: &str, error: Error) -> Error {
+/// Suggests the word that a statement may have been meant to begin with, or how an element of an array is assigned.
+fn with_suggestion(message: &str, error: Error) -> Error {
+    if message.starts_with("Expected: =, found: [") {
+        return error.with_hint("assign the whole array: instead of x[2] = 7 write x = x[:1] || 7 || x[3:]");
+    }
     let word = message.strip_prefix("Expected: an SQL statement, found: ");
     match word.and_then(nearest_verb) {
         Some(near) => error.with_hint(format!("did you mean {near}?")),
@@ -105,6 +108,13 @@ mod tests {
         };
         assert_eq!(error("selct").hint(), Some("did you mean SELECT?"));
         assert_eq!(error("xyzzy").hint(), None);
+    }
+
+    #[test]
+    fn an_assigned_element_gets_the_assignment_of_the_array() {
+        let error = ParserError::ParserError("Expected: =, found: [ at Line: 1, Column: 15".into());
+        let error = from_parser(error, SourcePosition { line: 1, column: 1 });
+        assert!(error.hint().is_some_and(|hint| hint.contains("x = x[:1] || 7 || x[3:]")), "{error}");
     }
 
     #[test]

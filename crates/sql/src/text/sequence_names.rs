@@ -5,6 +5,14 @@ use super::table_names::{NamedSchema, Scope, TEMPORARY_SCHEMA, TableName};
 use atsdb_core::name::same_name;
 use atsdb_core::{PUBLIC_SCHEMA, QualifiedName, Table};
 
+/// The functions whose first argument is the name of a sequence.
+const FUNCTIONS: [&str; 3] = ["nextval", "currval", "setval"];
+
+/// Whether the first argument of the function with this name is the name of a sequence.
+pub fn is_of_sequences(function: &str) -> bool {
+    FUNCTIONS.iter().any(|known| function.eq_ignore_ascii_case(known))
+}
+
 /// The name of the sequence of a column.
 pub(crate) fn sequence_name(table: &str, column: &str) -> String {
     format!("{table}_{column}_seq")

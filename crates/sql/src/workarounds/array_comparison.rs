@@ -1,26 +1,32 @@
 //! Arrays are compared element by element, then by their lengths: NULLs are equal to each other and after all other
 //! elements, 0.0 equals -0.0, and NaN equals NaN. A text that is compared with an array is read as one.
 //!
-//! DataFusion 55 compares the bits of floats, and puts NULLs first. No upstream issue known.
+//! DataFusion 55 compares the bits of floats, and puts NULLs first. Whether two arrays are equal, it answers correctly
+//! if floats have one zero and one NaN, so joins stay hash joins. No upstream issue known.
 
 use super::expressions::rewrite_expressions;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::not_supported;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, DynComparator, Int8Array, ListArray, make_comparator};
 use datafusion::arrow::compute::SortOptions;
-use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
+use datafusion::arrow::datatypes::{DataType, FieldRef, Float32Type, Float64Type};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::utils::take_function_args;
 use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
-use datafusion::logical_expr::expr::{InList, InSubquery, Sort};
+use datafusion::logical_expr::expr::{InList, InSubquery, ScalarFunction, Sort};
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 use datafusion::logical_expr::{
     Between, BinaryExpr, ColumnarValue, Distinct, Expr, ExprSchemable, LogicalPlan, Operator, ScalarFunctionArgs,
-    ScalarUDF, ScalarUDFImpl, Signature, Volatility, binary_expr, cast, lit,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility, binary_expr, cast, in_list, lit, when,
 };
 use datafusion::optimizer::AnalyzerRule;
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
+
+/// Functions that look an element up in an array.
+const SEARCHING: [&str; 3] = ["array_has", "array_position", "array_positions"];
 
 /// Runs before types are made equal.
 #[derive(Debug)]
@@ -111,8 +117,7 @@ fn order_by_arrays(keys: &mut Vec<Sort>, schema: &DFSchema) -> bool {
             key.nulls_first = !key.asc;
         }
         if has_floats(&key) {
-            let function = ComparableArray { signature: Signature::any(1, Volatility::Immutable) };
-            key.expr = ScalarUDF::new_from_impl(function).call(vec![key.expr]);
+            key.expr = comparable_array(key.expr);
         }
         nulls.into_iter().chain([key]).collect::<Vec<_>>()
     });
@@ -142,6 +147,27 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         _ => {}
     }
     let compared = match &expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_equality(*op, left, right) => {
+            operands(left, right, schema).map(|(left, right, common)| {
+                if is_array_of_floats(&common) {
+                    binary_expr(comparable_array(left), *op, comparable_array(right))
+                } else {
+                    binary_expr(left, *op, right)
+                }
+            })
+        }
+        Expr::ScalarFunction(call) if SEARCHING.contains(&call.name()) => {
+            searched(call, schema).or_else(|| searched_decimals(call, schema))
+        }
+        Expr::ScalarFunction(call)
+            if call.name() == "nullif"
+                && let [value, other] = call.args.as_slice()
+                && let Some((value, other, common)) = operands(value, other, schema)
+                && is_array_of_floats(&common) =>
+        {
+            let is_equal = comparable_array(value.clone()).eq(comparable_array(other));
+            Some(when(is_equal, lit(ScalarValue::try_from(&common)?)).otherwise(value)?)
+        }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
             order(left, right, schema).map(|order| binary_expr(order, *op, lit(0_i8)))
         }
@@ -170,8 +196,71 @@ fn compares(op: Operator) -> bool {
     matches!(op, O::Eq | O::NotEq | O::Lt | O::LtEq | O::Gt | O::GtEq)
 }
 
+/// A search in an array of floats; `None` if it is one in other elements. `x = ANY (a)` is one, too. In a constant, it
+/// is like `x IN (...)`, which has its own rule for zeros.
+fn searched(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr> {
+    let [array, element, ..] = call.args.as_slice() else { return None };
+    if !array.get_type(schema).is_ok_and(|of| is_array_of_floats(&of)) {
+        return None;
+    }
+    if let (Expr::Literal(ScalarValue::List(list), _), "array_has") = (array, call.name())
+        && list.is_valid(0)
+    {
+        let items = list.value(0);
+        let items = (0..items.len()).map(|at| ScalarValue::try_from_array(&items, at).map(lit));
+        return items.collect::<Result<Vec<_>>>().ok().map(|items| in_list(element.clone(), items, false));
+    }
+    let mut args = call.args.clone();
+    args[0] = comparable_array(args[0].clone());
+    if element.get_type(schema).is_ok_and(|of| of.is_floating()) {
+        args[1] = comparable_array(args[1].clone());
+    }
+    Some(call.func.call(args))
+}
+
+/// A search for a decimal in an array of decimals with other digits; `None` if it is another search. DataFusion refuses
+/// it.
+fn searched_decimals(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr> {
+    let [array, element, ..] = call.args.as_slice() else { return None };
+    let (DataType::List(of_array), of_element) = (array.get_type(schema).ok()?, element.get_type(schema).ok()?) else {
+        return None;
+    };
+    let of_array = of_array.data_type();
+    if !of_array.is_decimal() || !of_element.is_decimal() || *of_array == of_element {
+        return None;
+    }
+    let common = comparison_coercion(of_array, &of_element).filter(DataType::is_decimal)?;
+    let mut args = call.args.clone();
+    args[0] = cast(args[0].clone(), DataType::new_list(common.clone(), true));
+    args[1] = cast(args[1].clone(), common);
+    Some(call.func.call(args))
+}
+
+/// Whether an operator tests if arrays are equal, in a form that a join may find by a hash. A constant is compared by
+/// [`ArrayOrder`], which does not copy it for each row.
+fn is_equality(op: Operator, left: &Expr, right: &Expr) -> bool {
+    let varies = |expr: &Expr| expr.any_column_refs() || expr.contains_outer();
+    match op {
+        Operator::IsDistinctFrom | Operator::IsNotDistinctFrom => true,
+        Operator::Eq => varies(left) && varies(right),
+        _ => false,
+    }
+}
+
 /// The order of two arrays as a number below, above or equal to 0; `None` if they are no arrays.
 fn order(left: &Expr, right: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let (left, right, _) = operands(left, right, schema)?;
+    let function = ArrayOrder { signature: Signature::any(2, Volatility::Immutable) };
+    Some(ScalarUDF::new_from_impl(function).call(vec![left, right]))
+}
+
+fn comparable_array(array: Expr) -> Expr {
+    let function = ComparableArray { signature: Signature::any(1, Volatility::Immutable) };
+    ScalarUDF::new_from_impl(function).call(vec![array])
+}
+
+/// Two arrays as arrays of one type, and the type; `None` if they are no arrays.
+fn operands(left: &Expr, right: &Expr, schema: &DFSchema) -> Option<(Expr, Expr, DataType)> {
     let types = [left, right].map(|expr| expr.get_type(schema).ok());
     let [Some(left_type), Some(right_type)] = types else { return None };
     if !matches!(left_type, DataType::List(_)) && !matches!(right_type, DataType::List(_)) {
@@ -189,8 +278,8 @@ fn order(left: &Expr, right: &Expr, schema: &DFSchema) -> Option<Expr> {
         true => expr.clone(),
         false => cast(expr.clone(), common.clone()),
     };
-    let args = vec![typed(left, &left_type), typed(right, &right_type)];
-    Some(ScalarUDF::new_from_impl(ArrayOrder { signature: Signature::any(2, Volatility::Immutable) }).call(args))
+    let (left, right) = (typed(left, &left_type), typed(right, &right_type));
+    Some((left, right, common))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -213,8 +302,9 @@ impl ScalarUDFImpl for ArrayOrder {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let orders: ArrayRef = Arc::new(orders(arrays[0].as_list(), arrays[1].as_list())?);
+        let [left, right] = take_function_args(self.name(), &args.args)?;
+        let row_count = if is_scalar { 1 } else { args.number_rows };
+        let orders: ArrayRef = Arc::new(orders(&Arrays::of(left)?, &Arrays::of(right)?, row_count)?);
         Ok(match is_scalar {
             true => ColumnarValue::Scalar(ScalarValue::try_from_array(&orders, 0)?),
             false => ColumnarValue::Array(orders),
@@ -222,7 +312,7 @@ impl ScalarUDFImpl for ArrayOrder {
     }
 }
 
-/// Arrays whose floats have one zero and one NaN.
+/// Floats, or arrays of them, with one zero and one NaN.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct ComparableArray {
     signature: Signature,
@@ -242,32 +332,74 @@ impl ScalarUDFImpl for ComparableArray {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = args.args[0].to_array(args.number_rows)?;
-        let DataType::List(field) = arrays.data_type() else { return Ok(ColumnarValue::Array(arrays)) };
-        let lists = arrays.as_list::<i32>();
-        let (offsets, nulls) = (lists.offsets().clone(), lists.nulls().cloned());
-        let list = ListArray::try_new(Arc::clone(field), offsets, comparable(lists.values()), nulls)?;
-        Ok(ColumnarValue::Array(Arc::new(list)))
+        let values = args.args[0].to_array(1)?;
+        let values: ArrayRef = match values.data_type() {
+            DataType::List(field) => {
+                let lists = values.as_list::<i32>();
+                let (offsets, nulls) = (lists.offsets().clone(), lists.nulls().cloned());
+                Arc::new(ListArray::try_new(Arc::clone(field), offsets, comparable(lists.values()), nulls)?)
+            }
+            _ => comparable(&values),
+        };
+        Ok(match &args.args[0] {
+            ColumnarValue::Scalar(_) => ColumnarValue::Scalar(ScalarValue::try_from_array(&values, 0)?),
+            ColumnarValue::Array(_) => ColumnarValue::Array(values),
+        })
     }
 }
 
-fn orders(left: &ListArray, right: &ListArray) -> Result<Int8Array> {
+/// The arrays of the rows of a batch. A constant is one array for all of them.
+pub(super) struct Arrays {
+    lists: ListArray,
+    is_constant: bool,
+}
+
+impl Arrays {
+    pub(super) fn of(value: &ColumnarValue) -> Result<Self> {
+        let lists = value.to_array(1)?.as_list::<i32>().clone();
+        Ok(Self { lists, is_constant: matches!(value, ColumnarValue::Scalar(_)) })
+    }
+
+    /// The positions of a row's elements among all elements; `None` if the array is NULL.
+    pub(super) fn range(&self, row: usize) -> Option<Range<usize>> {
+        let row = if self.is_constant { 0 } else { row };
+        let offsets = self.lists.value_offsets();
+        self.lists.is_valid(row).then(|| offsets[row] as usize..offsets[row + 1] as usize)
+    }
+
+    /// Whether there is one array for all rows.
+    pub(super) fn is_constant(&self) -> bool {
+        self.is_constant
+    }
+
+    /// The field of the elements.
+    pub(super) fn field(&self) -> FieldRef {
+        match self.lists.data_type() {
+            DataType::List(field) => Arc::clone(field),
+            _ => unreachable!("a list"),
+        }
+    }
+
+    /// The elements of all arrays.
+    pub(super) fn elements(&self) -> &ArrayRef {
+        self.lists.values()
+    }
+}
+
+fn orders(left: &Arrays, right: &Arrays, row_count: usize) -> Result<Int8Array> {
     let nulls_last = SortOptions { descending: false, nulls_first: false };
-    let elements = make_comparator(&comparable(left.values()), &comparable(right.values()), nulls_last)?;
-    let order = |row: usize| match order_of(left, right, row, &elements) {
-        Ordering::Less => -1,
+    let elements = make_comparator(&comparable(left.elements()), &comparable(right.elements()), nulls_last)?;
+    let order = |(left, right): (Range<usize>, Range<usize>)| match order_of(left, right, &elements) {
+        Ordering::Less => -1_i8,
         Ordering::Equal => 0,
         Ordering::Greater => 1,
     };
-    let known = |row: usize| (left.is_valid(row) && right.is_valid(row)).then(|| order(row));
-    Ok((0..left.len()).map(known).collect())
+    Ok((0..row_count).map(|row| left.range(row).zip(right.range(row)).map(order)).collect())
 }
 
-fn order_of(left: &ListArray, right: &ListArray, row: usize, elements: &DynComparator) -> Ordering {
-    let range = |list: &ListArray| list.value_offsets()[row] as usize..list.value_offsets()[row + 1] as usize;
-    let (left, right) = (range(left), range(right));
-    let different = left.clone().zip(right.clone()).map(|(left, right)| elements(left, right));
-    different.into_iter().find(|order| order.is_ne()).unwrap_or_else(|| left.len().cmp(&right.len()))
+fn order_of(left: Range<usize>, right: Range<usize>, elements: &DynComparator) -> Ordering {
+    let mut orders = left.clone().zip(right.clone()).map(|(left, right)| elements(left, right));
+    orders.find(|order| order.is_ne()).unwrap_or_else(|| left.len().cmp(&right.len()))
 }
 
 /// The elements with one zero and one NaN.
@@ -290,8 +422,10 @@ mod tests {
     use super::*;
 
     fn compared(left: Vec<Option<f64>>, right: Vec<Option<f64>>) -> i8 {
-        let list = |values| ListArray::from_iter_primitive::<Float64Type, _, _>([Some(values)]);
-        orders(&list(left), &list(right)).unwrap().value(0)
+        let list =
+            |values| -> ArrayRef { Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>([Some(values)])) };
+        let [left, right] = [left, right].map(|values| Arrays::of(&ColumnarValue::Array(list(values))).unwrap());
+        orders(&left, &right, 1).unwrap().value(0)
     }
 
     #[test]

@@ -1,12 +1,14 @@
-//! `array_to_string` writes elements as casts to text do, and `array_remove(x, NULL)` removes the NULLs. DataFusion 55
-//! writes booleans, floats and times in forms of its own, and makes NULL of the array.
+//! `array_to_string` writes elements as casts to text do, `array_remove(x, NULL)` removes the NULLs, and
+//! `array_cat(x, NULL)` is `x`. DataFusion 55 writes booleans, floats and times in forms of its own, makes NULL of the
+//! array, and refuses the NULL.
 //!
 //! No upstream issue known.
 
-use super::array_members::without_nulls;
 use super::casts::postgres::element_texts;
 use crate::functions::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray};
+use datafusion::arrow::buffer::OffsetBuffer;
+use datafusion::arrow::compute::{filter, is_not_null};
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::execution::context::SessionContext;
@@ -22,6 +24,9 @@ pub(super) fn register(context: &SessionContext) {
     // PostgreSQL's `array_remove` is called by this name.
     if let Some(inner) = inner("array_remove_all") {
         context.register_udf(ScalarUDF::new_from_impl(ArrayRemove { inner }));
+    }
+    if let Some(inner) = inner("array_concat") {
+        context.register_udf(ScalarUDF::new_from_impl(ArrayConcat { inner }));
     }
 }
 
@@ -73,7 +78,7 @@ impl ScalarUDFImpl for ArrayRemove {
         match element.logical_null_count() {
             0 => self.inner.invoke_with_args(args),
             nulls if nulls == row_count => {
-                let rest = without_nulls(&arrays)?.map_or(arrays, |(rest, _)| rest);
+                let rest = without_nulls(&arrays)?.unwrap_or(arrays);
                 Ok(match args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_))) && row_count > 0 {
                     true => ColumnarValue::Scalar(ScalarValue::try_from_array(&rest, 0)?),
                     false => ColumnarValue::Array(rest),
@@ -81,5 +86,47 @@ impl ScalarUDFImpl for ArrayRemove {
             }
             _ => exec_err!("array_remove of an element that is NULL in some rows alone is not supported"),
         }
+    }
+}
+
+/// The arrays without their NULLs; `None` if none of them has a NULL.
+fn without_nulls(arrays: &ArrayRef) -> Result<Option<ArrayRef>> {
+    let DataType::List(field) = arrays.data_type() else { return Ok(None) };
+    let lists = arrays.as_list::<i32>();
+    if lists.values().null_count() == 0 {
+        return Ok(None);
+    }
+    let is_present = is_not_null(lists.values())?;
+    let counts = (0..lists.len()).map(|row| {
+        let range = lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize;
+        range.filter(|at| is_present.value(*at)).count()
+    });
+    let offsets = OffsetBuffer::from_lengths(counts);
+    // Values outside of all lists, of a slice, must not shift the others.
+    let (first, last) = (lists.value_offsets()[0] as usize, lists.value_offsets()[lists.len()] as usize);
+    let values = lists.values().slice(first, last - first);
+    let values = filter(&values, &is_present.slice(first, last - first))?;
+    Ok(Some(Arc::new(ListArray::try_new(Arc::clone(field), offsets, values, lists.nulls().cloned())?)))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ArrayConcat {
+    inner: Arc<ScalarUDF>,
+}
+
+impl ScalarUDFImpl for ArrayConcat {
+    of_inner!(name, aliases, signature, return_type, documentation);
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        let list = types.iter().find(|data_type| matches!(data_type, DataType::List(_)));
+        let known = types.iter().map(|data_type| match list {
+            Some(list) if data_type.is_null() => list.clone(),
+            _ => data_type.clone(),
+        });
+        self.inner.coerce_types(&known.collect::<Vec<_>>())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        self.inner.invoke_with_args(args)
     }
 }

@@ -1,11 +1,15 @@
-//! `x[i]` and `x[i:j]`: positions below 1 are outside of the array. DataFusion 55 counts them from its end.
+//! `x[i]` and `x[i:j]`: positions below 1 are outside of the array, and a parameter is an integer. DataFusion 55 counts
+//! such positions from the end.
 //!
 //! No upstream issue known.
 
+use super::array_comparison::Arrays;
+use super::untyped_texts::typed_parameter;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt64Array};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
+use datafusion::common::utils::take_function_args;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawFieldAccessExpr};
 use datafusion::logical_expr::{
@@ -30,18 +34,26 @@ impl ExprPlanner for Subscripts {
             GetFieldAccess::ListIndex { key }
                 if is_list && !is_position(&key) && !matches!(expr, Expr::AggregateFunction(_)) =>
             {
-                let key = cast_expr(*key, DataType::Int64);
+                let key = match position(*key) {
+                    key if matches!(key.get_type(schema), Ok(DataType::Int32)) => key,
+                    key => cast_expr(key, DataType::Int64),
+                };
                 let key = when(key.clone().lt(lit(0_i64)), lit(0_i64)).otherwise(key)?;
                 GetFieldAccess::ListIndex { key: Box::new(key) }
             }
             GetFieldAccess::ListRange { start, stop, stride } if is_list && is_one(&stride) => {
                 let slice = ScalarUDF::new_from_impl(Slice { signature: Signature::any(3, Volatility::Immutable) });
-                return Ok(PlannerResult::Planned(slice.call(vec![expr, *start, *stop])));
+                return Ok(PlannerResult::Planned(slice.call(vec![expr, position(*start), position(*stop)])));
             }
             other => other,
         };
         Ok(PlannerResult::Original(RawFieldAccessExpr { field_access, expr }))
     }
+}
+
+/// A subscript with its type.
+fn position(subscript: Expr) -> Expr {
+    typed_parameter(subscript, DataType::Int32)
 }
 
 /// Whether a subscript is a number from 0 on, or the name of a field.
@@ -80,8 +92,10 @@ impl ScalarUDFImpl for Slice {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let slices: ArrayRef = Arc::new(slices(arrays[0].as_list(), &arrays[1], &arrays[2])?);
+        let [arrays, first, last] = take_function_args(self.name(), &args.args)?;
+        let row_count = if is_scalar { 1 } else { args.number_rows };
+        let (first, last) = (first.to_array(row_count)?, last.to_array(row_count)?);
+        let slices: ArrayRef = Arc::new(slices(&Arrays::of(arrays)?, &first, &last)?);
         Ok(match is_scalar {
             true => ColumnarValue::Scalar(ScalarValue::try_from_array(&slices, 0)?),
             false => ColumnarValue::Array(slices),
@@ -89,23 +103,24 @@ impl ScalarUDFImpl for Slice {
     }
 }
 
-fn slices(lists: &ListArray, first: &ArrayRef, last: &ArrayRef) -> Result<ListArray> {
+fn slices(arrays: &Arrays, first: &ArrayRef, last: &ArrayRef) -> Result<ListArray> {
     let (first, last) = (cast(first, &DataType::Int64)?, cast(last, &DataType::Int64)?);
-    let nulls = NullBuffer::union(lists.nulls(), NullBuffer::union(first.nulls(), last.nulls()).as_ref());
     let (first, last) = (first.as_primitive::<Int64Type>(), last.as_primitive::<Int64Type>());
-    let (mut lengths, mut positions) = (Vec::with_capacity(lists.len()), Vec::new());
-    for row in 0..lists.len() {
+    let (mut lengths, mut positions) = (Vec::with_capacity(first.len()), Vec::new());
+    let mut valid = Vec::with_capacity(first.len());
+    for row in 0..first.len() {
         let before = positions.len();
-        if nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)) {
-            let start = i64::from(lists.value_offsets()[row]);
-            let range = first.value(row).max(1)..=last.value(row).min(lists.value_length(row).into());
-            positions.extend(range.map(|position| (start + position - 1) as u64));
+        let array = arrays.range(row).filter(|_| first.is_valid(row) && last.is_valid(row));
+        if let Some(array) = &array {
+            let range = first.value(row).max(1)..=last.value(row).min(array.len() as i64);
+            positions.extend(range.map(|position| array.start as u64 + (position - 1) as u64));
         }
+        valid.push(array.is_some());
         lengths.push(positions.len() - before);
     }
-    let elements = take(lists.values(), &UInt64Array::from(positions), None)?;
-    let DataType::List(field) = lists.data_type() else { unreachable!("a list") };
-    Ok(ListArray::try_new(Arc::clone(field), OffsetBuffer::from_lengths(lengths), elements, nulls)?)
+    let elements = take(arrays.elements(), &UInt64Array::from(positions), None)?;
+    let nulls = Some(NullBuffer::from(valid)).filter(|nulls| nulls.null_count() > 0);
+    Ok(ListArray::try_new(arrays.field(), OffsetBuffer::from_lengths(lengths), elements, nulls)?)
 }
 
 #[cfg(test)]
@@ -118,6 +133,7 @@ mod tests {
     fn slices_are_what_the_array_has_between_the_positions() {
         let three = Some(vec![Some(1), None, Some(3)]);
         let list = |values| ListArray::from_iter_primitive::<Int32Type, _, _>([values]);
+        let arrays = |values| Arrays::of(&ColumnarValue::Array(Arc::new(list(values)))).unwrap();
         for (first, last, expected) in [
             (Some(1), Some(2), Some(vec![Some(1), None])),
             (Some(-1), Some(1), Some(vec![Some(1)])),
@@ -128,12 +144,12 @@ mod tests {
             (None, Some(1), None),
         ] {
             let bound = |bound: Option<i64>| Arc::new(Int64Array::from(vec![bound])) as ArrayRef;
-            let found = slices(&list(three.clone()), &bound(first), &bound(last)).unwrap();
+            let found = slices(&arrays(three.clone()), &bound(first), &bound(last)).unwrap();
             assert_eq!(found, list(expected), "{first:?} to {last:?}");
         }
         assert!(
             slices(
-                &list(None),
+                &arrays(None),
                 &(Arc::new(Int64Array::from(vec![1])) as _),
                 &(Arc::new(Int64Array::from(vec![1])) as _)
             )

@@ -6,11 +6,13 @@
 //! what DataFusion does not claim to do (`operators`, `functions`), and its errors in plain words (`text`).
 
 mod array_comparison;
+mod array_constants;
 mod array_elements;
 mod array_members;
 mod array_subscripts;
 mod bounded_functions;
 mod casts;
+mod collected_order;
 mod compare_times;
 mod constant_order;
 mod date_part;
@@ -29,8 +31,10 @@ mod long_literals;
 mod one_row;
 mod operator;
 mod overflow;
+mod percentiles;
 mod plain_results;
 mod plain_values;
+mod regexp_match;
 mod regexp_replace;
 mod round_places;
 mod shifted_rows;
@@ -38,17 +42,20 @@ mod similar_to;
 mod stoppable;
 mod subqueries;
 mod syntax;
+mod text_outputs;
 mod times_of_day;
 mod unambiguous_filters;
 mod untyped_operands;
 mod untyped_texts;
 mod uuid_arrays;
 
+pub(crate) use array_constants::write_array_constants;
 pub(crate) use casts::postgres::array_texts;
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use decimals::literals::write_numbers;
 pub(crate) use long_literals::batch_rows;
 pub(crate) use overflow::{AVERAGE, WIDE_SUM, average, checked, fitting_sum, sums_as};
+pub(crate) use percentiles::{Fraction, PERCENTILE};
 pub(crate) use syntax::dialect::StatementDialect;
 pub(crate) use syntax::output_names;
 pub(crate) use syntax::stars::Stars;
@@ -67,6 +74,7 @@ use std::sync::Arc;
 
 /// Rewrites the tokens of a statement before they are parsed.
 pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()> {
+    syntax::texts::refuse_letters_after_numbers(tokens)?;
     syntax::distinct_from::words_to_operators(tokens);
     syntax::texts::join_texts(tokens)?;
     syntax::texts::write_null_tests(tokens);
@@ -118,6 +126,7 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(decimals::rule::SettleDecimals),
         Arc::new(in_lists::CompareLists),
         Arc::new(similar_to::SimilarTo),
+        Arc::new(text_outputs::TextOutputs),
     ]
 }
 
@@ -152,12 +161,15 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     date_trunc::register(context);
     date_part::register(context);
     extremes::register(context);
+    collected_order::register(context);
+    regexp_match::register(context);
     regexp_replace::register(context);
     array_members::register(context);
     array_elements::register(context);
     empty_arrays::register(context);
     round_places::register(context);
     shifted_rows::register(context);
+    percentiles::register(context);
     bounded_functions::bound_functions(context, memory_bytes);
     plain_results::plain_results(context);
     excluded_rows::rule::register(context);

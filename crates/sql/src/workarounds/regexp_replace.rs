@@ -93,7 +93,8 @@ fn replaced_everywhere(args: &ScalarFunctionArgs, flags: &str) -> Result<Columna
     }
 }
 
-fn expression_of(pattern: &str, flags: &str) -> Result<Regex> {
+/// A pattern with flags.
+pub(super) fn expression_of(pattern: &str, flags: &str) -> Result<Regex> {
     let pattern = if flags.is_empty() { pattern.to_owned() } else { format!("(?{flags}){pattern}") };
     Regex::new(&pattern).or_else(|error| exec_err!("Regular expression did not compile: {error}"))
 }

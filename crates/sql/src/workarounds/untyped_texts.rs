@@ -1,10 +1,12 @@
-//! A text constant beside an operand with a type has that type, as in PostgreSQL: `1 + '2'`, `flag = 'true'`,
-//! `time - '2024-01-01'`, `tags = '{a,b}'`. DataFusion knows no arithmetic with text, and no boolean or array beside
-//! one. For numbers and times in comparisons it makes types equal by itself. A bare NULL beside `||` and an array is no
-//! array: `tags || NULL` is `tags`, where DataFusion appends an element.
+//! A text constant beside an operand with a type has that type, as in PostgreSQL: `1 + '2'`, `flag = 'true'`, `time -
+//! '2024-01-01'`, `tags = '{a,b}'`, `bytes || '\x00'`. DataFusion knows no arithmetic with text, and no boolean or
+//! array beside one; bytes beside one become text. For numbers and times in comparisons it makes types equal by itself.
+//! Constants that are no operands of an operator get one before (`array_constants`). A bare NULL beside `||` and an
+//! array is no array: `tags || NULL` is `tags`, where DataFusion appends an element.
 //!
 //! Waits for [#23041](https://github.com/apache/datafusion/issues/23041).
 
+use super::array_constants::{ARRAY, ELEMENT};
 use crate::text::decimals;
 use crate::text::params::number;
 use datafusion::arrow::datatypes::{DataType, Field, IntervalUnit};
@@ -22,6 +24,12 @@ pub(crate) struct UntypedTexts;
 impl ExprPlanner for UntypedTexts {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let RawBinaryExpr { op, left, right } = expr;
+        if let BinaryOperator::Custom(name) = &op
+            && (name == ARRAY || name == ELEMENT)
+        {
+            let data_type = left.get_type(schema).ok().and_then(|of| type_in_array(name, of, &right, schema));
+            return Ok(PlannerResult::Planned(typed_as(right, data_type)));
+        }
         let is_array = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::List(_)));
         match op {
             BinaryOperator::StringConcat if is_array(&left) && is_null(&right) => {
@@ -59,12 +67,55 @@ impl ExprPlanner for UntypedTexts {
 
 /// A parameter without a type beside an array and `||` is an array of the same type.
 fn array_beside(operand: Expr, other: &Expr, schema: &DFSchema) -> Expr {
-    match (operand, other.get_type(schema)) {
-        (Expr::Placeholder(Placeholder { id, field: None }), Ok(list @ DataType::List(_))) if number(&id).is_some() => {
-            let field = Field::new(&id, list, true);
+    match other.get_type(schema) {
+        Ok(list @ DataType::List(_)) => typed_parameter(operand, list),
+        _ => operand,
+    }
+}
+
+/// Gives a parameter without a type this one. Other expressions stay.
+pub(super) fn typed_parameter(operand: Expr, data_type: DataType) -> Expr {
+    match operand {
+        Expr::Placeholder(Placeholder { id, field: None }) if number(&id).is_some() => {
+            let field = Field::new(&id, data_type, true);
             Expr::Placeholder(Placeholder::new_with_field(id, Some(Arc::new(field))))
         }
-        (operand, _) => operand,
+        operand => operand,
+    }
+}
+
+/// The type of a constant beside an operator of [`array_constants`](super::array_constants), if it must be converted.
+/// `left` is the type of the left operand.
+fn type_in_array(operator: &str, left: DataType, constant: &Expr, schema: &DFSchema) -> Option<DataType> {
+    match left {
+        DataType::List(_) if operator == ARRAY => Some(left),
+        DataType::List(element) if operator == ELEMENT => type_of_element(element.data_type(), constant, schema),
+        _ => None,
+    }
+}
+
+/// The type of a text or a number with a point among elements of a type, if it must be converted. A decimal with more
+/// digits than the elements have keeps them.
+fn type_of_element(element: &DataType, constant: &Expr, schema: &DFSchema) -> Option<DataType> {
+    let text = text(constant);
+    match element {
+        of if of.is_string() => None,
+        DataType::Decimal128(precision, scale) => {
+            let own = match text {
+                Some(text) => decimals::read(text.trim()).map(|number| decimals::scalar(number).data_type()),
+                None => constant.get_type(schema).ok(),
+            };
+            let whole = |precision: u8, scale: i8| i16::from(precision) - i16::from(scale);
+            match own {
+                Some(DataType::Decimal128(digits, places))
+                    if places > *scale || whole(digits, places) > whole(*precision, *scale) =>
+                {
+                    text.and(own)
+                }
+                _ => Some(element.clone()),
+            }
+        }
+        of => (text.is_some() || of.is_floating()).then(|| of.clone()),
     }
 }
 
@@ -102,6 +153,7 @@ fn type_beside(op: &BinaryOperator, other: &DataType, constant: &str) -> Option<
         (B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq | B::StringConcat, DataType::List(_)) => {
             Some(other.clone())
         }
+        (B::StringConcat, of) if of.is_binary() => Some(DataType::Binary),
         (B::Multiply | B::Divide, DataType::Interval(_)) => Some(DataType::Float64),
         (B::Plus, DataType::Timestamp(..)) => Some(DataType::Interval(IntervalUnit::MonthDayNano)),
         (B::Minus, DataType::Timestamp(..) | DataType::Date32) => Some(other.clone()),

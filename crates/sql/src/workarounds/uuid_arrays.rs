@@ -7,18 +7,19 @@ use super::declared_texts::{as_uuids, compares, type_of};
 use super::expressions::rewrite_expressions;
 use crate::functions::uuids::uuids_of;
 use atsdb_core::{ColumnType, ElementType};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::expr::{Between, BinaryExpr, InList};
+use datafusion::logical_expr::expr::{Between, BinaryExpr, Case, InList};
 use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 
-/// Functions whose arguments are arrays alone.
-const OF_ARRAYS: [&str; 3] = ["array_concat", "array_has_all", "array_has_any"];
+/// Functions whose arguments are arrays alone, or may be.
+const OF_ARRAYS: [&str; 5] = ["array_concat", "array_has_all", "array_has_any", "coalesce", "nullif"];
 
 /// Functions of an array and of elements.
-const OF_ELEMENTS: [&str; 8] = [
+const OF_ELEMENTS: [&str; 9] = [
     "array_append",
     "array_has",
     "array_position",
@@ -27,6 +28,7 @@ const OF_ELEMENTS: [&str; 8] = [
     "array_remove",
     "array_remove_all",
     "array_replace",
+    "array_replace_all",
 ];
 
 /// Runs before arrays are compared.
@@ -52,6 +54,17 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::InList(InList { expr, list, .. }) => {
             settle(std::iter::once(&mut **expr).chain(list).collect(), schema, as_arrays)?
         }
+        Expr::Case(Case { expr, when_then_expr, else_expr }) => {
+            let (whens, mut results): (Vec<_>, Vec<_>) =
+                when_then_expr.iter_mut().map(|(when, then)| (&mut **when, &mut **then)).unzip();
+            results.extend(else_expr.as_deref_mut());
+            let compared = expr.as_deref_mut().into_iter().chain(whens).collect();
+            settle(compared, schema, as_arrays)? | settle(results, schema, as_arrays)?
+        }
+        // `uuid = ANY (array)`
+        Expr::ScalarFunction(call) if call.func.name() == "array_has" && is_uuid(call.args.get(1), schema) => {
+            as_arrays(call.args.iter_mut().take(1).collect())?
+        }
         Expr::ScalarFunction(call) if OF_ARRAYS.contains(&call.func.name()) => {
             settle(call.args.iter_mut().collect(), schema, as_arrays)?
         }
@@ -63,16 +76,31 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(if changed { Transformed::yes(expr) } else { Transformed::no(expr) })
 }
 
+/// Whether an expression is a column of UUIDs.
+fn is_uuid(expr: Option<&Expr>, schema: &DFSchema) -> bool {
+    expr.is_some_and(|expr| type_of(expr, schema) == Some(ColumnType::Uuid))
+}
+
 /// Reads expressions as UUIDs or arrays of them if one of them is a column of such arrays.
 fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema, read: fn(Vec<&mut Expr>) -> Result<bool>) -> Result<bool> {
-    let is_of_uuids = |expr: &Expr| type_of(expr, schema) == Some(ColumnType::Array(ElementType::Uuid));
-    match exprs.iter().any(|expr| is_of_uuids(expr)) {
+    match exprs.iter().any(|expr| is_of_uuids(expr, schema)) {
         true => read(exprs),
         false => Ok(false),
     }
 }
 
-/// Reads the texts among expressions, and those in `ARRAY[...]`, as arrays of UUIDs. Returns whether there were any.
+/// Whether an expression is a column of arrays of UUIDs, or a function of one that returns such an array.
+fn is_of_uuids(expr: &Expr, schema: &DFSchema) -> bool {
+    match expr {
+        Expr::ScalarFunction(call) if matches!(call.name(), "array_concat" | "coalesce" | "nullif") => {
+            call.args.iter().any(|argument| is_of_uuids(argument, schema))
+        }
+        expr => type_of(expr, schema) == Some(ColumnType::Array(ElementType::Uuid)),
+    }
+}
+
+/// Reads the texts among expressions, those in `ARRAY[...]`, and parameters that are arrays of them, as arrays of
+/// UUIDs. Returns whether there were any.
 fn as_arrays(exprs: Vec<&mut Expr>) -> Result<bool> {
     let mut changed = false;
     for expr in exprs {
@@ -88,7 +116,10 @@ fn as_arrays(exprs: Vec<&mut Expr>) -> Result<bool> {
             expr => expr,
         };
         let is_text = match text {
-            Expr::Literal(value, _) => value.data_type().is_string(),
+            Expr::Literal(value, _) => match value.data_type() {
+                DataType::List(element) => element.data_type().is_string(),
+                other => other.is_string(),
+            },
             Expr::Placeholder(_) => true,
             _ => false,
         };

@@ -1,7 +1,8 @@
 //! Runs the examples of `docs/reference`: every fence of a page marked `sql`, from top to bottom in one session. If a
 //! fence marked `text` follows, it is compared with the last answer. `ATSDB_SLT_WRITE=1` rewrites these answers.
 
-use crate::scripts::{ROOT, answer};
+use crate::render::printed_lines;
+use crate::scripts::{ROOT, answer_in};
 use crate::stores::session;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ fn every_example_of_the_reference_runs_and_answers_what_the_page_says() {
             let (sql, after) = after.split_once("```").unwrap();
             written.push_str(&format!("{before}```sql\n{sql}```"));
             examples += 1;
-            let found = answer(&session, sql).map(|lines| lines.join("\n"));
+            let found = answer_in(&session, sql, printed_lines).map(|lines| lines.join("\n"));
             let place = || format!("{}:\n{sql}", page.file_name().unwrap().to_string_lossy());
             rest = match (after.strip_prefix("\n\n```text\n").and_then(|after| after.split_once("\n```")), found) {
                 (_, Err(error)) => {

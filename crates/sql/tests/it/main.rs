@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 
 mod aggregates;
+mod arrays;
 mod asof;
 mod catalogue;
 mod changes;

@@ -3,6 +3,7 @@
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::IntervalMonthDayNanoType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use atsdb_core::array_text;
 use atsdb_core::interval_text::interval_text;
 use atsdb_sql::{Answer, Session};
 
@@ -21,7 +22,17 @@ pub(crate) fn sorted(session: &Session, sql: &str) -> Vec<String> {
     lines
 }
 
+/// Returns the rows of a batch.
 pub(crate) fn lines(batch: &RecordBatch) -> Vec<String> {
+    rows(batch, false)
+}
+
+/// Returns the rows of a batch with arrays as the program prints them: `{1,NULL}`.
+pub(crate) fn printed_lines(batch: &RecordBatch) -> Vec<String> {
+    rows(batch, true)
+}
+
+fn rows(batch: &RecordBatch, has_braces: bool) -> Vec<String> {
     let options = FormatOptions::default().with_null("NULL");
     let formatters: Vec<_> =
         batch.columns().iter().map(|column| ArrayFormatter::try_new(column.as_ref(), &options).unwrap()).collect();
@@ -33,7 +44,15 @@ pub(crate) fn lines(batch: &RecordBatch) -> Vec<String> {
                 let value = intervals.value(row);
                 interval_text(value.months, value.days, value.nanoseconds)
             }
-            None => formatters[column].value(row).to_string(),
+            None => match array.as_list_opt::<i32>().filter(|_| has_braces && !is_null) {
+                Some(arrays) => {
+                    let elements = arrays.value(row);
+                    let formatter = ArrayFormatter::try_new(elements.as_ref(), &options).unwrap();
+                    let text = |at: usize| elements.is_valid(at).then(|| formatter.value(at).to_string());
+                    array_text::format((0..elements.len()).map(text))
+                }
+                None => formatters[column].value(row).to_string(),
+            },
         };
         match text.as_str() {
             "" if !is_null => "(empty)".to_owned(),

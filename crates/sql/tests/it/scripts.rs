@@ -7,6 +7,7 @@
 
 use crate::render::lines;
 use crate::stores::{STATES, STORES, State, server_session, session};
+use arrow::array::RecordBatch;
 use atsdb_core::Result;
 use atsdb_sql::{Answer, Session};
 use atsdb_testkit::server::ServerKind;
@@ -183,6 +184,15 @@ fn run(session: &Session, record: &Record<'_>, state: State, inserts: &mut usize
 
 /// Returns the column names, then the rows. The list is empty if the statement returns no rows.
 pub(crate) fn answer(session: &Session, sql: &str) -> Result<Vec<String>, String> {
+    answer_in(session, sql, lines)
+}
+
+/// Returns the same, with the rows of a batch in another form.
+pub(crate) fn answer_in(
+    session: &Session,
+    sql: &str,
+    lines: fn(&RecordBatch) -> Vec<String>,
+) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for statement in session.statements(sql) {
         found.clear();

@@ -105,3 +105,41 @@ fn each_session_has_its_own_transaction_and_limit_of_time() {
     first.set_time_limit(None);
     assert_eq!(execute(&first, "SELECT count(*) FROM generate_series(1, 20000000)").unwrap(), 1);
 }
+
+/// Executes the statements one after the other.
+fn run(session: &Session, statements: &[&str]) {
+    for sql in statements {
+        execute(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+}
+
+#[test]
+fn a_table_is_not_created_in_a_schema_that_another_session_drops() {
+    for store in ["memory", "sqlite"] {
+        let (first, _directory) = session(store);
+        let second = first.sharing();
+        run(&first, &["CREATE SCHEMA s", "BEGIN", "CREATE TABLE s.t (a INT)"]);
+        run(&second, &["DROP SCHEMA s"]);
+        execute(&first, "COMMIT").unwrap_err();
+        assert!(second.schemas().unwrap().is_empty(), "{store}");
+        run(&second, &["CREATE SCHEMA s", "CREATE TABLE s.t (a INT)"]);
+    }
+}
+
+#[test]
+fn no_column_is_left_without_its_sequence() {
+    for store in ["memory", "sqlite"] {
+        let (first, _directory) = session(store);
+        let second = first.sharing();
+        let table = "CREATE TABLE t (a INT, id BIGINT DEFAULT nextval('s'))";
+        run(&first, &["CREATE SEQUENCE s", "BEGIN", table]);
+        run(&second, &["DROP SEQUENCE s"]);
+        execute(&first, "COMMIT").unwrap_err();
+        run(&first, &["CREATE SEQUENCE s", "BEGIN", "DROP SEQUENCE s"]);
+        run(&second, &[table]);
+        execute(&first, "COMMIT").unwrap_err();
+        run(&second, &["INSERT INTO t (a) VALUES (1)"]);
+        assert_eq!(ask(&first, "SELECT a, id FROM t"), ["1 | 1"], "{store}");
+        run(&second, &["DROP SEQUENCE s CASCADE"]);
+    }
+}

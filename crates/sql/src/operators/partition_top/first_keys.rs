@@ -1,31 +1,36 @@
 //! The first order keys of each partition.
 
+use datafusion::arrow::array::BooleanBufferBuilder;
+use datafusion::arrow::buffer::BooleanBuffer;
 use std::cmp::Ordering;
 
-/// For each partition the first keys so far, at most `limit` of them.
+/// For each partition the first keys so far, and the numbers of their rows.
 #[derive(Debug)]
 pub(super) struct FirstKeys<K> {
+    /// How many keys of a partition are first.
     limit: usize,
-    /// Whether rows with the same key as the last of the first rows are needed, too: all of them have its rank.
+    /// Whether keys equal to the last of these are first, too: their rows have its rank.
     keeps_ties: bool,
     /// The keys of each partition, in ascending order.
-    keys: Vec<Vec<K>>,
-    /// The last of the first keys of each partition that has `limit` of them.
+    keys: Vec<Vec<(K, usize)>>,
+    /// The key number `limit` of each partition that has so many.
     bounds: Vec<Option<K>>,
     key_count: usize,
     /// What the keys have on the heap.
     key_bytes: usize,
+    /// The number of rows that were among the first when they came, which are numbered in this order.
+    row_count: usize,
 }
 
 impl<K: Ord + Clone> FirstKeys<K> {
     pub(super) fn new(limit: usize, keeps_ties: bool) -> Self {
-        Self { limit, keeps_ties, keys: Vec::new(), bounds: Vec::new(), key_count: 0, key_bytes: 0 }
+        Self { limit, keeps_ties, keys: Vec::new(), bounds: Vec::new(), key_count: 0, key_bytes: 0, row_count: 0 }
     }
 
-    /// The rows of a batch that may be among the first of their partitions, in order. `partitions` has the partition of
-    /// each row, `compare` compares the key of a row with another key, and `own` returns a row's key and what it has
-    /// on the heap, in bytes.
-    pub(super) fn select(
+    /// The rows of a batch that are among the first of their partitions when they come, in order. They get the next
+    /// numbers. `partitions` has the partition of each row, `compare` compares the key of a row with another key, and
+    /// `own` returns a row's key and what it has on the heap, in bytes.
+    pub(super) fn admit(
         &mut self,
         partitions: &[usize],
         compare: impl Fn(usize, &K) -> Ordering,
@@ -34,55 +39,70 @@ impl<K: Ord + Clone> FirstKeys<K> {
         let count = partitions.iter().max().map_or(0, |last| last + 1).max(self.keys.len());
         self.keys.resize_with(count, Vec::new);
         self.bounds.resize(count, None);
-        let (keeps_ties, bounds) = (self.keeps_ties, &self.bounds);
-        let may_pass = |row: &usize| match &bounds[partitions[*row]] {
-            Some(bound) => match compare(*row, bound) {
-                Ordering::Less => true,
-                Ordering::Equal => keeps_ties,
-                Ordering::Greater => false,
-            },
-            None => true,
-        };
-        let mut selected: Vec<usize> = (0..partitions.len()).filter(may_pass).collect();
-        for row in &selected {
-            self.add(partitions[*row], *row, &compare, &own);
-        }
-        // The later rows of this batch may have replaced earlier ones.
-        let bounds = &self.bounds;
-        selected.retain(|row| bounds[partitions[*row]].as_ref().is_none_or(|bound| compare(*row, bound).is_le()));
-        selected
+        // Most rows end here: this loop has no call and writes nothing.
+        let may_be_first =
+            |row: &usize| self.bounds[partitions[*row]].as_ref().is_none_or(|bound| self.passes(compare(*row, bound)));
+        let mut rows: Vec<usize> = (0..partitions.len()).filter(may_be_first).collect();
+        rows.retain(|row| self.admit_row(partitions[*row], *row, &compare, &own));
+        rows
     }
 
-    fn add(
+    /// Whether a key that compares so with the bound of its partition is first.
+    fn passes(&self, compared: Ordering) -> bool {
+        compared.is_lt() || (self.keeps_ties && compared.is_eq())
+    }
+
+    fn admit_row(
         &mut self,
         partition: usize,
         row: usize,
         compare: &impl Fn(usize, &K) -> Ordering,
         own: &impl Fn(usize) -> (K, usize),
-    ) {
-        let (keys, bound) = (&mut self.keys[partition], &mut self.bounds[partition]);
-        if bound.as_ref().is_some_and(|bound| compare(row, bound).is_ge()) {
-            return;
+    ) -> bool {
+        let bound = &self.bounds[partition];
+        if bound.as_ref().is_some_and(|bound| !self.passes(compare(row, bound))) {
+            return false;
         }
-        let at = keys.partition_point(|key| compare(row, key).is_ge());
+        let keys = &mut self.keys[partition];
+        let at = keys.partition_point(|(key, _)| compare(row, key).is_ge());
         let (key, bytes) = own(row);
-        keys.insert(at, key);
+        keys.insert(at, (key, self.row_count));
         self.key_bytes += bytes;
-        if keys.len() > self.limit {
-            keys.pop();
-        } else {
-            self.key_count += 1;
+        self.key_count += 1;
+        self.row_count += 1;
+        if let Some((last, _)) = keys.get(self.limit - 1) {
+            let last = last.clone();
+            let count = if self.keeps_ties { keys.partition_point(|(key, _)| *key <= last) } else { self.limit };
+            self.key_count -= keys.len() - count;
+            keys.truncate(count);
+            self.bounds[partition] = Some(last);
         }
-        if keys.len() == self.limit {
-            *bound = keys.last().cloned();
-        }
+        true
+    }
+
+    /// Which of the numbered rows are still among the first. They are numbered anew, in their order.
+    pub(super) fn renumber(&mut self) -> BooleanBuffer {
+        let mut is_first = BooleanBufferBuilder::new(self.row_count);
+        is_first.append_n(self.row_count, false);
+        self.keys.iter().flatten().for_each(|(_, number)| is_first.set_bit(*number, true));
+        let is_first = is_first.finish();
+        let mut numbers = vec![0; self.row_count];
+        is_first.set_indices().enumerate().for_each(|(new, old)| numbers[old] = new);
+        self.keys.iter_mut().flatten().for_each(|(_, number)| *number = numbers[*number]);
+        self.row_count = self.key_count;
+        is_first
+    }
+
+    /// The number of rows among the first.
+    pub(super) fn key_count(&self) -> usize {
+        self.key_count
     }
 
     /// The size in memory, in bytes. What replaced keys had on the heap counts as well.
     pub(super) fn memory_bytes(&self) -> usize {
-        let per_partition = size_of::<Vec<K>>() + size_of::<Option<K>>();
+        let per_partition = size_of::<Vec<(K, usize)>>() + size_of::<Option<K>>();
         // A vector that grows has room for twice its keys.
-        self.keys.len() * per_partition + 2 * self.key_count * size_of::<K>() + self.key_bytes
+        self.keys.len() * per_partition + 2 * self.key_count * size_of::<(K, usize)>() + self.key_bytes
     }
 }
 
@@ -90,28 +110,48 @@ impl<K: Ord + Clone> FirstKeys<K> {
 mod tests {
     use super::*;
 
-    /// Selects from batches of (partition, key), and returns the rows that pass.
-    fn pass(limit: usize, keeps_ties: bool, batches: &[&[(usize, i32)]]) -> Vec<(usize, i32)> {
-        let mut first = FirstKeys::new(limit, keeps_ties);
-        let select = |batch: &&[(usize, i32)]| {
+    type Row = (usize, i32);
+
+    /// Admits batches of (partition, key), and returns the rows that are among the first at the end.
+    fn first_rows(limit: usize, keeps_ties: bool, batches: &[&[Row]], renumbers: bool) -> Vec<Row> {
+        let (mut first, mut held) = (FirstKeys::new(limit, keeps_ties), Vec::new());
+        for batch in batches {
             let partitions: Vec<usize> = batch.iter().map(|(partition, _)| *partition).collect();
             let compare = |row: usize, key: &i32| batch[row].1.cmp(key);
-            let rows = first.select(&partitions, compare, |row| (batch[row].1, 0));
-            rows.into_iter().map(|row| batch[row]).collect::<Vec<_>>()
-        };
-        batches.iter().flat_map(select).collect()
+            held.extend(first.admit(&partitions, compare, |row| (batch[row].1, 0)).into_iter().map(|row| batch[row]));
+            if renumbers {
+                keep(&mut held, &first.renumber());
+                assert_eq!(held.len(), first.key_count());
+            }
+        }
+        keep(&mut held, &first.renumber());
+        held
+    }
+
+    fn keep(held: &mut Vec<Row>, is_first: &BooleanBuffer) {
+        assert_eq!(held.len(), is_first.len());
+        let mut is_first = is_first.iter();
+        held.retain(|_| is_first.next() == Some(true));
     }
 
     #[test]
     fn rows_after_the_first_of_their_partition_are_dropped() {
-        let rows = pass(2, false, &[&[(0, 5), (1, 5), (0, 3), (0, 4)], &[(0, 4), (0, 1), (1, 9), (1, 7), (2, 0)]]);
-        assert_eq!(rows, [(1, 5), (0, 3), (0, 4), (0, 1), (1, 7), (2, 0)]);
+        let batches: [&[Row]; 3] = [&[(0, 5), (1, 5), (0, 3), (0, 4)], &[(0, 4), (0, 1), (1, 9)], &[(1, 7), (2, 0)]];
+        for renumbers in [false, true] {
+            assert_eq!(first_rows(2, false, &batches, renumbers), [(1, 5), (0, 3), (0, 1), (1, 7), (2, 0)]);
+        }
     }
 
     #[test]
-    fn rows_equal_to_the_last_pass_if_they_have_its_rank() {
-        let batches: [&[(usize, i32)]; 2] = [&[(0, 1), (0, 2), (0, 3)], &[(0, 2), (0, 3), (0, 2)]];
-        assert_eq!(pass(2, true, &batches), [(0, 1), (0, 2), (0, 2), (0, 2)]);
-        assert_eq!(pass(2, false, &batches), [(0, 1), (0, 2)]);
+    fn rows_equal_to_the_last_stay_if_they_have_its_rank() {
+        let batches: [&[Row]; 3] = [&[(0, 1), (0, 2), (0, 3)], &[(0, 2), (0, 3), (0, 2)], &[(1, 4), (1, 4), (1, 4)]];
+        for renumbers in [false, true] {
+            let ties = [(0, 1), (0, 2), (0, 2), (0, 2), (1, 4), (1, 4), (1, 4)];
+            assert_eq!(first_rows(2, true, &batches, renumbers), ties);
+            assert_eq!(first_rows(2, false, &batches, renumbers), [(0, 1), (0, 2), (1, 4), (1, 4)]);
+        }
+        let replaced: [&[Row]; 2] = [&[(0, 5), (0, 5), (0, 5)], &[(0, 4), (0, 3)]];
+        assert_eq!(first_rows(2, true, &replaced, false), [(0, 4), (0, 3)]);
+        assert_eq!(first_rows(3, true, &replaced, false), [(0, 5), (0, 5), (0, 5), (0, 4), (0, 3)]);
     }
 }

@@ -1,14 +1,14 @@
 //! The keys by which rows are ordered, in a form whose natural order is the wanted one.
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray};
-use datafusion::arrow::compute::{SortOptions, cast};
-use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
+use crate::text::datafusion_errors::external;
+use atsdb_codec::order_codes;
+use datafusion::arrow::array::{Array, ArrayRef};
+use datafusion::arrow::compute::SortOptions;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 
 /// The key of a row that is ordered by one number. The flag separates NULLs from values.
 pub(super) type NumberKey = (bool, u64);
-
-const SIGN: u64 = 1 << 63;
 
 /// Returns whether values of a type have [`NumberKey`]s.
 pub(super) fn is_number(data_type: &DataType) -> bool {
@@ -27,26 +27,7 @@ fn is_time(data_type: &DataType) -> bool {
 /// The keys of an array for which [`is_number`] holds.
 pub(super) fn number_keys(array: &ArrayRef, options: SortOptions) -> Result<Vec<NumberKey>> {
     let turn = if options.descending { u64::MAX } else { 0 };
-    let code_of_float = |value: &f64| {
-        let bits = value.to_bits();
-        if bits & SIGN == 0 { bits | SIGN } else { !bits }
-    };
-    let codes: Vec<u64> = match array.data_type() {
-        float if is_float(float) => {
-            let floats = cast(array, &DataType::Float64)?;
-            floats.as_primitive::<Float64Type>().values().iter().map(code_of_float).collect()
-        }
-        unsigned if unsigned.is_unsigned_integer() => {
-            cast(array, &DataType::UInt64)?.as_primitive::<UInt64Type>().values().to_vec()
-        }
-        other => {
-            let integers = match other {
-                DataType::Date32 | DataType::Time32(_) => cast(&cast(array, &DataType::Int32)?, &DataType::Int64)?,
-                _ => cast(array, &DataType::Int64)?,
-            };
-            integers.as_primitive::<Int64Type>().values().iter().map(|value| value.cast_unsigned() ^ SIGN).collect()
-        }
-    };
+    let codes = order_codes(array).map_err(external)?;
     let value = |code: u64| (options.nulls_first, code ^ turn);
     Ok(match array.nulls() {
         None => codes.into_iter().map(value).collect(),

@@ -1,13 +1,15 @@
 //! Finds window functions whose ranks are bounded by a condition.
 
-use super::operator::{PartitionTopExec, RankBound};
+use super::operator::PartitionTopExec;
+use super::part::RankBound;
+use crate::operators::ranks::{Rank, rank_of};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Column, Literal};
-use datafusion::physical_expr::window::{StandardWindowExpr, WindowExpr};
+use datafusion::physical_expr::window::WindowExpr;
 use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -15,7 +17,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowUDFExpr};
+use datafusion::physical_plan::windows::BoundedWindowAggExec;
 use std::sync::Arc;
 
 /// If more rows of each partition are wanted, the operator is not used: it keeps the keys of all of them in order.
@@ -106,8 +108,8 @@ fn wanted(window: &BoundedWindowAggExec, column: usize, limit: usize) -> Result<
     let bounded = column.checked_sub(schema.fields().len()).and_then(|at| window.window_expr().get(at));
     let Some(bounded) = bounded else { return Ok(None) };
     let keeps_ties = match rank_of(bounded) {
-        Some("row_number") => false,
-        Some("rank") => true,
+        Some(Rank::RowNumber) => false,
+        Some(Rank::Rank) => true,
         _ => return Ok(None),
     };
     let (partition, order) = (bounded.partition_by().to_vec(), bounded.order_by().to_vec());
@@ -131,11 +133,4 @@ fn wanted(window: &BoundedWindowAggExec, column: usize, limit: usize) -> Result<
         return Ok(None);
     }
     Ok(Some(RankBound { partition, order, limit, keeps_ties }))
-}
-
-/// The name of a function whose value for a row depends on the rows before it and its peers only.
-fn rank_of(function: &Arc<dyn WindowExpr>) -> Option<&str> {
-    let standard = function.as_any().downcast_ref::<StandardWindowExpr>()?;
-    let name = standard.get_standard_func_expr().as_any().downcast_ref::<WindowUDFExpr>()?.fun().name();
-    matches!(name, "row_number" | "rank" | "dense_rank").then_some(name)
 }

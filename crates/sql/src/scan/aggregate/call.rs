@@ -1,7 +1,8 @@
 //! The aggregate functions that the operator computes.
 
+use super::moment::Moment;
 use crate::scan::operator::AtsdbScan;
-use crate::workarounds::{AVERAGE, WIDE_SUM, average, fitting_sum, sums_as};
+use crate::workarounds::{AVERAGE, Fraction, PERCENTILE, WIDE_SUM, average, fitting_sum, sums_as};
 use atsdb_engine::{Measure, MeasureKind, Measured};
 use datafusion::arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, UInt64Array};
 use datafusion::arrow::buffer::NullBuffer;
@@ -23,12 +24,15 @@ pub(super) struct Call {
     result: DataType,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Function {
     Count,
     Sum,
     Average,
     Extreme,
+    Moment(Moment),
+    Median,
+    Percentile(Fraction),
 }
 
 /// The calls, and the measures for them. `None` if one of them is not supported here.
@@ -40,13 +44,22 @@ pub(super) fn calls_of(
     let mut measures: Vec<Measure> = Vec::new();
     let mut calls = Vec::with_capacity(functions.len());
     for function in functions {
-        if function.is_distinct() || !function.order_bys().is_empty() {
+        let name = function.fun().name();
+        if function.is_distinct() || (!function.order_bys().is_empty() && name != PERCENTILE) {
             return None;
         }
-        let arguments = function.expressions();
-        let [argument] = arguments.as_slice() else { return None };
+        let arguments = function.expressions().iter().map(&resolve).collect::<Option<Vec<_>>>()?;
         let result = function.field().data_type().clone();
-        let (function, measure) = measure_of(function.fun().name(), &resolve(argument)?, &result, scan)?;
+        let (function, measure) = match (Moment::named(name), arguments.as_slice()) {
+            (Some(moment), arguments) => (Function::Moment(moment), moments_of(moment, arguments, &result, scan)?),
+            (None, [value, _]) if name == PERCENTILE => {
+                let fraction = Fraction::of(&function.expressions(), function.order_bys())?;
+                (Function::Percentile(fraction), values_of(value, &result, scan)?)
+            }
+            (None, [value]) if name == "median" => (Function::Median, values_of(value, &result, scan)?),
+            (None, [argument]) => measure_of(name, argument, &result, scan)?,
+            (None, _) => return None,
+        };
         let at = measures.iter().position(|other| *other == measure).unwrap_or_else(|| {
             measures.push(measure);
             measures.len() - 1
@@ -88,6 +101,37 @@ fn measure_of(
         "max" if cast_to.is_none() && own == result => Some((Function::Extreme, measure(MeasureKind::Max))),
         _ => None,
     }
+}
+
+/// The position of a column of numbers, which a function takes as DOUBLE.
+fn number_column(argument: &Arc<dyn PhysicalExpr>, scan: &AtsdbScan) -> Option<usize> {
+    let inner = match argument.downcast_ref::<CastExpr>() {
+        Some(cast) if *cast.cast_type() == DataType::Float64 => cast.expr(),
+        _ => argument,
+    };
+    let column = inner.downcast_ref::<Column>()?.index();
+    let schema = scan.schema();
+    let own = schema.field(column).data_type();
+    (own.is_integer() || is_float(own)).then_some(column)
+}
+
+/// The measure for a function of all values of a column of numbers.
+fn values_of(argument: &Arc<dyn PhysicalExpr>, result: &DataType, scan: &AtsdbScan) -> Option<Measure> {
+    let column = number_column(argument, scan).filter(|_| *result == DataType::Float64)?;
+    Some(Measure { kind: MeasureKind::Values, column })
+}
+
+/// The measure for a function of moments: of one column of numbers, or of two.
+fn moments_of(
+    moment: Moment,
+    arguments: &[Arc<dyn PhysicalExpr>],
+    result: &DataType,
+    scan: &AtsdbScan,
+) -> Option<Measure> {
+    let columns = arguments.iter().map(|argument| number_column(argument, scan)).collect::<Option<Vec<_>>>()?;
+    let is_called_so = columns.len() == moment.argument_count() && *result == DataType::Float64;
+    let kind = MeasureKind::Moments { with: columns.get(1).copied() };
+    is_called_so.then(|| Measure { kind, column: columns[0] })
 }
 
 fn is_float(data_type: &DataType) -> bool {
@@ -142,9 +186,37 @@ impl Call {
             }
             (Function::Sum, Measured::Integers(sums, counts)) => sums_as(sums.to_vec(), is_there(counts), &self.result),
             (Function::Extreme, Measured::Integers(values, counts)) => extremes(values, counts, &self.result),
+            (Function::Moment(moment), Measured::Moments(moments, counts)) => {
+                let values = moments.iter().zip(counts).map(|(moments, count)| moment.value(moments, *count));
+                Ok(Arc::new(values.collect::<Float64Array>()))
+            }
+            (Function::Percentile(fraction), Measured::Values(groups)) => {
+                Ok(of_values(groups, |values| fraction.percentile(values)))
+            }
+            (Function::Median, Measured::Values(groups)) => Ok(of_values(groups, median)),
             (function, measured) => internal_err!("{function:?} of {measured:?}"),
         }
     }
+}
+
+fn of_values(groups: &[Vec<f64>], function: impl Fn(&mut [f64]) -> Option<f64>) -> ArrayRef {
+    let mut values = Vec::new();
+    let result = |group: &Vec<f64>| {
+        values.clone_from(group);
+        function(&mut values)
+    };
+    Arc::new(groups.iter().map(result).collect::<Float64Array>())
+}
+
+/// The value in the middle, or the mean of both.
+fn median(values: &mut [f64]) -> Option<f64> {
+    let (count, middle) = (values.len(), values.len() / 2);
+    if count == 0 {
+        return None;
+    }
+    let (below, upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    let lower = below.iter().copied().max_by(f64::total_cmp).filter(|_| count % 2 == 0);
+    Some(lower.map_or(*upper, |lower| (lower + *upper) / 2.0))
 }
 
 /// Groups without values have no result.

@@ -6,6 +6,7 @@
 
 mod bucket;
 mod call;
+mod moment;
 mod operator;
 mod rule;
 

@@ -2,6 +2,7 @@
 
 mod arrays;
 pub(super) mod exact;
+mod float_decimals;
 mod float_range;
 mod float_text;
 mod half_even;

@@ -1,4 +1,4 @@
-//! Casts as PostgreSQL makes them: floats and decimals are rounded to integers, decimals to floats once; floats, times
+//! Casts as PostgreSQL makes them: floats and decimals are rounded to integers, and to each other once; floats, times
 //! and intervals are written in its form (times in UTC, without a zone); text becomes floats, bytes, times and
 //! intervals by its rules, and what is out of range of a float is an error. `round` of a float goes to the even
 //! neighbour.
@@ -9,6 +9,7 @@
 //! [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream issue is known.
 
 use super::arrays::{arrays_of, texts_of, with_elements};
+use super::float_decimals::decimals_of;
 use super::float_range::{floats_of, narrowed};
 use super::float_text::float_text;
 use super::half_even::{RoundHalfEven, to_integers};
@@ -91,6 +92,7 @@ enum Conversion {
     TextToArray,
     Elements,
     FloatToInteger,
+    FloatToDecimal,
     DecimalToInteger,
     DecimalToFloat,
     DoubleToReal,
@@ -121,6 +123,7 @@ impl Conversion {
                 Self::Elements
             }
             (DataType::Float32 | DataType::Float64, to) if to.is_integer() => Self::FloatToInteger,
+            (DataType::Float32 | DataType::Float64, DataType::Decimal128(..)) => Self::FloatToDecimal,
             (DataType::Decimal128(_, scale), to) if to.is_integer() && *scale > 0 => Self::DecimalToInteger,
             (DataType::Decimal128(..), DataType::Float32 | DataType::Float64) => Self::DecimalToFloat,
             (DataType::Float64, DataType::Float32) => Self::DoubleToReal,
@@ -158,6 +161,7 @@ impl Conversion {
                 return with_elements(array, element, options, cast_elements);
             }
             Self::FloatToInteger => return to_integers(array, target, options),
+            Self::FloatToDecimal => return decimals_of(array, target, options),
             Self::DecimalToFloat => return Ok(nearest_floats(array, target)?),
             Self::DecimalToInteger => {
                 let whole = cast(array, &DataType::Decimal128(38, 0))?;

@@ -17,6 +17,7 @@ use super::like_escape::write_backslashes;
 use super::limits::settle_limits;
 use super::line_ends::match_line_ends;
 use super::natural::name_natural_columns;
+use super::order_names::settle_order_names;
 use super::other_forms::{match_each, other_forms};
 use super::other_functions::{other_functions, plain_call, plain_calls_of_rows};
 use super::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
@@ -41,6 +42,7 @@ use std::ops::ControlFlow;
 /// Rewrites a parsed statement over these tables.
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
     complete_aliases(statement, tables);
+    settle_order_names(statement, tables)?;
     name_repeated_columns(statement, tables);
     let texts = texts_of_items(statement);
     name_natural_columns(statement, tables);

@@ -1,11 +1,13 @@
-//! Functions of PostgreSQL that DataFusion lacks, written with those that it has.
+//! Functions of PostgreSQL that DataFusion lacks, or computes differently, written with those that it has.
 //!
 //! No upstream issue known that names them all.
 
 use super::expression;
 use crate::text::tree_walk::visit_expressions_mut;
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
+use datafusion::sql::sqlparser::ast::{
+    Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
+};
 use std::ops::ControlFlow;
 
 /// Replaces a call whose arguments have been rewritten already.
@@ -26,6 +28,10 @@ pub(super) fn composed_function(expr: &mut Expr) -> Result<()> {
         ("mod", [a, b]) => filled("(a % b)", &[a, b])?,
         // The integer part of the quotient, in the type of the operands.
         ("div", [a, b]) => filled("((a - a % b) / b)", &[a, b])?,
+        // Lines of 76 letters. Equals signs only occur in the last one, which ends without a newline then.
+        ("encode", [bytes, encoding]) if is_base64(encoding) => {
+            filled("regexp_replace(encode(a, 'base64pad'), '([^=]{76})', '\\1\n', 'g')", &[bytes])?
+        }
         ("regexp_substr", [text, pattern]) => filled("(regexp_match(a, '(' || b || ')'))[1]", &[text, pattern])?,
         ("regexp_substr", [text, pattern, start]) => {
             filled("(regexp_match(substr(a, c), '(' || b || ')'))[1]", &[text, pattern, start])?
@@ -47,6 +53,11 @@ pub(super) fn composed_function(expr: &mut Expr) -> Result<()> {
     };
     *expr = composed;
     Ok(())
+}
+
+fn is_base64(encoding: &Expr) -> bool {
+    matches!(encoding, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(name), .. })
+        if name.eq_ignore_ascii_case("base64"))
 }
 
 /// A text of this crate in which the names `a`, `b` and `c` stand for expressions.

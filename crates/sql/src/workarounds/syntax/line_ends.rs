@@ -1,6 +1,7 @@
 //! The dot of a regular expression matches the end of a line, too, as in PostgreSQL, and the flags `n`, `m`, `p`, `w`
 //! and `s` say otherwise. DataFusion hands patterns to Rust's regular expressions, where a dot only does so with the
-//! flag `s`. So patterns get these flags.
+//! flag `s`. So patterns get these flags. Escapes that stand for a position have other letters there, too: the ends of
+//! words, `\y`, `\m` and `\M`, and the end of the text, `\Z`. They are replaced in patterns in quotes.
 //!
 //! No upstream issue known.
 
@@ -71,21 +72,20 @@ fn literal(arg: &mut FunctionArg) -> Option<&mut String> {
     }
 }
 
-/// Puts flags before a pattern.
+/// Puts flags before a pattern, and replaces its escapes.
 fn set_flags(pattern: &mut Expr, flags: &str) -> Result<()> {
-    if flags.is_empty() {
-        return Ok(());
-    }
     match pattern {
         Expr::Value(ValueWithSpan { value: Value::Null, .. }) => {}
         Expr::Value(ValueWithSpan {
             value: Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text),
             ..
         }) => {
-            if flags != "s" || text.contains('.') {
+            replace_escapes(text);
+            if !flags.is_empty() && (flags != "s" || text.contains('.')) {
                 text.insert_str(0, &format!("(?{flags})"));
             }
         }
+        _ if flags.is_empty() => {}
         other => {
             let mut flagged = expression(&format!("('(?{flags})' || NULL)"))?;
             if let Expr::Nested(inner) = &mut flagged
@@ -97,4 +97,28 @@ fn set_flags(pattern: &mut Expr, flags: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes the escapes for positions as Rust's regular expressions do.
+fn replace_escapes(pattern: &mut String) {
+    let mut written = String::with_capacity(pattern.len());
+    let mut letters = pattern.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '\\' {
+            written.push(letter);
+            continue;
+        }
+        match letters.next() {
+            Some('y') => written.push_str(r"\b"),
+            Some('Y') => written.push_str(r"\B"),
+            Some('m') => written.push_str(r"\b{start}"),
+            Some('M') => written.push_str(r"\b{end}"),
+            Some('Z') => written.push_str(r"\z"),
+            other => {
+                written.push(letter);
+                written.extend(other);
+            }
+        }
+    }
+    *pattern = written;
 }

@@ -20,6 +20,7 @@ mod limits;
 mod line_ends;
 mod named_tables;
 mod natural;
+mod order_names;
 mod other_forms;
 mod other_functions;
 pub(crate) mod output_names;

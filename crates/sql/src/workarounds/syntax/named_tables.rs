@@ -1,6 +1,7 @@
 //! The tables that names in a statement mean, and their columns.
 //!
-//! Part of [`stars`](super::stars), [`natural`](super::natural) and [`alias_columns`](super::alias_columns).
+//! Part of [`stars`](super::stars), [`natural`](super::natural), [`alias_columns`](super::alias_columns) and
+//! [`order_names`](super::order_names).
 
 use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::Table;

@@ -5,16 +5,18 @@
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881), as `USING` does.
 
 use super::named_tables::NamedTables;
+use super::output_names::name_of;
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, Statement, TableFactor,
-    TableWithJoins, Value, VisitorMut,
+    Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, SetExpr, Statement,
+    TableAlias, TableFactor, TableWithJoins, Value, VisitorMut,
 };
 use std::ops::ControlFlow;
 
-/// Names the columns of natural joins of tables. Joins with a subquery or a view stay as they are.
+/// Names the columns of natural joins of tables and subqueries. Joins with a view, or with a subquery that selects `*`,
+/// stay as they are.
 pub(super) fn name_natural_columns(statement: &mut Statement, tables: &[Table]) {
     if !tables.is_empty() {
         let _ = visit_mut(statement, &mut NaturalJoins { tables: NamedTables::new(tables) });
@@ -47,9 +49,12 @@ impl VisitorMut for NaturalJoins<'_> {
 
 impl NaturalJoins<'_> {
     /// Returns the columns that `*` shows: merged ones first, those of the last join before the others. `None` if a
-    /// relation is no table.
+    /// relation's columns are not known.
     fn name(&self, from: &mut TableWithJoins) -> Option<Vec<Ident>> {
-        let columns_of = |relation: &TableFactor| self.tables.relation(relation).map(|(_, columns)| columns);
+        let columns_of = |relation: &TableFactor| match relation {
+            TableFactor::Derived { subquery, alias: Some(alias), .. } => columns_of_subquery(subquery, alias),
+            _ => self.tables.relation(relation).map(|(_, columns)| columns),
+        };
         let mut left = columns_of(&from.relation);
         for join in &mut from.joins {
             let right = columns_of(&join.relation);
@@ -89,6 +94,22 @@ impl NaturalJoins<'_> {
             left = Some(shared.iter().cloned().chain(others).collect());
         }
         left
+    }
+}
+
+/// The columns of a subquery; `None` if its SELECT does not name each of them.
+fn columns_of_subquery(query: &Query, alias: &TableAlias) -> Option<Vec<Ident>> {
+    let SetExpr::Select(select) = query.body.as_ref() else { return None };
+    let name = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) => name_of(expr),
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.clone()),
+        _ => None,
+    };
+    let names = select.projection.iter().map(name).collect::<Option<Vec<_>>>()?;
+    let columns: Vec<Ident> = alias.columns.iter().map(|column| column.name.clone()).collect();
+    match columns.len() {
+        0 => Some(names),
+        count => (count == names.len()).then_some(columns),
     }
 }
 

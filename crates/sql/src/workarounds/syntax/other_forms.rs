@@ -5,6 +5,7 @@
 //!
 //! No upstream issue known.
 
+use super::line_ends::match_line_ends;
 use super::row_members::opposite;
 use super::{any_of, expression, set_arguments, set_first_argument};
 use crate::text::errors::{not_supported, sql_error};
@@ -16,6 +17,9 @@ use datafusion::sql::sqlparser::ast::{
 
 /// Collations that compare texts by their code points, as everything here does.
 const PLAIN_COLLATIONS: [&str; 6] = ["c", "posix", "default", "c.utf8", "c.utf-8", "ucs_basic"];
+
+/// The length of `char`.
+const ONE_CHARACTER: CharacterLength = CharacterLength::IntegerLength { length: 1, unit: None };
 
 /// Rewrites an expression whose parts have been rewritten already.
 pub(super) fn other_forms(expr: &mut Expr) -> Result<()> {
@@ -51,6 +55,7 @@ pub(super) fn other_forms(expr: &mut Expr) -> Result<()> {
                 && let Expr::Nested(call) = root.as_mut()
             {
                 set_arguments(call, vec![text.as_ref().clone(), pattern.as_ref().clone()]);
+                match_line_ends(call)?;
             }
             *expr = found;
             Ok(())
@@ -190,19 +195,21 @@ fn write_float(data_type: &mut DataType) -> Result<()> {
 }
 
 /// A cast to `varchar(n)` cuts, and one to `char(n)` also removes spaces at the end, which have no meaning in it.
+/// `char` is `char(1)`.
 fn cut_to_length(expr: &mut Expr) -> Result<()> {
     let Expr::Cast { data_type, .. } = expr else { return Ok(()) };
     let (length, is_padded) = match data_type {
-        DataType::Varchar(Some(length)) | DataType::Nvarchar(Some(length)) => (length, false),
-        DataType::CharVarying(Some(length)) | DataType::CharacterVarying(Some(length)) => (length, false),
-        DataType::Char(Some(length)) | DataType::Character(Some(length)) => (length, true),
+        DataType::Varchar(Some(length)) | DataType::Nvarchar(Some(length)) => (*length, false),
+        DataType::CharVarying(Some(length)) | DataType::CharacterVarying(Some(length)) => (*length, false),
+        DataType::Char(Some(length)) | DataType::Character(Some(length)) => (*length, true),
+        DataType::Char(None) | DataType::Character(None) => (ONE_CHARACTER, true),
         DataType::CharVarying(None) | DataType::CharacterVarying(None) => {
             *data_type = DataType::Text;
             return Ok(());
         }
         _ => return Ok(()),
     };
-    let CharacterLength::IntegerLength { length, .. } = *length else { return Ok(()) };
+    let CharacterLength::IntegerLength { length, .. } = length else { return Ok(()) };
     *data_type = DataType::Text;
     let mut cut = expression(&format!("left(NULL, {length})"))?;
     set_first_argument(&mut cut, expr.clone());

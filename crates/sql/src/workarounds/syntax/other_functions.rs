@@ -4,6 +4,7 @@
 //! No upstream issue known.
 
 use super::{expression, set_first_argument};
+use crate::text::sequence_names::is_of_sequences;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
@@ -29,17 +30,13 @@ const PARTS_OF_TIMES: [&str; 9] = ["year", "quarter", "month", "week", "day", "d
 const OF_SQUARES: [&str; 9] =
     ["var_pop", "var_samp", "var", "stddev", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp", "covar"];
 
-/// The functions whose first argument is the name of a sequence.
-const OF_SEQUENCES: [&str; 3] = ["nextval", "currval", "setval"];
-
 /// Rewrites a call before its arguments are: `pg_catalog.f(x)` as `f(x)`, and the name of a sequence as a text without
 /// a cast, `nextval('s'::regclass)` as `nextval('s')`.
 pub(super) fn plain_call(expr: &mut Expr) {
     let Expr::Function(call) = expr else { return };
     drop_catalogue(&mut call.name);
     let [part] = call.name.0.as_slice() else { return };
-    let is_of_sequence = |name: &Ident| OF_SEQUENCES.iter().any(|known| name.value.eq_ignore_ascii_case(known));
-    if !part.as_ident().is_some_and(is_of_sequence) {
+    if !part.as_ident().is_some_and(|name| is_of_sequences(&name.value)) {
         return;
     }
     if let FunctionArguments::List(list) = &mut call.args
@@ -104,6 +101,13 @@ pub(super) fn other_functions(expr: &mut Expr) -> Result<()> {
         "arg_max" | "max_by" => value_of_extreme(call, false),
         "arg_min" | "min_by" => value_of_extreme(call, true),
         "regr_r2" => fit_of_equals(expr),
+        // DataFusion divides two logarithms, which makes 2.9999999999999996 of log(1000).
+        "log" => {
+            if matches!(&call.args, FunctionArguments::List(list) if list.args.len() == 1) {
+                rename(call, "log10");
+            }
+            Ok(())
+        }
         "pg_typeof" => {
             // A text in the statement has no type yet.
             if let FunctionArguments::List(list) = &call.args

@@ -1,8 +1,9 @@
 //! `(a, b) IN (SELECT x, y ...)`. DataFusion compares one column only. So the condition becomes two EXISTS: whether a
 //! row is equal, and whether a row may be equal. Other comparisons with `ANY` are the same with another operator, and
 //! those with `ALL` ask for rows that do not compare. A comparison with a subquery of one row,
-//! `(a, b) = (SELECT x, y ...)`, becomes a subquery that selects the comparison. `(a, b) IN ((1, 2), (3, 4))` becomes
-//! comparisons of the values: for DataFusion a row with a NULL is another row, not perhaps the same one.
+//! `(a, b) = (SELECT x, y ...)`, becomes a subquery that selects the comparison. `(a, b) IN ((1, 2), (3, 4))`,
+//! `(a, b) < (1, 2)` and `(a, b) IS NULL` become conditions on the values: for DataFusion a row with a NULL is another
+//! row, not perhaps the same one, and never NULL.
 //!
 //! No upstream issue known.
 
@@ -34,18 +35,38 @@ pub(super) fn compare_rows(expr: &mut Expr) -> Result<()> {
             _ => return Ok(()),
         },
         Expr::BinaryOp { left, op, right } => {
-            if let (Some(values), Expr::Subquery(subquery)) = (values_of(left), right.as_ref())
-                && let Some(condition) = comparison(op, &values)
-            {
-                *expr = selected(condition, subquery, values.len())?;
+            let Some(values) = values_of(left) else { return Ok(()) };
+            let found = match (right.as_ref(), values_of(right)) {
+                (Expr::Subquery(subquery), _) => {
+                    let count = values.len();
+                    let condition = comparison(op, &beside_columns(values));
+                    condition.map(|condition| selected(condition, subquery, count)).transpose()?
+                }
+                (_, Some(others)) => comparison(op, &beside_values(values, others)?),
+                _ => None,
+            };
+            if let Some(found) = found {
+                *expr = found;
+            }
+            return Ok(());
+        }
+        Expr::IsNull(row) => {
+            if let Some(found) = each_value(row, Expr::IsNull) {
+                *expr = found;
+            }
+            return Ok(());
+        }
+        Expr::IsNotNull(row) => {
+            if let Some(found) = each_value(row, Expr::IsNotNull) {
+                *expr = found;
             }
             return Ok(());
         }
         _ => return Ok(()),
     };
     let Some(values) = values_of(row) else { return Ok(()) };
-    let Some(condition) = comparison(&operator, &values) else { return Ok(()) };
     let columns = names(values.len());
+    let Some(condition) = comparison(&operator, &beside_columns(values)) else { return Ok(()) };
     let rows = format!("SELECT 1 FROM (SELECT 1) AS \"\u{1}row\"({columns}) WHERE");
     let text = format!(
         "(CASE WHEN EXISTS ({rows} TRUE) THEN TRUE WHEN EXISTS ({rows} (TRUE) IS NULL) THEN NULL ELSE FALSE END)"
@@ -69,11 +90,7 @@ fn listed(expr: &Expr) -> Result<Option<Expr>> {
         if items.len() != values.len() {
             return Err(sql_error(format!("a row of {} values in a list for {} values", items.len(), values.len())));
         }
-        let nested = |value: &Expr| Expr::Nested(Box::new(value.clone()));
-        let pairs = values.iter().zip(&items);
-        let pairs = pairs.map(|(value, item)| binary(nested(value), BinaryOperator::Eq, nested(item)));
-        let equal = pairs.reduce(|left, right| binary(left, BinaryOperator::And, right));
-        rows.extend(equal.map(|equal| Expr::Nested(Box::new(equal))));
+        rows.push(equal(&beside_values(values.clone(), items)?));
     }
     let found = any_of(rows, &BinaryOperator::Or).map(|found| match negated {
         true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(found) },
@@ -106,7 +123,7 @@ fn names(count: usize) -> String {
     names.join(", ")
 }
 
-/// `(SELECT condition FROM (subquery))`: NULL without a row, and an error with several.
+/// `(SELECT condition FROM (subquery))`: NULL without a row, and an error with several. A row has `count` columns.
 fn selected(condition: Expr, subquery: &Query, count: usize) -> Result<Expr> {
     let mut found = expression(&format!("(SELECT TRUE FROM (SELECT 1) AS \"\u{1}row\"({}))", names(count)))?;
     let _ = visit_mut(&mut found, &mut TemplateFiller { query: subquery, condition: condition.clone() });
@@ -132,44 +149,74 @@ pub(super) fn opposite(op: &BinaryOperator) -> Option<BinaryOperator> {
     })
 }
 
-/// Compares a row with the subquery's columns; `None` for an operator that does not compare.
-fn comparison(op: &BinaryOperator, values: &[Expr]) -> Option<Expr> {
+/// A value of a row, and what it is compared with.
+struct Pair {
+    value: Expr,
+    other: Expr,
+}
+
+impl Pair {
+    fn compared(&self, op: BinaryOperator) -> Expr {
+        binary(self.value.clone(), op, self.other.clone())
+    }
+}
+
+/// Pairs a row's values with the subquery's columns.
+fn beside_columns(values: Vec<Expr>) -> Vec<Pair> {
+    let column = |at| Expr::Identifier(Ident::with_quote('"', format!("\u{1}c{at}")));
+    values.into_iter().enumerate().map(|(at, value)| Pair { value: nested(value), other: column(at) }).collect()
+}
+
+/// Pairs the values of two rows.
+fn beside_values(values: Vec<Expr>, others: Vec<Expr>) -> Result<Vec<Pair>> {
+    if values.len() != others.len() {
+        return Err(sql_error(format!("a row of {} values beside one of {}", values.len(), others.len())));
+    }
+    let pairs = values.into_iter().zip(others);
+    Ok(pairs.map(|(value, other)| Pair { value: nested(value), other: nested(other) }).collect())
+}
+
+/// Compares the pairs of two rows; `None` for an operator that does not compare.
+fn comparison(op: &BinaryOperator, pairs: &[Pair]) -> Option<Expr> {
     use BinaryOperator as B;
     let strict = match op {
-        B::Eq => return Some(equal(values)),
+        B::Eq => return Some(equal(pairs)),
         B::NotEq => {
-            return Some(Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(equal(values)) });
+            return Some(Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(equal(pairs)) });
         }
         B::Lt | B::LtEq => B::Lt,
         B::Gt | B::GtEq => B::Gt,
         _ => return None,
     };
-    // The first columns that differ decide: a < c0 OR (a = c0 AND (b < c1 OR ...)).
+    // The first values that differ decide: a < c0 OR (a = c0 AND (b < c1 OR ...)).
     let mut rest: Option<Expr> = None;
-    for (at, value) in values.iter().enumerate().rev() {
-        rest = Some(match rest {
-            None => pair(at, value, op.clone()),
+    for pair in pairs.iter().rev() {
+        rest = Some(nested(match rest {
+            None => pair.compared(op.clone()),
             Some(rest) => {
-                let tie = binary(pair(at, value, B::Eq), B::And, rest);
-                binary(pair(at, value, strict.clone()), B::Or, Expr::Nested(Box::new(tie)))
+                let tie = binary(pair.compared(B::Eq), B::And, rest);
+                binary(pair.compared(strict.clone()), B::Or, nested(tie))
             }
-        });
-        rest = rest.map(|rest| Expr::Nested(Box::new(rest)));
+        }));
     }
     rest
 }
 
 /// Builds `a = c0 AND b = c1`.
-fn equal(values: &[Expr]) -> Expr {
-    let pairs = values.iter().enumerate().map(|(at, value)| pair(at, value, BinaryOperator::Eq));
-    let all = pairs.reduce(|left, right| binary(left, BinaryOperator::And, right));
-    Expr::Nested(Box::new(all.unwrap_or_else(|| Expr::value(Value::Boolean(true)))))
+fn equal(pairs: &[Pair]) -> Expr {
+    let equal = pairs.iter().map(|pair| pair.compared(BinaryOperator::Eq));
+    let all = equal.reduce(|left, right| binary(left, BinaryOperator::And, right));
+    nested(all.unwrap_or_else(|| Expr::value(Value::Boolean(true))))
 }
 
-/// Compares one value with its column.
-fn pair(at: usize, value: &Expr, op: BinaryOperator) -> Expr {
-    let column = Expr::Identifier(Ident::with_quote('"', format!("\u{1}c{at}")));
-    binary(Expr::Nested(Box::new(value.clone())), op, column)
+/// Applies a test to each value of a row; `None` for another expression.
+fn each_value(row: &Expr, test: fn(Box<Expr>) -> Expr) -> Option<Expr> {
+    let tests = values_of(row)?.into_iter().map(|value| test(Box::new(nested(value))));
+    tests.reduce(|left, right| binary(left, BinaryOperator::And, right)).map(nested)
+}
+
+fn nested(expr: Expr) -> Expr {
+    Expr::Nested(Box::new(expr))
 }
 
 fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {

@@ -1,6 +1,6 @@
 //! Tokens that the parser reads differently from PostgreSQL: `x ISNULL` and `x NOTNULL` are tests, which the parser
 //! takes for aliases; two texts with a newline between them are one, and an error on one line, where the parser takes
-//! the second for an alias.
+//! the second for an alias; letters directly after a number are an error, where the parser takes them for an alias.
 //!
 //! No upstream issue known.
 
@@ -115,6 +115,22 @@ pub(crate) fn join_texts(tokens: &mut [TokenWithSpan]) -> Result<()> {
                 has_newline = false;
             }
             _ => (first, has_newline) = (None, false),
+        }
+    }
+    Ok(())
+}
+
+/// Refuses numbers such as `1_000` and `12abc`, of which only the first digits would count.
+pub(crate) fn refuse_letters_after_numbers(tokens: &[TokenWithSpan]) -> Result<()> {
+    for pair in tokens.windows(2) {
+        if let [TokenWithSpan { token: Token::Number(digits, _), .. }, TokenWithSpan { token: Token::Word(word), .. }] =
+            pair
+            && word.quote_style.is_none()
+            // The operator of integers, which the tokenizer takes for a letter.
+            && !word.value.starts_with('#')
+        {
+            return Err(sql_error(format!("letters or _ directly after a number: {digits}{word}"))
+                .with_hint("write a space between them, or the digits alone"));
         }
     }
     Ok(())

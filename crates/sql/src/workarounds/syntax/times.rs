@@ -6,7 +6,8 @@
 use super::{expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, TimezoneInfo,
+    BinaryOperator, CaseWhen, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    ObjectName, TimezoneInfo,
 };
 
 /// Functions whose result is an instant.
@@ -20,11 +21,32 @@ const INSTANTS: [&str; 7] = [
     "to_timestamp_millis",
 ];
 
+/// Functions whose result is an instant if one of their arguments is.
+const KEEPING: [&str; 13] = [
+    "date_trunc",
+    "date_bin",
+    "time_bucket",
+    "coalesce",
+    "nullif",
+    "greatest",
+    "least",
+    "min",
+    "max",
+    "first_value",
+    "last_value",
+    "lag",
+    "lead",
+];
+
+/// The functions behind `AT TIME ZONE`, of local times and of instants.
+const OF_LOCAL_TIME: &str = "timezone";
+const OF_INSTANT: &str = "timezone_of_instant";
+
 /// Rewrites an expression whose parts have been rewritten already.
 pub(super) fn settle_times(expr: &mut Expr) -> Result<()> {
     match expr {
         Expr::AtTimeZone { timestamp, time_zone } => {
-            let name = if is_instant(timestamp) { "timezone_of_instant" } else { "timezone" };
+            let name = if is_instant(timestamp) { OF_INSTANT } else { OF_LOCAL_TIME };
             let mut call = expression(&format!("{name}(NULL, NULL)"))?;
             set_arguments(&mut call, vec![(**time_zone).clone(), (**timestamp).clone()]);
             *expr = call;
@@ -42,6 +64,8 @@ pub(super) fn settle_times(expr: &mut Expr) -> Result<()> {
         Expr::Function(call) => {
             if let Some(found) = current_time(call)? {
                 *expr = found;
+            } else if name_of(call) == OF_LOCAL_TIME && arguments(call).any(is_instant) {
+                call.name = ObjectName::from(vec![Ident::new(OF_INSTANT)]);
             }
         }
         _ => {}
@@ -81,11 +105,19 @@ fn is_instant(expr: &Expr) -> bool {
             is_instant(left) || is_instant(right)
         }
         Expr::Function(call) => {
-            let name = call.name.to_string().to_ascii_lowercase();
-            INSTANTS.contains(&name.as_str()) || name == "date_trunc" && arguments(call).any(is_instant)
+            let name = name_of(call);
+            INSTANTS.contains(&name.as_str()) || KEEPING.contains(&name.as_str()) && arguments(call).any(is_instant)
+        }
+        Expr::Case { conditions, else_result, .. } => {
+            let results = conditions.iter().map(|CaseWhen { result, .. }| result);
+            results.chain(else_result.as_deref()).any(is_instant)
         }
         _ => false,
     }
+}
+
+fn name_of(call: &Function) -> String {
+    call.name.to_string().to_ascii_lowercase()
 }
 
 fn arguments(call: &Function) -> impl Iterator<Item = &Expr> {

@@ -1,0 +1,71 @@
+//! `array_agg` and `string_agg` collect values in the order of their `ORDER BY`, or of their window. DataFusion
+//! computes some of them in the opposite order, and does not always turn the result around: not for `DISTINCT`, and not
+//! in a window. It also insists on rows in the order of `string_agg`, of which there can be one only. Both functions
+//! can sort their values themselves, and here they always do.
+//!
+//! No upstream issue known.
+
+use crate::functions::of_inner::of_inner;
+use datafusion::arrow::datatypes::FieldRef;
+use datafusion::common::Result;
+use datafusion::execution::context::SessionContext;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF};
+use std::sync::Arc;
+
+/// Replaces DataFusion's `array_agg` and `string_agg`.
+pub(super) fn register(context: &SessionContext) {
+    let state = context.state();
+    for name in ["array_agg", "string_agg"] {
+        if let Some(inner) = state.aggregate_functions().get(name) {
+            context.register_udaf(AggregateUDF::new_from_impl(Collecting { inner: Arc::clone(inner) }));
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Collecting {
+    inner: Arc<AggregateUDF>,
+}
+
+impl AggregateUDFImpl for Collecting {
+    of_inner!(name, aliases, signature, return_type, documentation);
+
+    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        self.inner.accumulator(args)
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        self.inner.create_sliding_accumulator(args)
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        self.inner.state_fields(args)
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
+        self.inner.groups_accumulator_supported(args)
+    }
+
+    fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
+        self.inner.create_groups_accumulator(args)
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Beneficial
+    }
+
+    /// Sorts its values also if the rows have their order already, because the rows may have the opposite one.
+    fn with_beneficial_ordering(self: Arc<Self>, _: bool) -> Result<Option<Arc<dyn AggregateUDFImpl>>> {
+        Ok(Some(self))
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::NotSupported
+    }
+
+    fn supports_null_handling_clause(&self) -> bool {
+        self.inner.supports_null_handling_clause()
+    }
+}
