@@ -247,7 +247,7 @@ mod tests {
                 while !line(&mut stream).expect("a header").is_empty() {}
                 let (head, body) = LENGTH.split_at(LENGTH.len() - 3);
                 stream.get_mut().write_all(head.as_bytes()).expect("sent");
-                std::thread::sleep(std::time::Duration::from_millis(50));
+                std::thread::park_timeout(std::time::Duration::from_millis(50));
                 done.store(true, std::sync::atomic::Ordering::SeqCst);
                 stream.get_mut().write_all(body.as_bytes()).expect("sent");
             });

@@ -2,7 +2,7 @@
 
 use super::operator::PartitionTopExec;
 use super::part::RankBound;
-use crate::operators::ranks::{Rank, rank_of};
+use crate::operators::ranks::{RankFunction, rank_of};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -108,8 +108,8 @@ fn wanted(window: &BoundedWindowAggExec, column: usize, limit: usize) -> Result<
     let bounded = column.checked_sub(schema.fields().len()).and_then(|at| window.window_expr().get(at));
     let Some(bounded) = bounded else { return Ok(None) };
     let keeps_ties = match rank_of(bounded) {
-        Some(Rank::RowNumber) => false,
-        Some(Rank::Rank) => true,
+        Some(RankFunction::RowNumber) => false,
+        Some(RankFunction::Rank) => true,
         _ => return Ok(None),
     };
     let (partition, order) = (bounded.partition_by().to_vec(), bounded.order_by().to_vec());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A function whose value for a row depends on the rows before it and its peers only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rank {
+pub(crate) enum RankFunction {
     RowNumber,
     Rank,
     DenseRank,
@@ -18,7 +18,7 @@ pub(crate) enum Rank {
 
 /// The ranks of the rows of one stream, batch by batch.
 pub(super) struct Counter {
-    ranks: Vec<Rank>,
+    ranks: Vec<RankFunction>,
     schema: SchemaRef,
     partitions: Starts,
     /// Rows with equal order keys.
@@ -31,7 +31,7 @@ pub(super) struct Counter {
 impl Counter {
     /// Before the first row. `schema` has the input's columns and one for each rank.
     pub(super) fn new(
-        ranks: Vec<Rank>,
+        ranks: Vec<RankFunction>,
         schema: SchemaRef,
         partition: Vec<Arc<dyn PhysicalExpr>>,
         order: Vec<Arc<dyn PhysicalExpr>>,
@@ -43,7 +43,7 @@ impl Counter {
     /// The next batch, with the ranks of its rows.
     pub(super) fn with_ranks(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         let partitions = self.partitions.of(batch)?;
-        let needs_peers = self.ranks.iter().any(|rank| *rank != Rank::RowNumber);
+        let needs_peers = self.ranks.iter().any(|rank| *rank != RankFunction::RowNumber);
         let peers = if needs_peers { self.peers.of(batch)? } else { Vec::new() };
         let mut counted: Vec<Vec<u64>> = self.ranks.iter().map(|_| Vec::with_capacity(batch.num_rows())).collect();
         for (row, is_new) in partitions.into_iter().enumerate() {
@@ -57,9 +57,9 @@ impl Counter {
             }
             for (rank, counted) in self.ranks.iter().zip(&mut counted) {
                 counted.push(match rank {
-                    Rank::RowNumber => self.row_number,
-                    Rank::Rank => self.rank,
-                    Rank::DenseRank => self.dense_rank,
+                    RankFunction::RowNumber => self.row_number,
+                    RankFunction::Rank => self.rank,
+                    RankFunction::DenseRank => self.dense_rank,
                 });
             }
         }
@@ -127,7 +127,7 @@ mod tests {
         let schema = Arc::new(Schema::new(fields));
         let column = |name: &str, index: usize| vec![Arc::new(Column::new(name, index)) as Arc<dyn PhysicalExpr>];
         for length in 1..=all.num_rows() {
-            let ranks = vec![Rank::RowNumber, Rank::Rank, Rank::DenseRank];
+            let ranks = vec![RankFunction::RowNumber, RankFunction::Rank, RankFunction::DenseRank];
             let (partition, order) = (column("partition", 0), column("order", 1));
             let mut counter = Counter::new(ranks, Arc::clone(&schema), partition, order);
             let starts = (0..all.num_rows()).step_by(length);
@@ -151,7 +151,8 @@ mod tests {
         };
         let fields = [("v", DataType::Int64), ("n", DataType::UInt64), ("r", DataType::UInt64)];
         let schema = Arc::new(Schema::new(fields.map(|(name, of)| Field::new(name, of, false)).to_vec()));
-        let mut counter = Counter::new(vec![Rank::RowNumber, Rank::Rank], schema, Vec::new(), Vec::new());
+        let mut counter =
+            Counter::new(vec![RankFunction::RowNumber, RankFunction::Rank], schema, Vec::new(), Vec::new());
         for (batch, numbers) in [(rows(2), [1, 2]), (rows(2), [3, 4])] {
             let ranked = counter.with_ranks(&batch).unwrap();
             assert_eq!(**ranked.column(1), UInt64Array::from(numbers.to_vec()));

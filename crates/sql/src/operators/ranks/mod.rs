@@ -9,5 +9,5 @@ mod counter;
 mod operator;
 mod rule;
 
-pub(crate) use counter::Rank;
+pub(crate) use counter::RankFunction;
 pub(crate) use rule::{RankRows, rank_of};

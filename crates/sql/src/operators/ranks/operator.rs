@@ -1,6 +1,6 @@
 //! The operator.
 
-use super::counter::{Counter, Rank};
+use super::counter::{Counter, RankFunction};
 use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(super) struct RankExec {
     /// DataFusion's operator, which has the same input, needs and properties.
     window: Arc<dyn ExecutionPlan>,
-    ranks: Vec<Rank>,
+    ranks: Vec<RankFunction>,
     partition: Vec<Arc<dyn PhysicalExpr>>,
     order: Vec<Arc<dyn PhysicalExpr>>,
     metrics: ExecutionPlanMetricsSet,
@@ -29,7 +29,7 @@ pub(super) struct RankExec {
 impl RankExec {
     pub(super) fn new(
         window: Arc<dyn ExecutionPlan>,
-        ranks: Vec<Rank>,
+        ranks: Vec<RankFunction>,
         partition: Vec<Arc<dyn PhysicalExpr>>,
         order: Vec<Arc<dyn PhysicalExpr>>,
     ) -> Self {

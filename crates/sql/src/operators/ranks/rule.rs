@@ -1,6 +1,6 @@
 //! Finds window functions that are ranks of rows in order.
 
-use super::counter::Rank;
+use super::counter::RankFunction;
 use super::operator::RankExec;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
@@ -14,12 +14,12 @@ use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 use std::sync::Arc;
 
 /// The rank that a window function is.
-pub(crate) fn rank_of(function: &Arc<dyn WindowExpr>) -> Option<Rank> {
+pub(crate) fn rank_of(function: &Arc<dyn WindowExpr>) -> Option<RankFunction> {
     let standard = function.as_any().downcast_ref::<StandardWindowExpr>()?;
     match standard.get_standard_func_expr().as_any().downcast_ref::<WindowUDFExpr>()?.fun().name() {
-        "row_number" => Some(Rank::RowNumber),
-        "rank" => Some(Rank::Rank),
-        "dense_rank" => Some(Rank::DenseRank),
+        "row_number" => Some(RankFunction::RowNumber),
+        "rank" => Some(RankFunction::Rank),
+        "dense_rank" => Some(RankFunction::DenseRank),
         _ => None,
     }
 }
