@@ -27,25 +27,10 @@ pub(crate) fn options(folder: &Path) -> RunOptions {
 
 #[test]
 fn every_contestant_answers_alike_and_what_it_cannot_do_has_a_reason() {
-    answer_alike(0);
-}
-
-/// A part of its own, because a contestant mostly waits: for its server, and for the disk.
-#[test]
-fn every_contestant_answers_alike_in_the_other_workloads() {
-    answer_alike(1);
-}
-
-/// Runs every second workload, from this one on, on every contestant.
-fn answer_alike(first: usize) {
     let folder = folder();
     let mut options = options(folder.path());
     options.rows = Some(2_000);
     options.repeat = 1;
-    let listed = list(&ServerUrls::default());
-    let workloads = listed.iter().filter(|listing| listing.kind == "workload").skip(first).step_by(2);
-    options.workloads = workloads.map(|workload| workload.name.to_owned()).collect();
-    assert!(options.workloads.len() > 1);
     let report = run(&options, &mut |_| ()).expect("a report");
     let present = report.contestants.iter().filter(|contestant| contestant.version.is_some());
     let contestants: Vec<&str> = present.clone().map(|contestant| contestant.name.as_str()).collect();
