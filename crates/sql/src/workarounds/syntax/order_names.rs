@@ -146,7 +146,8 @@ fn name_that_hides(item: &SelectItem) -> Option<Ident> {
     }
 }
 
-/// Writes a name alone as the position of the only item that it means, if that is a cast or a call.
+/// Writes a name alone as the position of the only item that it means, if that is a cast or a call, and an expression
+/// that is an item as the position of it.
 fn count_unnamed(orders: &mut [OrderByExpr], select: &Select) {
     let name = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(expr) => name_of(expr),
@@ -160,7 +161,12 @@ fn count_unnamed(orders: &mut [OrderByExpr], select: &Select) {
         return;
     }
     for order in orders {
-        let Some(wanted) = alone(&order.expr) else { continue };
+        let Some(wanted) = alone(&order.expr) else {
+            if let Some(position) = select.projection.iter().position(|item| is_item(item, &order.expr)) {
+                order.expr = Expr::value(Value::Number((position + 1).to_string(), false));
+            }
+            continue;
+        };
         let is_meant = |item: &SelectItem| name(item).is_some_and(|name| same_name(&name.value, &wanted.value));
         let mut meant = select.projection.iter().enumerate().filter(|(_, item)| is_meant(item));
         if let (Some((position, SelectItem::UnnamedExpr(expr))), None) = (meant.next(), meant.next())
@@ -168,6 +174,16 @@ fn count_unnamed(orders: &mut [OrderByExpr], select: &Select) {
         {
             order.expr = Expr::value(Value::Number((position + 1).to_string(), false));
         }
+    }
+}
+
+/// Whether an item is this expression. A number is a position already.
+fn is_item(item: &SelectItem, wanted: &Expr) -> bool {
+    match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+            !matches!(wanted, Expr::Value(_)) && expr == wanted
+        }
+        _ => false,
     }
 }
 
