@@ -3,7 +3,8 @@
 use crate::column::Column;
 use crate::column_type::ColumnType;
 use crate::error::{Error, Result};
-use crate::identity::Identity;
+use crate::id::ColumnId;
+use crate::identity::{Counter, Identity};
 use crate::schema::TableDefinition;
 
 impl TableDefinition {
@@ -49,6 +50,17 @@ impl TableDefinition {
             identity.after = None;
         });
         declared
+    }
+
+    /// Makes the identity columns count on from where their counters are. `counter` returns the state of the counter of
+    /// a column; one of before the definition's last restart does not matter.
+    pub fn continue_counters(&mut self, counter: impl Fn(ColumnId) -> Result<Option<Counter>>) -> Result<()> {
+        for column in &mut self.columns {
+            if let Some(identity) = &mut column.identity {
+                *identity = identity.continued(counter(column.id)?);
+            }
+        }
+        Ok(())
     }
 
     /// The positions of the columns that number the rows by themselves.

@@ -51,6 +51,11 @@ pub fn elements(json: &str) -> Option<impl Iterator<Item = &str>> {
     Some(Items::of(json, b'[')?.map(|(_, value)| value))
 }
 
+/// The members of a [checked](check) object: each key in its quotes, and the value; `None` if the value is no object.
+pub fn members(json: &str) -> Option<impl Iterator<Item = (&str, &str)>> {
+    Some(Items::of(json, b'{')?.filter_map(|(key, value)| Some((key?, value))))
+}
+
 /// A [checked](check) value as SQL has it: the characters of a string, NULL for `null`, other values as JSON.
 pub fn as_text(json: &str) -> Option<Cow<'_, str>> {
     match kind(json) {
@@ -159,6 +164,9 @@ mod tests {
         );
         assert_eq!((array_length(" [ ] "), member("{}", ""), element("[]", -1)), (Some(0), None, None));
         assert_eq!(member(r#"{"a": 1, "a": 2}"#, "a"), Some("2"));
+        let pairs: Vec<_> = members(r#"{"a" : [1, 2], "b\"" :null}"#).unwrap().collect();
+        assert_eq!(pairs, [("\"a\"", "[1, 2]"), (r#""b\"""#, "null")]);
+        assert!(members("[]").is_none());
         let kinds = [json, list, "\"a\"", " -1", "false", "null"].map(kind);
         assert_eq!(kinds, ["object", "array", "string", "number", "boolean", "null"]);
     }

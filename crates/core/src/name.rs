@@ -14,7 +14,7 @@ pub fn name_key(name: &str) -> String {
 
 /// Whether two names are the same.
 pub fn same_name(a: &str, b: &str) -> bool {
-    a == b || (a.eq_ignore_ascii_case(b)) || (!a.is_ascii() && name_key(a) == name_key(b))
+    a == b || a.eq_ignore_ascii_case(b) || (!(a.is_ascii() && b.is_ascii()) && name_key(a) == name_key(b))
 }
 
 /// Refuses an empty name, one with control characters, and one longer than [`NAME_BYTES_MAX`] with a
@@ -133,5 +133,7 @@ mod tests {
     #[test]
     fn names_compare_without_case() {
         assert!(same_name("PM2.5", "pm2.5") && same_name("GRÖSSE", "grösse") && !same_name("a", "b"));
+        // The sign of the unit kelvin is another letter with the same small one.
+        assert!(same_name("\u{212a}", "k") && same_name("k", "\u{212a}") && same_name("K", "\u{212a}"));
     }
 }

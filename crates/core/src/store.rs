@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::id::{ColumnId, TableId};
 use crate::identity::Counter;
 use crate::limits::BATCH_ID_BYTES_MAX;
-use crate::name::parse_name;
+use crate::name::{parse_name, same_name};
 use crate::number_request::{NumberBlock, NumberRequest};
 use crate::schema::TableDefinition;
 use crate::table::{DefinitionVersion, Table};
@@ -330,6 +330,11 @@ pub trait Snapshot: Send + Sync {
     /// Returns the visible tables, by number.
     fn tables(&self) -> Result<Vec<Table>>;
 
+    /// Returns the visible table with this name, compared without case.
+    fn table_named(&self, name: &str) -> Result<Option<Table>> {
+        Ok(self.tables()?.into_iter().find(|table| same_name(&table.definition.name, name)))
+    }
+
     /// Returns a table's visible chunks with a time in the range, by slice, then by number.
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>>;
 
@@ -341,8 +346,8 @@ pub trait Snapshot: Send + Sync {
     /// the snapshot's chunks use; later ones may follow.
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>>;
 
-    /// Returns the state of the counter of an identity column: all numbers of the snapshot's chunks that it gave are
-    /// reserved in it. `None` if it never gave any.
+    /// Returns the state of the counter of an identity column, also of a table that is still in a stage: all numbers of
+    /// the snapshot's chunks that it gave are reserved in it. `None` if it never gave any.
     fn counter(&self, table: TableId, column: ColumnId) -> Result<Option<Counter>>;
 
     /// Returns the pages of some columns of a chunk, in the given order. The bytes of other pages are not read. A

@@ -11,6 +11,11 @@ use crate::qualified_name::QualifiedName;
 use crate::schema::TableDefinition;
 
 impl QualifiedName {
+    /// The name that a definition with this name and schema has in its store.
+    pub fn stored_name(&self) -> String {
+        TableDefinition::new_in(self.schema.as_deref(), &self.name).name
+    }
+
     /// Whether a definition has this name, compared without case.
     pub fn is_of(&self, definition: &TableDefinition) -> bool {
         definition.is_named(self.schema.as_deref(), &self.name)
@@ -115,6 +120,9 @@ mod tests {
         assert_eq!((dotted.local_name(), inner.local_name()), ("s.t", "t"));
         let nested = TableDefinition::new_in(Some("a.b"), "c");
         assert!(nested.is_named(Some("a.b"), "c") && !nested.is_named(Some("a"), "b.c"));
+        for definition in [dotted, inner, nested] {
+            assert_eq!(definition.qualified_name().stored_name(), definition.name);
+        }
     }
 
     #[test]

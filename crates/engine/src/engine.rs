@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::batch::appender::Appender;
 use crate::copy;
-use crate::copy::cut::{self, Cut, Selection};
+use crate::copy::cut::{Cut, Selection};
 use crate::copy::options::{CopyOptions, CopyReport};
 use crate::inspect::caches::{self, CacheFigures};
 use crate::inspect::content_hash::ContentHash;
@@ -285,7 +285,7 @@ impl Engine {
 
     /// The table with identity columns that begin where counting continues now.
     pub fn continued(&self, mut table: Table) -> Result<Table> {
-        cut::continue_counters(std::slice::from_mut(&mut table), self.shared())?;
+        table.definition.continue_counters(|column| self.shared().counter(table.id, column))?;
         Ok(table)
     }
 

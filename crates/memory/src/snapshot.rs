@@ -1,10 +1,11 @@
 //! Snapshots: references to the view of one moment. `chunk_write` writes chunks.
 
 use crate::mapping;
-use crate::state::{StoredTable, View};
+use crate::state::{Counters, State, StoredTable, View};
+use atsdb_core::name::same_name;
 use atsdb_core::refusal;
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Counter, Result, Snapshot, Table, TableId, TimeRange};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The store, or a stage, when the reference was taken.
@@ -13,29 +14,40 @@ pub(crate) struct MemorySnapshot {
     view: Arc<View>,
     // The tables to list; `None` for all tables of the view.
     listed: Option<BTreeSet<TableId>>,
+    /// The counters of tables that are not in the view, but in a stage.
+    staged_counters: BTreeMap<TableId, Counters>,
 }
 
 impl MemorySnapshot {
-    pub(crate) fn new(view: Arc<View>) -> Self {
-        Self { view, listed: None }
+    /// A snapshot of what is visible.
+    pub(crate) fn new(state: &State) -> Self {
+        let staged = state.stages.values().flat_map(|stage| &stage.tables);
+        let staged_counters = staged.map(|(id, stored)| (*id, Arc::clone(&stored.counters))).collect();
+        Self { view: Arc::clone(&state.view), listed: None, staged_counters }
     }
 
     /// A snapshot that lists only some of the view's tables.
     pub(crate) fn of_tables(view: View, listed: BTreeSet<TableId>) -> Self {
-        Self { view: Arc::new(view), listed: Some(listed) }
+        Self { view: Arc::new(view), listed: Some(listed), staged_counters: BTreeMap::new() }
     }
+
+    fn listed(&self) -> impl Iterator<Item = (&TableId, &Arc<StoredTable>)> {
+        let listed = self.listed.as_ref();
+        self.view.tables.iter().filter(move |(id, _)| listed.is_none_or(|listed| listed.contains(*id)))
+    }
+}
+
+fn table_of((id, stored): (&TableId, &Arc<StoredTable>)) -> Table {
+    Table { id: *id, version: stored.version, definition: stored.definition.clone() }
 }
 
 impl Snapshot for MemorySnapshot {
     fn tables(&self) -> Result<Vec<Table>> {
-        let is_listed = |id: &TableId| self.listed.as_ref().is_none_or(|listed| listed.contains(id));
-        let tables = self.view.tables.iter().filter(|(id, _)| is_listed(id));
-        let table = |(id, stored): (&TableId, &Arc<StoredTable>)| Table {
-            id: *id,
-            version: stored.version,
-            definition: stored.definition.clone(),
-        };
-        Ok(tables.map(table).collect())
+        Ok(self.listed().map(table_of).collect())
+    }
+
+    fn table_named(&self, name: &str) -> Result<Option<Table>> {
+        Ok(self.listed().find(|(_, stored)| same_name(&stored.definition.name, name)).map(table_of))
     }
 
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>> {
@@ -54,7 +66,9 @@ impl Snapshot for MemorySnapshot {
     }
 
     fn counter(&self, table: TableId, column: ColumnId) -> Result<Option<Counter>> {
-        Ok(self.view.tables.get(&table).and_then(|stored| stored.counters.read().get(&column).copied()))
+        let visible = self.view.tables.get(&table).map(|stored| &stored.counters);
+        let counters = visible.or_else(|| self.staged_counters.get(&table));
+        Ok(counters.and_then(|counters| counters.read().get(&column).copied()))
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {

@@ -9,7 +9,6 @@ use atsdb_core::{
     StageId, Store, Table, TableDefinition, TableId,
 };
 use parking_lot::{Mutex, MutexGuard};
-use std::sync::Arc;
 
 /// A store in memory. It ends with its last user.
 #[derive(Debug)]
@@ -98,7 +97,7 @@ impl Store for MemoryStore {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
-        Ok(Box::new(MemorySnapshot::new(Arc::clone(&self.state().view))))
+        Ok(Box::new(MemorySnapshot::new(&self.state())))
     }
 
     fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool> {

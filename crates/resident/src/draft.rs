@@ -12,6 +12,9 @@ use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result, TableDefiniti
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// The size of a new column is estimated from this many of its values.
+const SAMPLE_ROWS: usize = 64;
+
 /// Rows that were added under one conflict policy.
 #[derive(Debug, Clone)]
 struct AddedRows {
@@ -112,10 +115,30 @@ impl TableDraft {
         added: impl Fn(&Column, usize) -> Result<ArrayRef>,
     ) -> Result<()> {
         self.settle()?;
+        // Before there are values for all rows.
+        let more = self.added_bytes(definition, &added)?;
+        self.check_bound(self.working.byte_count().saturating_add(more))?;
         self.additions = None;
         self.pending_text = vec![0; types.len()];
         self.working = Arc::new(self.working.redefined(definition, types, added)?);
         self.check_bound(self.working.byte_count())
+    }
+
+    /// About how many bytes the values of all rows in new columns will take. All rows get the same value.
+    fn added_bytes(
+        &self,
+        definition: &TableDefinition,
+        added: impl Fn(&Column, usize) -> Result<ArrayRef>,
+    ) -> Result<usize> {
+        let row_count = self.working.row_count();
+        if row_count == 0 {
+            return Ok(0);
+        }
+        let own = self.working.definition();
+        let new = definition.columns.iter().filter(|column| own.column_by_id(column.id).is_none());
+        let sizes = new.map(|column| added(column, SAMPLE_ROWS).map(|values| byte_count_of(&values)));
+        let of_sample = sizes.sum::<Result<usize>>()?;
+        Ok(of_sample.saturating_mul(row_count) / SAMPLE_ROWS)
     }
 
     /// Adds the pending rows to the table. Returns how many of all rows so far were rejected because of their keys.

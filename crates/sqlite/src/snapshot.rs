@@ -11,6 +11,7 @@ use crate::split::page_location::PageLocation;
 use crate::{counter, mapping, stage, table};
 use atsdb_core::chunk_list::{ChunkListReader, ChunkLists};
 use atsdb_core::list::{ChunkKey, ChunkSums, ListKey, ListState};
+use atsdb_core::name::same_name;
 use atsdb_core::refusal;
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Counter, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
 use parking_lot::Mutex;
@@ -77,6 +78,13 @@ impl Snapshot for SqliteSnapshot {
         match self.stage {
             None => self.read(|connection| self.readers.tables().get(connection)),
             Some(stage) => self.read(|connection| table::list(connection, Some(stage))),
+        }
+    }
+
+    fn table_named(&self, name: &str) -> Result<Option<Table>> {
+        match self.stage {
+            None => self.read(|connection| self.readers.tables().named(connection, name)),
+            Some(_) => Ok(self.tables()?.into_iter().find(|table| same_name(&table.definition.name, name))),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::error::Attempt;
 use crate::list_rows;
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
-use atsdb_core::name::name_key;
+use atsdb_core::name::{name_key, same_name};
 use atsdb_core::refusal;
 use atsdb_core::stored_table;
 use atsdb_core::{DefinitionGuard, DefinitionVersion, StageId, Table, TableDefinition, TableId};
@@ -105,17 +105,29 @@ pub(crate) fn list(connection: &Connection, stage: Option<StageId>) -> Attempt<V
 pub(crate) struct TableList(Mutex<Option<(ListState, Vec<Table>)>>);
 
 impl TableList {
-    /// Returns the visible tables by number, and reads them if they differ from those in memory.
+    /// Returns the visible tables by number.
     pub(crate) fn get(&self, connection: &Connection) -> Attempt<Vec<Table>> {
+        self.look(connection, <[Table]>::to_vec)
+    }
+
+    /// Returns the visible table with this name, compared without case.
+    pub(crate) fn named(&self, connection: &Connection, name: &str) -> Attempt<Option<Table>> {
+        let is_named = |table: &&Table| same_name(&table.definition.name, name);
+        self.look(connection, |tables| tables.iter().find(is_named).cloned())
+    }
+
+    /// Looks at the visible tables, and reads them if they differ from those in memory.
+    fn look<T>(&self, connection: &Connection, work: impl FnOnce(&[Table]) -> T) -> Attempt<T> {
         let recorded = list_rows::recorded(connection, ListKey::tables(None))?;
         if let Some((state, tables)) = &*self.0.lock()
             && *state == recorded
         {
-            return Ok(tables.clone());
+            return Ok(work(tables));
         }
         let tables = list(connection, None)?;
-        *self.0.lock() = Some((recorded, tables.clone()));
-        Ok(tables)
+        let done = work(&tables);
+        *self.0.lock() = Some((recorded, tables));
+        Ok(done)
     }
 }
 
@@ -209,7 +221,10 @@ mod tests {
         assert_eq!(names(), ["first"]);
         create(&connection, &definition("second"), None).unwrap();
         assert_eq!(names(), ["first", "second"]);
+        let named = |name: &str| tables.named(&connection, name).unwrap().map(|table| table.definition.name);
+        assert_eq!((named("SECOND"), named("third")), (Some("second".to_owned()), None));
         delete(&connection, first, None).unwrap();
+        assert_eq!(named("first"), None);
         assert_eq!(names(), ["second"]);
         // They are not read again.
         connection.execute("UPDATE atsdb_table SET definition = 'damaged'", []).unwrap();

@@ -92,6 +92,10 @@ impl Snapshot for ServerSnapshot {
         self.read(|connection| table::list(connection, self.stage))
     }
 
+    fn table_named(&self, name: &str) -> Result<Option<Table>> {
+        self.read(|connection| table::named(connection, self.stage, name))
+    }
+
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>> {
         self.read(|connection| chunks(connection, self.stage, table, range))
     }

@@ -116,6 +116,17 @@ pub(crate) fn list(connection: &mut dyn Connection, stage: Option<StageId>) -> A
     Ok(tables)
 }
 
+/// Returns the visible table, or the one in a stage, with this name, compared without case. Only the whole list shows
+/// that there is none: its record counts the tables.
+pub(crate) fn named(connection: &mut dyn Connection, stage: Option<StageId>, name: &str) -> Attempt<Option<Table>> {
+    let key = name_key(name);
+    let sql = "SELECT id, version, checksum, name_key, definition FROM atsdb_table WHERE stage = $1 AND name_key = $2";
+    match connection.query_first(sql, &[stage_number(stage).into(), key.as_str().into()])? {
+        Some(row) => Ok(Some(table(row, 0)?.0)),
+        None => Ok(list(connection, stage)?.into_iter().find(|table| name_key(&table.definition.name) == key)),
+    }
+}
+
 /// Returns the definition of a visible table.
 pub(crate) fn definition(connection: &mut dyn Connection, id: TableId) -> Attempt<TableDefinition> {
     let sql = "SELECT id, version, checksum, name_key, definition FROM atsdb_table WHERE id = $1 AND stage = 0";

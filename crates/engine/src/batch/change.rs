@@ -264,6 +264,7 @@ impl Batch {
         let Some(stage) = stage else { return Ok(false) };
         self.check_not_saved(table.id)?;
         self.handle.shared.store.unstage_table(stage, table.id)?;
+        self.handle.shared.forget(table.id);
         self.changes.forget_created(table.id);
         Ok(true)
     }

@@ -53,6 +53,8 @@ pub(crate) struct ChunkCollector {
     pending: PendingChunks,
     /// Holds the chunks written ahead and the tables that the batch creates.
     stage: Option<StageId>,
+    /// The tables that the batch has created. This process forgets them if the stage is abandoned.
+    staged_tables: Vec<TableId>,
     /// Jobs submitted to the workers whose result has not been received.
     running_jobs: usize,
     sender: Sender<Encoded>,
@@ -67,6 +69,7 @@ impl ChunkCollector {
             writers: BTreeMap::new(),
             pending: PendingChunks::default(),
             stage: None,
+            staged_tables: Vec::new(),
             running_jobs: 0,
             sender,
             receiver,
@@ -203,6 +206,11 @@ impl ChunkCollector {
         }
     }
 
+    /// Notes a table that the batch has created in its stage.
+    pub(crate) fn note_staged(&mut self, table: TableId) {
+        self.staged_tables.push(table);
+    }
+
     /// The batch's stage, if it is open.
     pub(crate) fn stage(&self) -> Option<StageId> {
         self.stage
@@ -257,9 +265,16 @@ impl ChunkCollector {
     pub(crate) fn discard_chunks(&mut self) -> Result<()> {
         self.pending = PendingChunks::default();
         match self.stage.take() {
-            Some(stage) => self.shared.store.abandon_stage(stage),
+            Some(stage) => self.abandon(stage),
             None => Ok(()),
         }
+    }
+
+    fn abandon(&mut self, stage: StageId) -> Result<()> {
+        for table in self.staged_tables.drain(..) {
+            self.shared.forget(table);
+        }
+        self.shared.store.abandon_stage(stage)
     }
 
     /// Takes all chunks out for the commit: the stage, and those held in memory.
@@ -304,7 +319,7 @@ impl Drop for ChunkCollector {
         self.await_jobs();
         if let Some(stage) = self.stage {
             // If this fails, the store reclaims the stage once it has been idle for long.
-            let _ = self.shared.store.abandon_stage(stage);
+            let _ = self.abandon(stage);
             self.shared.give_back();
         }
     }
@@ -328,5 +343,47 @@ fn encode_and_stage(
     match stage {
         None => Ok(Some(encoded)),
         Some(stage) => shared.store.stage(stage, vec![encoded], shared.environment.now_ms()).map(|()| None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::batch::Batch;
+    use crate::engine::{Engine, EngineOptions};
+    use arrow::array::{ArrayRef, RecordBatch, StringArray};
+    use atsdb_core::{ColumnType, MapWidth, TableDefinition};
+    use atsdb_memory::MemoryStore;
+    use std::sync::Arc;
+
+    /// Creates a table and adds a string to its dictionary.
+    fn create(batch: &mut Batch) {
+        let definition = TableDefinition::new("t").with_column("s", ColumnType::Text, Some(MapWidth::U8));
+        let table = batch.create_table(&definition).unwrap();
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["x"]));
+        batch.append(&table, &RecordBatch::try_from_iter([("s", texts)]).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_table_that_is_not_committed() {
+        let options = EngineOptions { maintenance: false, preload_bytes: 0, ..EngineOptions::default() };
+        let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), options).unwrap();
+        let kept = || engine.shared().dictionaries.count();
+        let mut batch = engine.batch(None);
+        create(&mut batch);
+        assert_eq!(kept(), 1);
+        drop(batch);
+        assert_eq!(kept(), 0, "after a rollback");
+        let mut batch = engine.batch(None);
+        batch.savepoint("p").unwrap();
+        create(&mut batch);
+        batch.rollback_to_savepoint("p").unwrap();
+        assert_eq!(kept(), 0, "after a rollback to a savepoint");
+        create(&mut batch);
+        let table = batch.tables().unwrap().remove(0);
+        batch.drop_table(&table).unwrap();
+        assert_eq!(kept(), 0, "after it was dropped");
+        create(&mut batch);
+        batch.commit().unwrap();
+        assert_eq!(kept(), 1);
     }
 }

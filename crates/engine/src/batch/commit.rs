@@ -1,8 +1,9 @@
 //! Committing a batch: its chunks and changes become one [`Change`] of the store, retried where that can succeed.
 //!
-//! Three things are retried. A batch that only appends is committed under the present definitions if these changed.
-//! Rows with keys that still wait are checked again if another writer added to their tables. A batch with an id that
-//! was committed before is reported as a duplicate, whatever else is wrong with it.
+//! Four things are retried. A batch that only appends is committed under the present definitions if these changed.
+//! One whose new definitions name others follows the versions of these. Rows with keys that still wait are checked
+//! again if another writer added to their tables. A batch with an id that was committed before is reported as a
+//! duplicate, whatever else is wrong with it.
 
 use crate::batch::Batch;
 use crate::batch::changes::Changes;
@@ -11,8 +12,9 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// How often a commit is attempted while the definitions of its tables change.
-const DEFINITION_ATTEMPTS_MAX: usize = 20;
+/// How often a commit is attempted while definitions that it relies on get other versions. Each time another writer has
+/// succeeded, such as one that creates a table in the same schema.
+const DEFINITION_ATTEMPTS_MAX: usize = 200;
 /// How often rows with keys are checked while other writers add to their tables.
 const KEY_ATTEMPTS_MAX: usize = 20;
 
@@ -110,7 +112,8 @@ impl Batch {
         self.chunks.discard_chunks()
     }
 
-    /// Hands the change to the store, again under the present definitions if these changed and the batch only appends.
+    /// Hands the change to the store, again under the present definitions if these changed in a way that does not
+    /// matter to the batch.
     fn commit_once(&mut self) -> Result<CommitOutcome> {
         self.settle()?;
         self.savepoints.clear();
@@ -144,9 +147,14 @@ impl Batch {
                 Err(refused) => refused,
             };
             change = *refused.change;
-            let is_conflict = refused.error.kind() == ErrorKind::Conflict;
-            let follows = only_appends && !self.pins_definitions;
-            if !is_conflict || !follows || !self.follow_definitions(&mut change)? {
+            let can_retry = match refused.error.kind() {
+                ErrorKind::Conflict if only_appends => {
+                    !self.pins_definitions && self.follow_definitions(&mut change)?
+                }
+                ErrorKind::Conflict | ErrorKind::NotFound => self.follow_dependencies(&mut change)?,
+                _ => false,
+            };
+            if !can_retry {
                 return Err(refused.error);
             }
         }

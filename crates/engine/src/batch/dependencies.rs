@@ -1,21 +1,20 @@
 //! The definitions that a table's definition names: the entry of its schema, and the sequences that its columns take
 //! numbers of.
 //!
-//! A batch that creates a table relies on the entry of the table's schema: if another writer drops or renames the
-//! schema first, the commit is a conflict. A writer that drops a schema without seeing a table that is just being
-//! created leaves the schema with that table. For a sequence this is not enough, because a column cannot be filled
-//! without it: whoever begins to name a sequence also gives it another version, so that the later commit of the two is
-//! a conflict.
+//! Whoever begins to name a definition also gives it another version. So of two batches one of which names it while the
+//! other drops or renames it, the later commit is a conflict: neither a schema nor a sequence disappears beside a table
+//! that needs it. Batches that only name the same definition do not disturb each other: it has not changed, and the
+//! later commit follows its version.
 
 use crate::batch::Batch;
-use crate::shared::definitions::changed_meanwhile;
+use crate::read::snapshot::ReadSnapshot;
 use atsdb_core::name::same_name;
-use atsdb_core::{QualifiedName, Result, Table, TableDefinition};
+use atsdb_core::{Change, Error, ErrorKind, QualifiedName, Redefinition, Result, Table, TableDefinition};
 
 impl Batch {
     /// Relies on the definitions that `to` names and `before` did not.
     ///
-    /// Errors: [`Conflict`](atsdb_core::ErrorKind::Conflict) if a sequence does not exist any more.
+    /// Errors: [`Conflict`](ErrorKind::Conflict) if a sequence does not exist any more.
     pub(super) fn hold_dependencies(&mut self, before: Option<&TableDefinition>, to: &TableDefinition) -> Result<()> {
         let schema = new_schema(before, to);
         let sequences = new_sequences(before, to);
@@ -28,18 +27,58 @@ impl Batch {
             let own = entry.definition.schema.as_ref();
             own.zip(schema).is_some_and(|(own, schema)| same_name(own, schema))
         };
+        // A schema without an entry exists as long as it has tables.
         if let Some(entry) = entries.iter().find(|entry| is_named(entry)) {
-            self.changes.name_definition(entry)?;
+            self.begin_to_name(entry)?;
         }
         for name in sequences {
             let is_it = |other: &TableDefinition| other.sequence && name.is_of(other);
-            let sequence = self.changes.find_table(&base, is_it).ok_or_else(|| changed_meanwhile(to))?;
-            if !self.changes.has_created(sequence.id) && !self.changes.has_redefined(sequence.id) {
-                self.redefine(&sequence, sequence.definition.clone())?;
-            }
+            let sequence = self.changes.find_table(&base, is_it).ok_or_else(|| gone("sequence", &name.name))?;
+            self.begin_to_name(&sequence)?;
         }
         Ok(())
     }
+
+    /// Gives a definition that stays as it is another version, unless the batch does so already.
+    fn begin_to_name(&mut self, named: &Table) -> Result<()> {
+        if !self.changes.has_created(named.id) && !self.changes.has_redefined(named.id) {
+            self.redefine(named, named.definition.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Bases a change that the store has refused on the present versions of the definitions that the batch has begun to
+    /// name: others may have begun to name them, too. Returns whether there are other versions, so that a retry can
+    /// succeed.
+    ///
+    /// Errors: [`Conflict`](ErrorKind::Conflict) if one of them was dropped or changed.
+    pub(super) fn follow_dependencies(&self, change: &mut Change) -> Result<bool> {
+        let Change { redefine, based_on, .. } = change;
+        let mut named = redefine.iter().filter(|named| named.from == named.to).peekable();
+        if named.peek().is_none() {
+            return Ok(false);
+        }
+        let snapshot = ReadSnapshot::take(&self.handle.shared)?;
+        let mut has_other_version = false;
+        for Redefinition { table, from, .. } in named {
+            let now = snapshot.table_by_id(*table).filter(|now| now.definition == *from);
+            let now = now.ok_or_else(|| match &from.schema {
+                Some(schema) if from.is_schema() => gone("schema", schema),
+                _ => gone(if from.sequence { "sequence" } else { "table" }, from.local_name()),
+            })?;
+            for relied_on in based_on.iter_mut().filter(|relied_on| relied_on.table == *table) {
+                has_other_version |= relied_on.version != now.version;
+                relied_on.version = now.version;
+            }
+        }
+        Ok(has_other_version)
+    }
+}
+
+/// The error for a definition that others have dropped or changed.
+fn gone(what: &str, name: &str) -> Error {
+    let message = format!("another writer has dropped or changed the {what} {name}");
+    Error::new(ErrorKind::Conflict, message).with_hint("nothing was stored; retry")
 }
 
 fn new_schema<'a>(before: Option<&TableDefinition>, to: &'a TableDefinition) -> Option<&'a String> {

@@ -96,6 +96,7 @@ impl Batch {
         self.hold_dependencies(None, definition)?;
         let stage = self.chunks.open_stage()?;
         let table = self.handle.shared.store.create_table(definition, Some(stage))?;
+        self.chunks.note_staged(table.id);
         self.changes.note_created(&table);
         Ok(table)
     }

@@ -50,9 +50,9 @@ impl Batch {
         for Redefinition { table, to, .. } in self.changes.redefined_mut() {
             for column in &mut to.columns {
                 if let Some(identity) = &mut column.identity
-                    && let Some(last) = restarted.last(*table, column.id, identity.restarts)
+                    && let Some(counter) = restarted.counter(*table, column.id, identity.restarts)
                 {
-                    identity.after = Some(last);
+                    identity.after = Some(counter.last);
                 }
             }
         }
@@ -65,14 +65,7 @@ impl Batch {
             Some(stage) => store.stage_snapshot(stage)?,
             None => store.snapshot()?,
         };
-        for column in &mut to.columns {
-            let before = table.definition.column_by_id(column.id).and_then(|before| before.identity);
-            if let (Some(identity), Some(before)) = (&mut column.identity, before)
-                && identity.restarts == before.restarts
-            {
-                *identity = identity.continued(counters.counter(table.id, column.id)?);
-            }
-        }
+        to.continue_counters(|column| counters.counter(table.id, column))?;
         Ok(to)
     }
 
@@ -86,11 +79,13 @@ impl Batch {
         let is_it = |other: &TableDefinition| other.sequence && name.is_of(other);
         let found = match self.changes.base() {
             Some(base) => self.changes.find_table(base, is_it),
-            None => {
-                let stored = self.handle.shared.store.snapshot()?.tables()?;
-                let mut tables = self.changes.created().iter().chain(&stored);
-                tables.find(|other| is_it(&other.definition)).cloned()
-            }
+            None => match self.changes.created().iter().find(|own| is_it(&own.definition)) {
+                Some(own) => Some(own.clone()),
+                None => {
+                    let stored = self.handle.shared.store.snapshot()?.table_named(&name.stored_name())?;
+                    stored.filter(|stored| is_it(&stored.definition))
+                }
+            },
         };
         found.ok_or_else(|| {
             let (table, name) = (&table.definition.name, &name.name);

@@ -49,6 +49,7 @@ impl Batch {
             let tables = store.stage_snapshot(stage)?.tables()?;
             for table in tables.iter().filter(|table| !created.contains(&table.id)) {
                 store.unstage_table(stage, table.id)?;
+                self.handle.shared.forget(table.id);
             }
             let later: Vec<ChunkId> = self.staged()?.difference(&savepoint.staged).copied().collect();
             store.unstage(stage, &later)?;

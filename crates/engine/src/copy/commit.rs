@@ -36,7 +36,7 @@ pub(super) fn commit(
         let mut to = table.table.definition.clone();
         to.change_log = logs.of(table.table.id);
         if let TableAction::Update(there) = action {
-            continue_counters(&mut to, there, &*staged.store.snapshot()?)?;
+            restart_counters(&mut to, there, &*staged.store.snapshot()?)?;
         }
         if let Some(rollup) = &mut to.rollup {
             let missing =
@@ -88,7 +88,7 @@ pub(super) fn commit(
 }
 
 /// Makes the counters of an earlier copy, which may have been restarted or set there, follow the source's.
-fn continue_counters(to: &mut TableDefinition, there: &Table, target: &dyn Snapshot) -> Result<()> {
+fn restart_counters(to: &mut TableDefinition, there: &Table, target: &dyn Snapshot) -> Result<()> {
     for column in &mut to.columns {
         let before = there.definition.column_by_id(column.id).and_then(|before| before.identity);
         if let (Some(identity), Some(before)) = (&mut column.identity, before) {

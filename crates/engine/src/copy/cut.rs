@@ -6,7 +6,6 @@
 //! identity column says where counting continues.
 
 use crate::read::snapshot::ReadSnapshot;
-use crate::shared::Shared;
 use crate::shared::origin::hexadecimal;
 use arrow::compute::kernels::cast_utils::string_to_timestamp_nanos;
 use atsdb_codec::decode_descriptor;
@@ -160,7 +159,10 @@ impl Cut {
             tables.sort_by_key(|table| table.id);
         }
         let newest = snapshot.newest_chunk()?;
-        continue_counters(&mut tables, shared)?;
+        // The counters are read later than the cut is taken, but no row of the cut has a number that is not reserved.
+        for Table { id, definition, .. } in &mut tables {
+            definition.continue_counters(|column| shared.counter(*id, column))?;
+        }
         let has_range = selection.from.is_some() || selection.to.is_some();
         let all = snapshot.tables().iter().chain(snapshot.system_tables()).chain(snapshot.schema_entries());
         for table in &mut tables {
@@ -352,19 +354,6 @@ fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
         }
     }
     Ok(tables)
-}
-
-/// Makes identity columns count on in a copy where the store's counters are now, which is not before the cut: numbers
-/// are reserved before rows with them are committed.
-pub(crate) fn continue_counters(tables: &mut [Table], shared: &Shared) -> Result<()> {
-    for table in tables {
-        for column in &mut table.definition.columns {
-            if let Some(identity) = &mut column.identity {
-                *identity = identity.continued(shared.counter(table.id, column.id)?);
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The rows of a table in memory that this process uses. `None` for other tables, whose rows are in their chunks.

@@ -34,6 +34,11 @@ impl Dictionaries {
         let mut by_column = self.by_column.lock();
         by_column.retain(|(of, _), _| *of != table);
     }
+
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> usize {
+        self.by_column.lock().len()
+    }
 }
 
 /// The dictionary of one mapped column.

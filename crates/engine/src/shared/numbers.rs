@@ -25,7 +25,7 @@ struct HeldNumbers {
     block: Option<NumberBlock>,
     /// The size of the next block, if no more are wanted.
     size: u64,
-    /// The counter of a temporary table, which no store holds.
+    /// The counter of a temporary table, or of a transaction, which no store holds.
     counter: Option<Counter>,
 }
 
@@ -56,13 +56,7 @@ impl Numbers {
         let request = request_of(table, position)?;
         let held = Arc::clone(self.0.lock().entry((request.table, request.column)).or_default());
         let mut held = held.lock();
-        let counter = match store {
-            Some(store) => store.snapshot()?.counter(request.table, request.column)?,
-            None => held.counter,
-        };
-        let request = request.set_to(counter, number, is_given)?;
-        (held.block, held.size) = (None, 0);
-        held.reserve(store, request).map(drop)
+        held.set(store, request, number, is_given)
     }
 
     /// The counter of a temporary table.
@@ -96,9 +90,17 @@ impl RestartedNumbers {
         Some(held.draw(None, request, count).map_err(|error| error.context(place(table, position))))
     }
 
-    /// The last number that a column got since its counter began anew. `None` if it got none.
-    pub(crate) fn last(&self, table: TableId, column: ColumnId, restarts: u32) -> Option<i64> {
-        self.0.get(&(table, column, restarts))?.counter.map(|counter| counter.last)
+    /// Sets the counter of the column at a position of a table: `number` is the last one that it gave or, unless it
+    /// `is_given`, the next one. `None` if the transaction did not restart the counter.
+    pub(crate) fn set(&mut self, table: &Table, position: usize, number: i64, is_given: bool) -> Option<Result<()>> {
+        let request = NumberRequest::of(table, position, 1)?;
+        let held = self.0.get_mut(&(request.table, request.column, request.identity.restarts))?;
+        Some(held.set(None, request, number, is_given))
+    }
+
+    /// The counter that the transaction began anew. `None` if it was neither set nor gave a number.
+    pub(crate) fn counter(&self, table: TableId, column: ColumnId, restarts: u32) -> Option<Counter> {
+        self.0.get(&(table, column, restarts))?.counter
     }
 
     /// Forgets all of them.
@@ -141,6 +143,16 @@ impl HeldNumbers {
             self.block = (block.count > 0).then_some(block);
         }
         Ok(drawn)
+    }
+
+    fn set(&mut self, store: Option<&dyn Store>, request: NumberRequest, number: i64, is_given: bool) -> Result<()> {
+        let counter = match store {
+            Some(store) => store.snapshot()?.counter(request.table, request.column)?,
+            None => self.counter,
+        };
+        let request = request.set_to(counter, number, is_given)?;
+        (self.block, self.size) = (None, 0);
+        self.reserve(store, request).map(drop)
     }
 
     fn reserve(&mut self, store: Option<&dyn Store>, request: NumberRequest) -> Result<NumberBlock> {

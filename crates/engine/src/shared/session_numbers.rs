@@ -54,16 +54,20 @@ impl SessionNumbers {
         Ok(numbers)
     }
 
-    /// Sets the counter of the identity column at a position of a table, at once and whatever becomes of the
-    /// transaction: `number` is the last one that it gave or, unless it `is_given`, the next one. Other processes may
-    /// still give numbers that they had reserved before.
+    /// Sets the counter of the identity column at a position of a table: `number` is the last one that it gave or,
+    /// unless it `is_given`, the next one. This takes effect at once, whatever becomes of the transaction, unless the
+    /// transaction itself has restarted the counter. Other processes may still give numbers that they had reserved
+    /// before.
     ///
     /// Errors: [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue) for a number that the counter could not give, and
     /// those of the store.
     pub fn set(&self, table: &Table, position: usize, number: i64, is_given: bool) -> Result<()> {
-        let shared = &self.0.shared;
-        let store = (!is_temporary(table.id)).then_some(shared.store.as_ref());
-        shared.numbers.set(store, table, position, number, is_given)?;
+        let own = self.0.restarted.lock().set(table, position, number, is_given);
+        own.unwrap_or_else(|| {
+            let shared = &self.0.shared;
+            let store = (!is_temporary(table.id)).then_some(shared.store.as_ref());
+            shared.numbers.set(store, table, position, number, is_given)
+        })?;
         if let Some(column) = table.definition.columns.get(position).filter(|_| is_given) {
             self.0.drawn.lock().of_columns.insert((table.id, column.id), number);
         }
@@ -81,8 +85,7 @@ impl SessionNumbers {
             if begins || turned.is_some() {
                 let counter = self.0.shared.counter(table.id, column.id)?;
                 if let Some(before) = turned {
-                    let own = self.restarted().last(table.id, column.id, before.restarts);
-                    let own = own.map(|last| Counter { restarts: before.restarts, last });
+                    let own = self.restarted().counter(table.id, column.id, before.restarts);
                     *identity = identity.turned(before, own.or(counter));
                 }
                 let later = counter.map_or(0, |counter| counter.restarts.saturating_add(1));

@@ -6,6 +6,7 @@ mod added_keys;
 mod append;
 mod damage;
 mod definitions;
+mod dependencies;
 mod faults;
 mod groups;
 mod index;

@@ -3,11 +3,13 @@
 
 use crate::support::{ID, Row, all, append, columns, definition, draft, found, residents, rows_of, state, types};
 use arrow::array::{ArrayRef, Int32Array, StringArray};
-use atsdb_core::{ConflictPolicy, ErrorKind};
+use arrow::datatypes::DataType;
+use atsdb_core::{Column, ColumnType, ConflictPolicy, ErrorKind};
 use atsdb_resident::{BatchDrafts, ResidentTables, TableState};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use std::cell::Cell;
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]
@@ -183,6 +185,30 @@ fn a_change_beyond_the_memory_bound_is_refused_whole() {
     assert!(error.to_string().contains("table t is full"), "{error}");
     drop(drafts);
     check(&state(&residents, false), &rows);
+}
+
+#[test]
+fn a_column_beyond_the_memory_bound_is_refused_before_there_are_values_for_all_rows() {
+    let residents = residents();
+    let rows: Vec<Row> = (0..1_000).map(|number| (Some(number), None)).collect();
+    append(&residents, false, &rows, ConflictPolicy::Error).unwrap();
+    let to = definition(false).with_column("c3", ColumnType::Text, None);
+    let types = || [types(), vec![DataType::Utf8]].concat();
+    let most = Cell::new(0);
+    let added = |_: &Column, row_count: usize| {
+        most.set(most.get().max(row_count));
+        let values: ArrayRef = Arc::new(StringArray::from_iter_values(std::iter::repeat_n("x".repeat(100), row_count)));
+        Ok(values)
+    };
+    let redefine = |bytes_more: usize| {
+        let mut drafts = BatchDrafts::default();
+        let bound = state(&residents, false).byte_count() + bytes_more;
+        draft(&mut drafts, &residents, false, bound).redefine(&to, types(), added)
+    };
+    assert_eq!(redefine(50_000).unwrap_err().kind(), ErrorKind::Limit);
+    assert!(most.get() < rows.len(), "{} values", most.get());
+    redefine(200_000).unwrap();
+    assert_eq!(most.get(), rows.len());
 }
 
 #[test]

@@ -5,6 +5,9 @@ use super::moments::numbers;
 use super::runs::Spans;
 use arrow::array::ArrayRef;
 
+/// A vector that is not empty has room for at least this many values.
+const ROOM_MIN: usize = 4;
+
 /// The values of each group, in the order of rows. NULLs are left out.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GroupValues {
@@ -65,8 +68,31 @@ impl GroupValues {
         self.value_count += from.value_count;
     }
 
-    /// The size in memory, in bytes. A vector that grows has room for twice its values.
+    /// The size in memory, in bytes. A vector that grows has room for up to twice its values.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.groups.capacity() * size_of::<Vec<f64>>() + 2 * self.value_count * size_of::<f64>()
+        let value_room = self.groups.len() * ROOM_MIN + 2 * self.value_count;
+        self.groups.capacity() * size_of::<Vec<f64>>() + value_room * size_of::<f64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::Float64Array;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_memory_of_few_values_in_many_groups_is_counted() {
+        for per_group in [1, 5, 100] {
+            let row_count = 1_000 * per_group;
+            let column: ArrayRef = Arc::new(Float64Array::from(vec![0.5; row_count]));
+            let groups: Vec<u32> = (0..1_000).cycle().take(row_count).collect();
+            let mut values = GroupValues::default();
+            values.resize(1_000);
+            values.add(&column, Spans::Rows, &groups, &mut [0; 1_000]);
+            let held: usize = values.groups.iter().map(|values| values.capacity() * size_of::<f64>()).sum();
+            let counted = values.memory_bytes();
+            assert!(counted >= held + 1_000 * size_of::<Vec<f64>>(), "{counted} bytes, and {held} of values");
+        }
     }
 }
