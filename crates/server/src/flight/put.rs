@@ -2,6 +2,7 @@
 //! A request that is broken off ends with an error, so that nothing of it is stored.
 
 use super::error::Answered;
+use crate::shared::arrow_claims;
 use crate::shared::permits::{StatementPermit, TooSlow};
 use arrow_flight::FlightData;
 use arrow_flight::decode::{DecodedPayload, FlightDataDecoder};
@@ -36,6 +37,7 @@ impl Arrivals {
         let messages = futures::stream::iter([Ok(first)]).chain(rest);
         // A message may consist of a command alone.
         let messages = messages.try_filter(|message| std::future::ready(!message.data_header.is_empty()));
+        let messages = messages.and_then(|message| std::future::ready(checked(message)));
         let decoder = FlightDataDecoder::new(messages.map_err(|status| FlightError::Tonic(Box::new(status))));
         Self { decoder, runtime, permit, schema: None, is_over: false, held_bytes: 0 }
     }
@@ -88,5 +90,13 @@ impl Arrivals {
             Some(Err(FlightError::Tonic(status))) => Err(*status),
             Some(Err(error)) => Err(Status::invalid_argument(format!("the request is no Arrow stream: {error}"))),
         }
+    }
+}
+
+/// A message that claims no more than it has.
+fn checked(message: FlightData) -> Answered<FlightData> {
+    match arrow_claims::check(&message.data_header, &message.data_body) {
+        Ok(()) => Ok(message),
+        Err(error) => Err(Status::invalid_argument(format!("the request is no Arrow stream: {error}"))),
     }
 }

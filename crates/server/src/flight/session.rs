@@ -7,6 +7,7 @@ use super::transactions::Transaction;
 use crate::access::caller::Caller;
 use crate::shared::clock;
 use crate::shared::phase::Phase;
+use crate::shared::unknown_verb::explained;
 use atsdb::sql::{Answer, Prepared, Session, Statement, VerbKind, verb_kind, verb_of};
 use atsdb::{Error, ErrorKind, Result};
 use std::ops::Deref;
@@ -53,7 +54,7 @@ impl StatementSession {
     pub(super) fn execute_for_client(&self, text: &str) -> Result<Answer> {
         let statement = self.only_statement(text)?;
         refuse_bracket(&statement)?;
-        Session::execute(self, &statement, &[])
+        Session::execute(self, &statement, &[]).map_err(|error| explained(error, &statement))
     }
 
     /// Prepares the only statement of a client's text.

@@ -1,8 +1,9 @@
 //! Errors and notices in PostgreSQL's form: a severity, an SQLSTATE, a message.
 
-use crate::access::role::PERMISSION_DENIED;
+use super::sqlstate;
+use super::violation::{ErrorObject, Violation};
+use atsdb::Error;
 use atsdb::sql::StatementError;
-use atsdb::{Error, ErrorKind};
 use std::borrow::Cow;
 
 /// The SQLSTATE of bytes that are not UTF-8.
@@ -46,11 +47,23 @@ pub(in crate::pg) struct PgError {
     pub(in crate::pg) context: Option<Box<str>>,
     /// The position in the text of the query, in characters from 1.
     pub(in crate::pg) position: Option<usize>,
+    /// What it is about, if that is known.
+    pub(in crate::pg) subject: Option<Box<Subject>>,
+}
+
+/// What an error is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::pg) enum Subject {
+    /// As its message names it.
+    Told(Violation),
+    /// As the definition of the table names it.
+    Defined(ErrorObject),
 }
 
 impl PgError {
     pub(in crate::pg) fn new(severity: Severity, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { severity, code, message: message.into(), detail: None, hint: None, context: None, position: None }
+        let message = message.into();
+        Self { severity, code, message, detail: None, hint: None, context: None, position: None, subject: None }
     }
 
     pub(in crate::pg) fn error(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
@@ -115,6 +128,15 @@ impl PgError {
         self
     }
 
+    /// The same error with the fields that name its table and, if a key exists, with PostgreSQL's message.
+    pub(in crate::pg) fn about(mut self, object: ErrorObject) -> Self {
+        if let Some(constraint) = &object.constraint {
+            self.message = format!("duplicate key value violates unique constraint \"{constraint}\"").into();
+        }
+        self.subject = Some(Box::new(Subject::Defined(object)));
+        self
+    }
+
     /// Finds the position that the message names (`at line 1, column 8`) in the text of the query.
     pub(in crate::pg) fn placed_in(mut self, query: &str) -> Self {
         if self.position.is_none() {
@@ -172,65 +194,18 @@ fn position(query: &str, line: usize, column: usize) -> Option<usize> {
 
 impl From<Error> for PgError {
     fn from(error: Error) -> Self {
-        let code = code_of(&error);
-        // An internal error may quote anything.
-        let mut converted = Self::error(code, error.message().to_owned());
+        let code = sqlstate::of(&error);
+        let violation = Violation::of(&error, code);
+        // PostgreSQL has the values of a key in the detail alone.
+        let message = match &violation {
+            Some(Violation::DeclaredKey { name, .. }) => format!("could not create unique index \"{name}\""),
+            _ => error.message().to_owned(),
+        };
+        let mut converted = Self::error(code, message);
         converted.hint = error.hint().map(Box::from);
+        converted.detail = violation.as_ref().and_then(Violation::detail).map(Box::from);
+        converted.subject = violation.map(|violation| Box::new(Subject::Told(violation)));
         converted
-    }
-}
-
-/// The SQLSTATE of an error. It depends on the kind, and for errors of SQL and of values also on the message.
-fn code_of(error: &Error) -> &'static str {
-    let message = error.message();
-    let has = |part: &str| message.contains(part);
-    match error.kind() {
-        ErrorKind::Sql | ErrorKind::NotFound => match () {
-            () if has("syntax error") => "42601",
-            () if has("non-DEFAULT value") || has("can only be updated to DEFAULT") => "428C9",
-            () if has("is not yet defined in this session") => "55000",
-            () if message.starts_with("relation ") && has("does not exist") => "42P01",
-            () if has("no table named") || message.starts_with("table '") && has("not found") => "42P01",
-            () if has("no column named") || has("is not a column") => "42703",
-            () if has("Ambiguous reference") || has("ambiguous") => "42702",
-            () if has("Invalid function") || has("no function named") => "42883",
-            () if has("not supported") => "0A000",
-            () if has("may not read") || has("may not write") => "42501",
-            () if has("GROUP BY") && has("neither") => "42803",
-            () if has("a statement of this transaction has failed") => "25P02",
-            () if has("no transaction is open") => "25P01",
-            () if has("a transaction is already open") => "25001",
-            () if has("does not take") || has(" takes ") && has("argument") => "42883",
-            () if has("Cannot infer common argument type") || has("Cannot coerce") || has("type_coercion") => "42883",
-            () if has("is a view") || has("is a table") || has("is a rollup") => "42809",
-            () if has("multiple primary keys") => "42P16",
-            () if has("is set twice") || has("appears twice") || has("two columns named") => "42701",
-            () if has("nested too deep") || has("more than") => "54001",
-            () if has("no value is given for the parameter") => "42P02",
-            () if has("no schema") => "3F000",
-            () if has("other objects depend on it") => "2BP01",
-            () if has("unacceptable schema name") => "42939",
-            () if has("no savepoint") => "3B001",
-            () if has("of the type") || has("is of type") => "42804",
-            () if error.kind() == ErrorKind::NotFound => "42704",
-            () => "42601",
-        },
-        ErrorKind::InvalidValue => match () {
-            () if has("malformed array literal") => "22P02",
-            () if has("has several dimensions, but arrays have one") => "0A000",
-            () if has("division by zero") => "22012",
-            () if has("overflow") || has("does not fit") || has("out of range") => "22003",
-            () if has("NULL in") || has("is NOT NULL") || has("is NULL") || has("contains null values") => "23502",
-            () if has("Cast") || has("cast") || has("parse") || has("is no ") || has("is not a") || has("invalid") => {
-                "22P02"
-            }
-            () => "22000",
-        },
-        ErrorKind::Exists if message.starts_with("the schema ") || has(": the schema ") => "42P06",
-        ErrorKind::Limit if has("value of sequence") => "2200H",
-        ErrorKind::ReadOnly if message.starts_with(PERMISSION_DENIED) => "42501",
-        ErrorKind::Resources if has("ran for longer") => "57014",
-        kind => kind.sqlstate(),
     }
 }
 
@@ -244,26 +219,5 @@ mod tests {
         let error = PgError::syntax("syntax error at line 2, column 5: Expected").placed_in(text);
         assert_eq!(error.position, Some(17));
         assert_eq!(PgError::syntax("syntax error").placed_in(text).position, None);
-    }
-
-    #[test]
-    fn every_kind_has_a_code() {
-        let code = |kind, message: &str| PgError::from(Error::new(kind, message)).code;
-        assert_eq!(code(ErrorKind::Sql, "no table named t"), "42P01");
-        assert_eq!(code(ErrorKind::Sql, "no column named c in t"), "42703");
-        assert_eq!(code(ErrorKind::Sql, "FOR UPDATE is not supported yet"), "0A000");
-        assert_eq!(code(ErrorKind::Conflict, "another writer was faster"), "40001");
-        assert_eq!(code(ErrorKind::Interrupted, "the query was interrupted"), "57014");
-        assert_eq!(code(ErrorKind::DuplicateKey, "the key is there"), "23505");
-        assert_eq!(code(ErrorKind::Resources, "more memory"), "53200");
-        assert_eq!(code(ErrorKind::InvalidValue, "division by zero"), "22012");
-        let malformed =
-            |text| code(ErrorKind::InvalidValue, &atsdb::array_text::parse(text).unwrap_err().message(text));
-        assert_eq!([malformed("{1,}"), malformed("{{1},{2}}")], ["22P02", "0A000"]);
-        assert_eq!(code(ErrorKind::Exists, "t is there"), "42P07");
-        assert_eq!(code(ErrorKind::Exists, "the schema s already exists"), "42P06");
-        assert_eq!(code(ErrorKind::Exists, "the transaction is rolled back: the schema s already exists"), "42P06");
-        assert_eq!(code(ErrorKind::ReadOnly, "cannot execute INSERT in a read-only transaction"), "25006");
-        assert_eq!(code(ErrorKind::ReadOnly, &crate::access::role::Role::Read.refusal()), "42501");
     }
 }

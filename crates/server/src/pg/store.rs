@@ -4,6 +4,7 @@ use super::error::PgError;
 use super::types::input::arrow_type;
 use super::types::known;
 use crate::shared::state::State;
+use crate::shared::unknown_verb::explained;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb::sql::{Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session};
@@ -67,13 +68,14 @@ impl StoreSession {
             let array = value.to_array().map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
             ParameterValue::from_array(array.as_ref(), 0)
         });
-        self.session.execute_prepared(prepared, &values.collect::<Result<Vec<_>>>()?)
+        let answer = self.session.execute_prepared(prepared, &values.collect::<Result<Vec<_>>>()?);
+        answer.map_err(|error| explained(error, prepared.statement()))
     }
 
     /// Executes the single statement of a text, without parameters.
     pub(in crate::pg) fn execute(&self, text: &str) -> Result<Answer> {
-        match self.session.statements(text).next() {
-            Some(statement) => self.session.execute(&statement?, &[]),
+        match self.session.statements(text).next().transpose()? {
+            Some(statement) => self.session.execute(&statement, &[]).map_err(|error| explained(error, &statement)),
             None => Err(Error::new(ErrorKind::Sql, "there is no statement in the text")),
         }
     }

@@ -84,7 +84,11 @@ fn batches_of(body: &Buffer) -> impl Iterator<Item = Result<RecordBatch>> {
 }
 
 fn malformed(error: ArrowError) -> Error {
-    Error::invalid("the body is no Arrow stream").with_source(error)
+    let message = match &error {
+        ArrowError::IpcError(reason) => format!("the body is no Arrow stream: {reason}"),
+        _ => "the body is no Arrow stream".to_owned(),
+    };
+    Error::invalid(message).with_source(error)
 }
 
 fn row_count(body: &Buffer) -> Result<u64> {

@@ -8,8 +8,9 @@ use super::stream::{PartWriter, parts};
 use super::table::error_line;
 use crate::shared::outlet::{Stop, StopOnDrop};
 use crate::shared::running::{Listed, Sender};
+use crate::shared::unknown_verb::explained;
 use atsdb::arrow::array::RecordBatch;
-use atsdb::sql::{Answer, ParameterValue, Permission, Rows, Session};
+use atsdb::sql::{Answer, ParameterValue, Permission, Rows, Session, VerbKind, Word, Words, verb_kind, verb_of};
 use atsdb::{Error, ErrorKind, Result};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -108,7 +109,7 @@ fn execute(
 
 /// Executes all statements, and the last one until its first rows, which are returned: most errors are known by then.
 fn begin_answer(session: &Session, request: &SqlRequest, listed: &Listed) -> Result<(Answer, Option<RecordBatch>)> {
-    let mut last = None;
+    let (mut last, mut last_changes) = (None, false);
     let mut statements = session.statements(&request.sql).peekable();
     while let Some(statement) = statements.next() {
         let statement = statement?;
@@ -121,22 +122,33 @@ fn begin_answer(session: &Session, request: &SqlRequest, listed: &Listed) -> Res
         if let Some(Answer::Rows(mut rows)) = last.take() {
             rows.try_for_each(|batch| batch.map(drop))?;
         }
-        last = Some(match request.values.as_slice() {
-            [] => session.execute(&statement, &[])?,
-            values => with_values(session, statement.text(), values)?,
-        });
+        let answer = match request.values.as_slice() {
+            [] => session.execute(&statement, &[]),
+            values => with_values(session, statement.text(), values),
+        };
+        last = Some(answer.map_err(|error| explained(error, &statement))?);
+        last_changes = may_change(statement.text());
     }
     let mut answer = last.ok_or_else(|| Error::new(ErrorKind::Sql, "there is no statement in the text"))?;
+    // This must not look like a change that is stored.
+    if session.in_transaction() && (last_changes || matches!(answer, Answer::Done { .. })) {
+        let error = Error::new(ErrorKind::Usage, "the request leaves its transaction open: it is rolled back");
+        return Err(error.with_hint("end the text with COMMIT or ROLLBACK"));
+    }
     let first = match &mut answer {
         Answer::Rows(rows) => rows.next().transpose()?,
-        // This must not look like a change that is stored.
-        Answer::Done { .. } if session.in_transaction() => {
-            let error = Error::new(ErrorKind::Usage, "the request leaves its transaction open: it is rolled back");
-            return Err(error.with_hint("end the text with COMMIT or ROLLBACK"));
-        }
         Answer::Done { .. } => None,
     };
     Ok((answer, first))
+}
+
+/// Whether a statement changes rows, or may do so in its WITH clause.
+fn may_change(text: &str) -> bool {
+    const CHANGES: [&str; 3] = ["insert", "update", "delete"];
+    match verb_of(text).as_str() {
+        "WITH" => Words::new(text).any(|word| matches!(word, Word::Name(name) if CHANGES.contains(&name.as_str()))),
+        verb => verb_kind(verb) != Some(VerbKind::Query) && !verb.is_empty(),
+    }
 }
 
 fn with_values(session: &Session, text: &str, values: &[ParameterValue]) -> Result<Answer> {

@@ -1,10 +1,14 @@
 //! The batches of an Arrow stream that a client has sent. Memory is taken only for bytes that have arrived, never for a
 //! length that a message claims.
 
+use super::arrow_claims;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::arrow::buffer::Buffer;
 use atsdb::arrow::error::ArrowError;
 use atsdb::arrow::ipc::reader::StreamDecoder;
+
+/// Where a message begins with these bytes, the length of its head follows. Older writers leave them out.
+const CONTINUATION: [u8; 4] = [255; 4];
 
 /// The batches of a stream whose bytes are all there. A stream that is cut off, or is followed by more bytes, ends with
 /// an error.
@@ -12,15 +16,20 @@ use atsdb::arrow::ipc::reader::StreamDecoder;
 pub(crate) struct ArrowStream {
     decoder: StreamDecoder,
     bytes: Buffer,
+    is_checked: bool,
     is_at_end: bool,
 }
 
 impl ArrowStream {
     pub(crate) fn new(bytes: Buffer) -> Self {
-        Self { decoder: StreamDecoder::new(), bytes, is_at_end: false }
+        Self { decoder: StreamDecoder::new(), bytes, is_checked: false, is_at_end: false }
     }
 
     fn read(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        if !self.is_checked {
+            check_messages(&self.bytes)?;
+            self.is_checked = true;
+        }
         let batch = self.decoder.decode(&mut self.bytes)?;
         if batch.is_none() {
             self.decoder.finish()?;
@@ -45,11 +54,34 @@ impl Iterator for ArrowStream {
     }
 }
 
+/// Checks all messages that are there as a whole. The decoder refuses a stream that is cut off.
+fn check_messages(mut bytes: &[u8]) -> Result<(), ArrowError> {
+    while let Some((head, rest)) = split_head(bytes) {
+        let body_bytes = arrow_claims::message_of(head)?.bodyLength();
+        let body = usize::try_from(body_bytes).ok().and_then(|length| rest.split_at_checked(length));
+        let Some((body, rest)) = body else { break };
+        arrow_claims::check(head, body)?;
+        bytes = rest;
+    }
+    Ok(())
+}
+
+/// The head of the next message, and what follows it; `None` at the end of the stream.
+fn split_head(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let bytes = bytes.strip_prefix(&CONTINUATION).unwrap_or(bytes);
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    match usize::try_from(u32::from_le_bytes(*length)).ok()? {
+        0 => None,
+        length => rest.split_at_checked(length),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atsdb::arrow::array::Int64Array;
-    use atsdb::arrow::ipc::writer::StreamWriter;
+    use atsdb::arrow::array::{ArrayRef, Int64Array, NullArray};
+    use atsdb::arrow::ipc::CompressionType;
+    use atsdb::arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
     use std::sync::Arc;
 
     fn read(bytes: &[u8]) -> Result<Vec<RecordBatch>, ArrowError> {
@@ -79,5 +111,39 @@ mod tests {
             // Arrow panics at some wrong numbers, which its callers expect.
             let _ = std::panic::catch_unwind(|| read(&bytes));
         }
+    }
+
+    fn message(bytes: &[u8]) -> String {
+        read(bytes).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn rows_need_bytes() {
+        let stream = |row_count: usize| {
+            let nulls: ArrayRef = Arc::new(NullArray::new(row_count));
+            let rows = RecordBatch::try_from_iter_with_nullable([("a", nulls, true)]).unwrap();
+            let mut writer = StreamWriter::try_new(Vec::new(), &rows.schema()).unwrap();
+            writer.write(&rows).unwrap();
+            writer.into_inner().unwrap()
+        };
+        assert_eq!(read(&stream(1_000)).unwrap()[0].num_rows(), 1_000);
+        let found = message(&stream(1 << 40));
+        assert!(found.contains("more rows than it has bytes for"), "{found}");
+    }
+
+    #[test]
+    fn compressed_buffers_are_refused() {
+        let rows = RecordBatch::try_from_iter([("a", Arc::new(Int64Array::from(vec![7; 1_000])) as ArrayRef)]).unwrap();
+        let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::LZ4_FRAME)).unwrap();
+        let mut writer = StreamWriter::try_new_with_options(Vec::new(), &rows.schema(), options).unwrap();
+        writer.write(&rows).unwrap();
+        let mut bytes = writer.into_inner().unwrap();
+        let found = message(&bytes);
+        assert!(found.contains("its buffers are compressed"), "{found}");
+        // The decompressed length stands before the compressed bytes. The allocator would end the process.
+        let length = 8_000_u64.to_le_bytes();
+        let at = bytes.windows(8).position(|window| window == length).unwrap();
+        bytes[at..at + 8].copy_from_slice(&(1_u64 << 46).to_le_bytes());
+        assert_eq!(message(&bytes), found);
     }
 }

@@ -1,9 +1,10 @@
 //! Code that every room uses.
 //!
 //! Owned here: the store that is served, counters and gauges, permits for running statements and the list of them,
-//! the log, the phase of the server's life, and Arrow streams that clients send. Not owned: anything that knows a
-//! protocol.
+//! the log, the phase of the server's life, Arrow streams that clients send, and statements that begin with no verb.
+//! Not owned: anything that knows a protocol.
 
+pub(crate) mod arrow_claims;
 pub(crate) mod arrow_stream;
 pub(crate) mod clock;
 pub(crate) mod form;
@@ -16,3 +17,4 @@ pub(crate) mod phase;
 pub(crate) mod running;
 pub(crate) mod state;
 pub(crate) mod statement_options;
+pub(crate) mod unknown_verb;

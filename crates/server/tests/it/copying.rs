@@ -1,6 +1,7 @@
 //! COPY compared with PostgreSQL: the bytes that come out, the rows that go in, and the errors, for each option and for
 //! each type.
 
+use crate::hostile::{STARTUP, answer, message};
 use crate::support::Served;
 use atsdb_testkit::server::{ServerKind, shared};
 use postgres::{Client, NoTls};
@@ -364,4 +365,14 @@ fn binary_goes_in_as_into_postgresql() {
         both.same_in("COPY small FROM STDIN BINARY", &case.concat(), "small");
     }
     both.check();
+}
+
+#[test]
+fn a_copy_that_its_client_gives_up_ends_with_the_reason() {
+    let served = Served::with_tables();
+    let copy = message(b'Q', b"COPY sensors FROM STDIN\0");
+    let messages = [STARTUP, &copy, &message(b'f', b"no more rows\0"), &message(b'Q', b"SELECT 41 + 1\0")].concat();
+    let found = String::from_utf8_lossy(&answer(&served, &messages)).into_owned();
+    assert!(found.contains("C57014") && found.contains("COPY from stdin failed: no more rows"), "{found}");
+    assert!(found.contains("SELECT 1") && served.count("sensors") == 2, "{found}");
 }

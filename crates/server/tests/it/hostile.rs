@@ -5,10 +5,10 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-const STARTUP: &[u8] = b"\0\0\0\x1e\0\x03\0\0user\0me\0database\0air\0\0";
+pub(crate) const STARTUP: &[u8] = b"\0\0\0\x1e\0\x03\0\0user\0me\0database\0air\0\0";
 
 /// Returns the server's answer to some bytes, until the connection is closed.
-fn answer(served: &Served, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn answer(served: &Served, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(served.pg()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(300))).unwrap();
     // The server may already have closed the connection.
@@ -19,7 +19,7 @@ fn answer(served: &Served, bytes: &[u8]) -> Vec<u8> {
     answer
 }
 
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+pub(crate) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u32 + 4).to_be_bytes();
     [&[kind], length.as_slice(), body].concat()
 }

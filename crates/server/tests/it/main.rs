@@ -22,6 +22,7 @@ mod limits;
 mod lines;
 mod page;
 mod pgbench;
+mod portals;
 mod prepared;
 mod programs;
 mod prom;

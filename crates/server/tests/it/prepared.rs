@@ -149,7 +149,7 @@ fn wrong_prepares_and_executes_have_postgresqls_codes() {
         ("EXECUTE p", "42601"),
         ("EXECUTE p(1, 2)", "42601"),
         ("EXECUTE p('x')", "22P02"),
-        ("EXECUTE p(true)", "42601"),
+        ("EXECUTE p(true)", "42804"),
         ("EXECUTE p(1 FROM readings)", "42601"),
         ("DEALLOCATE q", "26000"),
     ] {

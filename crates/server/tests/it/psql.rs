@@ -49,10 +49,72 @@ fn errors_have_their_codes() {
         ("SET nonsense = 1", "42704"),
         ("FETCH 1 FROM nothing", "34000"),
         ("SELECT nothing_at_all(1)", "42883"),
+        ("SELECT ln(-1)", "2201E"),
+        ("SELECT ln(0)", "2201E"),
+        ("SELECT sqrt(-1)", "2201F"),
+        ("SELECT power(0::float8, -1)", "2201F"),
+        ("SELECT 9223372036854775807 + 1", "22003"),
+        ("SELECT (SELECT id FROM sensors)", "21000"),
+        ("SELECT 1 FROM sensors, sensors", "42712"),
+        ("SELECT name FROM sensors a JOIN sensors b ON a.id = b.id", "42702"),
+        ("SELECT sensor, count(*) FROM readings", "42803"),
+        ("SELECT CAST('x' AS INT)", "22P02"),
+        ("SELECT CAST('soon' AS TIMESTAMP)", "22007"),
+        ("INSERT INTO sensors VALUES ('x', 'x', 1)", "22P02"),
+        ("INSERT INTO sensors VALUES ('99999999999', 'x', 1)", "22003"),
+        ("INSERT INTO readings (time) VALUES ('soon')", "22007"),
+        ("INSERT INTO readings (time) VALUES ('2024-02-30')", "22008"),
+        ("DROP INDEX nothing", "42704"),
+        ("DROP TABLE high", "42809"),
     ] {
         let Some(found) = served.psql(&["-c", statement], "") else { return };
         assert!(found.contains(&format!("ERROR:  {code}")), "{statement}: {found}");
     }
+}
+
+#[test]
+fn errors_name_the_table_the_column_and_the_constraint() {
+    let served = Served::with_tables();
+    let has = |statement: &str, parts: &[&str]| {
+        let Some(found) = served.psql(&["-c", statement], "") else { return };
+        for part in parts {
+            assert!(found.contains(part), "{statement}: {part} is not in {found}");
+        }
+    };
+    has(
+        "INSERT INTO sensors VALUES (1, 'x', 1)",
+        &[
+            "23505: duplicate key value violates unique constraint \"sensors_pkey\"",
+            "DETAIL:  Key (id)=(1) already exists.",
+            "SCHEMA NAME:  public",
+            "TABLE NAME:  sensors",
+            "CONSTRAINT NAME:  sensors_pkey",
+        ],
+    );
+    has("INSERT INTO sensors VALUES (3, 's1', 1)", &["Key (name)=(s1)", "CONSTRAINT NAME:  sensors_name_key"]);
+    has(
+        "CREATE UNIQUE INDEX one ON readings (sensor)",
+        &["23505: could not create unique index \"one\"", "DETAIL:  Key (sensor)=(s1) is duplicated."],
+    );
+    has("INSERT INTO sensors VALUES (3, NULL, 1)", &["23502", "TABLE NAME:  sensors", "COLUMN NAME:  name"]);
+    has("ALTER TABLE sensors ALTER COLUMN height SET NOT NULL", &["23502", "COLUMN NAME:  height"]);
+    served.psql(&[], "CREATE SCHEMA s;\nCREATE TABLE s.t (a INT PRIMARY KEY);\n");
+    has(
+        "INSERT INTO s.t VALUES (1), (1)",
+        &["SCHEMA NAME:  s", "TABLE NAME:  t", "CONSTRAINT NAME:  t_pkey", "Key (a)=(1) already exists."],
+    );
+}
+
+#[test]
+fn a_message_may_end_its_transaction_without_begin() {
+    let served = Served::with_tables();
+    let script = "SET application_name TO 'x'\\; ROLLBACK;\nSHOW application_name;\n\
+                  SET application_name TO 'y'\\; COMMIT\\; SELECT 1 / 0;\nSHOW application_name;\n\
+                  INSERT INTO sensors VALUES (7, 'x', 1)\\; COMMIT\\; SELECT 1 / 0;\n";
+    let Some(found) = served.psql(&["-t", "-v", "VERBOSITY=sqlstate"], script) else { return };
+    assert_eq!(found.matches("WARNING:  25P01").count(), 3, "{found}");
+    let lines: Vec<&str> = found.lines().filter(|line| !line.contains("ERROR") && !line.contains("WARNING")).collect();
+    assert_eq!((lines.as_slice(), served.count("sensors")), (["psql", "y"].as_slice(), 3), "{found}");
 }
 
 #[test]

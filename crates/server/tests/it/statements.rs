@@ -91,6 +91,10 @@ fn changes_are_answered_and_a_get_only_reads() {
         assert!([400, 403].contains(&refused.status), "{change}: {} {}", refused.status, refused.text());
     }
     assert_eq!(server.rows("SELECT count(*) FROM t"), ["5"]);
+    // What begins with no verb is wrong, and not forbidden.
+    let wrong = server.get("/api/sql?sql=SELEC%201");
+    assert_eq!((wrong.status, json_of(&wrong)["kind"].as_str()), (400, Some("sql")), "{}", wrong.text());
+    assert_eq!(server.get("/api/sql?sql=DELETE%20FROM%20t").status, 403);
     let several =
         server.post("/api/sql", "CREATE TABLE u (a INT); INSERT INTO u VALUES (1), (2); SELECT sum(a) AS s FROM u");
     assert_eq!(json_of(&several), json!([{ "s": 3 }]));
@@ -102,6 +106,13 @@ fn an_open_transaction_ends_with_its_request() {
     let begun = server.post("/api/sql", "-- a comment\nBEGIN; INSERT INTO t VALUES ('2026-02-01', 'c', 2)");
     // What is lost is not acknowledged.
     assert_eq!((begun.status, json_of(&begun)["kind"].as_str()), (400, Some("usage")));
+    for change in [
+        "INSERT INTO t VALUES ('2026-02-01', 'c', 2) RETURNING name",
+        "WITH a AS (INSERT INTO t VALUES ('2026-02-01', 'c', 2) RETURNING name) SELECT name FROM a",
+    ] {
+        let begun = server.post("/api/sql", format!("BEGIN; {change}"));
+        assert_eq!((begun.status, json_of(&begun)["kind"].as_str()), (400, Some("usage")), "{change}");
+    }
     assert_eq!(server.post("/api/sql", "BEGIN; DELETE FROM t; SELECT count(*) FROM t").status, 200);
     let counted = server.post("/api/sql?format=csv", "SELECT count(*) AS n FROM t");
     assert_eq!(counted.text(), "n\n3\n");

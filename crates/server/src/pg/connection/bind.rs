@@ -48,7 +48,15 @@ pub(super) struct Portal {
 /// The progress of a portal.
 pub(super) enum Progress {
     Bound,
-    Running { rows: Box<RowSource>, verb: &'static str },
+    Running {
+        rows: Box<RowSource>,
+        verb: &'static str,
+    },
+    /// All rows were read. Executing it again returns no rows, and the tag of this verb.
+    Read {
+        verb: &'static str,
+    },
+    /// A statement without rows was executed, or a statement failed. It cannot be executed again.
     Finished,
 }
 

@@ -79,10 +79,10 @@ impl Connection {
         let (read, is_finished) = match &mut portal.progress {
             Progress::Running { rows, .. } if is_move => rows.visit(row_max, &self.io.holds, |_| Ok(()))?,
             Progress::Running { rows, .. } => rows.send(&mut self.io, formats, row_max)?,
-            Progress::Bound | Progress::Finished => (0, true),
+            Progress::Bound | Progress::Read { .. } | Progress::Finished => (0, true),
         };
-        if is_finished {
-            portal.progress = Progress::Finished;
+        if is_finished && let Progress::Running { verb, .. } = portal.progress {
+            portal.progress = Progress::Read { verb };
         }
         Ok(format!("{} {read}", if is_move { "MOVE" } else { "FETCH" }))
     }

@@ -28,14 +28,16 @@ impl Deadline {
         Self { task: Some(task), fired }
     }
 
-    /// Replaces the error of an interrupted statement by the reason for the interrupt.
+    /// Replaces the error of an interrupted statement by the reason for the interrupt. A COPY that its client gives up,
+    /// and a statement that reaches the server's own limit, have the same code and say their reason themselves.
     pub(super) fn explain(self, done: Result<(), Failure>) -> Result<(), Failure> {
         done.map_err(|failure| match failure {
             Failure::Error(mut error) if error.code == "57014" => {
-                error.message = match self.fired.load(Ordering::SeqCst) {
-                    true => "canceling statement due to statement timeout".into(),
-                    false => "canceling statement due to user request".into(),
-                };
+                if self.fired.load(Ordering::SeqCst) {
+                    error.message = "canceling statement due to statement timeout".into();
+                } else if error.message.ends_with("was interrupted") {
+                    error.message = "canceling statement due to user request".into();
+                }
                 Failure::Error(error)
             }
             other => other,

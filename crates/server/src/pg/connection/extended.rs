@@ -1,6 +1,7 @@
 //! The extended protocol: Parse, Bind, Describe, Execute, Close, Sync.
 
 use super::bind::{self, Plan, Portal, PreparedStatement, Progress};
+use super::block::Block;
 use super::execute::{Outcome, tag_of_rows};
 use super::session::Connection;
 use crate::pg::catalogue::CatalogueQuery;
@@ -82,7 +83,7 @@ impl Connection {
             _ => return Err(PgError::syntax("cannot insert multiple commands into a prepared statement").into()),
         };
         let kind = StatementKind::of(&text)?;
-        if self.block == super::block::Block::Failed && !kind.ends_transaction() {
+        if self.block == Block::Failed && !kind.ends_transaction() {
             return Err(PgError::failed_transaction().into());
         }
         let mut prepared = PreparedStatement {
@@ -126,7 +127,7 @@ impl Connection {
 
     fn bind(&mut self, message: Bind) -> Result<(), Failure> {
         let statement = self.prepared(&message.statement)?;
-        if self.block == super::block::Block::Failed && !statement.kind.ends_transaction() {
+        if self.block == Block::Failed && !statement.kind.ends_transaction() {
             return Err(PgError::failed_transaction().into());
         }
         if !message.portal.is_empty() && self.portals.contains_key(&message.portal) {
@@ -165,7 +166,7 @@ impl Connection {
         let Some(mut portal) = self.portals.remove(name) else { return Err(Self::no_such("portal", name, "34000")) };
         self.queries.increment();
         let listed = self.list(&portal.statement.text);
-        let executed = self.execute_portal(&mut portal, row_max, &listed);
+        let executed = self.execute_portal(name, &mut portal, row_max, &listed);
         self.end(listed, executed)?;
         let is_open = !matches!(
             portal.statement.kind,
@@ -177,7 +178,16 @@ impl Connection {
         Ok(())
     }
 
-    fn execute_portal(&mut self, portal: &mut Portal, row_max: usize, listed: &Listed) -> Result<(), Failure> {
+    fn execute_portal(
+        &mut self,
+        name: &str,
+        portal: &mut Portal,
+        row_max: usize,
+        listed: &Listed,
+    ) -> Result<(), Failure> {
+        if self.block == Block::Failed && !portal.statement.kind.ends_transaction() {
+            return Err(PgError::failed_transaction().into());
+        }
         if matches!(portal.progress, Progress::Bound) {
             let statement = Arc::clone(&portal.statement);
             // If a Sync follows immediately, the statement is alone.
@@ -191,33 +201,44 @@ impl Connection {
                     return self.send_rows(portal, row_max, listed);
                 }
                 Outcome::Empty => {
+                    portal.progress = Progress::Bound;
                     self.io.out.empty_query();
                     return Ok(());
                 }
                 Outcome::Done(tag) => tag,
-                Outcome::Fetched { cursor, count, is_move } => self.fetch(&cursor, count, is_move, &portal.formats)?,
+                Outcome::Fetched { cursor, count, is_move } => {
+                    if !is_move {
+                        portal.progress = Progress::Read { verb: "FETCH" };
+                    }
+                    self.fetch(&cursor, count, is_move, &portal.formats)?
+                }
                 Outcome::CopyIn(copy) => self.copy_in(&copy)?,
                 Outcome::CopyOut(copy, rows) => self.copy_out(&copy, rows)?,
             };
             self.complete(listed, &tag);
             return Ok(());
         }
-        self.send_rows(portal, row_max, listed)
+        match portal.progress {
+            Progress::Bound | Progress::Running { .. } => self.send_rows(portal, row_max, listed),
+            Progress::Read { verb } => {
+                self.io.out.complete(&tag_of_rows(verb, 0));
+                Ok(())
+            }
+            Progress::Finished => Err(PgError::error("55000", format!("portal \"{name}\" cannot be run")).into()),
+        }
     }
 
+    /// Sends up to `row_max` rows. The tag counts those that are sent now, without those of earlier calls.
     fn send_rows(&mut self, portal: &mut Portal, row_max: usize, listed: &Listed) -> Result<(), Failure> {
-        let Progress::Running { rows, verb } = &mut portal.progress else {
-            // All rows were read before.
-            self.io.out.complete(&tag_of_rows("SELECT", 0));
-            return Ok(());
-        };
+        let Progress::Running { rows, verb } = &mut portal.progress else { return Ok(()) };
         if rows.is_of_store() {
             self.take_permit()?;
         }
         let (count, is_finished) = rows.send(&mut self.io, &portal.formats, row_max)?;
         if is_finished {
+            let verb = *verb;
             let tag = tag_of_rows(verb, count);
-            portal.progress = Progress::Finished;
+            portal.progress = Progress::Read { verb };
             self.complete(listed, &tag);
         } else {
             listed.add_rows(count as u64);

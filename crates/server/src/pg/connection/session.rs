@@ -7,10 +7,11 @@ use super::io::Io;
 use crate::access::caller::{Caller, Peer};
 use crate::access::state::Access;
 use crate::databases::list::{Databases, OpenDatabase};
-use crate::pg::error::{Failure, PgError, Severity};
+use crate::pg::error::{Failure, PgError, Severity, Subject};
 use crate::pg::sessions::{Registered, Sessions};
 use crate::pg::settings::{Changed, Settings};
 use crate::pg::store::StoreSession;
+use crate::pg::violation::ErrorObject;
 use crate::pg::wire::incoming::Incoming;
 use crate::shared::holds::Holds;
 use crate::shared::log::LogLevel;
@@ -146,7 +147,10 @@ impl Connection {
         let level = if error.code.starts_with("XX") { LogLevel::Error } else { LogLevel::Debug };
         self.log("error", level, &[("code", json!(error.code)), ("message", json!(error.message))]);
         self.fail();
-        self.io.out.error(error);
+        match self.object_of(error) {
+            Some(object) => self.io.out.error(&error.clone().about(object)),
+            None => self.io.out.error(error),
+        }
         match error.severity {
             Severity::Fatal => {
                 // The client may have disconnected already.
@@ -155,6 +159,14 @@ impl Connection {
             }
             _ => AfterWork::Wait,
         }
+    }
+
+    /// The table that an error is about, as its definition names it.
+    fn object_of(&self, error: &PgError) -> Option<ErrorObject> {
+        let Some(Subject::Told(violation)) = error.subject.as_deref() else { return None };
+        // A failed transaction does not show its tables.
+        let tables = self.session.tables().or_else(|_| self.session.engine().tables()).ok()?;
+        violation.object(&tables)
     }
 
     /// Writes a line about this connection to the log.

@@ -62,13 +62,13 @@ impl Connection {
             StatementKind::Commit if self.block != Block::Failed => return self.commit(),
             StatementKind::Commit | StatementKind::Rollback => {
                 self.portals.clear();
-                if self.block == Block::None {
-                    self.warn("25P01", "there is no transaction in progress");
-                } else {
-                    self.block = Block::None;
+                self.warn_without_begin();
+                let block = std::mem::replace(&mut self.block, Block::None);
+                if block != Block::None {
                     self.session.execute("ROLLBACK")?;
-                    self.end_settings(false)?;
                 }
+                // Earlier statements of the message may have changed settings, without a transaction of the store.
+                self.end_settings(false)?;
                 "ROLLBACK"
             }
             _ if self.block == Block::None => {
@@ -111,11 +111,11 @@ impl Connection {
 
     fn commit(&mut self) -> Result<String, Failure> {
         self.portals.clear();
-        if self.block == Block::None {
-            self.warn("25P01", "there is no transaction in progress");
+        self.warn_without_begin();
+        // The transaction ends, whether it succeeds or not.
+        if std::mem::replace(&mut self.block, Block::None) == Block::None {
+            self.end_settings(true)?;
         } else {
-            // The transaction ends, whether it succeeds or not.
-            self.block = Block::None;
             let committed = self.session.execute("COMMIT");
             if committed.is_err() && self.session.in_transaction() {
                 self.session.execute("ROLLBACK")?;
@@ -124,6 +124,12 @@ impl Connection {
             committed?;
         }
         Ok("COMMIT".to_owned())
+    }
+
+    fn warn_without_begin(&mut self) {
+        if matches!(self.block, Block::None | Block::Implicit) {
+            self.warn("25P01", "there is no transaction in progress");
+        }
     }
 
     /// Restores the settings that the transaction has changed.

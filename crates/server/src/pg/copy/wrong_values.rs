@@ -1,6 +1,7 @@
 //! Errors for values that a column does not take, with PostgreSQL's codes.
 
 use crate::pg::error::PgError;
+use crate::pg::sqlstate::has_form_of_time;
 use crate::pg::types::{input, known};
 
 /// The error for a text that is not a value of a type.
@@ -35,17 +36,6 @@ pub(super) fn overflow(precision: u8, scale: u8) -> PgError {
         precision.saturating_sub(scale)
     );
     PgError { detail: Some(detail.into()), ..PgError::error("22003", "numeric field overflow") }
-}
-
-/// Whether a text has the form of a day or of a time of day, and therefore only wrong numbers.
-fn has_form_of_time(text: &str) -> bool {
-    let text = text.trim();
-    let is_number = |part: &str| !part.is_empty() && part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
-    let first = text.split([' ', 'T']).next().unwrap_or_default();
-    let parts = |separator: char| first.split(separator).collect::<Vec<_>>();
-    let (day, clock) = (parts('-'), parts(':'));
-    (day.len() == 3 && day.iter().all(|part| is_number(part)))
-        || ((2..=3).contains(&clock.len()) && clock[..2].iter().all(|part| is_number(part)))
 }
 
 fn invalid_bytes(text: &str) -> PgError {

@@ -167,7 +167,7 @@ fn ended(mut words: Words<'_>, kind: StatementKind) -> Result<StatementKind, PgE
         return Ok(StatementKind::RollbackTo);
     }
     if words.accept("and") && !(words.accept("no") && words.accept("chain")) {
-        return Err(PgError::not_supported("AND CHAIN"));
+        return Err(PgError::not_supported("AND CHAIN").with_hint("end the transaction, then BEGIN the next one"));
     }
     words.end()?;
     Ok(kind)

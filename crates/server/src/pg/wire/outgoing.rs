@@ -1,6 +1,6 @@
 //! Messages to a client, collected until they are sent.
 
-use crate::pg::error::PgError;
+use crate::pg::error::{PgError, Subject};
 
 /// Messages that are waiting to be sent.
 #[derive(Debug, Default)]
@@ -124,6 +124,16 @@ impl Outgoing {
             }
             if let Some(context) = &error.context {
                 field(b'W', context);
+            }
+            if let Some(Subject::Defined(object)) = error.subject.as_deref() {
+                field(b's', &object.schema);
+                field(b't', &object.table);
+                if let Some(column) = &object.column {
+                    field(b'c', column);
+                }
+                if let Some(constraint) = &object.constraint {
+                    field(b'n', constraint);
+                }
             }
             out.push(0);
         });

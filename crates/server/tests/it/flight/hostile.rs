@@ -1,7 +1,7 @@
 //! Bytes that no driver sends.
 
 use super::client::{Client, Code, Status, connect, descriptor, ingestion, served, served_with, status, ticket};
-use arrow::array::{Int32Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, Int32Array, NullArray, RecordBatch, StringArray};
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::sql::{Any, CommandPreparedStatementQuery, CommandStatementSubstraitPlan, ProstMessageExt};
 use arrow_flight::{Action, FlightData, FlightDescriptor, Ticket};
@@ -115,6 +115,18 @@ fn rows_that_are_damaged_are_refused_as_a_whole() {
     let wrong = RecordBatch::try_from_iter([("other", Arc::new(Int32Array::from(vec![1])) as _)]).unwrap();
     let error = client.put(ingestion("sensors", &wrong.schema(), &[wrong])).unwrap_err();
     assert!(error.message().contains("other"), "{error}");
+    assert_eq!(served.count("sensors"), 2);
+}
+
+#[test]
+fn rows_that_have_no_bytes_are_refused_before_there_is_memory_for_them() {
+    let served = served(&[]);
+    let mut client = connect(&served);
+    let nulls: ArrayRef = Arc::new(NullArray::new(1 << 40));
+    let rows = RecordBatch::try_from_iter_with_nullable([("id", nulls, true)]).unwrap();
+    let error = client.put(ingestion("sensors", &rows.schema(), &[rows])).unwrap_err();
+    assert_eq!(error.code(), Code::InvalidArgument);
+    assert!(error.message().contains("more rows than it has bytes for"), "{error}");
     assert_eq!(served.count("sensors"), 2);
 }
 

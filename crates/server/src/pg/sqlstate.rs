@@ -1,0 +1,369 @@
+//! The SQLSTATEs of errors, as PostgreSQL gives them. An error's kind decides, and for errors of SQL and of values also
+//! its message, because the libraries below report them as text alone. Not owned: what an error says about the table it
+//! is about (`violation`).
+
+use crate::access::role::PERMISSION_DENIED;
+use atsdb::{Error, ErrorKind};
+
+/// The parts that a message must have, and its code.
+type Rule = (&'static [&'static str], &'static str);
+
+/// Errors of the statement. The first rule that fits decides.
+const OF_SQL: &[Rule] = &[
+    (&["regex parse error"], "2201B"),
+    (&["egular expression did not compile"], "2201B"),
+    (&["syntax error"], "42601"),
+    (&["non-DEFAULT value"], "428C9"),
+    (&["can only be updated to DEFAULT"], "428C9"),
+    (&["is not yet defined in this session"], "55000"),
+    (&["relation \"", "does not exist"], "42P01"),
+    (&["no table named"], "42P01"),
+    (&["no view named"], "42P01"),
+    (&["no rollup named"], "42P01"),
+    (&["table '", "not found"], "42P01"),
+    (&["no column named"], "42703"),
+    (&["is not a column"], "42703"),
+    (&["specified more than once"], "42712"),
+    (&["duplicate qualified field name"], "42712"),
+    (&["table reference", "is ambiguous"], "42P09"),
+    (&["mbiguous"], "42702"),
+    (&["duplicate unqualified field name"], "42702"),
+    (&["Invalid function"], "42883"),
+    (&["no function named"], "42883"),
+    (&["no table function named"], "42883"),
+    (&["no window function named"], "42883"),
+    (&["no window named"], "42704"),
+    (&["GROUP BY", "neither"], "42803"),
+    (&["must appear in the GROUP BY"], "42803"),
+    (&["Aggregate functions are not allowed"], "42803"),
+    (&["Aggregate function calls cannot"], "42803"),
+    (&["not an aggregate"], "42803"),
+    (&["Window function calls cannot be nested"], "42P20"),
+    (&["is defined multiple times"], "42P20"),
+    (&["LIMIT must be"], "2201W"),
+    (&["OFFSET must be"], "2201X"),
+    (&["frame must not be negative"], "22013"),
+    (&["Order by column out of bounds"], "42P10"),
+    (&["Order by index starts at 1"], "42P10"),
+    (&["Cannot find column with position"], "42P10"),
+    (&["has no such position"], "42P10"),
+    (&["SELECT DISTINCT", "ORDER BY expressions"], "42P10"),
+    (&["has no key that matches ON CONFLICT"], "42P10"),
+    (&["non-boolean predicate"], "42804"),
+    (&["does not support the \"global\" option"], "22023"),
+    (&["no time zone named"], "22023"),
+    (&["is not a time zone"], "22023"),
+    (&["no table option named"], "22023"),
+    (&["Step", "cannot be zero"], "22023"),
+    (&["INCREMENT must not be zero"], "22023"),
+    (&["type must be smallint, integer, or bigint"], "22023"),
+    (&["does not fit the type"], "22023"),
+    (&["ESCAPE takes one character"], "22025"),
+    (&["ends with its escape character"], "22025"),
+    (&["has [ without ]"], "2201B"),
+    (&["' is not a UUID"], "22P02"),
+    (&["is no number in the pattern"], "22P02"),
+    (&["' is not an interval"], "22007"),
+    (&["' is not a time"], "22007"),
+    (&["does not match the pattern at"], "22007"),
+    (&["is out of the range of times"], "22008"),
+    (&["not supported"], "0A000"),
+    (&["Unsupported"], "0A000"),
+    (&["may not read"], "42501"),
+    (&["may not write"], "42501"),
+    (&["a statement of this transaction has failed"], "25P02"),
+    (&["the transaction had failed"], "25P02"),
+    (&["no transaction is open"], "25P01"),
+    (&["a transaction is already open"], "25001"),
+    (&["does not take"], "42883"),
+    (&[" takes ", "argument"], "42883"),
+    (&["needs arguments"], "42883"),
+    (&["Cannot infer common argument type"], "42883"),
+    (&["common type to coerce"], "42883"),
+    (&["Cannot coerce"], "42883"),
+    (&["type_coercion"], "42883"),
+    (&["are not compared"], "42883"),
+    (&["Failed to coerce"], "42804"),
+    (&["UNION types of column", "cannot be matched"], "42804"),
+    (&["Incompatible inputs for Union"], "42804"),
+    (&["UNION field", "have different type"], "42804"),
+    (&["Inconsistent data type across values list"], "42804"),
+    (&["is the sequence of column"], "2BP01"),
+    (&["is a view"], "42809"),
+    (&["is a table"], "42809"),
+    (&["is a rollup"], "42809"),
+    (&["is a sequence"], "42809"),
+    (&["is not a sequence"], "42809"),
+    (&["is not a rollup"], "42809"),
+    (&["multiple primary keys"], "42P16"),
+    (&["must stay NOT NULL"], "42P16"),
+    (&["is NOT NULL, but existing rows"], "23502"),
+    (&["is set twice"], "42701"),
+    (&["appears twice"], "42701"),
+    (&["two columns named"], "42701"),
+    (&["other objects depend on it"], "2BP01"),
+    (&["summarises table"], "2BP01"),
+    (&["needs table", "as it is"], "2BP01"),
+    (&["cannot be dropped"], "2BP01"),
+    (&["nested too deep"], "54001"),
+    (&["more than"], "54001"),
+    (&["no value is given for the parameter"], "42P02"),
+    (&["values are given, the statement has"], "08P01"),
+    (&["its value is"], "42804"),
+    (&["no schema"], "3F000"),
+    (&["unacceptable schema name"], "42939"),
+    (&["is reserved"], "42939"),
+    (&["is longer than", "bytes"], "42622"),
+    (&["control character"], "42602"),
+    (&["no savepoint"], "3B001"),
+    (&["no index named"], "42704"),
+    (&["no constraint named"], "42704"),
+    (&["of the type"], "42804"),
+    (&["is of type"], "42804"),
+];
+
+/// Errors of values, except those that name a value and its type. The first rule that fits decides.
+const OF_VALUES: &[Rule] = &[
+    (&["malformed array literal"], "22P02"),
+    (&["has several dimensions, but arrays have one"], "0A000"),
+    (&["division by zero"], "22012"),
+    (&["cannot take logarithm of"], "2201E"),
+    (&["cannot take square root of"], "2201F"),
+    (&["zero raised to a negative power"], "2201F"),
+    (&["a negative number raised to a non-integer power"], "2201F"),
+    (&["more than one row returned by a subquery"], "21000"),
+    (&["subquery returned more than one row"], "21000"),
+    (&["has several new values"], "21000"),
+    (&[" takes ", "argument"], "42883"),
+    (&["invalid regular expression option"], "22023"),
+    (&["have no flag g"], "22023"),
+    (&["egular expression"], "2201B"),
+    (&["regex"], "2201B"),
+    (&["does not support the \"global\" option"], "22023"),
+    (&["negative count not allowed"], "22011"),
+    (&["percentile value"], "22003"),
+    (&["bounds contains NULL"], "22004"),
+    (&["width_bucket"], "2201G"),
+    (&["nth_value must be greater than zero"], "22016"),
+    (&["factorial of a negative number"], "22003"),
+    (&["chr: "], "54000"),
+    (&["the encoding '", "is not supported"], "0A000"),
+    (&["bytes are no text in UTF8"], "22021"),
+    (&["is not in the format escape"], "22P02"),
+    (&["cannot extract elements from"], "22023"),
+    (&["NULL is not an identifier"], "22004"),
+    (&["format has too few arguments"], "22023"),
+    (&["format: "], "22023"),
+    (&["takes the name of a zone"], "22023"),
+    (&["date_trunc granularity"], "22023"),
+    (&["an INTERVAL has no"], "0A000"),
+    (&["Date part", "not supported"], "22023"),
+    (&["array length of a JSON"], "22023"),
+    (&["interval is out of range"], "22008"),
+    (&["Overflow converting"], "22008"),
+    (&["Unable to represent"], "22008"),
+    (&["there is no time with the parts"], "22008"),
+    (&["rounded to 24:00:00"], "22008"),
+    (&["type of the time column"], "22008"),
+    (&["the bucket of"], "22008"),
+    (&["nvalid input syntax for type interval"], "22007"),
+    (&["is not an interval"], "22007"),
+    (&["' is not a time"], "22007"),
+    (&["interval amount"], "22007"),
+    (&["cannot be converted to"], "42804"),
+    (&["does not become"], "42804"),
+    (&["verflow"], "22003"),
+    (&["too large to store"], "22003"),
+    (&["too small to store"], "22003"),
+    (&["Can't cast value"], "22003"),
+    (&["does not fit"], "22003"),
+    (&["out of range"], "22003"),
+    (&["NULL in"], "23502"),
+    (&["is NOT NULL"], "23502"),
+    (&["is NULL"], "23502"),
+    (&["contains null values"], "23502"),
+    (&["Cast"], "22P02"),
+    (&["cast"], "22P02"),
+    (&["parse"], "22P02"),
+    (&["parsing"], "22P02"),
+    (&["cannot be read as bytes"], "22P02"),
+    (&["is no "], "22P02"),
+    (&["is not a"], "22P02"),
+    (&["invalid"], "22P02"),
+];
+
+/// The SQLSTATE of an error.
+pub(super) fn of(error: &Error) -> &'static str {
+    let message = error.message();
+    let has = |part: &str| message.contains(part);
+    match error.kind() {
+        kind @ (ErrorKind::Sql | ErrorKind::NotFound) => {
+            let otherwise = if kind == ErrorKind::NotFound { "42704" } else { "42601" };
+            // The value of a default may be wrong, too.
+            let of_default = has("DEFAULT").then(|| of_wrong_value(message)).flatten();
+            of_default.unwrap_or_else(|| by_rules(OF_SQL, message, otherwise))
+        }
+        ErrorKind::InvalidValue => {
+            of_wrong_value(message).unwrap_or_else(|| by_rules(OF_VALUES, message, ErrorKind::InvalidValue.sqlstate()))
+        }
+        ErrorKind::Exists if message.starts_with("the schema ") || has(": the schema ") => "42P06",
+        ErrorKind::Limit if has("value of sequence") => "2200H",
+        ErrorKind::ReadOnly if message.starts_with(PERMISSION_DENIED) => "42501",
+        ErrorKind::Resources if has("ran for longer") => "57014",
+        ErrorKind::Unavailable if has("disk full") || has("No space left") => "53100",
+        kind => kind.sqlstate(),
+    }
+}
+
+fn by_rules(rules: &[Rule], message: &str, otherwise: &'static str) -> &'static str {
+    let fits = |(parts, _): &&Rule| parts.iter().all(|part| message.contains(part));
+    rules.iter().find(fits).map_or(otherwise, |rule| rule.1)
+}
+
+/// The code of a message that names a value and the type which it does not have.
+fn of_wrong_value(message: &str) -> Option<&'static str> {
+    if let Some((value, type_name)) =
+        message.rsplit_once(", or does not fit").and_then(|(before, _)| before.rsplit_once(" is no "))
+    {
+        return Some(of_value(named_value(value), type_name));
+    }
+    if let Some((value, rest)) = message.rsplit_once(" is not a valid ")
+        && let Some((type_name, _)) = rest.split_once(" (parameter ")
+    {
+        return Some(of_value(named_value(value), type_name));
+    }
+    if let Some((_, rest)) = message.split_once("Cannot cast string '")
+        && let Some((value, type_name)) = rest.rsplit_once("' to value of ")
+    {
+        return Some(of_value(NamedValue { text: value, is_text: true }, type_name));
+    }
+    if let Some((_, rest)) = message.split_once("Error parsing timestamp from '") {
+        let value = rest.rsplit_once("': ").map_or(rest, |(value, _)| value);
+        return Some(of_value(NamedValue { text: value, is_text: true }, "TIMESTAMP"));
+    }
+    match message.rsplit_once(" does not fit ") {
+        Some((value, type_name)) if !type_name.starts_with("the ") => Some(of_value(named_value(value), type_name)),
+        _ => None,
+    }
+}
+
+/// A value in a message.
+#[derive(Debug, Clone, Copy)]
+struct NamedValue<'a> {
+    text: &'a str,
+    /// Whether it was given as a text in quotes.
+    is_text: bool,
+}
+
+/// The value at the end of a text, behind the location of the error.
+fn named_value(text: &str) -> NamedValue<'_> {
+    match text.strip_suffix('\'') {
+        Some(text) => {
+            let start = if text.starts_with('\'') { Some(1) } else { text.find(": '").map(|at| at + 3) };
+            NamedValue { text: &text[start.unwrap_or(0)..], is_text: true }
+        }
+        None => NamedValue { text: text.rsplit(": ").next().unwrap_or(text), is_text: false },
+    }
+}
+
+fn of_value(value: NamedValue<'_>, type_name: &str) -> &'static str {
+    let text = value.text.trim();
+    let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
+    let is_number = has_digit && text.parse::<f64>().is_ok();
+    let is_integer = text.trim_start_matches(['+', '-']).bytes().all(|byte| byte.is_ascii_digit()) && has_digit;
+    let begins = |names: &[&str]| names.iter().any(|name| type_name.starts_with(name));
+    if begins(&["TIMESTAMP", "Timestamp", "DATE", "Date", "TIME", "Time"]) {
+        return if has_form_of_time(text) || is_number && !value.is_text { "22008" } else { "22007" };
+    }
+    if begins(&["INTERVAL", "Interval"]) {
+        return "22007";
+    }
+    let is_whole = begins(&["INT", "Int", "BIGINT", "SMALLINT", "TINYINT", "UInt"]);
+    let is_other_number = begins(&["REAL", "DOUBLE", "Float", "DECIMAL", "Decimal"]);
+    // A text with a fraction is no integer, but a number with one is rounded.
+    let is_of_type = is_integer || is_number && (is_other_number || !value.is_text);
+    if is_of_type && (is_whole || is_other_number) { "22003" } else { "22P02" }
+}
+
+/// Whether a text has the form of a day or of a time of day, and therefore only wrong numbers.
+pub(in crate::pg) fn has_form_of_time(text: &str) -> bool {
+    let text = text.trim();
+    let is_number = |part: &str| !part.is_empty() && part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let first = text.split([' ', 'T']).next().unwrap_or_default();
+    let parts = |separator: char| first.split(separator).collect::<Vec<_>>();
+    let (day, clock) = (parts('-'), parts(':'));
+    (day.len() == 3 && day.iter().all(|part| is_number(part)))
+        || ((2..=3).contains(&clock.len()) && clock[..2].iter().all(|part| is_number(part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+    use atsdb::{Error, ErrorKind};
+
+    #[test]
+    fn every_kind_has_a_code() {
+        let code = |kind, message: &str| of(&Error::new(kind, message));
+        assert_eq!(code(ErrorKind::Sql, "no table named t"), "42P01");
+        assert_eq!(code(ErrorKind::Sql, "no column named c in t"), "42703");
+        assert_eq!(code(ErrorKind::Sql, "FOR UPDATE is not supported yet"), "0A000");
+        assert_eq!(code(ErrorKind::Sql, "DEFAULT: 'many' is no INT, or does not fit"), "22P02");
+        assert_eq!(code(ErrorKind::Sql, "LIMIT must be >= 0, '-1' was provided"), "2201W");
+        assert_eq!(code(ErrorKind::Sql, "OFFSET must be >=0, '-1' was provided"), "2201X");
+        assert_eq!(code(ErrorKind::Sql, "Order by column out of bounds, specified: 9, max: 2"), "42P10");
+        assert_eq!(code(ErrorKind::Sql, "Cannot create filter with non-boolean predicate 'a'"), "42804");
+        assert_eq!(code(ErrorKind::Sql, "Aggregate function calls cannot be nested: 'sum(a)' is nested"), "42803");
+        assert_eq!(code(ErrorKind::Sql, "the savepoint: there is no savepoint a"), "3B001");
+        assert_eq!(code(ErrorKind::Sql, "relation \"s\" does not exist"), "42P01");
+        assert_eq!(code(ErrorKind::Conflict, "another writer was faster"), "40001");
+        assert_eq!(code(ErrorKind::Interrupted, "the query was interrupted"), "57014");
+        assert_eq!(code(ErrorKind::DuplicateKey, "the key is there"), "23505");
+        assert_eq!(code(ErrorKind::Resources, "more memory"), "53200");
+        assert_eq!(code(ErrorKind::Resources, "the query ran for longer than 1s"), "57014");
+        assert_eq!(code(ErrorKind::InvalidValue, "division by zero"), "22012");
+        assert_eq!(code(ErrorKind::InvalidValue, "Regular expression did not compile: unclosed group"), "2201B");
+        assert_eq!(code(ErrorKind::InvalidValue, "Scalar subquery returned more than one row"), "21000");
+        assert_eq!(code(ErrorKind::InvalidValue, "Can't cast value 300 to type Int8"), "22003");
+        assert_eq!(code(ErrorKind::InvalidValue, "12345 is too large to store in a Decimal128"), "22003");
+        assert_eq!(code(ErrorKind::InvalidValue, "the interval is out of range"), "22008");
+        let malformed =
+            |text| code(ErrorKind::InvalidValue, &atsdb::array_text::parse(text).unwrap_err().message(text));
+        assert_eq!([malformed("{1,}"), malformed("{{1},{2}}")], ["22P02", "0A000"]);
+        assert_eq!(code(ErrorKind::Exists, "t is there"), "42P07");
+        assert_eq!(code(ErrorKind::Exists, "the schema s already exists"), "42P06");
+        assert_eq!(code(ErrorKind::Exists, "the transaction is rolled back: the schema s already exists"), "42P06");
+        assert_eq!(code(ErrorKind::ReadOnly, "cannot execute INSERT in a read-only transaction"), "25006");
+        assert_eq!(code(ErrorKind::ReadOnly, &crate::access::role::Role::Read.refusal()), "42501");
+        assert_eq!(code(ErrorKind::Unavailable, "disk full at air.db: this call stored nothing"), "53100");
+        assert_eq!(code(ErrorKind::Unavailable, "the server does not answer"), "58030");
+    }
+
+    #[test]
+    fn a_value_that_is_named_has_the_code_of_its_type() {
+        for (message, code) in [
+            ("table t, column a, row 1: 'x' is no INT, or does not fit", "22P02"),
+            ("table t, column a, row 1: '1.5' is no INT, or does not fit", "22P02"),
+            ("table t, column a, row 1: '99999999999' is no INT, or does not fit", "22003"),
+            ("table t, column a: row 1: 99999999999 is no INT, or does not fit", "22003"),
+            ("table t, column a: row 1: 1e300 is no REAL, or does not fit", "22003"),
+            ("row 1: 'a: 'b' is no DECIMAL(8, 2), or does not fit", "22P02"),
+            ("'1234567890' is no DECIMAL(8, 2), or does not fit", "22003"),
+            ("row 2: 'noon' is no TIMESTAMP(3), or does not fit", "22007"),
+            ("row 2: '2024-02-30' is no DATE, or does not fit", "22008"),
+            ("row 2: '25:00' is no TIME, or does not fit", "22008"),
+            ("'soon' is no INTERVAL, or does not fit", "22007"),
+            ("'perhaps' is no BOOLEAN, or does not fit", "22P02"),
+            ("Cannot cast string 'x' to value of Int32 type", "22P02"),
+            ("Cannot cast string '99999999999' to value of Int32 type", "22003"),
+            ("Cannot cast string '2024-02-30' to value of Date32 type", "22008"),
+            ("Error parsing timestamp from 'noon': error parsing date", "22007"),
+            ("'x' is not a valid INT (parameter $1)", "22P02"),
+            ("row 1: x does not fit UUID", "22P02"),
+            ("row 1: 1234.5 does not fit DECIMAL(5, 2)", "22003"),
+            ("parameter $1 is INT: 3000000000 does not fit", "22003"),
+            ("time 7 does not fit the type of the time column", "22008"),
+        ] {
+            assert_eq!(of(&Error::invalid(message)), code, "{message}");
+        }
+    }
+}

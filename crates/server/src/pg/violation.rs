@@ -1,0 +1,151 @@
+//! The table, the columns and the constraint that an error is about. Clients of PostgreSQL read them from fields of
+//! their own. They are found in the messages that the store has for a key that exists and for a NULL that a column does
+//! not take.
+
+use atsdb::name::same_name;
+use atsdb::{Error, ErrorKind, PUBLIC_SCHEMA, Table, TableDefinition};
+
+/// What an error is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::pg) enum Violation {
+    /// A key exists: the table, the columns of the key, and the values of a row, as the message lists them.
+    Key { table: String, columns: String, values: String },
+    /// A key cannot be declared: its name, its columns, and the values that two rows have.
+    DeclaredKey { name: String, columns: String, values: String },
+    /// A column does not take NULL.
+    NotNull { table: String, column: String },
+}
+
+/// The fields of an error that name what it is about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::pg) struct ErrorObject {
+    pub(in crate::pg) schema: String,
+    pub(in crate::pg) table: String,
+    pub(in crate::pg) column: Option<String>,
+    pub(in crate::pg) constraint: Option<String>,
+}
+
+impl Violation {
+    /// What the error of a statement is about, if it is about a key or a NULL.
+    pub(in crate::pg) fn of(error: &Error, code: &str) -> Option<Self> {
+        let message = error.message();
+        match error.kind() {
+            ErrorKind::DuplicateKey => Self::of_declared_key(message).or_else(|| Self::of_key(message)),
+            ErrorKind::InvalidValue if code == "23502" => Self::of_null(message),
+            _ => None,
+        }
+    }
+
+    /// `table T, key (A, B): (1, 2) already exists`.
+    fn of_key(message: &str) -> Option<Self> {
+        let (table, rest) = after_table(message)?.split_once(", key (")?;
+        let (columns, rest) = rest.split_once("): (")?;
+        let values = rest.strip_suffix(") already exists")?;
+        Some(Self::Key { table: table.to_owned(), columns: columns.to_owned(), values: values.to_owned() })
+    }
+
+    /// `could not create unique index "N": Key (A, B)=(1, 2) is duplicated`.
+    fn of_declared_key(message: &str) -> Option<Self> {
+        let (_, rest) = message.split_once("could not create unique index \"")?;
+        let (name, rest) = rest.split_once("\": Key (")?;
+        let (columns, rest) = rest.split_once(")=(")?;
+        let values = rest.strip_suffix(") is duplicated")?;
+        Some(Self::DeclaredKey { name: name.to_owned(), columns: columns.to_owned(), values: values.to_owned() })
+    }
+
+    /// `table T, column C: row 3: a value is NULL` and the like, or `column "C" of table "T" contains null values`.
+    fn of_null(message: &str) -> Option<Self> {
+        let (table, column) = match message.strip_suffix("\" contains null values") {
+            Some(rest) => {
+                let (_, rest) = rest.split_once("column \"")?;
+                let (column, table) = rest.split_once("\" of table \"")?;
+                (table, column)
+            }
+            None => {
+                let rest = after_table(message)?;
+                let (table, rest) = rest.split_once(", column ").or_else(|| rest.split_once(": column "))?;
+                let end = rest.find(", row ").or_else(|| rest.find(':')).or_else(|| rest.find(" is NOT NULL"))?;
+                (table, &rest[..end])
+            }
+        };
+        Some(Self::NotNull { table: table.to_owned(), column: column.to_owned() })
+    }
+
+    /// What PostgreSQL says below the message.
+    pub(in crate::pg) fn detail(&self) -> Option<String> {
+        match self {
+            Self::Key { columns, values, .. } => Some(format!("Key ({columns})=({values}) already exists.")),
+            Self::DeclaredKey { columns, values, .. } => Some(format!("Key ({columns})=({values}) is duplicated.")),
+            Self::NotNull { .. } => None,
+        }
+    }
+
+    /// The fields of the error, if its table is among these.
+    pub(in crate::pg) fn object(&self, tables: &[Table]) -> Option<ErrorObject> {
+        let named = |name: &str| tables.iter().map(|table| &table.definition).find(|of| same_name(&of.name, name));
+        match self {
+            Self::Key { table, columns, .. } => {
+                let definition = named(table)?;
+                let constraint = definition.unique.iter().find(|key| {
+                    let names = key.columns.iter().filter_map(|id| definition.column_by_id(*id));
+                    names.map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ") == *columns
+                });
+                let constraint = constraint.map(|key| definition.key_name(key));
+                Some(ErrorObject { constraint, ..object_of(definition) })
+            }
+            // The key is not in the definition of its table yet.
+            Self::DeclaredKey { .. } => None,
+            Self::NotNull { table, column } => {
+                Some(ErrorObject { column: Some(column.clone()), ..object_of(named(table)?) })
+            }
+        }
+    }
+}
+
+fn object_of(definition: &TableDefinition) -> ErrorObject {
+    let schema = definition.schema.as_deref().unwrap_or(PUBLIC_SCHEMA).to_owned();
+    ErrorObject { schema, table: definition.local_name().to_owned(), ..ErrorObject::default() }
+}
+
+/// What follows `table ` in a message, whose beginning may say where the error occurred.
+fn after_table(message: &str) -> Option<&str> {
+    match message.strip_prefix("table ") {
+        Some(rest) => Some(rest),
+        None => message.split_once(": table ").map(|(_, rest)| rest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Violation;
+    use atsdb::{Error, ErrorKind};
+
+    #[test]
+    fn messages_are_read_in_every_form() {
+        let key = |message: &str| Violation::of(&Error::new(ErrorKind::DuplicateKey, message), "23505");
+        for message in [
+            "table a.t, key (x, y): (1, (2) already exists",
+            "the transaction is rolled back: table a.t, key (x, y): (1, (2) already exists",
+        ] {
+            let found = key(message).unwrap();
+            let expected =
+                Violation::Key { table: "a.t".to_owned(), columns: "x, y".to_owned(), values: "1, (2".to_owned() };
+            assert_eq!(found, expected);
+            assert_eq!(found.detail().as_deref(), Some("Key (x, y)=(1, (2) already exists."));
+        }
+        let declared = key("could not create unique index \"one\": Key (x)=(7) is duplicated").unwrap();
+        assert_eq!(declared.detail().as_deref(), Some("Key (x)=(7) is duplicated."));
+        assert_eq!(key("the key is there"), None);
+        for message in [
+            "table t, column c, row 3: NULL in a NOT NULL column",
+            "table t, column c: row 3: a value is NULL",
+            "table t, column c: a value is NULL",
+            "table t: column c is NOT NULL, and the INSERT gives it no value",
+            "column \"c\" of table \"t\" contains null values",
+        ] {
+            let found = Violation::of(&Error::invalid(message), "23502");
+            let expected = Violation::NotNull { table: "t".to_owned(), column: "c".to_owned() };
+            assert_eq!(found, Some(expected), "{message}");
+        }
+    }
+}
