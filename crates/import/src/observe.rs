@@ -12,6 +12,7 @@ use crate::input::source::Source;
 use crate::json::arrays::header_names;
 use crate::options::selection::{names_by_position, proper_names};
 use crate::options::{Format, Options};
+use crate::records::json_string::unescape;
 use atsdb_core::{Error, Result, TableDefinition};
 use std::io::Read;
 use std::sync::Arc;
@@ -129,6 +130,12 @@ fn sample_file(
     if source.json.are_arrays {
         parser.format = RecordFormat::JsonArrays;
     }
+    // The names of columns are those of their lists.
+    let are_columns = !source.json.columns.is_empty();
+    if are_columns {
+        let names: Vec<String> = source.json.columns.iter().map(|list| unescape(&list.name)).collect();
+        parser.names = proper_names(&names);
+    }
     let read = Arc::new(AtomicU64::new(0));
     let mut blocks = BlockReader::new(source, position, parser.format, &read)?;
     let mut facts = FileFacts {
@@ -144,7 +151,7 @@ fn sample_file(
     if let Some(block) = blocks.next(byte_count)? {
         facts.byte_count = block.bytes.len() as u64;
         let mut block = facts.parser.read(block, true)?;
-        if facts.parser.format == RecordFormat::JsonArrays {
+        if facts.parser.format == RecordFormat::JsonArrays && !are_columns {
             name_arrays(&mut facts, &mut block, options, existing)?;
         }
         let columns = observe_block(&block, options, nulls);

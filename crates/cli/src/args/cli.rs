@@ -18,8 +18,8 @@ URL: a path (air.db) or sqlite:PATH; sqlite:DIR?split=slice or sqlite:DIR?shards
 directory of many files; postgresql://USER@HOST/DATABASE, mariadb:// or mysql:// for a store on a
 server; memory: for a store that ends with the program.
 
-Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 4 verify could not check,
-130 interrupted.
+Exit codes: 0 done, 1 usage, 2 the store, a file or the run failed, 3 SQL error, 4 verify could
+not check, 130 interrupted.
 
 Environment variables, which flags override: ATSDB_URL (shell, serve), ATSDB_DURABILITY,
 ATSDB_CACHE, ATSDB_MEMORY, ATSDB_TIMEOUT, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (to log in to a
@@ -70,13 +70,13 @@ pub(crate) enum Command {
     Tables(ReportArgs),
     /// Show the CREATE TABLE of a table, or of all
     Schema(ReportArgs),
-    /// List the slices of a table, or of all
+    /// List the slices: the stretches of time in which a table, or each, is stored
     Slices(ReportArgs),
     /// Show rows, bytes and encodings of a table, or of all
     Stats(StatsArgs),
-    /// Seal fresh chunks now: merged, sorted, strongest encodings
+    /// Seal recent rows now, not later in the background: merge, sort and compress them as far as possible
     Recompress(ChangeArgs),
-    /// Drop the slices that a table's retention no longer keeps
+    /// Drop now what is older than the retention of a table, or of each
     Retain(ChangeArgs),
     /// Compute the stale rows of a rollup, or of all, now
     Rollup(RollupArgs),
@@ -268,7 +268,7 @@ Examples:
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     pub(crate) report: ReportArgs,
-    /// Where the backups of this store are
+    /// Where the backups of this store are; without it they are not checked
     #[arg(long, value_name = "DIR|s3://BUCKET/PREFIX")]
     pub(crate) backup: Option<String>,
     #[command(flatten)]

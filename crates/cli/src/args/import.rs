@@ -37,16 +37,17 @@ pub(crate) struct ImportArgs {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The time: a column, or several, such as date,clock or year,month,day,hour; none: create a table without a time
-    /// column
+    /// column [default: detected]
     #[arg(long, value_name = "COL,...", value_delimiter = ',')]
     pub(crate) time: Vec<String>,
-    /// What integer times count since 1970-01-01
+    /// What integer times count since 1970-01-01 [default: detected by their size]
     #[arg(long, value_name = "s|ms|us|ns")]
     pub(crate) time_unit: Option<String>,
     /// Store a text column as an index into its dictionary, of the width that fits or the one given; may be repeated
     #[arg(long, value_name = "COL[:u8|u16|u32]", value_delimiter = ',')]
     pub(crate) map: Vec<String>,
-    /// How wide the slices of a new table are
+    /// How much time each slice of a new table holds; queries and retention skip or drop whole slices [default: by the
+    /// number of rows]
     #[arg(long, value_name = "hour|day|week|month|year")]
     pub(crate) slice: Option<String>,
     /// The key of a new table: no two rows have the same values, together with the time if there is one
@@ -89,8 +90,8 @@ pub(crate) struct ImportArgs {
     /// Treat quotes as ordinary characters
     #[arg(long)]
     pub(crate) no_quotes: bool,
-    /// The list in a JSON document that holds the records, such as data or result.items; '' is the document itself. In
-    /// line protocol the one measurement to read
+    /// In a JSON document the list that holds the records, such as data or result.items, or the object whose lists are
+    /// the columns, such as hourly; '' is the document itself. In line protocol the one measurement to read
     #[arg(long, value_name = "NAME")]
     pub(crate) path: Option<String>,
     /// The sheet of a workbook of Excel or OpenDocument, as BOOK.xlsx#NAME names it, too [default: the first with rows]
@@ -120,7 +121,8 @@ pub(crate) struct ImportArgs {
     /// Add a column with each file's name, without folder and endings
     #[arg(long, value_name = "NAME")]
     pub(crate) file_column: Option<String>,
-    /// Show the CREATE TABLE, the first rows, and which values would be NULL or refused; store nothing
+    /// Show the CREATE TABLE, the first rows, which values would be NULL or refused, and which files the table has;
+    /// store nothing. The exit code is that of the import
     #[arg(long, conflicts_with_all = ["create_only", "batch_id"])]
     pub(crate) dry_run: bool,
     /// Import files even if this table already has them

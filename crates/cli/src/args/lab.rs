@@ -123,7 +123,7 @@ Examples:
   atsdb lab advise weather.csv
   atsdb lab advise readings.parquet --contestants sqlite,atsdb,mariadb --html advice.html")]
 pub(crate) struct LabAdviseArgs {
-    /// CSV, TSV, JSON lines or Parquet, plain or compressed
+    /// A file of measurements, in any format that atsdb import reads
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) how: LabHowArgs,

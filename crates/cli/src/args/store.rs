@@ -28,7 +28,7 @@ pub(crate) struct QueryArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WriteArgs {
     /// What a commit survives: full (a power cut), normal (a crash; a power cut may take the last commits), off (a
-    /// crash) [default: full]
+    /// crash; a power cut may destroy the store) [default: full]
     #[arg(long, value_name = "full|normal|off", env = "ATSDB_DURABILITY", hide_env = true)]
     pub(crate) durability: Option<String>,
 }

@@ -8,7 +8,9 @@ use crate::session::file_rows::{CollectedRows, typed_files};
 use crate::session::paths;
 use crate::session::source_file::SourceFile;
 use arrow::record_batch::RecordBatch;
-use atsdb::sql::{CopyOptions, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows};
+use atsdb::sql::{
+    CopyOptions, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows, quoted,
+};
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
 use atsdb_import::{Encoding, Format, Input, Options, Sink, Zone, open_content};
 use atsdb_remote::is_remote;
@@ -47,7 +49,7 @@ impl FileReader for HostFiles {
             }
         };
         let inputs = inputs(&sources(request.path, true)?)?;
-        let mut sink = BatchesToCaller { rows, begun: false };
+        let mut sink = BatchesToCaller { wanted: definition, rows, begun: false };
         let progress = Progress::new();
         let show = |now| progress.update_import(now);
         atsdb_import::import(&definition.name, inputs, &options, Some(definition), &mut sink, &show)
@@ -176,12 +178,21 @@ impl FileWriter for HostFiles {
 }
 
 struct BatchesToCaller<'a> {
+    /// The columns that the statement gives values, in the order of the rows.
+    wanted: &'a TableDefinition,
     rows: &'a mut dyn FnMut(RecordBatch) -> Result<()>,
     begun: bool,
 }
 
 impl Sink for BatchesToCaller<'_> {
-    fn begin(&mut self, _: &TableDefinition) -> Result<()> {
+    fn begin(&mut self, definition: &TableDefinition) -> Result<()> {
+        // The importer leaves out columns that number the rows and that the file lacks; the caller counts on each.
+        if let Some(column) = self.wanted.columns.iter().find(|column| definition.column_by_id(column.id).is_none()) {
+            let names: Vec<String> = definition.columns.iter().map(|column| quoted(&column.name)).collect();
+            let (table, names) = (quoted(&self.wanted.name), names.join(", "));
+            return Err(Error::new(ErrorKind::Sql, format!("the file has no column {}", column.name))
+                .with_hint(format!("name the columns that it has: COPY {table} ({names}) FROM 'FILE'")));
+        }
         match std::mem::replace(&mut self.begun, true) {
             false => Ok(()),
             true => Err(Error::new(ErrorKind::Internal, "the importer began twice")),

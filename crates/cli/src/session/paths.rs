@@ -84,9 +84,7 @@ pub(crate) fn with_pattern(error: Error, arguments: &[PathBuf]) -> Error {
             count * 2 > files.len()
         });
         let Some(usual) = usual else { continue };
-        let is_at = |file: &PathBuf| {
-            file.file_name().is_some_and(|name| error.message().starts_with(name.to_string_lossy().as_ref()))
-        };
+        let is_at = |file: &PathBuf| error.message().starts_with(&file.display().to_string());
         if files.iter().any(|file| is_at(file) && extension(file).as_ref() != Some(&usual)) {
             let pattern = folder.join(format!("*.{usual}"));
             return error.with_hint(format!("leave out what is no table: name the files as '{}'", pattern.display()));

@@ -140,10 +140,11 @@ impl SourceFile {
             Self::Fetched(fetched) => fetched,
         };
         let name = fetched.file.name().to_owned();
-        match &fetched.content {
-            Content::Whole(file) => reopened(name, file),
-            Content::Pieces(pieces) => Ok(Input::Pieces(name, Arc::new(ImportedPieces(Arc::clone(pieces))))),
-        }
+        let input = match &fetched.content {
+            Content::Whole(file) => reopened(name, file)?,
+            Content::Pieces(pieces) => Input::Pieces(name, Arc::new(ImportedPieces(Arc::clone(pieces)))),
+        };
+        Ok(Input::Shown(Box::new(input), self.shown()))
     }
 }
 

@@ -318,7 +318,9 @@ fn a_dry_run_shows_everything_and_stores_nothing() {
     let case = Case::new();
     case.write("w.csv", "time,v,note\n2024-03-01,1,NA\n2024-03-02,2,x\n2024-03-03\n");
     let run = case.run(&["import", "a.db", "t", "w.csv", "--dry-run"]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
+    let refused = case.run(&["import", "a.db", "t", "w.csv"]);
+    assert_eq!((run.code, refused.code), (2, 2), "{}", run.stderr);
+    assert!(run.stderr.ends_with(&refused.stderr), "{} does not end with {}", run.stderr, refused.stderr);
     let text = run.text();
     for part in ["CREATE TABLE t (", "2024-03-01 | 1 | NULL", "would be refused for these records", "dry run"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -326,23 +328,97 @@ fn a_dry_run_shows_everything_and_stores_nothing() {
     assert!(run.stderr.contains("taken as NULL: \"NA\" once (note)"), "{}", run.stderr);
     assert!(run.stderr.contains("w.csv, line 4: 1 field instead of 3"), "{}", run.stderr);
     assert_eq!(case.names(), ["w.csv"]);
-    let skipping = case.run(&["import", "a.db", "t", "w.csv", "--dry-run", "--skip-bad"]).text();
-    assert!(skipping.contains("2 rows would be stored"), "{skipping}");
+    let skipping = case.run(&["import", "a.db", "t", "w.csv", "--dry-run", "--skip-bad"]);
+    assert!(skipping.code == 0 && skipping.text().contains("2 rows would be stored"), "{}", skipping.text());
     case.run(&["sql", "a.db", "CREATE TABLE t (time DATE, v TINYINT, note TEXT) WITH (time = 'time')"]);
     case.write("x.csv", "time,v,note\n2024-03-01,1000,x\n");
     let existing = case.run(&["import", "a.db", "t", "x.csv", "--dry-run"]);
     assert!(!existing.text().contains("CREATE TABLE") && existing.stderr.contains("out of the range of TINYINT"));
+    assert_eq!(existing.code, 2);
+    case.run(&["import", "a.db", "t", "x.csv", "--dry-run", "--key", "vv"]).failed(2, &["vv", "did you mean v?"]);
     assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "0");
 }
 
 #[test]
-fn files_of_the_same_name_are_told_apart_by_their_folders() {
+fn only_a_table_takes_rows_also_in_a_dry_run() {
+    let case = Case::new();
+    let create = "CREATE TABLE t (time TIMESTAMP, v INT); CREATE VIEW v AS SELECT v FROM t; CREATE SEQUENCE s;
+                  CREATE ROLLUP r ON t EVERY '1 day' AS SELECT sum(v) AS v FROM t";
+    case.run(&["sql", "a.db", create]).well();
+    case.write("1.csv", "time,v\n2024-03-01,1\n");
+    for (name, what) in [("v", "a view:"), ("s", "a sequence:"), ("r", "a rollup, whose rows are computed from t:")] {
+        for flags in [&[][..], &["--dry-run"]] {
+            case.run(&[&["import", "a.db", name, "1.csv"], flags].concat()).failed(1, &[&format!("{name} is {what}")]);
+        }
+    }
+}
+
+#[test]
+fn a_dry_run_knows_the_files_that_the_table_got() {
+    let case = Case::new();
+    for (name, row) in [("1.csv", "2024-03-01,1"), ("2.csv", "2024-03-02,2"), ("copy.csv", "2024-03-02,2")] {
+        case.write(name, format!("time,v\n{row}\n"));
+    }
+    let twice = case.run(&["import", "a.db", "t", "2.csv", "copy.csv", "--dry-run"]);
+    assert!(twice.text().contains("1 row would be stored") && twice.stderr.contains("stored once"), "{}", twice.stderr);
+    case.run(&["import", "a.db", "t", "2.csv"]).well();
+    case.run(&["import", "a.db", "u", "1.csv"]).well();
+    let dry = |table: &str, rest: &[&str]| {
+        let run = case.run(&[&["import", "a.db", table, "--dry-run"], rest].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        format!("{}{}", run.text(), run.stderr)
+    };
+    assert!(dry("u", &["1.csv"]).contains("these files were imported into this table before; nothing would be stored"));
+    let one = dry("u", &["1.csv", "2.csv"]);
+    assert!(one.contains("1 row would be stored") && one.contains("left out 1 file that this table got"), "{one}");
+    assert!(dry("u", &["1.csv", "--again"]).contains("1 row would be stored"));
+    assert!(dry("t", &["1.csv"]).contains("1 row would be stored"), "another table got the file");
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM u"), "1");
+    assert!(case.run(&["import", "a.db", "u", "2.csv"]).well().text().contains("1 row in"), "nothing was recorded");
+}
+
+#[test]
+fn a_table_that_numbers_its_rows_gives_defaults_too_and_needs_neither_in_the_file() {
+    let case = Case::new();
+    let create = "CREATE TABLE s (id SERIAL, a INT, unit TEXT NOT NULL DEFAULT 'mm', b INT);
+                  CREATE TABLE i (id INT GENERATED ALWAYS AS IDENTITY, a INT, unit TEXT DEFAULT 'mm', b INT)";
+    case.run(&["sql", "a.db", create]).well();
+    case.write("1.csv", "b,a\n20,10\n21,11\n");
+    case.write("2.jsonl", "{\"a\":12,\"b\":22}\n");
+    let exported = case.run(&["export", "a.db", "-q", "SELECT 13 AS a, 23 AS b", "-o", "3.parquet"]);
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+    case.write("4.csv", "id,a,b,unit\n1000000,14,24,m\n");
+    for table in ["s", "i"] {
+        for file in ["1.csv", "2.jsonl", "3.parquet", "4.csv"] {
+            let run = case.run(&["import", "a.db", table, file]);
+            assert_eq!(run.code, 0, "{file}: {}", run.stderr);
+        }
+        let rows = case.query("a.db", &format!("SELECT a, unit, b FROM {table} ORDER BY a"));
+        assert_eq!(rows, "10,mm,20\n11,mm,21\n12,mm,22\n13,mm,23\n14,m,24", "{table}");
+        let numbers = case.query("a.db", &format!("SELECT count(DISTINCT id), min(id), max(id) FROM {table}"));
+        assert_eq!(numbers, "5,1,1000000", "{table}");
+    }
+    // A statement gives values to the columns in their order, and no column may be missing between them.
+    case.run(&["sql", "a.db", "COPY s FROM '2.jsonl'"])
+        .failed(3, &["the file has no column id", "COPY s (a, unit, b) FROM 'FILE'"]);
+    case.run(&["sql", "a.db", "COPY s (a, b) FROM '2.jsonl'"]).well();
+    assert_eq!(case.query("a.db", "SELECT count(DISTINCT id), min(unit) FROM s WHERE a = 12 AND b = 22"), "2,mm");
+}
+
+#[test]
+fn files_are_named_as_they_were_given() {
     let case = Case::new();
     for (folder, rows) in [("jan", "time,v\n2024-01-01,1\n"), ("feb", "time,v\n2024-02-01,1\nnoon,2\n")] {
         std::fs::create_dir(case.path(folder)).unwrap();
         case.write(&format!("{folder}/a.csv"), rows);
     }
-    case.run(&["import", "a.db", "t", "jan/a.csv", "feb/a.csv"]).failed(2, &["feb/a.csv, line 3, column time"]);
+    for files in [&["jan/a.csv", "feb/a.csv"][..], &["feb/a.csv"], &["feb"], &["feb/*.csv"]] {
+        let run = case.run(&[&["import", "a.db", "t"], files].concat());
+        run.failed(2, &["error: feb/a.csv, line 3, column time"]);
+    }
+    case.write("feb/b.txt", "only words\n");
+    case.run(&["import", "a.db", "t", "feb/b.txt", "--sheet", "x"]).failed(1, &["error: feb/b.txt has no sheet"]);
+    std::fs::remove_file(case.path("feb/b.txt")).unwrap();
     let flags = ["jan/a.csv", "feb/a.csv", "--file-column", "file", "--skip-bad"];
     assert_eq!(case.run(&[&["import", "a.db", "t"], &flags[..]].concat()).code, 0);
     assert_eq!(case.query("a.db", "SELECT DISTINCT file FROM t"), "a");

@@ -137,6 +137,15 @@ fn of_parquet_only_what_is_needed_arrives() {
 }
 
 #[test]
+fn messages_name_a_file_by_its_url() {
+    let server = WebServer::start(&[("day.csv", b"time,v\n2024-01-01,1\nnoon,2\n".to_vec())]);
+    let (case, url) = (Case::new(), server.url("plain/day.csv"));
+    import(&case, &url, &[]).failed(2, &[&format!("error: {url}, line 3, column time")]);
+    assert_eq!(import(&case, &url, &["--skip-bad", "--file-column", "file"]).code, 0);
+    assert_eq!(case.query("a.db", "SELECT file FROM t"), "day");
+}
+
+#[test]
 fn half_a_file_is_never_stored() {
     let setup = Case::new();
     let (packed, file) = (gzip(&setup, &csv()), parquet(&setup));

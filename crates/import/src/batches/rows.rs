@@ -1,14 +1,17 @@
 //! The rows of a table as Arrow batches: their schema, the bounds of their times, and arrays that are made alike
 //! everywhere.
 
-use arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, StringArray, UInt32Array};
-use arrow::compute::{CastOptions, cast_with_options};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, DictionaryArray, Float64Array, Int64Array, StringArray,
+    UInt32Array, UInt64Array, new_null_array,
+};
+use arrow::compute::{CastOptions, cast_with_options, take};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Field, Int64Type, Schema, SchemaRef, TimeUnit as ArrowUnit,
 };
 use arrow::error::ArrowError;
 use atsdb_codec::plain_type;
-use atsdb_core::{ColumnType, TableDefinition};
+use atsdb_core::{Column, ColumnType, TableDefinition, Value};
 use std::sync::Arc;
 
 /// The Arrow type that a column's arrays have. Texts of a mapped column are numbered once in each batch.
@@ -24,6 +27,39 @@ pub(crate) fn schema(definition: &TableDefinition) -> SchemaRef {
         .iter()
         .map(|column| Field::new(&column.name, arrow_type(column.column_type, column.map.is_some()), column.nullable));
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// A schema with the types of these arrays instead of its own.
+pub(crate) fn with_types_of(schema: &SchemaRef, arrays: &[ArrayRef]) -> SchemaRef {
+    let is_same = |(field, array): (&Arc<Field>, &ArrayRef)| field.data_type() == array.data_type();
+    if schema.fields().iter().zip(arrays).all(is_same) {
+        return Arc::clone(schema);
+    }
+    let field =
+        |(field, array): (&Arc<Field>, &ArrayRef)| field.as_ref().clone().with_data_type(array.data_type().clone());
+    Arc::new(Schema::new(schema.fields().iter().zip(arrays).map(field).collect::<Vec<_>>()))
+}
+
+/// A column that no file has: its default in every row, or NULL. The default of a type with rules of its own is text,
+/// which is read when it is appended.
+pub(crate) fn default_array(column: &Column, row_count: usize) -> Result<ArrayRef, ArrowError> {
+    let one: ArrayRef = match &column.default {
+        None => return Ok(new_null_array(&arrow_type(column.column_type, column.map.is_some()), row_count)),
+        Some(Value::Text(text)) if column.map.is_some() => return Ok(repeated_text(text, row_count)),
+        Some(Value::Text(text)) => Arc::new(StringArray::from(vec![text.as_str()])),
+        Some(Value::Int(value)) => Arc::new(Int64Array::from(vec![*value])),
+        Some(Value::UInt(value)) => Arc::new(UInt64Array::from(vec![*value])),
+        Some(Value::Float(value)) => Arc::new(Float64Array::from(vec![*value])),
+        Some(Value::Bool(value)) => Arc::new(BooleanArray::from(vec![*value])),
+        Some(Value::Bytes(value)) => Arc::new(BinaryArray::from(vec![value.as_slice()])),
+    };
+    let one = match plain_type(column.column_type) {
+        _ if *one.data_type() == DataType::Utf8 => one,
+        // Arrow casts 64-bit integers to dates only by way of 32 bits.
+        DataType::Date32 => checked_cast(&checked_cast(&one, &DataType::Int32)?, &DataType::Date32)?,
+        wanted => checked_cast(&one, &wanted)?,
+    };
+    take(&one, &UInt32Array::from(vec![0; row_count]), None)
 }
 
 /// The first and the last time of a column, as counts of the column's unit.

@@ -8,7 +8,7 @@ mod cells;
 pub(crate) mod column_values;
 pub(crate) mod text_numbers;
 
-use crate::batches::rows::{arrow_type, repeated_text, time_bounds};
+use crate::batches::rows::{default_array, repeated_text, time_bounds, with_types_of};
 use crate::build::cells::{Cells, Utf8Slice};
 use crate::build::column_values::{ColumnValues, Inexact, InvalidValue};
 use crate::facts::distinct::Distinct;
@@ -20,7 +20,7 @@ use crate::plan::Plan;
 use crate::plan::column::{Binding, MapRule, PlanColumn};
 use crate::records::Field;
 use crate::records::error::{RecordError, shown};
-use arrow::array::{BooleanArray, StringArray, new_null_array};
+use arrow::array::{BooleanArray, StringArray};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
@@ -122,20 +122,21 @@ impl Builder<'_> {
             return Ok(Built::Misfit(Box::new(errors.swap_remove(0))));
         }
         let mut skipped = read.skipped;
+        let schema = with_types_of(&self.schema, &arrays);
         let batch = if errors.is_empty() {
-            RecordBatch::try_new(Arc::clone(&self.schema), arrays)?
+            RecordBatch::try_new(schema, arrays)?
         } else {
             errors.dedup_by_key(|record_error| record_error.row);
             let mut keep = vec![true; read.records.count()];
             errors.iter().for_each(|record_error| keep[record_error.row] = false);
             // The schema applies only after filtering, because the filter removes rows with a NULL time.
-            let columns = self.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+            let columns = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
             let loose = Arc::new(Schema::new(columns.collect::<Vec<_>>()));
             let batch = RecordBatch::try_new(loose, arrays)?;
             let batch = filter_record_batch(&batch, &BooleanArray::from(keep))?;
             skipped.extend(errors.into_iter().map(|record_error| record_error.skipped));
             skipped.sort_by_key(|skipped| skipped.line);
-            RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec())?
+            RecordBatch::try_new(schema, batch.columns().to_vec())?
         };
         let time = self.plan.columns.iter().position(|column| column.is_time);
         let time_bounds = time.and_then(|position| time_bounds(batch.column(position)));
@@ -172,7 +173,7 @@ impl Builder<'_> {
         let cells = Cells { read, nulls: self.nulls, column, all };
         let binding = &column.bindings[read.file];
         let array = match binding {
-            Binding::Missing => new_null_array(&arrow_type(column.column.column_type, is_mapped), row_count),
+            Binding::Missing => default_array(&column.column, row_count)?,
             Binding::FileName => {
                 let stem = self.stems[read.file];
                 if is_mapped {
@@ -189,7 +190,8 @@ impl Builder<'_> {
             Binding::DateClock(date, clock, parsing) => return cells.date_clocks(*date, *clock, *parsing),
             Binding::Parts(fields) => return cells.parts(fields, self.options.zone),
         };
-        let is_missing = matches!(binding, Binding::Missing) && !column.column.nullable;
+        let has_none = !column.column.nullable && column.column.default.is_none();
+        let is_missing = matches!(binding, Binding::Missing) && has_none;
         let wrong_rows = if is_missing { 0..row_count } else { 0..0 };
         let wrong =
             wrong_rows.map(|row| InvalidValue { row, field: Field::ABSENT, reason: "is missing".to_owned() }).collect();

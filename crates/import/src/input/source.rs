@@ -7,6 +7,7 @@ use crate::input::format::{HEAD_BYTES, format_of, has_types, stem};
 use crate::input::table_file::table_file;
 use crate::input::transcoded::Transcoded;
 use crate::input::unreadable::refuse_unreadable;
+use crate::json::columns::{NestedItem, write_rows};
 use crate::json::document::{JsonRange, JsonRecords};
 use crate::json::outline::outline;
 use crate::options::encoding::Encoding;
@@ -15,9 +16,8 @@ use crate::options::{Format, Input, Options, Pieces};
 use crate::sheets::unpack::{self, Unpacked, has_parts, unpack};
 use atsdb_core::{Error, ErrorKind, Result};
 use atsdb_foreign::ForeignColumn;
-use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, BufWriter, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,13 +37,13 @@ enum InputSource {
 /// One file of an import.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Its name in messages, without folders unless another file has the same name.
+    /// Its name in messages: the path or the URL as it was given. A part of a file follows behind `#`.
     pub(crate) name: String,
-    /// Its name without folders, if `name` has some.
-    bare_name: Option<String>,
+    /// Its name without folders. That of a file of an archive is without the archive.
+    bare_name: String,
     /// The size in bytes of what is read.
     pub(crate) byte_count: u64,
-    /// For a sheet or a file of a zip archive: the size of the file that it is in.
+    /// For a sheet, a file of a zip archive, or the columns of a JSON document: the size of the file that it is in.
     outer_bytes: Option<u64>,
     /// Its format.
     pub(crate) format: Format,
@@ -73,14 +73,20 @@ impl Source {
             Input::Part(input, part) => (*input, Some(part)),
             input => (input, options.sheet.clone()),
         };
-        let (name, location) = match input {
+        let (input, mut shown) = match input {
+            Input::Shown(input, name) => (*input, Some(name)),
+            input => (input, None),
+        };
+        let (bare_name, location) = match input {
             Input::Path(path) => {
+                let name = path.display().to_string();
                 if path.is_dir() {
-                    return Err(Error::usage(format!("{} is a folder", path.display()))
-                        .with_hint("name its files, for example FOLDER/*.csv"));
+                    return Err(Error::usage(format!("{name} is a folder"))
+                        .with_hint(format!("name its files: '{name}/*.csv'")));
                 }
-                let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
-                (name, InputSource::Path(path))
+                let bare_name = path.file_name().map_or_else(|| name.clone(), |bare| bare.to_string_lossy().into());
+                shown.get_or_insert(name);
+                (bare_name, InputSource::Path(path))
             }
             Input::Reader(name, reader) => {
                 let file = spooled(reader, progress).map_err(|error| {
@@ -90,7 +96,9 @@ impl Source {
                 (name, InputSource::Spooled(file))
             }
             Input::File(name, file) => (name, InputSource::Spooled(file)),
-            Input::Part(input, _) => return Err(Error::usage(format!("{input:?} is a part of a part"))),
+            Input::Part(input, _) | Input::Shown(input, _) => {
+                return Err(Error::usage(format!("{input:?} is a part of a part, or has two names")));
+            }
             Input::Pieces(name, pieces) => {
                 format = Some(Format::Parquet);
                 (name, InputSource::Pieces(pieces))
@@ -105,8 +113,8 @@ impl Source {
         };
         let (compression, json) = (Compression::None, JsonRecords::default());
         let mut source = Self {
-            name,
-            bare_name: None,
+            name: shown.unwrap_or_else(|| bare_name.clone()),
+            bare_name,
             byte_count: 0,
             outer_bytes: None,
             format: Format::Csv,
@@ -133,28 +141,15 @@ impl Source {
                 read_head(source.open(&Arc::default())?, HEAD_BYTES).map_err(|error| source.read_error(error))?;
             let outline = outline(source.open(&Arc::default())?).map_err(|error| source.read_error(error))?;
             source.json = JsonRecords::find(&source.name, &head, &outline, options)?;
+            if !source.json.columns.is_empty() {
+                source.take_columns(progress)?;
+            }
         }
         if source.format == Format::Lines {
             let table = LineTable::find(&source.name, source.open(&Arc::default())?, options)?;
             source.lines = Some(Arc::new(table));
         }
         Ok(source)
-    }
-
-    /// Adds the folders to the names of files that share a name, so that messages tell them apart.
-    pub(crate) fn name_apart(sources: &mut [Self]) {
-        let mut counts: HashMap<String, usize> = HashMap::new();
-        for source in sources.iter() {
-            *counts.entry(source.name.clone()).or_default() += 1;
-        }
-        for source in sources {
-            if let InputSource::Path(path) = &source.location
-                && counts[&source.name] > 1
-            {
-                let name = path.display().to_string();
-                source.bare_name = Some(std::mem::replace(&mut source.name, name));
-            }
-        }
     }
 
     /// The path of its uncompressed bytes.
@@ -190,7 +185,7 @@ impl Source {
             head = self.decoded_head()?;
         }
         refuse_unreadable(&self.name, &head, format.is_none())?;
-        self.format = format.unwrap_or_else(|| format_of(&self.name, &head));
+        self.format = format.unwrap_or_else(|| format_of(&self.bare_name, &head));
         if self.format == Format::Parquet {
             self.unpack_whole()?;
         }
@@ -228,13 +223,15 @@ impl Source {
         let (name, part) = (self.name.clone(), &mut self.part);
         let unpacked = catch_panic(|| unpack(&name, file, head, part, progress));
         let file = match unpacked.map_err(|panic| unpack::gave_up(&name, &panic))?? {
-            Unpacked::File(name, file) => {
-                self.name = name;
+            Unpacked::File(entry, file) => {
+                self.name = format!("{name}#{entry}");
+                self.bare_name = entry;
                 file
             }
             Unpacked::Sheet(sheet) => {
                 if let Some(sheet) = sheet.name {
                     self.name = format!("{name}#{sheet}");
+                    self.bare_name = format!("{}#{sheet}", self.bare_name);
                 }
                 (self.format, self.notes) = (Format::Sheet, sheet.notes);
                 sheet.file
@@ -245,9 +242,31 @@ impl Source {
         Ok(())
     }
 
+    /// Replaces a JSON document of columns by its rows.
+    fn take_columns(&mut self, progress: &dyn Fn(Progress)) -> Result<()> {
+        let file = if self.is_converted() {
+            spooled(self.open(&Arc::default())?, progress).map_err(|error| self.read_error(error))?
+        } else {
+            self.file()?
+        };
+        let failed = |error: io::Error| io_error("cannot copy to a temporary file the columns of", &self.name, error);
+        let mut out = BufWriter::new(tempfile::tempfile().map_err(failed)?);
+        if let Some(NestedItem { list, number }) = write_rows(&file, &self.json.columns, &mut out).map_err(failed)? {
+            let (name, path) = (&self.name, &self.json.columns[list].path);
+            return Err(Error::invalid(format!("{name}: item {number} of the list {path} is no single value"))
+                .with_hint("correct the file; --path '' reads the object as one record"));
+        }
+        let rows = out.into_inner().map_err(|error| failed(error.into_error()))?;
+        let byte_count = rows.metadata().map_err(failed)?.len();
+        self.outer_bytes.get_or_insert(self.byte_count);
+        (self.byte_count, self.location) = (byte_count, InputSource::Spooled(rows));
+        (self.compression, self.encoding) = (Compression::None, None);
+        Ok(())
+    }
+
     /// The name without the extensions for format and compression.
     pub(crate) fn stem(&self) -> &str {
-        stem(self.bare_name.as_ref().unwrap_or(&self.name))
+        stem(&self.bare_name)
     }
 
     /// The pieces of a file elsewhere.

@@ -1,9 +1,13 @@
-//! Locates the records of a JSON document, and determines their kind.
+//! Locates the records of a JSON document, and determines their kind: objects or arrays in a list, or the items of
+//! several lists, of which each is a column.
 
 use crate::json::outline::{Element, List, Outline};
 use crate::options::Options;
 use atsdb_core::name::unknown_name;
 use atsdb_core::{Error, Result};
+
+/// Reads the document as one record, for hints.
+const AS_RECORD: &str = "--path '' reads the object as one record";
 
 /// Maximum number of lists that a note names.
 const LISTS_SHOWN: usize = 4;
@@ -21,6 +25,9 @@ pub(crate) struct JsonRange {
 pub(crate) struct JsonRecords {
     /// The list that holds them; `None` for the whole document.
     pub(crate) range: Option<JsonRange>,
+    /// The lists that are the columns of a table, all of the same length. If there are some, the source has their items
+    /// as arrays, one for each row.
+    pub(crate) columns: Vec<List>,
     /// Whether they are arrays.
     pub(crate) are_arrays: bool,
     /// Whether they are the features of GeoJSON.
@@ -30,26 +37,33 @@ pub(crate) struct JsonRecords {
 }
 
 impl JsonRecords {
-    /// Finds the records of a document: those of the list that the options name, or else of the only list of objects or
-    /// arrays in a document of one object.
+    /// Finds the records of a document: those of the list or of the columns that the options name, or else of the only
+    /// list of objects or arrays in a document of one object, or else of the columns that this object is made of.
     /// `head` is the document's beginning.
     pub(crate) fn find(name: &str, head: &[u8], outline: &Outline, options: &Options) -> Result<Self> {
         let has_records = |list: &&List| matches!(list.element, Element::Object | Element::List);
         let list = match &options.path {
             Some(path) if path.is_empty() => return Ok(Self::default()),
+            // The reader of the records reports what is not closed.
+            _ if outline.is_cut_off => return Ok(Self::default()),
             Some(path) => {
-                let named = outline.lists.iter().find(|list| list.path == *path);
                 if outline.has_more {
                     let message = format!("{name}: --path reads one document, and this is several");
                     return Err(Error::usage(message).with_hint("leave --path out"));
                 }
-                named.ok_or_else(|| {
-                    let names = outline.lists.iter().map(|list| list.path.as_str()).filter(|path| !path.is_empty());
-                    unknown_name("list", path, names).context(name)
-                })?
+                if let Some(list) = outline.lists.iter().find(|list| list.path == *path) {
+                    list
+                } else if let Some(object) = outline.objects.iter().position(|object| object.path == *path) {
+                    return Self::of_columns(name, outline, object, options);
+                } else {
+                    let lists = outline.lists.iter().map(|list| list.path.as_str());
+                    let objects = outline.objects.iter().map(|object| object.path.as_str());
+                    let names = lists.chain(objects).filter(|path| !path.is_empty());
+                    return Err(unknown_name("list", path, names).context(name));
+                }
             }
             None => {
-                let on_top = outline.lists.iter().find(|list| list.path.is_empty());
+                let on_top = outline.lists.iter().find(|list| list.object.is_none());
                 let inside: Vec<&List> = outline.lists.iter().filter(has_records).collect();
                 match (on_top, inside.as_slice()) {
                     // One array in each line.
@@ -63,7 +77,7 @@ impl JsonRecords {
                     (Some(list), _) if list.element == Element::List => list,
                     (Some(_), _) => return Ok(Self::default()),
                     (None, _) if outline.has_more => return Ok(Self::default()),
-                    (None, []) => return Ok(Self { note: one_row_note(&outline.lists), ..Self::default() }),
+                    (None, []) => return Self::of_values(name, outline, options),
                     (None, [list]) => list,
                     (None, several) => {
                         let names: Vec<&str> = several.iter().map(|list| list.path.as_str()).collect();
@@ -81,23 +95,68 @@ impl JsonRecords {
         });
         if list.element == Element::Scalar {
             let message = format!("{}: the list {} holds values without names", name, list.path);
-            return Err(Error::usage(message).with_hint("name a list of objects or arrays"));
+            return Err(Error::usage(message)
+                .with_hint("name a list of objects or arrays, or an object of lists that are the columns"));
         }
         let range = Some(JsonRange { start: list.start, end: list.end, line: list.line });
-        Ok(Self { range, are_arrays: list.element == Element::List, is_geojson, note })
+        Ok(Self { range, are_arrays: list.element == Element::List, is_geojson, note, ..Self::default() })
+    }
+
+    /// The records of a document of one object without lists of objects or arrays: its lists may be columns.
+    fn of_values(name: &str, outline: &Outline, options: &Options) -> Result<Self> {
+        let list_count = |object| outline.lists.iter().filter(|list| list.object == Some(object)).count();
+        let is_table = |object: &usize| outline.objects[*object].other.is_none() && list_count(*object) > 1;
+        let path = |object: usize| outline.objects[object].path.as_str();
+        match (0..outline.objects.len()).find(is_table) {
+            Some(object) if path(object).is_empty() => Self::of_columns(name, outline, object, options),
+            table => Ok(Self { note: one_row_note(&outline.lists, table.map(path)), ..Self::default() }),
+        }
+    }
+
+    /// The records of an object that has a list for each column.
+    fn of_columns(name: &str, outline: &Outline, object: usize, options: &Options) -> Result<Self> {
+        let columns: Vec<List> = outline.lists.iter().filter(|list| list.object == Some(object)).cloned().collect();
+        let Some(first) = columns.first() else { return Ok(Self::default()) };
+        let object = &outline.objects[object];
+        let what = if object.path.is_empty() { "the object" } else { object.path.as_str() };
+        if let Some(other) = &object.other {
+            let message = format!("{name}: {what} is no table of columns: its member {other} is no list");
+            return Err(Error::usage(message).with_hint(AS_RECORD));
+        }
+        if let Some(list) = columns.iter().find(|list| matches!(list.element, Element::Object | Element::List)) {
+            let message = format!("{name}: {what} is no table of columns: the list {} is nested", list.path);
+            let hint = format!("--path {} reads its items as records; {AS_RECORD}", list.path);
+            return Err(Error::usage(message).with_hint(hint));
+        }
+        if let Some(list) = columns.iter().find(|list| list.item_count != first.item_count) {
+            let (a, b) = (first.item_count, list.item_count);
+            let message = format!(
+                "{name}: {what} is no table of columns: the list {} has {a} items, and the list {} has {b}",
+                first.path, list.path
+            );
+            return Err(Error::invalid(message).with_hint(format!("correct the file; {AS_RECORD}")));
+        }
+        let note =
+            options.path.is_none().then(|| format!("the lists of {what} are the columns of the table; {AS_RECORD}"));
+        Ok(Self { columns, are_arrays: true, note, ..Self::default() })
     }
 }
 
-/// What becomes of a document of several lists of values, which may be meant as columns.
-fn one_row_note(lists: &[List]) -> Option<String> {
+/// What becomes of a document of several lists of values, which may be meant as columns. `table` is the path of an
+/// object that holds nothing but lists.
+fn one_row_note(lists: &[List], table: Option<&str>) -> Option<String> {
     let of_values = |list: &&List| list.element == Element::Scalar;
     let paths: Vec<&str> = lists.iter().filter(of_values).map(|list| list.path.as_str()).collect();
     let shown = paths[..paths.len().min(LISTS_SHOWN)].join(", ");
     let more = if paths.len() > LISTS_SHOWN { ", ..." } else { "" };
+    let advice = match table {
+        Some(table) => format!("--path {table} reads the lists of {table} as columns"),
+        None => "lists are columns if their object holds nothing else".to_owned(),
+    };
     (paths.len() > 1).then(|| {
         format!(
-            "the document is one object and becomes one row; its lists of values stay JSON text: {shown}{more}; to \
-             make rows of them, write one object for each row"
+            "the document is one object and becomes one row; its lists of values stay JSON text: {shown}{more}; \
+             {advice}"
         )
     })
 }

@@ -1,10 +1,11 @@
 //! JSON documents: where their records are, and the fields of these records.
 //!
-//! Owned here: the lists of a document ([`outline`]), which of them holds the records ([`document`]), and reading
-//! records ([`reader`]) that are objects ([`objects`]) or arrays ([`arrays`]). Not owned: the values of fields
-//! (`values`).
+//! Owned here: the lists of a document ([`outline`]), which of them holds the records or are their columns
+//! ([`document`]), the rows of columns ([`columns`]), and reading records ([`reader`]) that are objects ([`objects`])
+//! or arrays ([`arrays`]). Not owned: the values of fields (`values`).
 
 pub(crate) mod arrays;
+pub(crate) mod columns;
 pub(crate) mod document;
 pub(crate) mod objects;
 pub(crate) mod outline;

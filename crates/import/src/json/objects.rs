@@ -105,6 +105,16 @@ mod tests {
     }
 
     #[test]
+    fn a_bad_object_costs_no_other_object_of_its_line() {
+        let text = "[{\"a\":1},{\"a\":{\"b\":]}},{\"a\":3}]\n[{\"a\":\"open}]\n{\"a\":5},{\"a\":7}]";
+        let block = records(text, &mut Names::new(&[], true));
+        let values: Vec<String> = block.records.column(0).map(|field| field.unescaped(text)).collect();
+        assert_eq!((values.join(" ").as_str(), block.bad.len()), ("1 3 5 7", 2));
+        let mixed = records("{\"a\":[1}]}", &mut Names::new(&[], true));
+        assert_eq!(mixed.bad[0].reason, "is not a JSON object: expected ']'");
+    }
+
+    #[test]
     fn names_in_another_order_find_their_columns_and_a_bad_object_leaves_no_values() {
         let text = "{\"a\":1,\"b\":2}\n{\"b\":3,\"a\":4,\"a\":5}\n{\"b\":6,\"a\":}\n{\"c\":7}\n{\"a\":8,\"b\":9}";
         let mut names = Names::new(&[], true);

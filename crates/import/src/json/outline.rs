@@ -1,4 +1,5 @@
-//! Finds the lists in the first value of a JSON document, which may be its records, without reading their items.
+//! Finds the lists in the first value of a JSON document, which may be its records or its columns, and the objects that
+//! they are in, without reading their items.
 
 use std::io::{self, BufReader, Read};
 
@@ -31,6 +32,21 @@ pub(crate) struct List {
     pub(crate) end: u64,
     /// The line of its start, from 1.
     pub(crate) line: u64,
+    /// Its own name, as in the document: the last one of the path.
+    pub(crate) name: String,
+    /// The position of its object among those of the outline. `None` for a list that is the whole document.
+    pub(crate) object: Option<usize>,
+    /// The number of its items, if the end was searched.
+    pub(crate) item_count: u64,
+}
+
+/// An object that has lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ListHolder {
+    /// The names that lead to it, with dots between them; empty for the object that is the whole document.
+    pub(crate) path: String,
+    /// The name of a member that is no list, if there is one.
+    pub(crate) other: Option<String>,
 }
 
 /// The lists found in a document.
@@ -38,15 +54,31 @@ pub(crate) struct List {
 pub(crate) struct Outline {
     /// The lists of its first value, in order.
     pub(crate) lists: Vec<List>,
+    /// The objects that the lists are in, in the order of their first lists.
+    pub(crate) objects: Vec<ListHolder>,
     /// Whether another value follows the first.
     pub(crate) has_more: bool,
+    /// Whether the document ends inside of its first value.
+    pub(crate) is_cut_off: bool,
+}
+
+/// An object that is open, outside of lists.
+#[derive(Default)]
+struct OpenObject {
+    /// The key of the present member.
+    key: String,
+    /// The key of a member that is no list.
+    other: Option<String>,
+    /// Its position among the outline's objects, once it has a list.
+    position: Option<usize>,
 }
 
 #[derive(Default)]
 struct Scanner {
-    /// The key that is open in each open object, outside of lists.
-    keys: Vec<String>,
+    open: Vec<OpenObject>,
     expects_key: bool,
+    /// Whether the value of a member comes next.
+    expects_value: bool,
     /// The nesting depth of brackets and braces, counted from the outermost list.
     list_depth: usize,
     list: Option<List>,
@@ -63,6 +95,7 @@ pub(crate) fn outline(reader: impl Read) -> io::Result<Outline> {
     loop {
         let buffer = io::BufRead::fill_buf(&mut reader)?;
         if buffer.is_empty() {
+            scanner.outline.is_cut_off = scanner.list_depth > 0 || !scanner.open.is_empty();
             return Ok(scanner.outline);
         }
         let length = buffer.len();
@@ -95,18 +128,18 @@ pub(crate) fn outline(reader: impl Read) -> io::Result<Outline> {
                     text.clear();
                 }
                 b':' if scanner.list_depth == 0 => {
-                    if let Some(key) = scanner.keys.last_mut() {
-                        *key = String::from_utf8_lossy(&text).into_owned();
+                    if let Some(object) = scanner.open.last_mut() {
+                        object.key = String::from_utf8_lossy(&text).into_owned();
                     }
-                    scanner.expects_key = false;
+                    (scanner.expects_key, scanner.expects_value) = (false, true);
                 }
-                b',' => scanner.expects_key = scanner.list_depth == 0 && !scanner.keys.is_empty(),
+                b',' => scanner.comma(),
                 b'{' | b'[' => scanner.open(*byte, position, line),
                 b'}' | b']' => is_done = scanner.close(*byte, position),
                 _ => {}
             }
             let is_records =
-                scanner.keys.is_empty() && scanner.list.as_ref().is_some_and(|list| list.element == Element::Object);
+                scanner.open.is_empty() && scanner.list.as_ref().is_some_and(|list| list.element == Element::Object);
             if is_records {
                 scanner.outline.lists.extend(scanner.list.take());
                 return Ok(scanner.outline);
@@ -117,8 +150,17 @@ pub(crate) fn outline(reader: impl Read) -> io::Result<Outline> {
 }
 
 impl Scanner {
-    /// Notes the first item of the open list.
+    /// Notes the first item of the open list, and a member that is no list.
     fn element(&mut self, byte: u8) {
+        if std::mem::take(&mut self.expects_value)
+            && byte != b'['
+            && let Some(object) = self.open.last_mut()
+        {
+            object.other.get_or_insert_with(|| object.key.clone());
+            if let Some(position) = object.position {
+                self.outline.objects[position].other.clone_from(&object.other);
+            }
+        }
         if let Some(list) = self.list.as_mut().filter(|list| list.element == Element::Nothing)
             && self.list_depth == 1
             && byte != b']'
@@ -128,6 +170,14 @@ impl Scanner {
                 b'[' => Element::List,
                 _ => Element::Scalar,
             };
+            list.item_count = 1;
+        }
+    }
+
+    fn comma(&mut self) {
+        self.expects_key = self.list_depth == 0 && !self.open.is_empty();
+        if let Some(list) = self.list.as_mut().filter(|_| self.list_depth == 1) {
+            list.item_count += 1;
         }
     }
 
@@ -135,15 +185,38 @@ impl Scanner {
         if self.list_depth > 0 {
             self.list_depth += 1;
         } else if byte == b'{' {
-            self.keys.push(String::new());
+            self.open.push(OpenObject::default());
             self.expects_key = true;
         } else {
             self.list_depth = 1;
             self.expects_key = false;
-            let path = self.keys.join(".");
-            let list = List { path, element: Element::Nothing, start: position, end: u64::MAX, line };
-            self.list = (self.keys.len() <= DEPTH_MAX).then_some(list);
+            self.list = (self.open.len() <= DEPTH_MAX).then(|| List {
+                path: self.path(self.open.len()),
+                element: Element::Nothing,
+                start: position,
+                end: u64::MAX,
+                line,
+                name: self.open.last().map_or(String::new(), |object| object.key.clone()),
+                object: None,
+                item_count: 0,
+            });
         }
+    }
+
+    /// The keys of the outermost open objects, with dots between them.
+    fn path(&self, count: usize) -> String {
+        let keys: Vec<&str> = self.open[..count].iter().map(|object| object.key.as_str()).collect();
+        keys.join(".")
+    }
+
+    /// The position of the innermost open object among those of the outline, which it is added to.
+    fn holder(&mut self) -> Option<usize> {
+        let path = self.path(self.open.len().saturating_sub(1));
+        let (object, objects) = (self.open.last_mut()?, &mut self.outline.objects);
+        Some(*object.position.get_or_insert_with(|| {
+            objects.push(ListHolder { path, other: object.other.clone() });
+            objects.len() - 1
+        }))
     }
 
     /// Whether the document's first value ends here.
@@ -153,13 +226,14 @@ impl Scanner {
             if self.list_depth == 0
                 && let Some(list) = self.list.take()
             {
-                self.outline.lists.push(List { end: position - 1, ..list });
+                let object = self.holder();
+                self.outline.lists.push(List { end: position - 1, object, ..list });
             }
         } else if byte == b'}' {
-            self.keys.pop();
+            self.open.pop();
             self.expects_key = false;
         }
-        self.list_depth == 0 && self.keys.is_empty()
+        self.list_depth == 0 && self.open.is_empty()
     }
 }
 

@@ -37,6 +37,35 @@ pub(crate) fn last_end_of(text: &[u8], opening: u8, closing: u8) -> Cut {
     Cut { end, open }
 }
 
+/// Where to continue behind a bad record: at its own end, or at the next line that begins a record, if that comes
+/// first.
+fn behind_bad(text: &[u8], start: usize, opening: u8) -> usize {
+    let closing = if opening == b'[' { b']' } else { b'}' };
+    let line = memchr::memmem::find(&text[start + 1..], &[b'\n', opening]);
+    let line = line.map_or(text.len(), |line| start + 1 + line);
+    first_end_of(&text[start..line], opening, closing).map_or(line, |end| start + end)
+}
+
+/// The end of the first value that opens and closes with these bytes.
+fn first_end_of(text: &[u8], opening: u8, closing: u8) -> Option<usize> {
+    let (mut depth, mut position) = (0_usize, 0);
+    while let Some(byte) = text.get(position) {
+        match *byte {
+            b'"' => position = string_end(text, position)?,
+            byte if byte == opening => depth += 1,
+            byte if byte == closing => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(position + 1);
+                }
+            }
+            _ => {}
+        }
+        position += 1;
+    }
+    None
+}
+
 /// The quote that closes the string at `quote`.
 fn string_end(text: &[u8], quote: usize) -> Option<usize> {
     let mut position = quote + 1;
@@ -141,9 +170,7 @@ pub(crate) fn read_records(
                 bad.push(BadRecord { start, reason: format!("is not a JSON {what}: {reason}"), value: found });
                 reader.members.truncate(first);
                 reader.unknown = None;
-                // Continues at the next line that begins a record.
-                let next = memchr::memmem::find(&bytes[start + 1..], &[b'\n', opening]);
-                reader.position = next.map_or(bytes.len(), |next| start + 1 + next);
+                reader.position = behind_bad(bytes, start, opening);
             }
         }
     }
@@ -271,6 +298,7 @@ impl Reader<'_> {
             match byte {
                 b'"' => _ = self.string()?,
                 b'{' | b'[' => self.nested(depth + 1)?,
+                b'}' | b']' if byte != close => return Err(format!("expected {:?}", char::from(close))),
                 _ => {
                     self.position += 1;
                     if byte == close {

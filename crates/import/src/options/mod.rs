@@ -154,7 +154,7 @@ impl Options {
 
 /// An input of an import.
 pub enum Input {
-    /// A file.
+    /// A file. Messages name it by this path.
     Path(PathBuf),
     /// A stream, with a name for messages. It is copied to a temporary file first.
     Reader(String, Box<dyn Read + Send>),
@@ -162,6 +162,8 @@ pub enum Input {
     File(String, File),
     /// A sheet of a workbook or a file of a zip archive, by name, instead of that of [`Options::sheet`].
     Part(Box<Input>, String),
+    /// An input that messages name so instead, such as by its URL.
+    Shown(Box<Input>, String),
     /// A Parquet file elsewhere, with its name. Only what is needed of it is read.
     Pieces(String, Arc<dyn Pieces>),
     /// A table of another database. Its rows are copied to a temporary file first, so that they are read once.
@@ -175,6 +177,7 @@ impl fmt::Debug for Input {
             Self::Reader(name, _) => write!(f, "Reader({name})"),
             Self::File(name, _) => write!(f, "File({name})"),
             Self::Part(input, part) => write!(f, "Part({input:?}, {part})"),
+            Self::Shown(input, name) => write!(f, "Shown({input:?}, {name})"),
             Self::Pieces(name, _) => write!(f, "Pieces({name})"),
             Self::Table(table) => write!(f, "Table({})", table.name),
         }

@@ -1,6 +1,6 @@
 //! What the caller learns of an import: its progress, its result, and the records that were skipped.
 
-use atsdb_core::TableDefinition;
+use atsdb_core::{Error, TableDefinition};
 
 /// The progress of an import. While an input is copied to a temporary file, there is no total, and either bytes or
 /// rows.
@@ -27,6 +27,17 @@ pub struct Skipped {
     pub value: String,
     /// The problem.
     pub reason: String,
+}
+
+impl Skipped {
+    /// The error with which an import that skips nothing refuses the record.
+    pub fn refusal(&self) -> Error {
+        let Self { file, line, column, value, reason } = self;
+        let column = column.as_ref().map_or(String::new(), |column| format!(", column {column}"));
+        let value = if value.is_empty() { String::new() } else { format!("{value} ") };
+        Error::invalid(format!("{file}, line {line}{column}: {value}{reason}"))
+            .with_hint("correct the line, or pass --skip-bad to leave such lines out")
+    }
 }
 
 /// The maximum number of skipped records that a [`Report`] describes.

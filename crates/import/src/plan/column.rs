@@ -20,7 +20,7 @@ pub(crate) struct TimeParsing {
 /// The source of a column in one file. Positions are those of fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Binding {
-    /// The file has no such column: NULL.
+    /// The file has no such column: the default of the table's column, or NULL.
     Missing,
     /// A field.
     Field(usize, TimeParsing),

@@ -5,9 +5,10 @@ use crate::infer::column_type::has_decimal_commas;
 use crate::infer::time_column::{TimeChoice, asked, clock_of};
 use crate::options::selection::takes_numbers;
 use crate::plan::column::{Binding, MapRule, PlanColumn};
+use crate::plan::lacking::LackingColumns;
 use crate::plan::planner::Planner;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{Column, ColumnType, Error, Result, TableDefinition};
+use atsdb_core::{Column, ColumnType, Result, TableDefinition};
 
 impl Planner<'_> {
     /// Plans for an existing table: its columns get the values that the files have under their names. The plan has no
@@ -22,7 +23,7 @@ impl Planner<'_> {
             names => Some(asked(&self.merged, names)?),
         };
         let mut used = vec![false; self.merged.len()];
-        let (mut columns, mut lacking) = (Vec::new(), Vec::new());
+        let (mut columns, mut lacking) = (Vec::new(), LackingColumns::default());
         let mut definition = definition.clone();
         let has = |column: &Column| self.merged.iter().any(|merged| same_name(&merged.name, &column.name));
         definition.columns.retain(|column| !takes_numbers(column) || has(column));
@@ -40,18 +41,7 @@ impl Planner<'_> {
                     self.bindings(position, is_time || matches!(column.column_type, ColumnType::Timestamp(_)))?
                 }
                 (_, None) => {
-                    if !column.nullable {
-                        let names = self.merged.iter().map(|merged| merged.name.as_str());
-                        let near = unknown_name("column", &column.name, names);
-                        let error = Error::new(near.kind(), format!("{} in the files", near.message()));
-                        let needs = format!("table {} needs it", definition.name);
-                        return Err(match near.hint() {
-                            _ if is_time => error.with_hint(format!("{needs}; for a time of another name pass --time")),
-                            Some(hint) => error.with_hint(format!("{needs}; {hint}")),
-                            None => error.with_hint(needs),
-                        });
-                    }
-                    lacking.push(column.name.as_str());
+                    lacking.add(&definition, column, self.merged.iter().map(|merged| merged.name.as_str()))?;
                     vec![Binding::Missing; self.observed.files.len()]
                 }
             };
@@ -69,10 +59,7 @@ impl Planner<'_> {
                 kept_words: WordSet::default(),
             });
         }
-        if !lacking.is_empty() {
-            let (columns, are) = if lacking.len() == 1 { ("column", "is") } else { ("columns", "are") };
-            self.notes.push(format!("the files have no {columns} {}, which {are} NULL", lacking.join(", ")));
-        }
+        self.notes.extend(lacking.notes());
         match used.iter().position(|used| !used) {
             Some(position) => {
                 let names = definition.columns.iter().map(|column| column.name.as_str());

@@ -1,16 +1,19 @@
 //! The plan of an import: the table, and the source of each of its columns in each file.
 //!
-//! Owned here: the planner ([`planner`]) for a new table ([`created`]) and for one that exists ([`existing`]), and the
-//! columns of a plan ([`column`]). Not owned: the rules by which types, the time and maps are chosen (`infer`).
+//! Owned here: the planner ([`planner`]) for a new table ([`created`]) and for one that exists ([`existing`]), the
+//! columns of a plan ([`column`]), and columns of a table that the files lack ([`lacking`]). Not owned: the rules by
+//! which types, the time and maps are chosen (`infer`).
 
 pub(crate) mod column;
 mod created;
 mod existing;
+pub(crate) mod lacking;
 mod planner;
 
 use crate::facts::nulls::{NullTexts, WordSet};
 use crate::infer::kept_words::{WordUse, kept_words};
 use crate::infer::time_column::Merged;
+use crate::input::blocks::RecordFormat;
 use crate::observe::{FileFacts, Observed};
 use crate::options::Options;
 use crate::options::selection;
@@ -99,12 +102,20 @@ fn merge(files: &[FileFacts], options: &Options, notes: &mut Vec<String>) -> Res
     for (number, file) in files.iter().enumerate() {
         let mut shared = 0;
         for (position, (name, facts)) in file.parser.names.iter().zip(&file.columns).enumerate() {
+            if name.is_empty() && file.parser.format == RecordFormat::Json {
+                notes.push(format!("{}: the member whose name is empty is not read", file.parser.file));
+            }
             let Some(name) = selection::table_name(options, name) else { continue };
             match merged.iter_mut().find(|column| same_name(&column.name, &name)) {
                 Some(column) => {
                     shared += usize::from(column.positions.iter().any(Option::is_some));
                     column.facts.merge(facts);
-                    column.positions[number] = Some(position);
+                    if column.positions[number].replace(position).is_some() {
+                        let message = format!("{}: several columns are named {name}, ignoring case", file.parser.file);
+                        return Err(
+                            Error::invalid(message).with_hint("give one of them another name in the file or --columns")
+                        );
+                    }
                 }
                 None => {
                     let mut positions = vec![None; files.len()];

@@ -28,13 +28,10 @@ pub(crate) struct RecordError {
 impl RecordError {
     /// The error with which a strict import fails.
     pub(crate) fn into_error(self) -> Error {
-        let Skipped { file, line, column, value, reason } = self.skipped;
-        let column = column.map_or(String::new(), |column| format!(", column {column}"));
-        let value = if value.is_empty() { value } else { format!("{value} ") };
-        let error = Error::invalid(format!("{file}, line {line}{column}: {value}{reason}"));
+        let error = self.skipped.refusal();
         match self.hint {
             Some(hint) => error.with_hint(hint),
-            None => error.with_hint("correct the line, or pass --skip-bad to leave such lines out"),
+            None => error,
         }
     }
 }

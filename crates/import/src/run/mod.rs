@@ -39,9 +39,8 @@ pub fn import(
     if inputs.is_empty() {
         return Err(Error::usage("no file to import").with_hint("name files, or - for standard input"));
     }
-    let mut sources: Vec<Source> =
+    let sources: Vec<Source> =
         inputs.into_iter().map(|input| Source::new(input, options, progress)).collect::<Result<_>>()?;
-    Source::name_apart(&mut sources);
     refuse_unused(&sources, options)?;
     let is_separated = |source: &Source| matches!(source.format, Format::Csv | Format::Text | Format::Sheet);
     if let Some(source) = sources.iter().find(|source| options.unpivot.is_some() && !is_separated(source)) {

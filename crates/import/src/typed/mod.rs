@@ -13,6 +13,7 @@ use crate::input::source::Source;
 use crate::options::report::{Progress, Report};
 use crate::options::selection::takes_numbers;
 use crate::options::{Options, Sink};
+use crate::plan::lacking::LackingColumns;
 use crate::typed::columns::{TypedColumn, conversion_notes, find};
 use crate::typed::observe::observe;
 use crate::typed::pass::Pass;
@@ -59,6 +60,17 @@ pub(crate) fn run(
             found.iter().find(|found| same_name(&found.merged.name, wanted))
         })
         .collect();
+    if existing.is_some() {
+        let is_file_name =
+            |column: &Column| options.file_column.as_ref().is_some_and(|name| same_name(name, &column.name));
+        let mut lacking = LackingColumns::default();
+        for (column, source) in definition.columns.iter().zip(&sources_of) {
+            if source.is_none() && !is_file_name(column) {
+                lacking.add(&definition, column, found.iter().map(|found| found.merged.name.as_str()))?;
+            }
+        }
+        notes.extend(lacking.notes());
+    }
     let mut pass = Pass::new(sources, options, sources_of, progress);
     let is_slice_free =
         existing.is_none() && options.slice.is_none() && !options.for_query && definition.time.is_some();

@@ -1,7 +1,9 @@
 //! One pass over the rows of files of typed values: each batch becomes rows of the table.
 
 use crate::batches::readable::as_text;
-use crate::batches::rows::{arrow_type, checked_cast, repeated_text, schema, time_bounds};
+use crate::batches::rows::{
+    arrow_type, checked_cast, default_array, repeated_text, schema, time_bounds, with_types_of,
+};
 use crate::facts::widened;
 use crate::infer::slices::slice_of_rows;
 use crate::input::batch_reader::{read, reader};
@@ -11,9 +13,9 @@ use crate::options::{Options, Sink};
 use crate::typed::columns::TypedColumn;
 use crate::values::dates::DateReading;
 use crate::values::times;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array};
 use arrow::compute::filter_record_batch;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use atsdb_core::name::same_name;
@@ -98,9 +100,7 @@ impl<'a> Pass<'a> {
     ) -> Result<RecordBatch> {
         let arrays = self.arrays(definition, (number, wanted), batch, first_row)?;
         let keep = self.complete_rows(definition, number, &arrays, first_row)?;
-        let field =
-            |(field, array): (&Arc<Field>, &ArrayRef)| field.as_ref().clone().with_data_type(array.data_type().clone());
-        let fields: Vec<Field> = schema.fields().iter().zip(&arrays).map(field).collect();
+        let typed_schema = with_types_of(schema, &arrays);
         let columns =
             schema.fields().iter().zip(&arrays).map(|(field, array)| (field.name().as_str(), Arc::clone(array), true));
         let mut batch = RecordBatch::try_from_iter_with_nullable(columns)?;
@@ -110,7 +110,7 @@ impl<'a> Pass<'a> {
         if let Some(time) = definition.time_column().and_then(|time| definition.position(&time.name).ok()) {
             self.time_bounds = widened(self.time_bounds, time_bounds(batch.column(time)));
         }
-        Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), batch.columns().to_vec())?)
+        Ok(RecordBatch::try_new(typed_schema, batch.columns().to_vec())?)
     }
 
     /// The columns of the table from those of a batch.
@@ -129,7 +129,7 @@ impl<'a> Pass<'a> {
             }
             let position = found.and_then(|found| found.merged.positions[number]);
             let Some(position) = position.and_then(|position| wanted.binary_search(&position).ok()) else {
-                return Ok(new_null_array(&arrow_type, row_count));
+                return Ok(default_array(column, row_count)?);
             };
             let array = batch.column(position);
             // Values of these types are rounded and checked when they are appended. Lists that are no arrays of the

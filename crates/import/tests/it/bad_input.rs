@@ -1,9 +1,12 @@
 //! Bad input gives errors that name file, line, column and value.
 
 use crate::support::{csv, refused, run, text, with};
+use arrow::array::{ArrayRef, Int64Array};
+use arrow::record_batch::RecordBatch;
 use atsdb_core::limits::COLUMNS_MAX;
-use atsdb_core::{ColumnType, ErrorKind, TableDefinition, TimeUnit};
-use atsdb_import::{Input, Options};
+use atsdb_core::{ColumnType, ErrorKind, Identity, MapWidth, TableDefinition, TimeUnit, Value};
+use atsdb_import::{ColumnChoice, Input, Options};
+use std::sync::Arc;
 
 #[test]
 fn a_record_of_another_width_names_its_line() {
@@ -68,6 +71,93 @@ fn bytes_that_are_no_utf8_name_their_line() {
     assert!(error.hint().unwrap().contains("--encoding latin1"));
     let error = refused(b"\xff\xfea\0,\0b".to_vec());
     assert_eq!(error.message(), "a.csv: the text is not UTF-16LE");
+}
+
+#[test]
+fn names_that_differ_only_in_case_are_refused_in_one_file() {
+    for content in ["{\"Temp\":1,\"temp\":2}", "{\"Temp\":1}\n{\"temp\":2}\n"] {
+        let outcome = run(vec![text("a.json", content)], &Options::default(), None);
+        let error = outcome.map(|imported| imported.columns()).unwrap_err();
+        assert_eq!(error.message(), "a.json: several columns are named temp, ignoring case");
+    }
+    let unnamed = run(vec![text("a.json", "{\"\":1,\"v\":2}")], &Options::default(), None).unwrap();
+    assert!(unnamed.report.notes.join("\n").contains("the member whose name is empty is not read"));
+}
+
+/// A table with a column of each sort that may be missing in a file.
+fn with_defaults() -> TableDefinition {
+    let mut table = TableDefinition::new("t");
+    for (name, column_type, default) in [
+        ("id", ColumnType::Int32, None),
+        ("v", ColumnType::Int64, None),
+        ("unit", ColumnType::Text, Some(Value::Text("°C".to_owned()))),
+        ("place", ColumnType::Text, Some(Value::Text("north".to_owned()))),
+        ("day", ColumnType::Date, Some(Value::Int(19_723))),
+        ("seen", ColumnType::Timestamp(TimeUnit::Second), Some(Value::Int(1_700_000_000))),
+        ("ratio", ColumnType::Float32, Some(Value::Float(0.5))),
+        ("ok", ColumnType::Bool, Some(Value::Bool(true))),
+        ("price", ColumnType::decimal(5, 2).unwrap(), Some(Value::Text("1.25".to_owned()))),
+        ("note", ColumnType::Text, None),
+    ] {
+        let map = (name == "place").then_some(MapWidth::U8);
+        table = table.with_column(name, column_type, map);
+        let column = table.columns.last_mut().unwrap();
+        (column.nullable, column.default) = (name == "note", default);
+    }
+    table.columns[0].identity = Some(Identity::by_default());
+    table
+}
+
+#[test]
+fn columns_that_the_files_lack_get_numbers_defaults_or_null() {
+    let mut bytes = Vec::new();
+    let batch = RecordBatch::try_from_iter([("v", Arc::new(Int64Array::from(vec![7, 8])) as ArrayRef)]).unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    for input in [text("a.csv", "v\n7\n8\n"), text("a.json", "{\"v\":7}\n{\"v\":8}\n"), text("a.parquet", bytes)] {
+        let imported = run(vec![input], &Options::default(), Some(&with_defaults())).unwrap();
+        assert!(imported.report.definition.position("id").is_err(), "the table gives the numbers");
+        for (column, value) in [
+            ("unit", "°C"),
+            ("place", "north"),
+            ("day", "2024-01-01"),
+            ("seen", "2023-11-14T22:13:20Z"),
+            ("ratio", "0.5"),
+            ("ok", "true"),
+            ("price", "1.25"),
+            ("note", "∅"),
+        ] {
+            assert_eq!(imported.texts(column), [value, value], "{column}");
+        }
+        assert_eq!(imported.texts("v"), ["7", "8"]);
+        let notes = imported.report.notes.join("\n");
+        assert!(notes.contains("the files have no column note, which is NULL"), "{notes}");
+        assert!(
+            notes.contains("no columns unit, place, day, seen, ratio, ok, price, which get their defaults"),
+            "{notes}"
+        );
+    }
+    // One of two files has a column.
+    let two = vec![text("a.csv", "v,price,place\n7,2.5,south\n"), text("b.csv", "v\n8\n")];
+    let imported = run(two, &Options::default(), Some(&with_defaults())).unwrap();
+    assert_eq!(imported.texts("place"), ["south", "north"]);
+}
+
+#[test]
+fn a_column_that_must_have_a_value_is_missed_whatever_the_format() {
+    let mut table = with_defaults();
+    table.columns[9].nullable = false;
+    for input in [text("a.csv", "v\n7\n"), text("a.lp", "m v=7i 1700000000000000000\n")] {
+        let options = Options { columns: vec![choice("v")], skip_bad: true, ..Options::default() };
+        let error = run(vec![input], &options, Some(&table)).map(|imported| imported.columns()).unwrap_err();
+        assert_eq!(error.message(), "no column named note in the files");
+        assert!(error.hint().is_some_and(|hint| hint.contains("table t needs it")), "{error:?}");
+    }
+}
+
+fn choice(name: &str) -> ColumnChoice {
+    ColumnChoice { name: name.to_owned(), source: name.to_owned() }
 }
 
 fn narrow() -> TableDefinition {

@@ -22,14 +22,85 @@ fn at(content: &str, path: &str) -> Result<Imported> {
 const ANSWER: &str =
     "{\"page\":1,\n\"data\":[\n{\"id\":1,\"pos\":{\"x\":{\"y\":2.5}}},\n{\"id\":2,\"tags\":[1,2]}],\"more\":[1,2]}";
 
+/// The answer of a service of weather.
+const HOURLY: &str = "{\"latitude\":52.5,\"hourly_units\":{\"temp\":\"°C\"},\n\"hourly\":{\"time\":[\"2024-01-01T00:00\",\
+                      \"2024-01-01T01:00\",\n\"2024-01-01T02:00\"],\"te\\u006dp\":[1.5, null,2.5]}}";
+
 #[test]
-fn a_document_of_columns_is_one_row_and_noted() {
-    let columns = json("{\"hourly\":{\"time\":[\"2024-01-01\",\"2024-01-02\"],\"temp\":[1.5,2.5]}}").unwrap();
-    assert_eq!(columns.texts("hourly.temp"), ["[1.5,2.5]"]);
-    let notes = columns.report.notes.join("\n");
-    assert!(notes.contains("becomes one row") && notes.contains("hourly.time, hourly.temp"), "{notes}");
+fn lists_of_equal_length_are_columns() {
+    let hourly = at(HOURLY, "hourly").unwrap();
+    assert_eq!(hourly.columns(), ["*time timestamp_s", "temp float64"]);
+    assert_eq!(hourly.texts("temp"), ["1.5", "∅", "2.5"]);
+    assert_eq!(hourly.texts("time")[2], "2024-01-01T02:00:00Z");
+    assert_eq!(hourly.report.bytes_read, HOURLY.len() as u64);
+    let whole = json(HOURLY).unwrap();
+    assert_eq!(
+        (whole.texts("latitude"), whole.texts("hourly.temp")),
+        (vec!["52.5".into()], vec!["[1.5, null,2.5]".into()])
+    );
+    let notes = whole.report.notes.join("\n");
+    assert!(notes.contains("becomes one row") && notes.contains("--path hourly reads the lists of hourly"), "{notes}");
+    let top = json("{\"value\":[\"x, \\\"y\\\"]\",\"z\"],\"flag\":[true,false]}").unwrap();
+    let notes = top.report.notes.join("\n");
+    assert!(notes.contains("the lists of the object are the columns of the table"), "{notes}");
+    assert_eq!((top.columns(), top.report.row_count), (vec!["value text".into(), "flag bool".into()], 2));
+    assert_eq!(top.texts("value"), ["x, \"y\"]", "z"]);
+    let large: Vec<String> = (0..300_000).map(|row| row.to_string()).collect();
+    let large = json(&format!("{{\"a\":[{0}],\"b\":[{0}]}}", large.join(", "))).unwrap();
+    assert_eq!((large.report.row_count, large.texts("b")[299_999].as_str()), (300_000, "299999"));
+    assert_eq!(json("{\"a\":[],\"b\":[]}").unwrap().report.row_count, 0);
+    // A name that is a number, and one that another list has in other letters.
+    let names = json("{\"2024\":[1,2],\"a\":[3,4],\"A\":[5,6]}").unwrap();
+    assert_eq!(names.columns(), ["2024 int64", "a int64", "A_2 int64"]);
+}
+
+#[test]
+fn lists_that_are_no_columns_are_refused_or_stay_one_record() {
+    let refused = |content: &str, path: Option<&str>| {
+        let options = Options { path: path.map(str::to_owned), ..Options::default() };
+        let error = run(vec![text("a.json", content)], &options, None).map(|imported| imported.columns()).unwrap_err();
+        assert!(error.hint().is_some_and(|hint| hint.contains("--path")), "{error:?}");
+        error.message().to_owned()
+    };
+    let unequal = "{\"n\":1,\"d\":{\"a\":[1,2],\"b\":[3]}}";
+    let message = "a.json: d is no table of columns: the list d.a has 2 items, and the list d.b has 1";
+    assert_eq!(refused(unequal, Some("d")), message);
+    assert_eq!(json(unequal).unwrap().texts("d.a"), ["[1,2]"]);
+    let message = "a.json: the object is no table of columns: the list a has 2 items, and the list b has 1";
+    assert_eq!(refused("{\"a\":[1,2],\"b\":[3]}", None), message);
+    assert_eq!(at("{\"a\":[1,2],\"b\":[3]}", "").unwrap().texts("a"), ["[1,2]"]);
+    let nested = "{\"d\":{\"a\":[1,2],\"b\":[[3],[4]]}}";
+    assert_eq!(refused(nested, Some("d")), "a.json: d is no table of columns: the list d.b is nested");
+    let later = "{\"a\":[1,2],\"b\":[null,{\"c\":1}]}";
+    assert_eq!(refused(later, None), "a.json: item 2 of the list b is no single value");
+    let mixed = "{\"d\":{\"a\":[1,2],\"unit\":\"m\",\"b\":[3,4]}}";
+    assert_eq!(refused(mixed, Some("d")), "a.json: d is no table of columns: its member unit is no list");
+    let several = "{\"day\":{\"a\":[1],\"b\":[2]},\"hour\":{\"a\":[3],\"b\":[4]}}";
+    assert_eq!(at(several, "hour").unwrap().texts("b"), ["4"]);
+    let kept = json(mixed).unwrap();
+    assert_eq!(kept.texts("d.a"), ["[1,2]"]);
+    let notes = kept.report.notes.join("\n");
+    assert!(notes.contains("becomes one row") && notes.contains("d.a, d.b"), "{notes}");
     for records in ["{\"a\":[1,2],\"b\":3}", "{\"a\":[1],\"b\":[2]}\n{\"a\":[3],\"b\":[4]}"] {
-        assert!(!json(records).unwrap().report.notes.join("\n").contains("becomes one row"), "{records}");
+        assert!(!json(records).unwrap().report.notes.join("\n").contains("row;"), "{records}");
+    }
+    // A bad value is named by its position in the lists.
+    for (content, place) in [
+        ("{\"time\":[\"2024-01-01\",\"noon\"],\"v\":[1,2]}", "a.json, line 2, column time: "),
+        ("{\"a\":[1,2,oops],\"b\":[3,4,5]}", "a.json, line 3: "),
+    ] {
+        let bad = json(content).map(|imported| imported.columns()).unwrap_err();
+        assert!(bad.message().starts_with(place), "{bad}");
+    }
+}
+
+#[test]
+fn a_document_that_is_cut_off_is_refused_whatever_is_complete_in_it() {
+    let records = "{\"day\":[{\"a\":1}],\"night\":[{\"a\":2},{\"a\":3}]}";
+    let columns = "{\"a\":[1,2],\"b\":[3,4],\"c\":[5,6]}";
+    for (document, end) in [(records, 20), (records, 42), (columns, 26), (columns, 30)] {
+        let error = json(&document[..end]).map(|imported| imported.columns()).unwrap_err();
+        assert!(error.message().contains("an object is opened and never closed"), "{}: {error}", &document[..end]);
     }
 }
 

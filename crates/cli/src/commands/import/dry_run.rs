@@ -38,13 +38,19 @@ impl Sink for FirstRows {
     }
 }
 
-/// Shows the table, the first rows, and what would be NULL or refused.
+/// Shows the table, the first rows, and what would be NULL or refused. `not_compared` is what an import compares and
+/// this does not.
+///
+/// # Errors
+///
+/// The import's own error for the first record that it would refuse, after everything was shown.
 pub(super) fn run(
     name: &str,
     existing: Option<&Table>,
     inputs: Vec<Input>,
     options: &Options,
     declared: &DeclaredTable,
+    not_compared: &str,
 ) -> Result<()> {
     let is_strict = !options.skip_bad;
     let options = Options { skip_bad: true, ..options.clone() };
@@ -68,8 +74,10 @@ pub(super) fn run(
         _ if is_strict => "the import would be refused for these records; --skip-bad leaves them out".to_owned(),
         _ => format!("{} would be stored, without these records", show_rows(report.row_count)),
     };
-    out.put(
-        format!("{outcome}; this was a dry run, which compares neither keys nor files imported before\n").as_bytes(),
-    )?;
-    out.complete()
+    out.put(format!("{outcome}; this was a dry run, which does not compare {not_compared}\n").as_bytes())?;
+    out.complete()?;
+    match report.skipped.first() {
+        Some(skipped) if is_strict => Err(skipped.refusal()),
+        _ => Ok(()),
+    }
 }

@@ -23,7 +23,7 @@ use crate::session::paths;
 use crate::session::settings::{self, Access};
 use crate::session::source_file::SourceFile;
 use atsdb::{CommitOutcome, Database, Engine, Error, ErrorKind, NewStore, Result, Table};
-use atsdb_import::Report;
+use atsdb_import::{Options, Report};
 use declared::DeclaredTable;
 use remarks::show_remarks;
 use sink::{BatchName, BatchSink, DiscardRows, KeyConflicts};
@@ -39,7 +39,9 @@ const NAMES_SHOWN: usize = 5;
 /// Opens the store, imports, and reports. Ctrl-C is watched from before there is a store, so that none is left.
 pub(super) fn run(args: &ImportArgs) -> Result<()> {
     if args.dry_run {
-        return try_out(existing_store(args)?.as_ref(), args).map_err(|error| paths::with_pattern(error, &args.files));
+        let (database, compares_files) = existing_store(args)?;
+        let shown = try_out(database.as_ref(), compares_files, args);
+        return shown.map_err(|error| paths::with_pattern(error, &args.files));
     }
     // Watched until the process ends: a stored import ends with 0, also if Ctrl-C comes after the store was closed.
     let _watch = ManuallyDrop::new(Watch::new(|| ()));
@@ -48,11 +50,26 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     import_into(&database, args)
 }
 
-fn try_out(database: Option<&Database>, args: &ImportArgs) -> Result<()> {
+/// Shows what an import would do. `compares_files` is whether the store can tell which files it got.
+fn try_out(database: Option<&Database>, compares_files: bool, args: &ImportArgs) -> Result<()> {
     let (options, declared) = (options::options(args)?, DeclaredTable::of(args)?);
-    let inputs = options::inputs(&source_files(args)?, &options)?;
-    let existing = database.map(|database| existing_table(database.engine(), &args.table)).transpose()?;
-    dry_run::run(&args.table, existing.flatten().as_ref(), inputs, &options, &declared)
+    let engine = database.map(Database::engine);
+    let existing = engine.map(|engine| existing_table(engine, &args.table)).transpose()?.flatten();
+    let mut files = source_files(args)?;
+    if let Some(table) = &existing {
+        note_unused(table, &options, &declared)?;
+    }
+    if compares_files && !args.again {
+        (files, _) = unseen(files, args, engine.zip(existing.as_ref()))?;
+    }
+    if files.is_empty() {
+        let mut out = Destination::stdout();
+        out.put(b"these files were imported into this table before; nothing would be stored (--again imports them)\n")?;
+        return out.complete();
+    }
+    let inputs = options::inputs(&files, &options)?;
+    let not_compared = if compares_files { "keys" } else { "keys and files imported before" };
+    dry_run::run(&args.table, existing.as_ref(), inputs, &options, &declared, not_compared)
 }
 
 /// Imports into an open store, and reports.
@@ -67,7 +84,7 @@ pub(crate) fn import_into(database: &Database, args: &ImportArgs) -> Result<()> 
 
 fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
     if args.dry_run {
-        return try_out(Some(database), args);
+        return try_out(Some(database), true, args);
     }
     let options = options::options(args)?;
     let declared = DeclaredTable::of(args)?;
@@ -76,11 +93,7 @@ fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
     let existing = existing_table(engine, &args.table)?;
     let files = source_files(args)?;
     if let Some(table) = &existing {
-        let mut unused = options::unused(&options, &table.definition)?;
-        unused.extend(declared.unused(&table.definition)?);
-        if !unused.is_empty() {
-            eprintln!("note: table {} is there and stays as it is; not used: {}", args.table, unused.join(", "));
-        }
+        note_unused(table, &options, &declared)?;
     }
     if args.create_only {
         let inputs = options::inputs(&files, &options)?;
@@ -90,7 +103,7 @@ fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
     let (files, batch_name) = match given_name {
         Some(id) => (files, BatchName::Given(id)),
         None if args.again => (files, BatchName::None),
-        None => unseen(files, args, engine, existing.as_ref())?,
+        None => unseen(files, args, existing.as_ref().map(|table| (engine, table)))?,
     };
     if files.is_empty() {
         let mut out = Destination::stdout();
@@ -133,6 +146,17 @@ fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
     out.complete()
 }
 
+/// Notes the flags that the existing table does not follow.
+fn note_unused(table: &Table, options: &Options, declared: &DeclaredTable) -> Result<()> {
+    let mut unused = options::unused(options, &table.definition)?;
+    unused.extend(declared.unused(&table.definition)?);
+    if !unused.is_empty() {
+        let name = &table.definition.name;
+        eprintln!("note: table {name} is there and stays as it is; not used: {}", unused.join(", "));
+    }
+    Ok(())
+}
+
 /// The files, those from elsewhere fetched.
 fn source_files(args: &ImportArgs) -> Result<Vec<SourceFile>> {
     paths::files(&args.files, args.format.is_none_or(|format| format == ImportFormat::Parquet))
@@ -143,16 +167,18 @@ fn source_files(args: &ImportArgs) -> Result<Vec<SourceFile>> {
 fn unseen(
     files: Vec<SourceFile>,
     args: &ImportArgs,
-    engine: &Engine,
-    table: Option<&Table>,
+    table: Option<(&Engine, &Table)>,
 ) -> Result<(Vec<SourceFile>, BatchName)> {
     let (with_names, sheet) = (args.file_column.is_some(), args.sheet.as_deref());
-    let Some(mut found) = repeated::compare(&files, with_names, sheet, engine, table)? else {
+    let Some(mut found) = repeated::compare(&files, with_names, sheet, table)? else {
         return Ok((files, BatchName::None));
     };
     let mut batch_name = BatchName::OfFiles(std::mem::take(&mut found.hashes));
-    if !found.known.is_empty() && is_empty(engine, &args.table)? {
-        found = repeated::compare(&files, with_names, sheet, engine, None)?.unwrap_or_default();
+    if let Some((engine, table)) = table
+        && !found.known.is_empty()
+        && is_empty(engine, table)?
+    {
+        found = repeated::compare(&files, with_names, sheet, None)?.unwrap_or_default();
         batch_name = BatchName::None;
     }
     for (copy, first) in &found.repeated {
@@ -167,29 +193,37 @@ fn unseen(
     Ok((found.new, batch_name))
 }
 
-/// Opens the store for reading, if it exists.
-fn existing_store(args: &ImportArgs) -> Result<Option<Database>> {
-    match settings::open(&args.url, Access::Read, &args.store, None) {
-        Ok(database) => Ok(Some(database)),
+/// Opens the store, if it exists, and returns whether it can tell which files it got: only a store that may be written
+/// can.
+fn existing_store(args: &ImportArgs) -> Result<(Option<Database>, bool)> {
+    let open = |access| match settings::open(&args.url, access, &args.store, None) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        opened => opened.map(Some),
+    };
+    match open(Access::Change) {
+        Err(error) if error.kind() == ErrorKind::ReadOnly => Ok((open(Access::Read)?, false)),
+        opened => Ok((opened?, true)),
     }
 }
 
-fn is_empty(engine: &Engine, name: &str) -> Result<bool> {
-    let table = engine.table(name)?;
-    Ok(engine.stats(Some(&table))?.first().is_none_or(|stats| stats.rows == 0))
+fn is_empty(engine: &Engine, table: &Table) -> Result<bool> {
+    Ok(engine.stats(Some(table))?.first().is_none_or(|stats| stats.rows == 0))
 }
 
 fn existing_table(engine: &Engine, name: &str) -> Result<Option<Table>> {
-    match engine.table(name) {
-        Ok(table) if table.definition.view.is_some() => {
-            Err(Error::usage(format!("{name} is a view: no rows go into it")).with_hint("import into another table"))
-        }
-        Ok(table) => Ok(Some(table)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    let table = match engine.table(name) {
+        Ok(table) => table,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let definition = &table.definition;
+    let what = match &definition.rollup {
+        Some(rollup) => format!("a rollup, whose rows are computed from {}", rollup.table),
+        None if definition.view.is_some() => "a view".to_owned(),
+        None if definition.sequence => "a sequence".to_owned(),
+        None => return Ok(Some(table)),
+    };
+    Err(Error::usage(format!("{name} is {what}: no rows go into it")).with_hint("import into another table"))
 }
 
 fn create(engine: &Engine, existing: Option<Table>, declared: &DeclaredTable, report: Report) -> Result<()> {

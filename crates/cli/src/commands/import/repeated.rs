@@ -26,13 +26,12 @@ pub(super) struct KnownFiles {
 
 /// Compares the files with each other and with what the table got. `None` if one is no plain file, as stdin is, or
 /// cannot be read: the importer reports that. `with_names` is whether the rows hold the names of their files, and
-/// `sheet` the sheet that is read of each that has several.
+/// `sheet` the sheet that is read of each that has several. Without a table, nothing is known.
 pub(super) fn compare(
     files: &[SourceFile],
     with_names: bool,
     sheet: Option<&str>,
-    engine: &Engine,
-    table: Option<&Table>,
+    table: Option<(&Engine, &Table)>,
 ) -> Result<Option<KnownFiles>> {
     let mut found = KnownFiles::default();
     let mut first_of: HashMap<u128, &SourceFile> = HashMap::new();
@@ -50,7 +49,7 @@ pub(super) fn compare(
         }
     }
     let are_known = match table {
-        Some(table) => {
+        Some((engine, table)) => {
             let ids: Vec<_> = different.iter().map(|(_, hash)| id_of_file(*hash, table.id)).collect::<Result<_>>()?;
             engine.have_committed(&ids)
         }

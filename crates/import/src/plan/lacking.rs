@@ -1,0 +1,51 @@
+//! Columns of a table that the files lack.
+
+use atsdb_core::name::unknown_name;
+use atsdb_core::{Column, Error, Result, TableDefinition};
+
+/// The columns of an existing table that the files lack and that get another value. Columns that number the rows are no
+/// longer among the table's columns here.
+#[derive(Debug, Default)]
+pub(crate) struct LackingColumns<'a> {
+    defaulted: Vec<&'a str>,
+    null: Vec<&'a str>,
+}
+
+impl<'a> LackingColumns<'a> {
+    /// Adds a column of the table, or refuses the files if it must have a value. `names` are those of the files.
+    pub(crate) fn add<'b>(
+        &mut self,
+        definition: &TableDefinition,
+        column: &'a Column,
+        names: impl Iterator<Item = &'b str>,
+    ) -> Result<()> {
+        if column.default.is_some() {
+            self.defaulted.push(&column.name);
+        } else if column.nullable {
+            self.null.push(&column.name);
+        } else {
+            let near = unknown_name("column", &column.name, names);
+            let error = Error::new(near.kind(), format!("{} in the files", near.message()));
+            let needs = format!("table {} needs it", definition.name);
+            let is_time = definition.time_column().is_some_and(|time| time.id == column.id);
+            return Err(match near.hint() {
+                _ if is_time => error.with_hint(format!("{needs}; for a time of another name pass --time")),
+                Some(hint) => error.with_hint(format!("{needs}; {hint}")),
+                None => error.with_hint(needs),
+            });
+        }
+        Ok(())
+    }
+
+    /// What the user learns of them.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let note = |names: &[&str], one: &str, several: &str| match names {
+            [] => None,
+            [name] => Some(format!("the files have no column {name}, {one}")),
+            names => Some(format!("the files have no columns {}, {several}", names.join(", "))),
+        };
+        let null = note(&self.null, "which is NULL", "which are NULL");
+        let defaulted = note(&self.defaulted, "which gets its default", "which get their defaults");
+        null.into_iter().chain(defaulted).collect()
+    }
+}
