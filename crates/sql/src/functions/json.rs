@@ -5,7 +5,7 @@
 use super::plain::{Compute, Plain};
 use crate::text::datafusion_errors::external;
 use atsdb_core::{Error, json_text};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int32Array, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int32Array, ListBuilder, StringArray, StringBuilder};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, exec_err};
@@ -29,14 +29,17 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         plain("jsonb_typeof", kind),
         Plain::variadic("json_array_length", DataType::Int32, array_length).udf(),
         Plain::variadic("jsonb_array_length", DataType::Int32, array_length).udf(),
+        Plain::variadic("json_elements", DataType::new_list(TEXT, true), |args| elements(args, false)).udf(),
+        Plain::variadic("json_keys", DataType::new_list(TEXT, true), keys).udf(),
+        Plain::variadic("json_elements_text", DataType::new_list(TEXT, true), |args| elements(args, true)).udf(),
     ]
 }
 
 /// The texts of one argument of each row, each JSON.
-struct Documents(StringArray);
+pub(super) struct Documents(pub(super) StringArray);
 
 impl Documents {
-    fn new(array: &ArrayRef) -> Result<Self> {
+    pub(super) fn new(array: &ArrayRef) -> Result<Self> {
         let documents = text(array)?;
         for document in documents.iter().flatten() {
             if let Err(error) = json_text::check(document) {
@@ -85,26 +88,28 @@ fn get(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
 fn get_path(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
     let (documents, paths) = two(args, "path")?;
     let documents = Documents::new(documents)?;
-    let steps = |row: usize| -> Result<Option<Vec<Option<String>>>> {
-        if paths.is_null(row) {
-            return Ok(None);
-        }
-        if let Some(lists) = paths.as_list_opt::<i32>() {
-            let steps = text(&lists.value(row))?;
-            return Ok(Some(steps.iter().map(|step| step.map(str::to_owned)).collect()));
-        }
-        let path = text(&paths.slice(row, 1))?.value(0).to_owned();
-        let Some(inner) = path.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
-            return exec_err!("'{path:.60}' is not a path: write '{{a,b}}' or array['a', 'b']");
-        };
-        let step = |step: &str| Some(step.trim().trim_matches('"').to_owned());
-        Ok(Some(if inner.trim().is_empty() { Vec::new() } else { inner.split(',').map(step).collect() }))
-    };
-    let paths = (0..paths.len()).map(steps).collect::<Result<Vec<_>>>()?;
+    let paths = (0..paths.len()).map(|row| path_at(paths, row)).collect::<Result<Vec<_>>>()?;
     Ok(documents.find(as_text, |row, json| {
         let steps = paths[row].as_ref()?.iter();
         steps.map(Option::as_deref).try_fold(json.trim(), |json, step| follow(json, step?))
     }))
+}
+
+/// The steps of a path; `None` if the path is NULL.
+pub(super) fn path_at(paths: &ArrayRef, row: usize) -> Result<Option<Vec<Option<String>>>> {
+    if paths.is_null(row) {
+        return Ok(None);
+    }
+    if let Some(lists) = paths.as_list_opt::<i32>() {
+        let steps = text(&lists.value(row))?;
+        return Ok(Some(steps.iter().map(|step| step.map(str::to_owned)).collect()));
+    }
+    let path = text(&paths.slice(row, 1))?.value(0).to_owned();
+    let Some(inner) = path.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
+        return exec_err!("'{path:.60}' is not a path: write '{{a,b}}' or array['a', 'b']");
+    };
+    let step = |step: &str| Some(step.trim().trim_matches('"').to_owned());
+    Ok(Some(if inner.trim().is_empty() { Vec::new() } else { inner.split(',').map(step).collect() }))
 }
 
 fn extract_path(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
@@ -141,6 +146,51 @@ fn array_length(args: &[ArrayRef]) -> Result<ArrayRef> {
         None => Ok(None),
     });
     Ok(Arc::new(lengths.collect::<Result<Int32Array>>()?))
+}
+
+/// The elements of an array, of which `json_array_elements` makes rows.
+fn elements(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
+    let [documents] = args else { return exec_err!("json_array_elements takes JSON") };
+    let documents = Documents::new(documents)?;
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for document in &documents.0 {
+        let Some(json) = document else {
+            lists.append_null();
+            continue;
+        };
+        let Some(found) = json_text::elements(json) else {
+            return exec_err!("cannot extract elements from a JSON {}", json_text::kind(json));
+        };
+        for element in found {
+            match as_text {
+                true => lists.values().append_option(json_text::as_text(element)),
+                false => lists.values().append_value(element),
+            }
+        }
+        lists.append(true);
+    }
+    Ok(Arc::new(lists.finish()))
+}
+
+/// The keys of an object, of which `json_object_keys` makes rows.
+fn keys(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let [documents] = args else { return exec_err!("json_object_keys takes JSON") };
+    let documents = Documents::new(documents)?;
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for document in &documents.0 {
+        let Some(json) = document else {
+            lists.append_null();
+            continue;
+        };
+        let Some(members) = json_text::members(json) else {
+            return exec_err!("cannot read the keys of a JSON {}", json_text::kind(json));
+        };
+        for (key, _) in members {
+            lists.values().append_option(json_text::as_text(key));
+        }
+        lists.append(true);
+    }
+    Ok(Arc::new(lists.finish()))
 }
 
 /// `CAST(x AS JSON)`.

@@ -1,5 +1,5 @@
-//! Times and intervals from their parts, and periods: `make_interval`, `make_timestamp`, `make_timestamptz`,
-//! `isfinite`, `overlaps`.
+//! Times and intervals from their parts, and periods: `make_date`, `make_time`, `make_interval`, `make_timestamp`,
+//! `make_timestamptz`, `isfinite`, `overlaps`.
 
 use super::ages::times;
 use super::arguments::text_of;
@@ -10,7 +10,8 @@ use crate::text::datafusion_errors::external;
 use atsdb_core::time::{days_from_civil, days_in_month};
 use chrono::{Days, Months, NaiveDateTime, TimeDelta};
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Float64Array, IntervalMonthDayNanoArray, TimestampMicrosecondArray,
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, IntervalMonthDayNanoArray,
+    Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Float64Type, IntervalMonthDayNano as Interval, IntervalUnit, TimeUnit};
@@ -24,6 +25,8 @@ const DAY_MICROS: i64 = 86_400_000_000;
 pub(super) fn functions() -> Vec<ScalarUDF> {
     let instant = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
     vec![
+        Plain::variadic("make_date", DataType::Date32, make_date).udf(),
+        Plain::variadic("make_time", DataType::Time64(TimeUnit::Microsecond), make_time).udf(),
         Plain::variadic("make_interval", INTERVAL, make_interval).udf(),
         Plain::variadic("make_timestamp", DataType::Timestamp(TimeUnit::Microsecond, None), make_timestamp).udf(),
         Plain::variadic("make_timestamptz", instant, make_timestamptz).udf(),
@@ -103,6 +106,41 @@ fn micros_of([year, month, day, hour, minute, second]: [f64; 6]) -> Option<i64> 
     let year = if year < 0 { year + 1 } else { year };
     let minutes = hour as i64 * 60 + minute as i64;
     Some(days_from_civil(year, month, day) * DAY_MICROS + minutes * 60_000_000 + second_micros as i64)
+}
+
+fn make_date(args: &[ArrayRef]) -> Result<ArrayRef> {
+    if args.len() != 3 {
+        return exec_err!("make_date takes a year, month and day");
+    }
+    let columns = numbers(args)?;
+    let date = |row: usize| {
+        let Some([year, month, day]) = row_of::<3>(&columns, row, 0.0) else { return Ok(None) };
+        let is_whole = [year, month, day].iter().all(|part| part.fract() == 0.0);
+        let micros = micros_of([year, month, day, 0.0, 0.0, 0.0]).filter(|_| is_whole);
+        match micros.and_then(|micros| i32::try_from(micros.div_euclid(DAY_MICROS)).ok()) {
+            Some(days) => Ok(Some(days)),
+            None => exec_err!("make_date: there is no date {year}-{month}-{day}"),
+        }
+    };
+    Ok(Arc::new((0..columns[0].len()).map(date).collect::<Result<Date32Array>>()?))
+}
+
+fn make_time(args: &[ArrayRef]) -> Result<ArrayRef> {
+    if args.len() != 3 {
+        return exec_err!("make_time takes an hour, minute and second");
+    }
+    let columns = numbers(args)?;
+    let time = |row: usize| {
+        let Some([hour, minute, second]) = row_of::<3>(&columns, row, 0.0) else { return Ok(None) };
+        let is_whole = [hour, minute].iter().all(|part| part.fract() == 0.0);
+        // The parts of a time on the first day of the epoch.
+        let micros = micros_of([1970.0, 1.0, 1.0, hour, minute, second]);
+        match micros.filter(|micros| is_whole && *micros < DAY_MICROS) {
+            Some(micros) => Ok(Some(micros)),
+            None => exec_err!("make_time: there is no time {hour}:{minute}:{second}"),
+        }
+    };
+    Ok(Arc::new((0..columns[0].len()).map(time).collect::<Result<Time64MicrosecondArray>>()?))
 }
 
 fn make_timestamp(args: &[ArrayRef]) -> Result<ArrayRef> {

@@ -1,8 +1,13 @@
-//! Functions of numbers that PostgreSQL has and DataFusion lacks.
+//! Functions of numbers that PostgreSQL has and DataFusion lacks, or computes for fewer numbers.
 
+use super::arguments::strictly;
 use super::plain::Plain;
-use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, Int32Array, PrimitiveArray};
-use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
+use atsdb_core::decimal;
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int32Array, ListArray, PrimitiveArray,
+};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
@@ -13,7 +18,10 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     vec![
         Plain::new("sign", &[&[DOUBLE]], DOUBLE, sign).udf(),
         Plain::new("in_range", &[&[DOUBLE]], DOUBLE, in_range).udf(),
-        Plain::new("width_bucket", &[&[DOUBLE, DOUBLE, DOUBLE, BIGINT]], DataType::Int32, width_bucket).udf(),
+        Plain::variadic("width_bucket", DataType::Int32, width_bucket).udf(),
+        Plain::new("factorial", &[&[BIGINT]], DataType::Decimal128(DECIMAL_DIGITS_MAX, 0), factorial).udf(),
+        Plain::variadic("scale", DataType::Int32, |args| scales("scale", args, |_, scale| scale)).udf(),
+        Plain::variadic("min_scale", DataType::Int32, |args| scales("min_scale", args, least_scale)).udf(),
     ]
 }
 
@@ -36,12 +44,79 @@ fn in_range(args: &[ArrayRef]) -> Result<ArrayRef> {
     }
 }
 
+fn factorial(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let factorials = args[0].as_primitive::<Int64Type>().iter().map(|number| match number {
+        None => Ok(None),
+        Some(..=-1) => exec_err!("factorial of a negative number is undefined"),
+        Some(number) => {
+            let product = (1..=i128::from(number)).try_fold(1_i128, |product, factor| product.checked_mul(factor));
+            match product.filter(|product| decimal::fits(*product, DECIMAL_DIGITS_MAX)) {
+                Some(product) => Ok(Some(product)),
+                None => exec_err!("value overflows numeric format: factorial({number})"),
+            }
+        }
+    });
+    let factorials = factorials.collect::<Result<Decimal128Array>>()?;
+    Ok(Arc::new(factorials.with_precision_and_scale(DECIMAL_DIGITS_MAX, 0)?))
+}
+
+/// A property of each decimal, from its digits and the number of them after the point.
+fn scales(name: &str, args: &[ArrayRef], of: fn(i128, i32) -> i32) -> Result<ArrayRef> {
+    let [numbers] = args else { return exec_err!("{name} takes 1 argument, not {}", args.len()) };
+    let scales: Int32Array = match numbers.data_type() {
+        DataType::Decimal128(_, scale) => {
+            let values = numbers.as_primitive::<Decimal128Type>().iter();
+            values.map(|value| value.map(|value| of(value, i32::from(*scale)))).collect()
+        }
+        DataType::Null => Int32Array::new_null(numbers.len()),
+        integer if integer.is_integer() => (0..numbers.len()).map(|row| numbers.is_valid(row).then_some(0)).collect(),
+        _ => return exec_err!("{name} takes a NUMERIC: convert it, {name}(CAST(x AS NUMERIC))"),
+    };
+    Ok(Arc::new(scales))
+}
+
+/// The digits after the point without zeros at the end.
+fn least_scale(mut value: i128, mut scale: i32) -> i32 {
+    while scale > 0 && value % 10 == 0 {
+        (value, scale) = (value / 10, scale - 1);
+    }
+    scale
+}
+
+fn width_bucket(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let number = |at: usize| strictly(&args[at], &DataType::Float64);
+    match args.len() {
+        2 => {
+            let bounds = strictly(&args[1], &DataType::new_list(DataType::Float64, true))?;
+            bucket_of_list(number(0)?.as_primitive::<Float64Type>(), bounds.as_list::<i32>())
+        }
+        4 => {
+            let counts = strictly(&args[3], &DataType::Int64)?;
+            bucket_of_range([number(0)?, number(1)?, number(2)?], counts.as_primitive::<Int64Type>())
+        }
+        count => exec_err!("width_bucket takes 2 or 4 arguments, not {count}"),
+    }
+}
+
+/// The number of bounds in an ascending list that a value has reached.
+fn bucket_of_list(values: &Float64Array, bounds: &ListArray) -> Result<ArrayRef> {
+    let buckets = values.iter().zip(bounds.iter()).map(|(value, bounds)| {
+        let Some((value, bounds)) = value.zip(bounds) else { return Ok(None) };
+        if bounds.null_count() > 0 {
+            return exec_err!("width_bucket: the array of bounds contains NULL");
+        }
+        // NaN is greater than all numbers.
+        let is_reached = |bound: &f64| *bound <= value || value.is_nan();
+        let bounds = bounds.as_primitive::<Float64Type>().values();
+        Ok(i32::try_from(bounds.partition_point(is_reached)).ok())
+    });
+    Ok(Arc::new(buckets.collect::<Result<Int32Array>>()?))
+}
+
 /// The number of the bucket, of `count` equally wide ones between two bounds, in which a value lies: 0 before the
 /// first, `count + 1` after the last. The bounds may be in descending order.
-fn width_bucket(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let bound = |at: usize| -> &PrimitiveArray<Float64Type> { args[at].as_primitive::<Float64Type>() };
-    let (values, lows, highs) = (bound(0), bound(1), bound(2));
-    let counts = args[3].as_primitive::<Int64Type>();
+fn bucket_of_range(numbers: [ArrayRef; 3], counts: &PrimitiveArray<Int64Type>) -> Result<ArrayRef> {
+    let [values, lows, highs] = numbers.each_ref().map(|column| column.as_primitive::<Float64Type>());
     let rows = values.iter().zip(lows).zip(highs.iter().zip(counts));
     let buckets = rows.map(|((value, low), (high, count))| match (value, low, high, count) {
         (Some(value), Some(low), Some(high), Some(count)) => bucket(value, low, high, count).map(Some),
@@ -75,6 +150,11 @@ fn bucket(value: f64, low: f64, high: f64, count: i64) -> Result<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn zeros_at_the_end_need_no_digits() {
+        assert_eq!([least_scale(84_100, 4), least_scale(-8_410, 0), least_scale(0, 3)], [2, 0, 0]);
+    }
 
     #[test]
     fn values_fall_into_buckets_from_either_side() {

@@ -1,5 +1,6 @@
 //! Functions of text and bytes that PostgreSQL has and DataFusion lacks.
 
+use super::keywords::is_keyword;
 use super::like_escape::escaped_pattern;
 use super::plain::Plain;
 use crate::text::datafusion_errors::external;
@@ -11,6 +12,9 @@ use datafusion::logical_expr::ScalarUDF;
 use md5::Digest;
 use std::fmt::Write;
 use std::sync::Arc;
+
+/// The maximum width of a value in `format`.
+const WIDTH_MAX: usize = 1 << 20;
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
     const TEXT: DataType = DataType::Utf8;
@@ -105,7 +109,8 @@ fn format(args: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(formatted.collect::<Result<StringArray>>()?))
 }
 
-/// A pattern with `%s`, `%I` and `%L` replaced, `%2$s` by the second value, `%-10s` padded.
+/// A pattern with `%s`, `%I` and `%L` replaced, `%2$s` by the second value, `%-10s` padded, and `%*s` padded to the
+/// width that the value before says.
 fn formatted(pattern: &str, values: &[Option<&str>]) -> Result<String> {
     let (mut text, mut next, mut rest) = (String::new(), 0, pattern);
     while let Some((before, after)) = rest.split_once('%') {
@@ -115,21 +120,21 @@ fn formatted(pattern: &str, values: &[Option<&str>]) -> Result<String> {
             rest = after;
             continue;
         }
-        let mut spec = after;
-        if let Some((position, after)) = spec.split_once('$')
-            && let Ok(position) = position.parse::<usize>()
-        {
-            next = match position.checked_sub(1) {
-                Some(position) => position,
-                None => return exec_err!("format: there is no argument 0"),
-            };
-            spec = after;
-        }
+        let (position, spec) = position_of(after)?;
+        next = position.unwrap_or(next);
         let is_left = spec.starts_with('-');
         let spec = spec.trim_start_matches('-');
         let digits = spec.bytes().take_while(u8::is_ascii_digit).count();
-        let width = spec[..digits].parse::<usize>().unwrap_or(0).min(1 << 20);
-        let Some(letter) = spec[digits..].chars().next() else {
+        let (width, spec) = match spec.strip_prefix('*') {
+            Some(after) => {
+                let (position, spec) = position_of(after)?;
+                let at = position.unwrap_or(next);
+                next = if position.is_some() { next } else { at + 1 };
+                (width_of(values.get(at))?, spec)
+            }
+            None => (spec[..digits].parse::<i64>().unwrap_or(0), &spec[digits..]),
+        };
+        let Some(letter) = spec.chars().next() else {
             return exec_err!("format: the pattern ends with a single %");
         };
         let Some(value) = values.get(next) else { return exec_err!("format has too few arguments") };
@@ -138,24 +143,48 @@ fn formatted(pattern: &str, values: &[Option<&str>]) -> Result<String> {
             ('s', value) => value.unwrap_or_default().to_owned(),
             ('I', Some(value)) => identifier(value),
             ('I', None) => return exec_err!("format: NULL is not an identifier"),
-            ('L', Some(value)) => format!("'{}'", value.replace('\'', "''")),
+            ('L', Some(value)) => literal(value),
             ('L', None) => "NULL".to_owned(),
             (letter, _) => return exec_err!("format: unknown specifier %{letter}: use %s, %I, %L or %%"),
         };
-        let padding = " ".repeat(width.saturating_sub(value.chars().count()));
-        match is_left {
+        let columns = usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX).min(WIDTH_MAX);
+        let padding = " ".repeat(columns.saturating_sub(value.chars().count()));
+        match is_left || width < 0 {
             true => text.extend([value, padding]),
             false => text.extend([padding, value]),
         }
-        rest = &spec[digits + letter.len_utf8()..];
+        rest = &spec[letter.len_utf8()..];
     }
     text.push_str(rest);
     Ok(text)
 }
 
+/// The position before a `$`, from 0, if there is one, and what follows.
+fn position_of(spec: &str) -> Result<(Option<usize>, &str)> {
+    let Some((digits, after)) = spec.split_once('$') else { return Ok((None, spec)) };
+    match digits.parse::<usize>() {
+        Ok(0) => exec_err!("format: there is no argument 0"),
+        Ok(position) => Ok((Some(position - 1), after)),
+        Err(_) => Ok((None, spec)),
+    }
+}
+
+/// The width that a value says. NULL is none.
+fn width_of(value: Option<&Option<&str>>) -> Result<i64> {
+    match value {
+        None => exec_err!("format has too few arguments"),
+        Some(None) => Ok(0),
+        Some(Some(width)) => match width.parse::<i64>() {
+            Ok(width) => Ok(width),
+            Err(_) => exec_err!("format: the width '{width:.20}' is not an integer"),
+        },
+    }
+}
+
 fn identifier(name: &str) -> String {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_' || byte.is_ascii_digit())
-        && name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_');
+        && name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
+        && !is_keyword(name);
     if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
@@ -165,17 +194,24 @@ mod tests {
 
     #[test]
     fn patterns_are_filled_as_postgresql_fills_them() {
-        let values = [Some("a"), Some("B c"), None];
+        let values = [Some("a"), Some("B c"), None, Some("select"), Some("a\\b"), Some("3")];
         for (pattern, expected) in [
             ("%s is %I", "a is \"B c\""),
             ("%2$L %1$I", "'B c' a"),
             ("100%% %5s|%-3s|", "100%     a|B c|"),
             ("%3$s%3$L", "NULL"),
             ("none", "none"),
+            ("%1$-3s|%s|%4$I", "a  |B c|\"select\""),
+            ("%5$L", "E'a\\\\b'"),
+            ("%6$*6$s", "  3"),
         ] {
             assert_eq!(formatted(pattern, &values).unwrap(), expected, "{pattern}");
         }
-        for pattern in ["%s %s %s %s", "%", "%d", "%0$s", "%3$I"] {
+        let widths = [Some("4"), Some("a"), Some("-4"), Some("b"), Some("x")];
+        assert_eq!(formatted("[%*s][%*s]", &widths).unwrap(), "[   a][b   ]");
+        assert_eq!(formatted("[%2$*1$s][%-4s]", &widths).unwrap(), "[   a][-4  ]");
+        assert!(formatted("%5$*5$s", &widths).is_err());
+        for pattern in ["%7$s", "%", "%d", "%0$s", "%3$I"] {
             assert!(formatted(pattern, &values).is_err(), "{pattern}");
         }
     }

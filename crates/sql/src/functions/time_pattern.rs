@@ -163,15 +163,30 @@ pub(super) fn pieces_of(pattern: &str) -> Vec<Piece> {
         }
         is_bare = false;
         if first == '"' {
-            let (text, after) = rest[1..].split_once('"').unwrap_or((&rest[1..], ""));
-            pieces.push(Piece::Quoted(text.to_owned()));
+            let (text, after) = quoted_text(&rest[1..]);
+            pieces.push(Piece::Quoted(text));
             rest = after;
             continue;
         }
-        pieces.push(Piece::Other(first));
-        rest = &rest[first.len_utf8()..];
+        // Outside of quotes, a backslash only makes a quote a plain character.
+        let quote = rest.strip_prefix("\\\"");
+        pieces.push(Piece::Other(if quote.is_some() { '"' } else { first }));
+        rest = quote.unwrap_or(&rest[first.len_utf8()..]);
     }
     pieces
+}
+
+/// The text up to the next double quote, and what follows that. A backslash stands before a character of the text.
+pub(super) fn quoted_text(text: &str) -> (String, &str) {
+    let (mut quoted, mut letters) = (String::new(), text.chars());
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => break,
+            '\\' => quoted.push(letters.next().unwrap_or('\\')),
+            other => quoted.push(other),
+        }
+    }
+    (quoted, letters.as_str())
 }
 
 /// The text behind a word, in any case.
@@ -229,5 +244,7 @@ mod tests {
             ]
         );
         assert_eq!(pieces_of("tz"), [field(Field::Zone, Letters::Lower, false, None)]);
+        assert_eq!(pieces_of("\"a\\\"b\\\\\""), [Piece::Quoted("a\"b\\".to_owned())]);
+        assert_eq!(pieces_of("\\\"x\\"), ['"', 'x', '\\'].map(Piece::Other));
     }
 }

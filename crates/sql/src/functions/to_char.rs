@@ -1,8 +1,11 @@
-//! `to_char` of times and intervals with PostgreSQL's patterns (`YYYY-MM-DD HH24:MI:SS`), and of times with those of
-//! strftime, which contain a `%` and are left to DataFusion.
+//! `to_char` of times and intervals with PostgreSQL's patterns (`YYYY-MM-DD HH24:MI:SS`), of times with those of
+//! strftime, which contain a `%` and are left to DataFusion, and of numbers (`999,990.00`).
 
 use super::arguments::{plain_type, strictly};
 use super::interval::intervals;
+use super::number_digits::{Number, numbers};
+use super::number_pattern::NumberPattern;
+use super::number_text::number_text;
 use super::of_inner::of_inner;
 use super::time_pattern::{DAYS, Field, Letters, MONTHS, PatternField, Piece, ROMAN, pieces_of};
 use crate::text::datafusion_errors::external;
@@ -49,6 +52,9 @@ impl ScalarUDFImpl for ToChar {
 
     fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         args.args[1] = args.args[1].cast_to(&DataType::Utf8, None)?;
+        if plain_type(&args.args[0].data_type()).is_numeric() {
+            return texts_of_numbers(&args);
+        }
         let has_percent = match &args.args[1] {
             ColumnarValue::Scalar(ScalarValue::Utf8(pattern)) => {
                 pattern.as_deref().is_some_and(|pattern| pattern.contains('%'))
@@ -93,6 +99,32 @@ impl ScalarUDFImpl for ToChar {
             true => ScalarValue::try_from_array(&texts, 0).map(ColumnarValue::Scalar),
             false => Ok(ColumnarValue::Array(texts)),
         }
+    }
+}
+
+/// `to_char` of numbers.
+fn texts_of_numbers(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
+    let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+    let rows = if is_scalar { 1 } else { args.number_rows };
+    let numbers = numbers(&args.args[0].to_array(rows)?)?;
+    let texts = match &args.args[1] {
+        ColumnarValue::Scalar(ScalarValue::Utf8(Some(pattern))) => {
+            let pattern = NumberPattern::new(pattern).map_err(external)?;
+            numbers.iter().map(|number| number.map(|number| number_text(&pattern, number))).collect::<StringArray>()
+        }
+        ColumnarValue::Scalar(_) => StringArray::new_null(rows),
+        ColumnarValue::Array(patterns) => {
+            let pairs = numbers.iter().zip(patterns.as_string::<i32>());
+            let text = |(number, pattern): (&Option<Number>, Option<&str>)| -> CoreResult<Option<String>> {
+                let Some((number, pattern)) = number.zip(pattern) else { return Ok(None) };
+                Ok(Some(number_text(&NumberPattern::new(pattern)?, number)))
+            };
+            pairs.map(text).collect::<CoreResult<StringArray>>().map_err(external)?
+        }
+    };
+    match is_scalar {
+        true => ScalarValue::try_from_array(&texts, 0).map(ColumnarValue::Scalar),
+        false => Ok(ColumnarValue::Array(Arc::new(texts))),
     }
 }
 
@@ -169,11 +201,7 @@ fn moments(values: &ArrayRef) -> Result<Vec<Option<Moment>>> {
             let of = |nanoseconds: i64| Moment::of_interval(Interval { months: 0, days: 0, nanoseconds });
             nanos.as_primitive::<Int64Type>().iter().map(|nanos| nanos.map(of)).collect()
         }
-        other if plain_type(other).is_numeric() => {
-            return exec_err!(
-                "to_char takes a time, a date or an interval: write format('%s', x) or round(x, 2)::text"
-            );
-        }
+        DataType::Boolean => return exec_err!("to_char takes a number, a time, a date or an interval"),
         _ => {
             let utc = strictly(values, &DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())))?;
             let times = cast(&utc, &DataType::Timestamp(TimeUnit::Microsecond, None))?;

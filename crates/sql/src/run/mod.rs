@@ -16,7 +16,7 @@ pub(crate) mod memory;
 pub(crate) mod options;
 pub(crate) mod permission;
 pub(crate) mod plan_cache;
-mod planned;
+pub(crate) mod planned;
 pub(crate) mod query;
 mod query_limits;
 mod query_session;

@@ -8,6 +8,7 @@ use super::query::{DefinitionScope, Query};
 use crate::parse::headings::Headings;
 use crate::scan::direct::DirectScan;
 use crate::text::params::Parameters;
+use crate::text::template::{Constant, Template};
 use arrow::datatypes::DataType;
 use atsdb_core::name::name_key;
 use atsdb_core::{SearchPath, Table, TableId};
@@ -40,6 +41,19 @@ pub(crate) enum CachedResult {
     Direct(Option<Arc<DirectScan>>),
     /// Without values: the types of its parameters, and the columns of its answer.
     Described(Arc<TypesAndColumns>),
+    /// For a template: what is known of the queries that have it.
+    Template(TemplateState),
+}
+
+/// What is known of the queries that differ only in their constants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TemplateState {
+    /// One of them was a direct read.
+    Seen,
+    /// Each is a direct read, with the constants as values of these types.
+    Direct(Arc<[DataType]>),
+    /// They are planned.
+    Planned,
 }
 
 /// The key of a cached result.
@@ -55,6 +69,8 @@ enum KeyParameters {
     Values(Vec<ScalarValue>),
     Types(Vec<DataType>),
     Declared(Vec<Option<DataType>>),
+    /// Whether each constant of a template is a text.
+    Constants(Vec<bool>),
 }
 
 impl PlanKey {
@@ -89,6 +105,12 @@ impl PlanKey {
         let parameters = KeyParameters::Declared(declared.to_vec());
         Self::of(text, parameters, path)
     }
+
+    /// The key for what is known of a template.
+    fn of_template(template: &Template, path: &SearchPath) -> Option<Self> {
+        let is_text = template.constants.iter().map(|constant| matches!(constant, Constant::Text(_)));
+        Self::of(&template.text, KeyParameters::Constants(is_text.collect()), path)
+    }
 }
 
 /// Cached plans for one state of all definitions.
@@ -116,6 +138,35 @@ impl PlanCache {
         let (key, kept) = state.old.remove_entry(key)?;
         state.put(key, kept.clone());
         Some(kept)
+    }
+
+    /// What is known of the queries that have a query's template.
+    pub(crate) fn template(&self, query: &Query, template: &Template) -> Option<TemplateState> {
+        let key = PlanKey::of_template(template, query.snapshot.search_path())?;
+        match self.get(&key, query.snapshot.tables(), query.scope?)? {
+            CachedResult::Template(state) => Some(state),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn put_template(&self, query: &Query, template: &Template, state: TemplateState) {
+        let key = PlanKey::of_template(template, query.snapshot.search_path());
+        let (Some(key), Some(scope)) = (key, query.scope) else { return };
+        self.put(key, CachedResult::Template(state), query.snapshot.tables(), scope);
+    }
+
+    /// The direct read that a query is for any values of its parameters, if it is one.
+    pub(crate) fn direct(&self, query: &Query) -> Option<Arc<DirectScan>> {
+        let (_, of_types, scope) = keys_of(query)?;
+        match self.get(&of_types, query.snapshot.tables(), scope)? {
+            CachedResult::Direct(direct) => direct,
+            _ => None,
+        }
+    }
+
+    pub(crate) fn put_direct(&self, query: &Query, direct: Arc<DirectScan>) {
+        let Some((_, of_types, scope)) = keys_of(query) else { return };
+        self.put(of_types, CachedResult::Direct(Some(direct)), query.snapshot.tables(), scope);
     }
 
     pub(crate) fn put(&self, key: PlanKey, kept: CachedResult, tables: &[Table], scope: DefinitionScope) {

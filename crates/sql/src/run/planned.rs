@@ -94,9 +94,7 @@ pub(super) fn planned(request: Request, state: &mut SessionState, plans: &PlanCa
     let Some(plan) = kept else { return Ok(planned) };
     let direct = match open {
         // A statement that cannot be planned without its values is answered with a plan each time.
-        Some((statement, spellings)) => {
-            Some(direct(statement, &spellings, &planned.headings, &query, state).ok().flatten())
-        }
+        Some((statement, spellings)) => Some(direct(statement, &spellings, &query, state).ok().flatten()),
         None if has_values => None,
         None => Some(DirectScan::of(&plan, &planned.headings)),
     };
@@ -150,18 +148,21 @@ fn plan_of(
     Ok((Planned { plan, headings, insert, change, spellings, work_table, more, explains }, is_immutable))
 }
 
-/// The direct read that a statement is for any values of its parameters, if it is one.
+/// The direct read that a query is for any values of its parameters, if it is one.
+pub(crate) fn direct_read(query: &Query, state: &SessionState) -> Result<Option<DirectScan>> {
+    let StatementQuery { statement, spellings, files, .. } = StatementQuery::of_text(query, Focus::default())?;
+    if files.is_empty() { direct(statement, &spellings, query, state) } else { Ok(None) }
+}
+
 fn direct(
     mut statement: Ast,
     spellings: &SharedSpellings,
-    headings: &Headings,
     query: &Query,
     state: &SessionState,
 ) -> Result<Option<DirectScan>> {
-    if let Ast::Query(query) = &mut statement {
-        Headings::take(query, spellings);
-    }
+    let Ast::Query(question) = &mut statement else { return Ok(None) };
+    let headings = Headings::take(question, spellings);
     let plan = open_plan(statement, state, &query.snapshot, spellings, GivenTables::default(), &query.parameters);
     let plan = plan.and_then(|plan| state.optimize(&plan)).and_then(|plan| over(plan, None));
-    Ok(plan.map_err(from_datafusion)?.and_then(|plan| DirectScan::of(&plan, headings)))
+    Ok(plan.map_err(from_datafusion)?.and_then(|plan| DirectScan::of(&plan, &headings)))
 }

@@ -10,7 +10,7 @@ use super::explain::one_row_a_line;
 use super::interrupt::{Interrupt, interrupted};
 use super::memory::{QueryMemory, SharedMemory};
 use super::options::SessionOptions;
-use super::plan_cache::{CachedResult, PlanCache, PlanKey, keys_of};
+use super::plan_cache::{CachedResult, PlanCache, PlanKey};
 use super::planned::{Planned, Request, planned};
 use super::query::{DefinitionScope, Query};
 use super::query_limits::QueryLimits;
@@ -184,14 +184,14 @@ impl Worker {
     /// Answers a direct read of one table on the caller's thread; `None` if the query is not one, or was not run
     /// before.
     pub(crate) fn answer_directly(&self, query: &Query) -> Result<Option<(SchemaRef, Vec<RecordBatch>)>> {
-        let Some((_, of_types, scope)) = keys_of(query) else { return Ok(None) };
-        match self.plans.get(&of_types, query.snapshot.tables(), scope) {
-            Some(CachedResult::Direct(Some(direct))) => {
-                let batches = direct.read(&query.snapshot, &query.parameters)?;
-                Ok(batches.map(|batches| (direct.schema(), batches)))
-            }
-            _ => Ok(None),
-        }
+        let Some(direct) = self.plans.direct(query) else { return Ok(None) };
+        let batches = direct.read(&query.snapshot, &query.parameters)?;
+        Ok(batches.map(|batches| (direct.schema(), batches)))
+    }
+
+    /// The plans and other results that are kept.
+    pub(crate) fn plans(&self) -> &PlanCache {
+        &self.plans
     }
 
     /// Starts a query that covers only some times.

@@ -17,12 +17,14 @@ use arrow::datatypes::{DataType, Int64Type, Schema, SchemaRef};
 use atsdb_codec::logical_type;
 use atsdb_core::{Error, Result, Table, TableDefinition, TableId, TimeRange};
 use atsdb_engine::{ReadSnapshot, ScanRequest};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::expr::{AggregateFunction, InList};
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan};
+use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, lit};
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// If there are more chunks to read, a plan is executed, which reads them on several threads and streams the rows.
@@ -115,9 +117,25 @@ impl DirectScan {
         }
     }
 
+    /// Whether this read, with values for its parameters, is the same as another one.
+    pub(crate) fn is_same(&self, parameters: &Parameters, other: &Self, definition: &TableDefinition) -> bool {
+        let conditions = |direct: &Self, parameters: &Parameters| {
+            let close =
+                |condition: &Expr| close_expression(condition.clone(), parameters).ok().map(|closed| closed.data);
+            let closed =
+                direct.conditions.iter().map(|condition| plain(close(condition)?, definition).map(with_plain_text));
+            closed.collect::<Option<HashSet<Expr>>>()
+        };
+        let of_other = Parameters::none();
+        (self.table, &self.columns, &self.schema, &self.order, self.counts)
+            == (other.table, &other.columns, &other.schema, &other.order, other.counts)
+            && self.limit(parameters) == other.limit(&of_other)
+            && conditions(self, parameters).is_some_and(|own| Some(own) == conditions(other, &of_other))
+    }
+
     /// The rows of the answer; `None` if a plan is needed after all.
     pub(crate) fn read(&self, snapshot: &ReadSnapshot, parameters: &Parameters) -> Result<Option<Vec<RecordBatch>>> {
-        let Some(table) = snapshot.table_by_id(self.table) else { return Ok(None) };
+        let Some(table) = self.table(snapshot) else { return Ok(None) };
         if self.counts {
             return self.count(snapshot, table).map(Some);
         }
@@ -196,6 +214,11 @@ impl DirectScan {
 
     pub(crate) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
+    }
+
+    /// The table that is read, if it exists in a snapshot.
+    pub(crate) fn table<'a>(&self, snapshot: &'a ReadSnapshot) -> Option<&'a Table> {
+        snapshot.table_by_id(self.table)
     }
 
     /// Whether the rows are ordered by time first, and if so, whether the latest come first.
@@ -328,6 +351,16 @@ fn counts_rows(aggregate: &Aggregate) -> bool {
         && func.name() == "count"
         && is_plain
         && matches!(params.args.as_slice(), [value] if is_never_null(value))
+}
+
+/// The same condition, whatever type of text its constants have.
+fn with_plain_text(condition: Expr) -> Expr {
+    let plain = |expr: Expr| match expr.as_literal().and_then(|literal| literal.try_as_str().flatten()) {
+        Some(text) => Transformed::yes(lit(text)),
+        None => Transformed::no(expr),
+    };
+    let same = condition.clone();
+    condition.transform_up(|expr| Ok(plain(expr))).map_or(same, |transformed| transformed.data)
 }
 
 fn is_zero(expr: &Expr) -> bool {

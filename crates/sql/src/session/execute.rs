@@ -90,13 +90,11 @@ impl Session {
         {
             return Ok(Answer::Rows(Rows::fixed(rows)));
         }
-        match self.worker.answer_directly(&query)? {
-            Some((schema, batches)) => {
-                self.interrupt.check()?;
-                Ok(Answer::Rows(Rows::read(schema, batches)))
-            }
-            None => self.run_query(query),
+        if let Some((schema, batches)) = self.worker.answer_directly(&query)? {
+            self.interrupt.check()?;
+            return Ok(Answer::Rows(Rows::read(schema, batches)));
         }
+        self.query_with_constants(query)
     }
 
     pub(super) fn query(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
@@ -109,7 +107,7 @@ impl Session {
         Ok(Query { text, position, parameters, snapshot, files: self.query_files(), scope: Some(scope) })
     }
 
-    fn run_query(&self, query: Query) -> Result<Answer> {
+    pub(super) fn run_query(&self, query: Query) -> Result<Answer> {
         let Started { insert, change, rows, .. } = self.worker.start(query, &self.interrupt)?;
         let rows = Rows::query(rows);
         if let Some(change) = change {

@@ -24,5 +24,6 @@ mod show;
 pub(crate) mod state;
 mod store;
 mod summarize;
+mod templates;
 mod transaction;
 mod with_changes;

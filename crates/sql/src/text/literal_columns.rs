@@ -3,7 +3,7 @@
 use super::bytes_text::bytes_of;
 use super::errors::unfit;
 use super::literal::Literal;
-use super::literal_numbers::{as_text, float32, float64, integer};
+use super::literal_numbers::{as_text, float32, float64, integer, rounded_integer};
 use super::time_text::{parse_date, parse_time};
 use arrow::array::{ArrayBuilder, ArrayRef};
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano};
@@ -155,12 +155,12 @@ impl LiteralColumn {
     }
 }
 
-/// Adds a value to those of a type, converted if nothing is lost.
+/// Adds a value to those of a type, converted if nothing is lost. Integers are rounded.
 fn push_literal(values: &mut ColumnValues, column_type: ColumnType, literal: &Literal<'_>) -> Result<()> {
     let refuse = || unfit(shown(literal), column_type);
     macro_rules! integer {
         ($builder:expr) => {
-            $builder.append_value(integer(literal).and_then(|value| value.try_into().ok()).ok_or_else(refuse)?)
+            $builder.append_value(rounded_integer(literal).and_then(|value| value.try_into().ok()).ok_or_else(refuse)?)
         };
     }
     match values {

@@ -1,5 +1,5 @@
 //! Converts numbers in literals to the types of columns. A number that the column can hold is not rounded, and one that
-//! it cannot hold is refused.
+//! it cannot hold is refused, except that an integer column rounds a number with a fraction.
 
 use super::decimals;
 use super::literal::Literal;
@@ -17,14 +17,29 @@ const DIGITS_MAX: usize = 30;
 pub(crate) fn integer(literal: &Literal<'_>) -> Option<i128> {
     match literal {
         Literal::Bool(value) => Some(i128::from(*value)),
-        Literal::Number(text) | Literal::Parameter(text) => whole(text),
-        Literal::Text(text) => whole(text.trim()),
+        Literal::Number(text) | Literal::Parameter(text) => whole(text, Fraction::Refused),
+        Literal::Text(text) => whole(text.trim(), Fraction::Refused),
         Literal::Null | Literal::Bytes(_) | Literal::Typed(_) => None,
     }
 }
 
-/// Parses digits with a sign, decimal point and exponent, if the number is whole.
-fn whole(text: &str) -> Option<i128> {
+/// A number as it is assigned to an integer: rounded, halves away from zero. A text or a parameter must be whole.
+pub(crate) fn rounded_integer(literal: &Literal<'_>) -> Option<i128> {
+    match literal {
+        Literal::Number(text) => whole(text, Fraction::Rounded),
+        other => integer(other),
+    }
+}
+
+/// What becomes of digits behind the point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fraction {
+    Refused,
+    Rounded,
+}
+
+/// Parses digits with a sign, decimal point and exponent. `None` if a fraction is refused, and the number has one.
+fn whole(text: &str, fractions: Fraction) -> Option<i128> {
     if let Ok(value) = text.parse::<i64>() {
         return Some(value.into());
     }
@@ -48,13 +63,21 @@ fn whole(text: &str) -> Option<i128> {
     if significant.is_empty() {
         return Some(0);
     }
-    // The number of zeros after the significant digits. No digit after the decimal point may be lost.
+    // The number of zeros after the significant digits. If it is negative, so many digits are behind the point.
     let scale = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?.checked_add(zeros)?;
-    let scale = usize::try_from(scale).ok()?;
-    if significant.len().saturating_add(scale) > DIGITS_MAX {
+    let (kept, zeros, rounds_up) = match usize::try_from(scale) {
+        Ok(zeros) => (significant, zeros, false),
+        Err(_) if fractions == Fraction::Refused => return None,
+        Err(_) => match significant.len().checked_sub(usize::try_from(scale.unsigned_abs()).ok()?) {
+            Some(kept) => (&significant[..kept], 0, significant.as_bytes()[kept] >= b'5'),
+            None => ("", 0, false),
+        },
+    };
+    if kept.len().saturating_add(zeros) > DIGITS_MAX {
         return None;
     }
-    let value = format!("{significant}{}", "0".repeat(scale)).parse::<i128>().ok()?;
+    let digits = format!("0{kept}{}", "0".repeat(zeros));
+    let value = digits.parse::<i128>().ok()? + i128::from(rounds_up);
     Some(if negative { -value } else { value })
 }
 
@@ -139,6 +162,33 @@ mod tests {
         ] {
             assert_eq!(integer(&number(text)), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_number_is_rounded_to_an_integer() {
+        for (text, expected) in [
+            ("1.4", Some(1)),
+            ("1.5", Some(2)),
+            ("-1.5", Some(-2)),
+            ("-0.5", Some(-1)),
+            ("0.49999", Some(0)),
+            ("0.05", Some(0)),
+            ("99.5", Some(100)),
+            ("15e-1", Some(2)),
+            ("5e-1", Some(1)),
+            ("5e-2", Some(0)),
+            ("1e-99", Some(0)),
+            ("1.25e1", Some(13)),
+            ("9223372036854775807.4", Some(i128::from(i64::MAX))),
+            ("12", Some(12)),
+            ("1e40", None),
+            ("1.x", None),
+        ] {
+            assert_eq!(rounded_integer(&number(text)), expected, "{text}");
+        }
+        assert_eq!(rounded_integer(&Literal::Text("1.5".into())), None);
+        assert_eq!(rounded_integer(&Literal::Parameter("1.5".into())), None);
+        assert_eq!(rounded_integer(&Literal::Parameter("2.0".into())), Some(2));
     }
 
     #[test]

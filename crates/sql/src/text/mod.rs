@@ -20,6 +20,7 @@ pub(crate) mod sequence_names;
 pub(crate) mod source_position;
 pub(crate) mod statement_error;
 pub(crate) mod table_names;
+pub(crate) mod template;
 pub(crate) mod time_text;
 pub mod tree_walk;
 pub(crate) mod verbs;

@@ -1,8 +1,9 @@
-//! Text constants in the places of arrays and of their elements: `coalesce(tags, '{}')`, `tags IS DISTINCT FROM '{a}'`,
-//! `CASE WHEN x THEN tags ELSE '{}' END`, `'7' = ANY (numbers)`. Each becomes the right operand of an operator whose
-//! left operand has the type. While the statement is planned, `untyped_texts` reads the constant as such a value and
-//! leaves nothing of the operator. A number with a point among the elements is written like that, too, because
-//! DataFusion knows no type for a decimal beside an array of floats.
+//! Text constants that stand for one of several values of a type, for arrays and for their elements:
+//! `coalesce(day, '2024-01-01')`, `tags IS DISTINCT FROM '{a}'`, `CASE WHEN x THEN tags ELSE '{}' END`,
+//! `'7' = ANY (numbers)`. Each becomes the right operand of an operator whose left operand has the type. While the
+//! statement is planned, `untyped_texts` reads the constant as such a value and leaves nothing of the operator. A
+//! number with a point among the elements is written like that, too, because DataFusion knows no type for a decimal
+//! beside an array of floats.
 //!
 //! Waits for [#23041](https://github.com/apache/datafusion/issues/23041).
 
@@ -13,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::ops::ControlFlow;
 
-/// The operator whose left operand is an array like the one that the right operand is.
+/// The operator whose left operand is a value of the type of the right operand, often an array.
 pub(super) const ARRAY: &str = "\u{1}array";
 
 /// The operator whose left operand is an array that has elements like the right operand.
@@ -24,7 +25,7 @@ pub(crate) fn write_array_constants(statement: &mut Statement) {
     let _ = visit_expressions_mut(statement, |expr| {
         match expr {
             Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
-                beside_arrays(vec![left, right]);
+                beside_values(vec![left, right]);
             }
             Expr::Case { operand, conditions, else_result, .. } => {
                 let (mut compared, mut results) = (Vec::new(), Vec::new());
@@ -33,10 +34,10 @@ pub(crate) fn write_array_constants(statement: &mut Statement) {
                     results.push(result);
                 }
                 results.extend(else_result.as_deref_mut());
-                beside_arrays(results);
+                beside_values(results);
                 if let Some(operand) = operand {
                     compared.push(operand);
-                    beside_arrays(compared);
+                    beside_values(compared);
                 }
             }
             Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. }
@@ -60,7 +61,8 @@ fn in_arguments(function: &mut Function) {
         _ => None,
     });
     match name.as_str() {
-        "coalesce" | "nullif" | "array_cat" | "array_concat" => beside_arrays(arguments.collect()),
+        "coalesce" | "nullif" => beside_values(arguments.collect()),
+        "array_cat" | "array_concat" => beside_arrays(arguments.collect()),
         "array_prepend" => {
             if let [element, array] = arguments.collect::<Vec<_>>().as_mut_slice() {
                 of_array(array, vec![&mut **element]);
@@ -76,14 +78,23 @@ fn in_arguments(function: &mut Function) {
     }
 }
 
+/// Marks the constants among expressions of one type.
+fn beside_values(exprs: Vec<&mut Expr>) {
+    mark_some(exprs, |_| true);
+}
+
 /// Marks the constants among expressions of one type that may be arrays.
 fn beside_arrays(exprs: Vec<&mut Expr>) {
-    let is_array = |expr: &Expr| text(expr).is_some_and(|text| text.trim_start().starts_with('{'));
-    if !exprs.iter().any(|expr| is_array(expr)) {
+    mark_some(exprs, |text| text.trim_start().starts_with('{'));
+}
+
+fn mark_some(exprs: Vec<&mut Expr>, is_marked: fn(&str) -> bool) {
+    let is_constant = |expr: &Expr| text(expr).is_some_and(is_marked);
+    if !exprs.iter().any(|expr| is_constant(expr)) {
         return;
     }
     let Some(typed) = exprs.iter().find(|expr| has_type(expr)).map(|expr| type_source(expr).clone()) else { return };
-    mark(exprs.into_iter().filter(|expr| is_array(expr)), &typed, ARRAY);
+    mark(exprs.into_iter().filter(|expr| is_constant(expr)), &typed, ARRAY);
 }
 
 /// Marks the constants among the elements of an array.
@@ -185,6 +196,9 @@ mod tests {
     fn a_constant_gets_the_operand_with_its_type() {
         for (expression, operand) in [
             ("coalesce('{}', NULL, a)", "a \u{1}array '{}'"),
+            ("coalesce(day, '2024-01-01')", "day \u{1}array '2024-01-01'"),
+            ("CASE k WHEN '1' THEN 2 ELSE 3 END", "k \u{1}array '1'"),
+            ("x IS DISTINCT FROM 'a'", "x \u{1}array 'a'"),
             ("CASE WHEN x THEN '{}' ELSE nullif(b, '{q}') END", "b \u{1}array '{}'"),
             ("array_append(a, '7')", "a \u{1}element '7'"),
             ("-0.5 = ANY (c)", "c \u{1}element -0.5"),
@@ -192,7 +206,7 @@ mod tests {
             let written = written(expression);
             assert!(written.contains(operand), "{expression}: {written}");
         }
-        for text in ["coalesce(a, '')", "coalesce(NULL, '{}')", "x = ANY (SELECT '{}')"] {
+        for text in ["array_cat(a, '')", "coalesce(NULL, '{}')", "x = ANY (SELECT '{}')", "x = 'a'"] {
             assert!(!written(text).contains('\u{1}'), "{text}");
         }
     }

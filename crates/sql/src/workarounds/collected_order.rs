@@ -1,23 +1,34 @@
 //! `array_agg` and `string_agg` collect values in the order of their `ORDER BY`, or of their window. DataFusion
 //! computes some of them in the opposite order, and does not always turn the result around: not for `DISTINCT`, and not
 //! in a window. It also insists on rows in the order of `string_agg`, of which there can be one only. Both functions
-//! can sort their values themselves, and here they always do.
+//! can sort their values themselves, and here they always do. PostgreSQL sorts the values of `DISTINCT` without
+//! `ORDER BY`, too, in order to find equal ones, and so they get this order here.
 //!
 //! No upstream issue known.
 
+use super::expressions::rewrite_expressions;
 use crate::functions::of_inner::of_inner;
 use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
 use datafusion::execution::context::SessionContext;
+use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
-use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, GroupsAccumulator, LogicalPlan, ReversedUDAF,
+};
+use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
+
+/// The functions that collect values.
+const COLLECTING: [&str; 2] = ["array_agg", "string_agg"];
 
 /// Replaces DataFusion's `array_agg` and `string_agg`.
 pub(super) fn register(context: &SessionContext) {
     let state = context.state();
-    for name in ["array_agg", "string_agg"] {
+    for name in COLLECTING {
         if let Some(inner) = state.aggregate_functions().get(name) {
             context.register_udaf(AggregateUDF::new_from_impl(Collecting { inner: Arc::clone(inner) }));
         }
@@ -67,5 +78,34 @@ impl AggregateUDFImpl for Collecting {
 
     fn supports_null_handling_clause(&self) -> bool {
         self.inner.supports_null_handling_clause()
+    }
+}
+
+/// Sorts the values of `DISTINCT`. Runs when the types of all expressions are settled.
+#[derive(Debug)]
+pub(crate) struct SortDistinct;
+
+impl AnalyzerRule for SortDistinct {
+    fn name(&self) -> &str {
+        "sort_distinct"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        rewrite_expressions(plan, |_| false, |expr, _| Ok(sorted(expr)))
+    }
+}
+
+fn sorted(expr: Expr) -> Transformed<Expr> {
+    let Expr::AggregateFunction(mut call) = expr else { return Transformed::no(expr) };
+    let is_unsorted = call.params.distinct && call.params.order_by.is_empty();
+    if !is_unsorted || !COLLECTING.contains(&call.func.name()) {
+        return Transformed::no(Expr::AggregateFunction(call));
+    }
+    match call.params.args.first().cloned() {
+        None | Some(Expr::Literal(..)) => Transformed::no(Expr::AggregateFunction(call)),
+        Some(value) => {
+            call.params.order_by = vec![Sort::new(value, true, false)];
+            Transformed::yes(Expr::AggregateFunction(call))
+        }
     }
 }

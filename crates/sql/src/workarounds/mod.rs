@@ -45,6 +45,7 @@ mod syntax;
 mod text_outputs;
 mod times_of_day;
 mod unambiguous_filters;
+mod united_types;
 mod untyped_operands;
 mod untyped_texts;
 mod uuid_arrays;
@@ -116,6 +117,7 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
         Arc::new(subqueries::rule::AnySubquery),
         Arc::new(one_row::OneRow),
+        Arc::new(united_types::UnitedTypes),
         Arc::new(in_subqueries::UnknownMembers),
         Arc::new(intervals::comparison::Lengths),
         Arc::new(compare_times::CompareTimes),
@@ -135,9 +137,14 @@ pub(crate) fn rule_of_arithmetic() -> Arc<dyn AnalyzerRule + Send + Sync> {
     Arc::new(overflow::CheckNumbers)
 }
 
-/// Rules of the analyzer that replace casts. They run after all rules that look for casts.
+/// Rules of the analyzer that replace casts, and that need the final arguments of functions. They run after all rules
+/// that look for casts.
 pub(crate) fn rules_of_casts() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    vec![Arc::new(casts::exact::ExactCasts), Arc::new(casts::postgres::PostgresCasts)]
+    vec![
+        Arc::new(casts::exact::ExactCasts),
+        Arc::new(casts::postgres::PostgresCasts),
+        Arc::new(collected_order::SortDistinct),
+    ]
 }
 
 /// The rule of the analyzer for frames without some rows. The types of all expressions must have been settled.

@@ -9,7 +9,7 @@
 use super::array_constants::{ARRAY, ELEMENT};
 use crate::text::decimals;
 use crate::text::params::number;
-use datafusion::arrow::datatypes::{DataType, Field, IntervalUnit};
+use datafusion::arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
@@ -89,8 +89,26 @@ pub(super) fn typed_parameter(operand: Expr, data_type: DataType) -> Expr {
 fn type_in_array(operator: &str, left: DataType, constant: &Expr, schema: &DFSchema) -> Option<DataType> {
     match left {
         DataType::List(_) if operator == ARRAY => Some(left),
+        left if operator == ARRAY => type_of_value(left, text(constant)?),
         DataType::List(element) if operator == ELEMENT => type_of_element(element.data_type(), constant, schema),
         _ => None,
+    }
+}
+
+/// The type of a text among values of a type, if it must be converted. A number keeps its digits, and a time those of
+/// a microsecond.
+fn type_of_value(other: DataType, constant: &str) -> Option<DataType> {
+    match other {
+        DataType::Decimal128(..) => {
+            let number = decimals::read(constant.trim()).map(decimals::scalar);
+            Some(number.map_or(other, |number| number.data_type()))
+        }
+        DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, zone) => {
+            Some(DataType::Timestamp(TimeUnit::Microsecond, zone))
+        }
+        DataType::Boolean | DataType::Date32 | DataType::Time64(_) | DataType::Timestamp(..) => Some(other),
+        DataType::Interval(_) | DataType::Binary => Some(other),
+        of => of.is_numeric().then_some(of),
     }
 }
 

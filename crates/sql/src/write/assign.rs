@@ -1,6 +1,6 @@
 //! Converts the result of a query to the types of the columns that it is inserted into, with the rules of assignment:
-//! times are rounded to the column's unit, text is parsed, floats are narrowed. Exact conversions are left to the
-//! engine.
+//! times are rounded to the column's unit, decimals and floats to integers, text is parsed, floats are narrowed. Exact
+//! conversions are left to the engine.
 
 use crate::functions::arguments::is_text;
 use crate::text::decimals::nearest_floats;
@@ -10,7 +10,7 @@ use crate::text::literal_columns::LiteralColumn;
 use crate::workarounds::array_texts;
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, ListArray, new_null_array};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Date32Type, Field, Float32Type, TimeUnit as ArrowUnit};
+use arrow::datatypes::{DataType, Date32Type, Field, Float32Type, Float64Type, TimeUnit as ArrowUnit};
 use atsdb_codec::logical_type;
 use atsdb_core::time::DAY_SECONDS;
 use atsdb_core::{Column, ColumnType, ElementType, Error, Result, TableDefinition, TimeUnit};
@@ -63,6 +63,7 @@ impl Assignment<'_> {
             }
             (DataType::Float64, ColumnType::Float32) => self.narrow_floats(),
             (DataType::Decimal128(..), other) if is_integer(other) => self.whole_decimals(),
+            (DataType::Float32 | DataType::Float64, other) if is_integer(other) => self.whole_floats(),
             (found, ColumnType::Float32 | ColumnType::Float64) if found.is_integer() => {
                 cast(array, &logical_type(column)).map_err(internal)
             }
@@ -152,8 +153,19 @@ impl Assignment<'_> {
 
     /// Decimals as integers of the column's type: rounded, halves away from zero.
     fn whole_decimals(&self) -> Result<ArrayRef> {
-        let whole = cast(self.array, &DataType::Decimal128(38, 0)).map_err(internal)?;
-        let integers = cast(&whole, &logical_type(self.column)).map_err(internal)?;
+        self.integers(&cast(self.array, &DataType::Decimal128(38, 0)).map_err(internal)?)
+    }
+
+    /// Floats as integers of the column's type: rounded, halves to the even number.
+    fn whole_floats(&self) -> Result<ArrayRef> {
+        let floats = cast(self.array, &DataType::Float64).map_err(internal)?;
+        let whole = floats.as_primitive::<Float64Type>().unary::<_, Float64Type>(f64::round_ties_even);
+        self.integers(&(Arc::new(whole) as ArrayRef))
+    }
+
+    /// Whole numbers in the column's type.
+    fn integers(&self, whole: &ArrayRef) -> Result<ArrayRef> {
+        let integers = cast(whole, &logical_type(self.column)).map_err(internal)?;
         match (0..integers.len()).find(|row| integers.is_null(*row) && self.array.is_valid(*row)) {
             Some(row) => Err(self.refuse(row)),
             None => Ok(integers),
@@ -163,7 +175,7 @@ impl Assignment<'_> {
     /// To the nearest float; only what becomes infinite by it does not fit.
     fn narrow_floats(&self) -> Result<ArrayRef> {
         let narrow = cast(self.array, &DataType::Float32).map_err(internal)?;
-        let wide = self.array.as_primitive::<arrow::datatypes::Float64Type>();
+        let wide = self.array.as_primitive::<Float64Type>();
         let lost = narrow.as_primitive::<Float32Type>().iter().zip(wide).position(|pair| match pair {
             (Some(narrow), Some(wide)) => narrow.is_infinite() && wide.is_finite(),
             _ => false,
@@ -202,7 +214,7 @@ pub(crate) fn plain(array: &ArrayRef, column: &Column) -> Result<ArrayRef> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::array::{TimestampMicrosecondArray, TimestampNanosecondArray};
+    use arrow::array::{Float64Array, TimestampMicrosecondArray, TimestampNanosecondArray};
 
     fn table() -> TableDefinition {
         TableDefinition::new("t")
@@ -232,6 +244,21 @@ mod tests {
         assert_eq!(counts(2, Arc::clone(&times)), [Some(1_499_999), None, Some(1_500_000), Some(-1_500_001)]);
         assert_eq!(counts(0, Arc::clone(&times)), [Some(0), None, Some(0), Some(0)]);
         assert_eq!(counts(3, times), [Some(0), None, Some(0), Some(-1)]);
+    }
+
+    #[test]
+    fn floats_are_rounded_to_the_even_integer() {
+        let definition = TableDefinition::new("t").with_column("n", ColumnType::Int16, None);
+        let floats: ArrayRef =
+            Arc::new(Float64Array::from(vec![Some(0.5), None, Some(1.5), Some(-2.5), Some(32_767.4)]));
+        let assigned = assign(&definition, 0, &floats, Some(0)).unwrap();
+        let integers = assigned.as_primitive::<arrow::datatypes::Int16Type>().iter().collect::<Vec<_>>();
+        assert_eq!(integers, [Some(0), None, Some(2), Some(-2), Some(32_767)]);
+        for wrong in [32_767.5, f64::NAN, f64::INFINITY] {
+            let floats: ArrayRef = Arc::new(Float64Array::from(vec![wrong]));
+            let message = assign(&definition, 0, &floats, Some(4)).unwrap_err().to_string();
+            assert!(message.contains("table t, column n: row 5"), "{message}");
+        }
     }
 
     #[test]

@@ -215,7 +215,10 @@ impl<'a> Reader<'a> {
                     _ if ["TIMESTAMP", "TIMESTAMPTZ", "DATETIME", "DATE"].iter().any(is) => {
                         self.skip_space();
                         let begins = self.peek() == Some(b'\'');
-                        if begins { self.quoted(b'\'').map(Literal::Text) } else { None }
+                        // A word, as in `DATE 'today'`, depends on the time of the statement.
+                        let is_word = |text: &str| text.trim_start().starts_with(|first: char| first.is_alphabetic());
+                        let text = if begins { self.quoted(b'\'') } else { None };
+                        text.filter(|text| !is_word(text)).map(Literal::Text)
                     }
                     _ => None,
                 }
@@ -340,6 +343,8 @@ mod tests {
     fn what_is_no_literal_is_left_to_the_parser() {
         for value in
             ["1 + 1", "now()", "- -1", "E'a'", "(1)", "1e", "1x", "CAST(1 AS INT)", "x'0'", "'a' || 'b'", "DEFAULT", ""]
+                .into_iter()
+                .chain(["DATE 'today'", "TIMESTAMP ' now'"])
         {
             assert_eq!(rows(&format!("INSERT INTO t VALUES ({value})")), None, "{value}");
         }

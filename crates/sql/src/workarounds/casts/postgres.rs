@@ -1,11 +1,11 @@
 //! Casts as PostgreSQL makes them: floats and decimals are rounded to integers, and to each other once; floats, times
-//! and intervals are written in its form (times in UTC, without a zone); text becomes floats, bytes, times and
+//! and intervals are written in its form (times in UTC, without a zone); text becomes numbers, bytes, times and
 //! intervals by its rules, and what is out of range of a float is an error. `round` of a float goes to the even
 //! neighbour.
 //!
 //! DataFusion 55.2 truncates floats to integers, writes floats, times and intervals in forms of its own, copies text to
-//! bytes unchanged, requires seconds in times, reads a bare number in an interval as months, and makes infinite what is
-//! too large for a float. Waits for
+//! bytes unchanged, requires seconds in times, knows no exponents in decimals, reads a bare number in an interval as
+//! months, and makes infinite what is too large for a float. Waits for
 //! [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream issue is known.
 
 use super::arrays::{arrays_of, texts_of, with_elements};
@@ -21,11 +21,13 @@ use crate::text::decimals::nearest_floats;
 use crate::text::time_text::parse_time;
 use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
 use atsdb_codec::time_unit_of;
+use atsdb_core::decimal;
 use atsdb_core::interval::{Interval, parse_interval};
 use atsdb_core::interval_text::{duration_text, interval_text};
 use chrono::NaiveDateTime;
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, Int64Array, IntervalMonthDayNanoArray, PrimitiveArray, StringArray,
+    Array, ArrayRef, AsArray, BinaryArray, Decimal128Array, Int64Array, IntervalMonthDayNanoArray, PrimitiveArray,
+    StringArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{
@@ -100,6 +102,7 @@ enum Conversion {
     TimeToText,
     TimeOfDayToText,
     TextToFloat,
+    TextToDecimal,
     TextToTimeOfDay,
     TextToBytes,
     TextToTime,
@@ -129,6 +132,7 @@ impl Conversion {
             (DataType::Float64, DataType::Float32) => Self::DoubleToReal,
             (DataType::Float32 | DataType::Float64, to) if to.is_string() => Self::FloatToText,
             (from, DataType::Float32 | DataType::Float64) if from.is_string() => Self::TextToFloat,
+            (from, DataType::Decimal128(..)) if from.is_string() => Self::TextToDecimal,
             (DataType::Time32(_) | DataType::Time64(_), to) if to.is_string() => Self::TimeOfDayToText,
             (from, DataType::Time32(_) | DataType::Time64(_)) if from.is_string() => Self::TextToTimeOfDay,
             (DataType::Timestamp(_, zone), to) if to.is_string() && zone.as_deref().is_none_or(is_utc) => {
@@ -189,6 +193,7 @@ impl Conversion {
             Self::TextToFloat => {
                 return floats_of(cast(array, &DataType::Utf8)?.as_string::<i32>(), target, options);
             }
+            Self::TextToDecimal => return numbers_of(&cast(array, &DataType::Utf8)?, target, options),
             Self::TextToTimeOfDay => return times_of_day(&cast(array, &DataType::Utf8)?, target, options),
             Self::TimeOfDayToText => {
                 let texts = cast(array, &DataType::Utf8)?;
@@ -267,6 +272,21 @@ fn times_of(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> R
         return Ok(cast_with_options(texts, target, options)?);
     }
     Ok(cast(&(Arc::new(read) as ArrayRef), target)?)
+}
+
+/// Parses decimals with or without an exponent, rounded half away from zero. If a text has another form, arrow parses
+/// all of them.
+fn numbers_of(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
+    let (precision, scale) = match *target {
+        DataType::Decimal128(precision, scale) if scale >= 0 => (precision, scale),
+        _ => return Ok(cast_with_options(texts, target, options)?),
+    };
+    let number = |text: &str| decimal::parse(text, precision, scale.unsigned_abs());
+    let read: Decimal128Array = texts.as_string::<i32>().iter().map(|text| text.and_then(number)).collect();
+    if read.null_count() > texts.null_count() {
+        return Ok(cast_with_options(texts, target, options)?);
+    }
+    Ok(Arc::new(read.with_precision_and_scale(precision, scale)?))
 }
 
 /// The times of all rows, without a zone.

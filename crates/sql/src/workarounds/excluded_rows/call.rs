@@ -37,11 +37,12 @@ impl Inner {
     }
 }
 
-/// A function with an exclusion. Behind the function's own arguments, it has the condition of `FILTER` if there is one.
+/// A function with an exclusion, or over all rows of the frame. Behind the function's own arguments, it has the
+/// condition of `FILTER` if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Excluding {
     pub(super) inner: Inner,
-    pub(super) exclusion: Exclusion,
+    pub(super) exclusion: Option<Exclusion>,
     /// The number of the function's own arguments.
     pub(super) argument_count: usize,
     pub(super) is_distinct: bool,
@@ -52,7 +53,7 @@ pub(super) struct Excluding {
 impl Excluding {
     pub(super) fn new(
         inner: Inner,
-        exclusion: Exclusion,
+        exclusion: Option<Exclusion>,
         argument_count: usize,
         is_distinct: bool,
         ignores_nulls: bool,

@@ -48,10 +48,11 @@ impl Evaluator {
     fn kept(&self, frame: &Range<usize>) -> Vec<Range<usize>> {
         let (row, peers) = (self.row, &self.peers[self.peers_at]);
         let excluded = match self.function.exclusion {
-            Exclusion::CurrentRow => &(row..row + 1),
-            Exclusion::Group | Exclusion::Ties => peers,
+            None => return std::iter::once(frame.clone()).filter(|range| !range.is_empty()).collect(),
+            Some(Exclusion::CurrentRow) => &(row..row + 1),
+            Some(Exclusion::Group | Exclusion::Ties) => peers,
         };
-        let keeps_row = self.function.exclusion == Exclusion::Ties && frame.contains(&row);
+        let keeps_row = self.function.exclusion == Some(Exclusion::Ties) && frame.contains(&row);
         let before = frame.start..frame.end.min(excluded.start);
         let own = if keeps_row { row..row + 1 } else { 0..0 };
         let behind = frame.start.max(excluded.end)..frame.end;

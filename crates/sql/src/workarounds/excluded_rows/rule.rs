@@ -18,6 +18,9 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
 
+/// Aggregates that DataFusion cannot remove rows from.
+const ONLY_GROWING: [&str; 3] = ["string_agg", "bool_and", "bool_or"];
+
 /// A condition, or the function of an argument, that stands for an exclusion until it is planned.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct ExclusionMark {
@@ -74,9 +77,10 @@ impl AnalyzerRule for ExcludeRows {
 fn rewrite(expr: Expr) -> Result<Transformed<Expr>> {
     let Expr::WindowFunction(call) = expr else { return Ok(Transformed::no(expr)) };
     let WindowFunction { fun, mut params } = *call;
-    let Some(exclusion) = take_exclusion(&mut params)? else {
+    let exclusion = take_exclusion(&mut params)?;
+    if exclusion.is_none() && !loses_rows(&fun, &params) {
         return Ok(Transformed::no(Expr::WindowFunction(Box::new(WindowFunction { fun, params }))));
-    };
+    }
     let inner = match &fun {
         WindowFunctionDefinition::AggregateUDF(aggregate) => Some(Inner::Aggregate(Arc::clone(aggregate))),
         WindowFunctionDefinition::WindowUDF(function) => Inner::of_one_row(function.name()),
@@ -95,6 +99,11 @@ fn rewrite(expr: Expr) -> Result<Transformed<Expr>> {
     params.args.extend(params.filter.take().map(|filter| *filter));
     let fun = WindowFunctionDefinition::WindowUDF(Arc::new(WindowUDF::new_from_impl(function)));
     Ok(Transformed::yes(Expr::WindowFunction(Box::new(WindowFunction { fun, params }))))
+}
+
+/// Whether rows leave the frame of an aggregate that DataFusion cannot remove rows from.
+fn loses_rows(function: &WindowFunctionDefinition, params: &WindowFunctionParams) -> bool {
+    ONLY_GROWING.contains(&function.name()) && !params.window_frame.start_bound.is_unbounded()
 }
 
 /// Takes the mark out of a function's FILTER, or out of its first argument.

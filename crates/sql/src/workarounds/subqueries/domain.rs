@@ -1,11 +1,14 @@
 //! Computes a subquery for many outer rows at once. The distinct values of the outer columns that it mentions, its
-//! *domain*, are joined to its input, and stay in its rows up to the top.
+//! *domain*, are joined to its input, and stay in its rows up to the top. If it only computes something from each outer
+//! row, these rows take the place of its input.
 
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, NullEquality, Result};
 use datafusion::functions::core::expr_fn::coalesce;
 use datafusion::functions_window::expr_fn::row_number;
-use datafusion::logical_expr::logical_plan::{Distinct, FetchType, Filter, Join, Limit, SkipType, Union, Window};
+use datafusion::logical_expr::logical_plan::{
+    Distinct, FetchType, Filter, Join, Limit, SkipType, Union, Unnest, Window,
+};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
     Aggregate, BinaryExpr, Expr, ExprFunctionExt, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, SortExpr, and,
@@ -32,6 +35,8 @@ pub(super) struct Domain<'a> {
     pub(super) columns: Vec<Column>,
     pub(super) outer: &'a LogicalPlan,
     pub(super) names: &'a Names,
+    /// Whether all rows of the outer plan count, instead of the distinct values.
+    keeps_rows: bool,
 }
 
 /// A plan, and those of its columns that hold the values of the domain.
@@ -57,7 +62,12 @@ impl<'a> Domain<'a> {
                 })
             })
         })?;
-        Ok(Self { columns, outer, names })
+        Ok(Self { columns, outer, names, keeps_rows: false })
+    }
+
+    /// All columns of an outer plan, whose rows all count. The subquery must compute its rows from one outer row each.
+    pub(super) fn of_rows(outer: &'a LogicalPlan, names: &'a Names) -> Self {
+        Self { columns: outer.schema().columns(), outer, names, keeps_rows: true }
     }
 
     /// Whether a plan mentions one of the domain's columns.
@@ -69,16 +79,14 @@ impl<'a> Domain<'a> {
         expr.exists(|expr| Ok(matches!(expr, Expr::OuterReferenceColumn(_, column) if self.columns.contains(column))))
     }
 
-    /// The domain itself: the distinct values of its columns.
+    /// The domain itself: the distinct values of its columns, or all rows.
     fn rows(&self) -> Result<Spread> {
         let alias = self.names.next("outer");
         let names: Vec<String> = self.columns.iter().map(|_| self.names.next("value")).collect();
         let columns = self.columns.iter().zip(&names).map(|(column, name)| Expr::Column(column.clone()).alias(name));
-        let plan = LogicalPlanBuilder::from(self.outer.clone())
-            .project(columns.collect::<Vec<_>>())?
-            .distinct()?
-            .alias(alias.clone())?
-            .build()?;
+        let plan = LogicalPlanBuilder::from(self.outer.clone()).project(columns.collect::<Vec<_>>())?;
+        let plan = if self.keeps_rows { plan } else { plan.distinct()? };
+        let plan = plan.alias(alias.clone())?.build()?;
         let values = names.into_iter().map(|name| Column::new(Some(alias.clone()), name)).collect();
         Ok(Spread { plan, values })
     }
@@ -157,6 +165,12 @@ impl<'a> Domain<'a> {
             LogicalPlan::Limit(limit) => self.of_limit(limit),
             LogicalPlan::Join(join) => self.of_join(join),
             LogicalPlan::Union(union) => self.of_union(union),
+            LogicalPlan::Unnest(unnest) => {
+                let Some(input) = self.spread(&unnest.input)? else { return Ok(None) };
+                let (columns, options) = (unnest.exec_columns.clone(), unnest.options.clone());
+                let plan = LogicalPlan::Unnest(Unnest::try_new(Arc::new(input.plan), columns, options)?);
+                Ok(Some(Spread { plan, values: input.values }))
+            }
             _ => Ok(None),
         }
     }

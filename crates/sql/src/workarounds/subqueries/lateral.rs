@@ -1,8 +1,8 @@
-//! `LATERAL` subqueries that DataFusion cannot rewrite: those with `ORDER BY` and `LIMIT`, or with conditions other
-//! than equalities.
+//! `LATERAL` subqueries that DataFusion cannot rewrite: those with `ORDER BY` and `LIMIT`, with conditions other than
+//! equalities, or over the elements of an array, as in `FROM t, unnest(t.a)`.
 
 use super::domain::{Domain, Names};
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{NullEquality, Result};
 use datafusion::logical_expr::logical_plan::Join;
 use datafusion::logical_expr::utils::conjunction;
@@ -13,6 +13,13 @@ use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
 pub(super) fn lateral(join: Join, names: &Names) -> Result<Transformed<LogicalPlan>> {
     let Some(subquery) = subquery_of(&join.right) else { return Ok(Transformed::no(LogicalPlan::Join(join))) };
     let domain = Domain::of(&join.right, &join.left, names)?;
+    if !domain.columns.is_empty()
+        && join.join_type == JoinType::Inner
+        && returns_elements(subquery)?
+        && let Some(plan) = applied(&join, names)?
+    {
+        return Ok(Transformed::yes(plan));
+    }
     let pull_up = PullUpCorrelatedExpr::new().with_need_handle_count_bug(true);
     if domain.columns.is_empty()
         || !matches!(join.join_type, JoinType::Inner | JoinType::Left)
@@ -35,6 +42,46 @@ pub(super) fn lateral(join: Join, names: &Names) -> Result<Transformed<LogicalPl
         .project(columns)?
         .build()?;
     Ok(Transformed::yes(plan))
+}
+
+/// Whether a subquery returns elements of arrays, and computes its rows from one outer row each.
+fn returns_elements(subquery: &LogicalPlan) -> Result<bool> {
+    let (mut has_elements, mut is_plain) = (false, true);
+    subquery.apply_with_subqueries(|plan| {
+        match plan {
+            LogicalPlan::Unnest(_) => has_elements = true,
+            LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Filter(_) => {}
+            LogicalPlan::EmptyRelation(empty) if empty.produce_one_row => {}
+            _ => is_plain = false,
+        }
+        plan.apply_expressions(|expr| {
+            let has_subquery = expr.exists(|expr| {
+                Ok(matches!(
+                    expr,
+                    Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_)
+                ))
+            })?;
+            is_plain &= !has_subquery;
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(has_elements && is_plain)
+}
+
+/// The rows that such a subquery returns for each row of the left side.
+fn applied(join: &Join, names: &Names) -> Result<Option<LogicalPlan>> {
+    let Some(right) = Domain::of_rows(&join.left, names).spread(&join.right)? else { return Ok(None) };
+    let of_left = join.left.schema().iter().zip(right.values);
+    let of_left = of_left
+        .map(|((qualifier, field), value)| Expr::Column(value).alias_qualified(qualifier.cloned(), field.name()));
+    let of_right = join.right.schema().columns().into_iter().map(Expr::Column);
+    let plan = LogicalPlanBuilder::from(right.plan).project(of_left.chain(of_right).collect::<Vec<_>>())?;
+    let equalities = join.on.iter().map(|(left, right)| left.clone().eq(right.clone()));
+    let plan = match conjunction(equalities.chain(join.filter.clone())) {
+        Some(condition) => plan.filter(condition)?,
+        None => plan,
+    };
+    plan.build().map(Some)
 }
 
 fn subquery_of(plan: &LogicalPlan) -> Option<&LogicalPlan> {

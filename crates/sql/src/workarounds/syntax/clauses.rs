@@ -10,6 +10,7 @@ use super::binding::settle_operators;
 use super::composed_functions::composed_function;
 use super::exclusions::exclude_rows;
 use super::frames::{constant_bounds, empty_frame};
+use super::group_keys::complete_groups;
 use super::groups::regroup;
 use super::integer_literals::{in_columns, in_expression, in_rows, of_function};
 use super::interval_literals::{keep_sign, read_interval};
@@ -22,7 +23,7 @@ use super::other_forms::{match_each, other_forms};
 use super::other_functions::{other_functions, plain_call, plain_calls_of_rows};
 use super::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
 use super::row_members::compare_rows;
-use super::rows_of_functions::{narrow_series, number_rows, unnest_functions};
+use super::rows_of_functions::{narrow_series, number_rows, unnest_functions, unnest_lists};
 use super::set_all::count_rows;
 use super::stars::name_repeated_columns;
 use super::times::settle_times;
@@ -43,6 +44,7 @@ use std::ops::ControlFlow;
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
     complete_aliases(statement, tables);
     settle_order_names(statement, tables)?;
+    complete_groups(statement, tables);
     name_repeated_columns(statement, tables);
     let texts = texts_of_items(statement);
     name_natural_columns(statement, tables);
@@ -194,7 +196,7 @@ impl VisitorMut for Clauses {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
-        if let Err(error) = number_rows(factor) {
+        if let Err(error) = unnest_lists(factor).and_then(|()| number_rows(factor)) {
             return ControlFlow::Break(error);
         }
         match factor {

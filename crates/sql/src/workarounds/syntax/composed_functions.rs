@@ -2,13 +2,25 @@
 //!
 //! No upstream issue known that names them all.
 
-use super::expression;
+use super::{expression, set_arguments, set_first_argument};
 use crate::text::tree_walk::visit_expressions_mut;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
 };
 use std::ops::ControlFlow;
+
+/// Functions that return rows, and those that return the same as a list.
+const ROWS_OF_LISTS: [(&str, &str); 8] = [
+    ("regexp_matches", "regexp_all_matches"),
+    ("regexp_split_to_table", "regexp_split_to_array"),
+    ("json_array_elements", "json_elements"),
+    ("jsonb_array_elements", "json_elements"),
+    ("json_array_elements_text", "json_elements_text"),
+    ("jsonb_array_elements_text", "json_elements_text"),
+    ("json_object_keys", "json_keys"),
+    ("jsonb_object_keys", "json_keys"),
+];
 
 /// Replaces a call whose arguments have been rewritten already.
 pub(super) fn composed_function(expr: &mut Expr) -> Result<()> {
@@ -49,10 +61,22 @@ pub(super) fn composed_function(expr: &mut Expr) -> Result<()> {
         ("string_to_table", [text, separator, null]) => {
             filled("unnest(string_to_array(a, b, c))", &[text, separator, null])?
         }
-        _ => return Ok(()),
+        (name, arguments) => match ROWS_OF_LISTS.iter().find(|(rows, _)| *rows == name) {
+            Some((_, list)) => rows_of_list(list, arguments)?,
+            None => return Ok(()),
+        },
     };
     *expr = composed;
     Ok(())
+}
+
+/// A call of a function that returns a list, whose elements become rows.
+fn rows_of_list(list: &str, arguments: &[Expr]) -> Result<Expr> {
+    let mut call = expression(&format!("{list}(NULL)"))?;
+    set_arguments(&mut call, arguments.to_vec());
+    let mut rows = expression("unnest(NULL)")?;
+    set_first_argument(&mut rows, call);
+    Ok(rows)
 }
 
 fn is_base64(encoding: &Expr) -> bool {

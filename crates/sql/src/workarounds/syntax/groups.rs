@@ -1,6 +1,6 @@
-//! Groups: `GROUP BY (a, b)`, `GROUP BY ()`, `ROLLUP` and `CUBE` inside `GROUPING SETS`, `HAVING` without groups and
-//! aggregates, and numbers of columns in `DISTINCT ON`, `ROLLUP`, `CUBE` and `GROUPING SETS`, none of which DataFusion
-//! understands.
+//! Groups: `GROUP BY (a, b)`, `GROUP BY ()`, `ROLLUP` and `CUBE` inside `GROUPING SETS` and over several columns at a
+//! time, as in `ROLLUP (a, (b, c))`, `HAVING` without groups and aggregates, and numbers of columns in `DISTINCT ON`,
+//! `ROLLUP`, `CUBE` and `GROUPING SETS`, none of which DataFusion understands.
 //!
 //! No upstream issue known.
 
@@ -33,6 +33,8 @@ pub(super) fn regroup(select: &mut Select) -> Result<()> {
                 let sets = sets.into_iter().map(expanded).collect::<Result<Vec<_>>>()?;
                 regrouped.push(Expr::GroupingSets(sets.into_iter().flatten().collect()));
             }
+            Expr::Rollup(columns) if has_several(&columns) => regrouped.push(Expr::GroupingSets(rollup_sets(&columns))),
+            Expr::Cube(columns) if has_several(&columns) => regrouped.push(Expr::GroupingSets(cube_sets(&columns)?)),
             other => regrouped.push(other),
         }
     }
@@ -76,19 +78,34 @@ fn expanded(set: Vec<Expr>) -> Result<Vec<Vec<Expr>>> {
             _ => None,
         })
         .collect();
-    let count = columns.len();
     match name.to_string().to_ascii_lowercase().as_str() {
-        "rollup" => Ok((0..=count).rev().map(|kept| columns[..kept].concat()).collect()),
-        "cube" if count > CUBE_COLUMNS_MAX => Err(sql_error(format!("CUBE takes at most {CUBE_COLUMNS_MAX} columns"))),
-        "cube" => {
-            let chosen = |bits: usize| {
-                let columns = columns.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
-                columns.flat_map(|(_, columns)| columns.clone()).collect()
-            };
-            Ok((0..1_usize << count).rev().map(chosen).collect())
-        }
+        "rollup" => Ok(rollup_sets(&columns)),
+        "cube" => cube_sets(&columns),
         _ => Ok(vec![set]),
     }
+}
+
+/// Whether an element of a `ROLLUP` or `CUBE` is a list of columns.
+fn has_several(columns: &[Vec<Expr>]) -> bool {
+    columns.iter().any(|element| element.len() != 1)
+}
+
+/// The sets of a `ROLLUP` over lists of columns.
+fn rollup_sets(columns: &[Vec<Expr>]) -> Vec<Vec<Expr>> {
+    (0..=columns.len()).rev().map(|kept| columns[..kept].concat()).collect()
+}
+
+/// The sets of a `CUBE` over lists of columns.
+fn cube_sets(columns: &[Vec<Expr>]) -> Result<Vec<Vec<Expr>>> {
+    let count = columns.len();
+    if count > CUBE_COLUMNS_MAX {
+        return Err(sql_error(format!("CUBE takes at most {CUBE_COLUMNS_MAX} columns")));
+    }
+    let chosen = |bits: usize| {
+        let columns = columns.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+        columns.flat_map(|(_, columns)| columns.clone()).collect()
+    };
+    Ok((0..1_usize << count).rev().map(chosen).collect())
 }
 
 /// Replaces numbers in `DISTINCT ON (1)` by the columns that they count.

@@ -12,9 +12,12 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 /// Functions of regular expressions, with the positions of their pattern and of their flags.
-const FUNCTIONS: [(&str, usize, usize); 6] = [
+const FUNCTIONS: [(&str, usize, usize); 9] = [
     ("regexp_like", 1, 2),
     ("regexp_match", 1, 2),
+    ("regexp_matches", 1, 2),
+    ("regexp_split_to_array", 1, 2),
+    ("regexp_split_to_table", 1, 2),
     ("regexp_replace", 1, 3),
     ("regexp_substr", 1, 5),
     ("regexp_count", 1, 3),
@@ -99,26 +102,75 @@ fn set_flags(pattern: &mut Expr, flags: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes the escapes for positions as Rust's regular expressions do.
+/// Writes the escapes for positions as Rust's regular expressions do. Between brackets there are none: PostgreSQL
+/// refuses them there, and so do Rust's regular expressions, in which they mean nothing.
 fn replace_escapes(pattern: &mut String) {
     let mut written = String::with_capacity(pattern.len());
-    let mut letters = pattern.chars();
+    let mut letters = pattern.chars().peekable();
+    let mut is_in_brackets = false;
     while let Some(letter) = letters.next() {
-        if letter != '\\' {
-            written.push(letter);
-            continue;
-        }
-        match letters.next() {
-            Some('y') => written.push_str(r"\b"),
-            Some('Y') => written.push_str(r"\B"),
-            Some('m') => written.push_str(r"\b{start}"),
-            Some('M') => written.push_str(r"\b{end}"),
-            Some('Z') => written.push_str(r"\z"),
-            other => {
+        match letter {
+            '\\' if is_in_brackets => {
                 written.push(letter);
-                written.extend(other);
+                written.extend(letters.next());
             }
+            '\\' => match letters.next() {
+                Some('y') => written.push_str(r"\b"),
+                Some('Y') => written.push_str(r"\B"),
+                Some('m') => written.push_str(r"\b{start}"),
+                Some('M') => written.push_str(r"\b{end}"),
+                Some('Z') => written.push_str(r"\z"),
+                other => {
+                    written.push(letter);
+                    written.extend(other);
+                }
+            },
+            '[' if !is_in_brackets => {
+                is_in_brackets = true;
+                written.push(letter);
+                written.extend(letters.next_if_eq(&'^'));
+                // A closing bracket in the first position is a plain character.
+                written.extend(letters.next_if_eq(&']'));
+            }
+            // A class such as `[:digit:]`.
+            '[' if letters.peek() == Some(&':') => {
+                written.push(letter);
+                for inner in letters.by_ref() {
+                    written.push(inner);
+                    if inner == ']' {
+                        break;
+                    }
+                }
+            }
+            ']' => {
+                is_in_brackets = false;
+                written.push(letter);
+            }
+            _ => written.push(letter),
         }
     }
     *pattern = written;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replace_escapes;
+
+    #[test]
+    fn escapes_for_positions_are_replaced_outside_of_brackets() {
+        for (pattern, expected) in [
+            (r"\yfoo\y", r"\bfoo\b"),
+            (r"\m\w+\M\Z", r"\b{start}\w+\b{end}\z"),
+            (r"[\y.]\Y", r"[\y.]\B"),
+            (r"[^]\m]\m", r"[^]\m]\b{start}"),
+            (r"[[:alpha:]\y]\y", r"[[:alpha:]\y]\b"),
+            (r"\[\y]", r"\[\b]"),
+            (r"[\]\y]\y", r"[\]\y]\b"),
+            (r"a]\y\", r"a]\b\"),
+        ] {
+            let mut replaced = pattern.to_owned();
+            replace_escapes(&mut replaced);
+            assert_eq!(replaced, expected, "{pattern}");
+        }
+    }
 }

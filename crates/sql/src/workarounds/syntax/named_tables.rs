@@ -1,7 +1,7 @@
 //! The tables that names in a statement mean, and their columns.
 //!
-//! Part of [`stars`](super::stars), [`natural`](super::natural), [`alias_columns`](super::alias_columns) and
-//! [`order_names`](super::order_names).
+//! Part of [`stars`](super::stars), [`natural`](super::natural), [`alias_columns`](super::alias_columns),
+//! [`group_keys`](super::group_keys) and [`shown_columns`](super::shown_columns).
 
 use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::Table;
@@ -9,6 +9,7 @@ use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{Cte, Ident, ObjectName, Query, TableFactor};
 
 /// The tables of a statement. A common table expression hides the table of its name.
+#[derive(Clone)]
 pub(super) struct NamedTables<'a> {
     tables: &'a [Table],
     /// Names of common table expressions.
@@ -28,13 +29,28 @@ impl<'a> NamedTables<'a> {
 
     /// The columns of a table; `None` if the name is that of something else, such as a view.
     pub(super) fn columns_of(&self, name: &ObjectName) -> Option<Vec<&'a str>> {
+        let definition = &self.table(name)?.definition;
+        Some(definition.columns.iter().map(|column| column.name.as_str()).collect())
+    }
+
+    /// The columns of the primary key of a relation; `None` if it is no table with one.
+    pub(super) fn key_of(&self, relation: &TableFactor) -> Option<Vec<&'a str>> {
+        let TableFactor::Table { name, args: None, .. } = relation else { return None };
+        let definition = &self.table(name)?.definition;
+        let key = definition.unique.iter().find(|unique| unique.primary)?;
+        let mut names = Vec::with_capacity(key.columns.len());
+        for id in &key.columns {
+            names.push(definition.columns.iter().find(|column| column.id == *id)?.name.as_str());
+        }
+        Some(names)
+    }
+
+    fn table(&self, name: &ObjectName) -> Option<&'a Table> {
         let name = TableName::of(name).ok()?;
         if name.schema == NamedSchema::Unsaid && self.hidden.iter().any(|hidden| same_name(hidden, &name.name)) {
             return None;
         }
-        let table = name.find(self.tables)?;
-        let columns = table.definition.columns.iter().map(|column| column.name.as_str()).collect();
-        table.definition.view.is_none().then_some(columns)
+        name.find(self.tables).filter(|table| table.definition.view.is_none())
     }
 
     /// The name of a relation in the statement, and its columns; `None` if it is no table, or its columns have other

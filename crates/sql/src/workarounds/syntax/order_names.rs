@@ -6,15 +6,17 @@
 //! No upstream issue known.
 
 use super::distinct_name::distinct;
-use super::named_tables::NamedTables;
 use super::output_names::{name_of, text_of};
+use super::query_body;
+use super::result_names::result_name;
+use super::shown_columns::{ShownColumns, shown_name};
 use crate::text::errors::not_supported;
-use crate::text::tree_walk::{visit_expressions, visit_mut};
+use crate::text::tree_walk::{visit_expressions, visit_expressions_mut, visit_mut};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, Ident, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Statement,
-    TableFactor, Value, VisitorMut,
+    Distinct, Expr, Ident, ObjectNamePart, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr,
+    Statement, TableFactor, Value, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -22,14 +24,14 @@ use std::ops::ControlFlow;
 pub(super) fn settle_order_names(statement: &mut Statement, tables: &[Table]) -> Result<()> {
     let is_answer = matches!(statement, Statement::Query(_) | Statement::Copy { .. } | Statement::Explain { .. });
     let depth = usize::from(!is_answer);
-    match visit_mut(statement, &mut OrderNames { tables: NamedTables::new(tables), depth }) {
+    match visit_mut(statement, &mut OrderNames { columns: ShownColumns::new(tables), depth }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
 }
 
 struct OrderNames<'a> {
-    tables: NamedTables<'a>,
+    columns: ShownColumns<'a>,
     /// The number of queries that the visitor is inside of. One more if something refers to the outermost one's names.
     depth: usize,
 }
@@ -38,7 +40,7 @@ impl VisitorMut for OrderNames<'_> {
     type Break = Error;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        self.tables.hide(query);
+        self.columns.hide(query);
         self.depth += 1;
         match self.settle(query) {
             Ok(()) => ControlFlow::Continue(()),
@@ -60,17 +62,15 @@ impl OrderNames<'_> {
         };
         let SetExpr::Select(select) = body.as_mut() else { return Ok(()) };
         count_unnamed(orders, select);
-        let picks_rows = has_limit || matches!(select.distinct, Some(Distinct::On(_)));
-        for position in self.hiding(orders, select) {
+        let hiding = self.hiding(orders, select);
+        if self.depth > 1 {
+            // Without a limit, the order of a subquery means nothing.
+            let picks_rows = has_limit || matches!(select.distinct, Some(Distinct::On(_)));
+            return if picks_rows && !hiding.is_empty() { enclose(query, &hiding) } else { Ok(()) };
+        }
+        for position in hiding {
             let item = &mut select.projection[position];
             let Some(name) = name_that_hides(item) else { continue };
-            if self.depth > 1 {
-                if picks_rows {
-                    let what = format!("a subquery's ORDER BY of an expression in which {name} is a table's column");
-                    return Err(not_supported(what).with_hint(format!("give the item {name} another name")));
-                }
-                continue;
-            }
             let (expr, alias) = match item {
                 SelectItem::ExprWithAlias { expr, alias } => {
                     (expr.clone(), Ident { span: alias.span, ..distinct(&alias.value, position) })
@@ -79,15 +79,7 @@ impl OrderNames<'_> {
                 _ => continue,
             };
             *item = SelectItem::ExprWithAlias { expr, alias: alias.clone() };
-            let first: &mut [Expr] = match &mut select.distinct {
-                Some(Distinct::On(exprs)) => exprs,
-                _ => &mut [],
-            };
-            for expr in orders.iter_mut().map(|order| &mut order.expr).chain(first) {
-                if alone(expr).is_some_and(|other| same_name(&other.value, &name.value)) {
-                    *expr = Expr::Identifier(alias.clone());
-                }
-            }
+            rename(orders, &mut select.distinct, |other| same_name(&other.value, &name.value).then(|| alias.clone()));
         }
         Ok(())
     }
@@ -114,24 +106,62 @@ impl OrderNames<'_> {
             _ => None,
         });
         let mentions = |expr: &Expr| columns_in(expr).iter().any(|column| same_name(&column.name, name));
-        let mut relations = select.from.iter().flat_map(|from| {
-            let joined = from.joins.iter().map(|join| &join.relation);
-            joined.chain(std::iter::once(&from.relation))
-        });
-        items.chain(&select.selection).any(mentions) || relations.any(|relation| self.shows(relation, name))
+        items.chain(&select.selection).any(mentions) || self.columns.are_in(select, name)
     }
+}
 
-    fn shows(&self, relation: &TableFactor, name: &str) -> bool {
-        let (TableFactor::Table { alias, .. } | TableFactor::Derived { alias, .. }) = relation else { return false };
-        match (alias, relation) {
-            (Some(alias), _) if !alias.columns.is_empty() => {
-                alias.columns.iter().any(|column| same_name(&column.name.value, name))
+/// Encloses a query in one that gives its columns their names. In the query itself, the items at some positions get
+/// others, which hide nothing, and so do items without aliases.
+fn enclose(query: &mut Query, hiding: &[usize]) -> Result<()> {
+    let Query { body, order_by: Some(OrderBy { kind: OrderByKind::Expressions(orders), .. }), .. } = query else {
+        return Ok(());
+    };
+    let SetExpr::Select(select) = body.as_mut() else { return Ok(()) };
+    let (mut shown, mut names) = (Vec::new(), Vec::new());
+    for (position, item) in select.projection.iter_mut().enumerate() {
+        let (expr, name) = match &*item {
+            SelectItem::ExprWithAlias { expr, alias } => (expr.clone(), alias.clone()),
+            SelectItem::UnnamedExpr(expr) => {
+                (expr.clone(), result_name(expr).unwrap_or_else(|| Ident::with_quote('"', text_of(expr))))
             }
-            (_, TableFactor::Table { name: table, args: None, .. }) => {
-                let columns = self.tables.columns_of(table).unwrap_or_default();
-                columns.into_iter().any(|column| same_name(column, name))
+            _ => {
+                let what = "* in a subquery with LIMIT whose ORDER BY has an expression with a column's name";
+                return Err(not_supported(what).with_hint("name the columns, or choose another alias"));
             }
-            _ => false,
+        };
+        let keeps_name = matches!(item, SelectItem::ExprWithAlias { .. }) && !hiding.contains(&position);
+        let inner = if keeps_name { name.clone() } else { distinct(&name.value, position) };
+        shown.push(SelectItem::ExprWithAlias { expr: Expr::Identifier(inner.clone()), alias: name.clone() });
+        *item = SelectItem::ExprWithAlias { expr, alias: inner.clone() };
+        names.push((name, inner));
+    }
+    rename(orders, &mut select.distinct, |other| {
+        let named = names.iter().find(|(name, _)| same_name(&name.value, &other.value));
+        named.map(|(_, inner)| inner.clone())
+    });
+    let mut enclosing = query_body("SELECT * FROM (SELECT 1) AS \"\u{1}ordered\"")?;
+    if let SetExpr::Select(select) = &mut enclosing {
+        select.projection = shown;
+        if let Some(TableFactor::Derived { subquery, .. }) = select.from.first_mut().map(|from| &mut from.relation) {
+            std::mem::swap(&mut subquery.body, &mut query.body);
+            subquery.order_by = query.order_by.take();
+            subquery.limit_clause = query.limit_clause.take();
+            subquery.fetch = query.fetch.take();
+        }
+    }
+    *query.body = enclosing;
+    Ok(())
+}
+
+/// Replaces the names that stand alone in `ORDER BY` and `DISTINCT ON`.
+fn rename(orders: &mut [OrderByExpr], distinct: &mut Option<Distinct>, other_name: impl Fn(&Ident) -> Option<Ident>) {
+    let first: &mut [Expr] = match distinct {
+        Some(Distinct::On(exprs)) => exprs,
+        _ => &mut [],
+    };
+    for expr in orders.iter_mut().map(|order| &mut order.expr).chain(first) {
+        if let Some(name) = alone(expr).and_then(&other_name) {
+            *expr = Expr::Identifier(name);
         }
     }
 }
@@ -146,11 +176,11 @@ fn name_that_hides(item: &SelectItem) -> Option<Ident> {
     }
 }
 
-/// Writes a name alone as the position of the only item that it means, if that is a cast or a call, and an expression
-/// that is an item as the position of it.
+/// Writes a name alone as the position of the only item that it means, if that is no column, and an expression that is
+/// an item as the position of it.
 fn count_unnamed(orders: &mut [OrderByExpr], select: &Select) {
     let name = |item: &SelectItem| match item {
-        SelectItem::UnnamedExpr(expr) => name_of(expr),
+        SelectItem::UnnamedExpr(expr) => result_name(expr),
         SelectItem::ExprWithAlias { alias, .. } => Some(alias.clone()),
         _ => None,
     };
@@ -162,7 +192,7 @@ fn count_unnamed(orders: &mut [OrderByExpr], select: &Select) {
     }
     for order in orders {
         let Some(wanted) = alone(&order.expr) else {
-            if let Some(position) = select.projection.iter().position(|item| is_item(item, &order.expr)) {
+            if let Some(position) = select.projection.iter().position(|item| is_item(item, &order.expr, select)) {
                 order.expr = Expr::value(Value::Number((position + 1).to_string(), false));
             }
             continue;
@@ -178,13 +208,52 @@ fn count_unnamed(orders: &mut [OrderByExpr], select: &Select) {
 }
 
 /// Whether an item is this expression. A number is a position already.
-fn is_item(item: &SelectItem, wanted: &Expr) -> bool {
+fn is_item(item: &SelectItem, wanted: &Expr, select: &Select) -> bool {
     match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
-            !matches!(wanted, Expr::Value(_)) && expr == wanted
+            !matches!(wanted, Expr::Value(_)) && (expr == wanted || plain(expr, select) == plain(wanted, select))
         }
         _ => false,
     }
+}
+
+/// An expression in a form in which it can be compared with others: without parentheses, names without case and quotes,
+/// and columns without the name of their relation if there is only one. An expression with a subquery stays, because
+/// names mean something else in it.
+fn plain(expr: &Expr, select: &Select) -> Expr {
+    let has_subquery = visit_expressions(expr, |inner| match inner {
+        Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    let mut plain = expr.clone();
+    if has_subquery.is_break() {
+        return plain;
+    }
+    let relation = match select.from.as_slice() {
+        [from] if from.joins.is_empty() => shown_name(&from.relation),
+        _ => None,
+    };
+    let plain_name = |name: &Ident| Ident::new(name.value.to_lowercase());
+    let _ = visit_expressions_mut(&mut plain, |inner| {
+        match inner {
+            Expr::Nested(bare) => *inner = std::mem::replace(bare.as_mut(), Expr::value(Value::Null)),
+            Expr::Identifier(name) => *name = plain_name(name),
+            Expr::CompoundIdentifier(names) => match names.as_slice() {
+                [table, column] if relation.is_some_and(|relation| same_name(&relation.value, &table.value)) => {
+                    *inner = Expr::Identifier(plain_name(column));
+                }
+                _ => names.iter_mut().for_each(|name| *name = plain_name(name)),
+            },
+            Expr::Function(call) => {
+                if let [ObjectNamePart::Identifier(name)] = call.name.0.as_mut_slice() {
+                    *name = plain_name(name);
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    plain
 }
 
 /// A name of a column in an expression.

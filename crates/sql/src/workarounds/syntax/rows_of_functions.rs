@@ -7,19 +7,28 @@
 //!
 //! With an alias, as in `FROM generate_series(1, 3) AS id`, the column has the name of the alias.
 //!
+//! A series in FROM whose bounds are columns, as in `FROM t, generate_series(1, t.n)`, becomes the elements of a list,
+//! and so does a function after `LATERAL`. DataFusion only knows `unnest` there.
+//!
 //! Waits for [#13316](https://github.com/apache/datafusion/issues/13316) (rows); of the name and the type no upstream
 //! issue is known.
 
 use super::integer_literals::{are_narrow, make_int, widen};
 use super::{expression, set_first_argument};
+use crate::text::errors::sql_error;
+use crate::text::tree_walk::visit_expressions;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArguments, Ident, ObjectName, Select, SelectItem, TableAlias, TableAliasColumnDef, TableFactor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Select, SelectItem, TableAlias,
+    TableAliasColumnDef, TableFactor,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use std::ops::ControlFlow;
 
 const SERIES: &str = "generate_series";
+
+const UNNEST: &str = "unnest";
 
 /// The name of the rows that are numbered.
 const UNNESTED: &str = "unnested";
@@ -77,6 +86,67 @@ pub(super) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
     Ok(())
 }
 
+/// Writes a series of columns in FROM, and a function after `LATERAL`, with `unnest`, and names the only column of an
+/// `unnest` like the alias or the function.
+pub(super) fn unnest_lists(factor: &mut TableFactor) -> Result<()> {
+    let (name, args, alias, with_ordinality) = match factor {
+        TableFactor::Table { name, args: Some(args), alias, with_ordinality, .. }
+            if is_series(name) && args.args.iter().any(mentions_column) =>
+        {
+            (name, &mut args.args, alias, with_ordinality)
+        }
+        TableFactor::Function { lateral: true, name, args, alias, with_ordinality }
+            if is_series(name) || is_unnest(name) =>
+        {
+            (name, args, alias, with_ordinality)
+        }
+        TableFactor::UNNEST { alias, array_exprs, with_ordinality: false, .. } => {
+            if array_exprs.len() == 1 {
+                name_column(alias, UNNEST);
+            }
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    let array_exprs = if is_unnest(name) {
+        let array = |arg: &FunctionArg| match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(array)) => Ok(array.clone()),
+            other => Err(sql_error(format!("unnest: {other} is not an array"))),
+        };
+        args.iter().map(array).collect::<Result<Vec<_>>>()?
+    } else {
+        let mut call = expression("generate_series(NULL)")?;
+        if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &mut call {
+            list.args = std::mem::take(args);
+        }
+        vec![call]
+    };
+    let (mut alias, function) = (alias.take(), if is_unnest(name) { UNNEST } else { SERIES });
+    let with_ordinality = *with_ordinality;
+    if array_exprs.len() == 1 && !with_ordinality {
+        name_column(&mut alias, function);
+    }
+    *factor = TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_offset_alias: None, with_ordinality };
+    Ok(())
+}
+
+/// Names the only column of a function's rows like the alias, or like the function if there is none.
+fn name_column(alias: &mut Option<TableAlias>, function: &str) {
+    let alias = alias.get_or_insert_with(|| named(Ident::new(function)));
+    if alias.columns.is_empty() {
+        alias.columns.push(TableAliasColumnDef { name: alias.name.clone(), data_type: None });
+    }
+}
+
+/// Whether an argument mentions a column.
+fn mentions_column(arg: &FunctionArg) -> bool {
+    let found = visit_expressions(arg, |expr| match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
 /// Replaces `function(...) WITH ORDINALITY` in FROM by a subquery that numbers the rows.
 pub(super) fn number_rows(factor: &mut TableFactor) -> Result<()> {
     let (alias, columns) = match factor {
@@ -116,6 +186,10 @@ fn named(name: Ident) -> TableAlias {
 /// Whether it is the name of a function whose tables have a single column.
 fn has_one_column(name: &ObjectName) -> bool {
     is_series(name) || name.to_string().eq_ignore_ascii_case("range")
+}
+
+fn is_unnest(name: &ObjectName) -> bool {
+    name.to_string().eq_ignore_ascii_case(UNNEST)
 }
 
 /// Whether it is the name of a function that returns rows.

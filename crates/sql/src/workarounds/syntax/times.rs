@@ -1,13 +1,13 @@
 //! Words about times that DataFusion lacks or understands in another way: `AT TIME ZONE`, which it takes as a change of
-//! the type, `OVERLAPS`, and PostgreSQL's names of the current time.
+//! the type, `OVERLAPS`, PostgreSQL's names of the current time, and words in texts that become times: `DATE 'today'`.
 //!
 //! No upstream issue known.
 
 use super::{expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    ObjectName, TimezoneInfo,
+    BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Ident, ObjectName, TimezoneInfo, Value, ValueWithSpan,
 };
 
 /// Functions whose result is an instant.
@@ -68,9 +68,39 @@ pub(super) fn settle_times(expr: &mut Expr) -> Result<()> {
                 call.name = ObjectName::from(vec![Ident::new(OF_INSTANT)]);
             }
         }
+        Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr: text, data_type, .. } => {
+            if let Expr::Value(word) = text.as_ref()
+                && let Some(time) = time_of_word(word, data_type)?
+            {
+                **text = time;
+            }
+        }
+        Expr::TypedString(literal) => {
+            if let Some(time) = time_of_word(&literal.value, &literal.data_type)? {
+                let data_type = literal.data_type.clone();
+                let kind = CastKind::Cast;
+                *expr = Expr::Cast { kind, expr: Box::new(time), data_type, array: false, format: None };
+            }
+        }
         _ => {}
     }
     Ok(())
+}
+
+/// The time that a word in a text stands for, before it gets the type of a date or a time.
+fn time_of_word(text: &ValueWithSpan, data_type: &DataType) -> Result<Option<Expr>> {
+    let (Value::SingleQuotedString(word), DataType::Date | DataType::Timestamp(..)) = (&text.value, data_type) else {
+        return Ok(None);
+    };
+    let time = match word.trim().to_ascii_lowercase().as_str() {
+        "now" => "now()",
+        "today" => "current_date()",
+        "tomorrow" => "(current_date() + INTERVAL '1 day')",
+        "yesterday" => "(current_date() - INTERVAL '1 day')",
+        "epoch" => "'1970-01-01'",
+        _ => return Ok(None),
+    };
+    expression(time).map(Some)
 }
 
 /// The current time under other names, and the age up to today.
