@@ -19,7 +19,7 @@ help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 setup: ## checks what is needed to build, and says how to get it
-	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.94 or later" >&2; exit 1; }
+	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.95 or later" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "a C compiler is missing: apt-get install gcc libc6-dev" >&2; exit 1; }
 
 servers: ## DuckDB, MariaDB, PostgreSQL, Prometheus, sqlite3 and Datasette for tests, where pip and apt-get may install them

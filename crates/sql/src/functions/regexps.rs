@@ -159,7 +159,7 @@ mod tests {
         let count = |row: &[&str]| all_matches(&columns(row)).unwrap().as_list::<i32>().value(0).len();
         assert_eq!(count(&["foobarbequebaz", "ba."]), 1);
         assert_eq!(count(&["foobarbequebaz", "ba.", "g"]), 2);
-        assert_eq!(count(&["abc", "b*", "g"]), 3);
+        assert_eq!(count(&["abc", "b*", "g"]), 4);
         assert_eq!(count(&["abc", "x", "g"]), 0);
     }
 }

@@ -64,7 +64,8 @@ impl Headings {
                     let is_repeated = !single && (!texts.insert(key) || is_aliased || stars.contain(expr));
                     match cast {
                         // ORDER BY with this name refers to the cast.
-                        Some(alias) if names.insert(alias.value.to_lowercase()) => {
+                        Some(alias) if !stars.contain(expr) && names.insert(alias.value.to_lowercase()) => {
+                            aliases.insert(alias.value.to_lowercase());
                             *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
                             heading.or(Some(text))
                         }

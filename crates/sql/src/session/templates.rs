@@ -96,3 +96,77 @@ fn values_of(constants: &[Constant], types: &[DataType]) -> Option<Arc<[ScalarVa
     let values = constants.iter().zip(types).map(value).collect::<Option<Vec<ParameterValue>>>()?;
     bound(types, &values).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::options::SessionOptions;
+    use atsdb_engine::{Engine, EngineOptions};
+    use atsdb_memory::MemoryStore;
+
+    fn session() -> Session {
+        let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), EngineOptions::default()).unwrap();
+        let session = Session::new(engine, SessionOptions::default()).unwrap();
+        for sql in [
+            "CREATE TABLE t (time TIMESTAMP, sensor TEXT, n INT, x REAL) WITH (map = 'sensor:u8')",
+            "INSERT INTO t SELECT TIMESTAMP '2024-01-01' + n * INTERVAL '1 minute', 's' || n % 3, n, n / 10.0 \
+             FROM generate_series(0, 99) AS s(n)",
+        ] {
+            run(&session, sql);
+        }
+        session
+    }
+
+    fn run(session: &Session, sql: &str) -> usize {
+        let statement = session.statements(sql).next().unwrap().unwrap();
+        match session.execute(&statement, &[]).unwrap() {
+            Answer::Rows(rows) => rows.map(|batch| batch.unwrap().num_rows()).sum(),
+            Answer::Done { .. } => 0,
+        }
+    }
+
+    fn state(session: &Session, sql: &str) -> Option<TemplateState> {
+        let (snapshot, scope) = session.snapshot().unwrap();
+        let text = sql.to_owned();
+        let (position, parameters) = (session.statements(sql).next().unwrap().unwrap().position(), Parameters::none());
+        let query = Query { text, position, parameters, snapshot, files: None, scope: Some(scope) };
+        session.worker.plans().template(&query, &Template::of(sql).unwrap())
+    }
+
+    #[test]
+    fn the_third_query_with_a_template_is_not_planned() {
+        let session = session();
+        let form = |sensor: u8, minute: u8| {
+            format!("SELECT n FROM t WHERE sensor = 's{sensor}' AND time = '2024-01-01 00:{minute:02}:00' AND n >= 0")
+        };
+        let states = [None, Some(TemplateState::Seen)];
+        for (minute, wanted) in [0, 4].into_iter().zip(states) {
+            assert_eq!(state(&session, &form(minute % 3, minute)), wanted);
+            assert_eq!(run(&session, &form(minute % 3, minute)), 1);
+        }
+        assert!(matches!(state(&session, &form(0, 0)), Some(TemplateState::Direct(types)) if types.len() == 3));
+        for minute in 0..60 {
+            assert_eq!(run(&session, &form(1, minute)), usize::from(minute % 3 == 1));
+        }
+        // These queries have left no plans of their own.
+        let (snapshot, scope) = session.snapshot().unwrap();
+        let position = session.statements("SELECT 1").next().unwrap().unwrap().position();
+        let text = form(1, 59);
+        let query = Query { text, position, parameters: Parameters::none(), snapshot, files: None, scope: Some(scope) };
+        assert!(session.worker.plans().direct(&query).is_none());
+    }
+
+    #[test]
+    fn constants_whose_type_may_differ_are_planned() {
+        let session = session();
+        for n in 0..3 {
+            run(&session, &format!("SELECT n FROM t WHERE x = {n}"));
+            run(&session, &format!("SELECT n FROM t WHERE n = '{n}'"));
+            run(&session, &format!("SELECT sensor FROM t WHERE x > {n} AND n + 1 = {n}"));
+        }
+        let is_direct = |sql: &str| matches!(state(&session, sql), Some(TemplateState::Direct(_)));
+        assert!(!is_direct("SELECT n FROM t WHERE x = 7"));
+        assert!(!is_direct("SELECT n FROM t WHERE n = '7'"));
+        assert!(!is_direct("SELECT sensor FROM t WHERE x > 7 AND n + 1 = 7"));
+    }
+}

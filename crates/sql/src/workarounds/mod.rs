@@ -11,6 +11,7 @@ mod array_elements;
 mod array_members;
 mod array_subscripts;
 mod bounded_functions;
+mod cast_statistics;
 mod casts;
 mod collected_order;
 mod compare_times;
@@ -160,6 +161,7 @@ pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 /// Changes the rules of the physical optimizer.
 pub(crate) fn change_physical_rules(optimizer: &mut PhysicalOptimizer) {
     unambiguous_filters::keep_filters_unambiguous(optimizer);
+    cast_statistics::answer_from_true_statistics(optimizer);
     optimizer.rules.push(Arc::new(stoppable::Stoppable));
 }
 

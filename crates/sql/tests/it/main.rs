@@ -27,4 +27,5 @@ mod rollups;
 mod scripts;
 mod sharing;
 mod stores;
+mod templates;
 mod temporary;

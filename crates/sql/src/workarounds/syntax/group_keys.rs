@@ -203,7 +203,7 @@ impl VisitorMut for Mentions {
 }
 
 /// Whether a call computes one value of all rows of a group.
-fn is_aggregate(call: &Function) -> bool {
+pub(super) fn is_aggregate(call: &Function) -> bool {
     let name = call.name.0.last().and_then(|part| part.as_ident());
     call.over.is_none() && name.is_some_and(|name| AGGREGATES.contains(&name.value.to_lowercase()))
 }

@@ -1,11 +1,13 @@
 //! Names in `ORDER BY`. A name that stands alone means a column of the answer, and casts and calls have the names of
 //! their column and of their function. A name inside an expression means a column of the tables. DataFusion looks for
 //! either among the aliases first, and gives casts and calls other names. So an alias that hides a column from an
-//! expression gets a name of its own, and a name alone becomes the position of its cast or call.
+//! expression gets a name of its own, and a name alone becomes the position of its cast or call. Beside groups and
+//! aggregates, DataFusion finds a position only if the item has an alias, so such an item gets one.
 //!
 //! No upstream issue known.
 
 use super::distinct_name::distinct;
+use super::group_keys::is_aggregate;
 use super::output_names::{name_of, text_of};
 use super::query_body;
 use super::result_names::result_name;
@@ -15,8 +17,8 @@ use crate::text::tree_walk::{visit_expressions, visit_expressions_mut, visit_mut
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, Ident, ObjectNamePart, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr,
-    Statement, TableFactor, Value, VisitorMut,
+    Distinct, Expr, GroupByExpr, Ident, ObjectNamePart, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem,
+    SetExpr, Statement, TableFactor, Value, ValueWithSpan, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -62,6 +64,7 @@ impl OrderNames<'_> {
         };
         let SetExpr::Select(select) = body.as_mut() else { return Ok(()) };
         count_unnamed(orders, select);
+        name_counted(orders, select, self.depth > 1);
         let hiding = self.hiding(orders, select);
         if self.depth > 1 {
             // Without a limit, the order of a subquery means nothing.
@@ -184,10 +187,7 @@ fn count_unnamed(orders: &mut [OrderByExpr], select: &Select) {
         SelectItem::ExprWithAlias { alias, .. } => Some(alias.clone()),
         _ => None,
     };
-    let has_star = select.projection.iter().any(|item| {
-        matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) | SelectItem::ExprWithAliases { .. })
-    });
-    if has_star || matches!(select.distinct, Some(Distinct::On(_))) {
+    if has_star(select) || matches!(select.distinct, Some(Distinct::On(_))) {
         return;
     }
     for order in orders {
@@ -204,6 +204,70 @@ fn count_unnamed(orders: &mut [OrderByExpr], select: &Select) {
         {
             order.expr = Expr::value(Value::Number((position + 1).to_string(), false));
         }
+    }
+}
+
+/// Names the items that `ORDER BY` counts in a SELECT with groups or aggregates: in a subquery as PostgreSQL does, and
+/// otherwise by their text.
+fn name_counted(orders: &[OrderByExpr], select: &mut Select, is_nested: bool) {
+    if has_star(select) || !has_groups(select) {
+        return;
+    }
+    let name = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) => name_of(expr),
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.clone()),
+        _ => None,
+    };
+    let names: Vec<Ident> = select.projection.iter().filter_map(name).collect();
+    for position in orders.iter().filter_map(|order| counted(&order.expr)) {
+        let Some(item) = select.projection.get_mut(position) else { continue };
+        let expr = match item {
+            // A column and a cast have names already.
+            SelectItem::UnnamedExpr(Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Cast { .. }) => continue,
+            SelectItem::UnnamedExpr(expr) => expr.clone(),
+            _ => continue,
+        };
+        let is_alone = |name: &Ident| names.iter().filter(|other| same_name(&other.value, &name.value)).count() == 1;
+        let alias = match name_of(&expr).filter(|_| is_nested) {
+            Some(name) if is_alone(&name) => name,
+            Some(name) => distinct(&name.value, position),
+            None => distinct(&text_of(&expr), position),
+        };
+        *item = SelectItem::ExprWithAlias { expr, alias };
+    }
+}
+
+/// The position of the item that a number in `ORDER BY` counts.
+fn counted(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
+            digits.parse::<usize>().ok().and_then(|number| number.checked_sub(1))
+        }
+        _ => None,
+    }
+}
+
+fn has_star(select: &Select) -> bool {
+    select.projection.iter().any(|item| {
+        matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) | SelectItem::ExprWithAliases { .. })
+    })
+}
+
+/// Whether the rows of a SELECT are groups that it names, or are computed by an aggregate in its items.
+fn has_groups(select: &Select) -> bool {
+    let aggregates = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+            let found = visit_expressions(expr, |inner| match inner {
+                Expr::Function(call) if is_aggregate(call) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            });
+            found.is_break()
+        }
+        _ => false,
+    };
+    match &select.group_by {
+        GroupByExpr::Expressions(groups, _) => !groups.is_empty() || select.projection.iter().any(aggregates),
+        GroupByExpr::All(_) => false,
     }
 }
 

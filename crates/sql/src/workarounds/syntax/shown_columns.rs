@@ -62,22 +62,31 @@ impl<'a> ShownColumns<'a> {
             }
             _ => return Vec::new(),
         };
-        let is_plain = |options: &WildcardAdditionalOptions| *options == WildcardAdditionalOptions::default();
         let of_item = |item: &SelectItem| match item {
             SelectItem::UnnamedExpr(expr) => result_name(expr).into_iter().map(|name| name.value).collect(),
             SelectItem::ExprWithAlias { alias, .. } => vec![alias.value.clone()],
+            star => self.of_star(star, select),
+        };
+        select.projection.iter().flat_map(of_item).collect()
+    }
+
+    /// The columns that the `*`s of a SELECT are known to show.
+    pub(super) fn of_stars(&self, select: &Select) -> Vec<String> {
+        select.projection.iter().flat_map(|item| self.of_star(item, select)).collect()
+    }
+
+    /// The columns of an item that is a `*`.
+    fn of_star(&self, item: &SelectItem, select: &Select) -> Vec<String> {
+        let is_plain = |options: &WildcardAdditionalOptions| *options == WildcardAdditionalOptions::default();
+        match item {
             SelectItem::Wildcard(options) if is_plain(options) => self.of_relations(select, None),
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
                 if is_plain(options) =>
             {
-                match last(name) {
-                    Some(wanted) => self.of_relations(select, Some(wanted)),
-                    None => Vec::new(),
-                }
+                last(name).map(|wanted| self.of_relations(select, Some(wanted))).unwrap_or_default()
             }
             _ => Vec::new(),
-        };
-        select.projection.iter().flat_map(of_item).collect()
+        }
     }
 
     /// The columns of the relations of a SELECT, or of those with a name.

@@ -1,11 +1,13 @@
-//! `SELECT *, a` and `SELECT t.*, t.*` show a column twice, which DataFusion refuses. A column beside a `*` that
-//! contains it gets a name of its own, and a `*` that repeats another one becomes the columns of its table. So does the
-//! `*` of the left side of `EXCEPT ALL` and `INTERSECT ALL`, which `set_all` needs the names of.
+//! `SELECT *, a` and `SELECT t.*, t.*` show a column twice, which DataFusion refuses. A column, a cast of it or an alias
+//! beside a `*` that contains the column gets a name of its own, and a `*` that repeats another one becomes the columns
+//! of its table. So does the `*` of the left side of `EXCEPT ALL` and `INTERSECT ALL`, which `set_all` needs the names
+//! of.
 //!
 //! Waits for [#4478](https://github.com/apache/datafusion/issues/4478), as `output_names` does.
 
 use super::distinct_name::distinct;
 use super::named_tables::NamedTables;
+use super::shown_columns::ShownColumns;
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
@@ -44,9 +46,10 @@ impl Stars {
         }
     }
 
-    /// Whether one of them shows this column.
+    /// Whether one of them shows this column, or the column that is cast.
     pub(crate) fn contain(&self, expr: &Expr) -> bool {
         match expr {
+            Expr::Cast { expr, .. } | Expr::Nested(expr) => self.contain(expr),
             Expr::Identifier(_) => self.has_all || (self.reads_one && !self.tables.is_empty()),
             Expr::CompoundIdentifier(names) => {
                 let table = names.len().checked_sub(2).map(|at| &names[at].value);
@@ -69,12 +72,14 @@ impl Stars {
 /// Names the columns of each `*` that repeats another one. A `*` of a subquery or a view stays as it is.
 pub(super) fn name_repeated_columns(statement: &mut Statement, tables: &[Table]) {
     if !tables.is_empty() {
-        let _ = visit_mut(statement, &mut RepeatedStars { tables: NamedTables::new(tables) });
+        let (named, shown) = (NamedTables::new(tables), ShownColumns::new(tables));
+        let _ = visit_mut(statement, &mut RepeatedStars { tables: named, shown });
     }
 }
 
 struct RepeatedStars<'a> {
     tables: NamedTables<'a>,
+    shown: ShownColumns<'a>,
 }
 
 impl VisitorMut for RepeatedStars<'_> {
@@ -82,12 +87,16 @@ impl VisitorMut for RepeatedStars<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         self.tables.hide(query);
+        self.shown.hide(query);
         self.name_counted(&mut query.body);
         ControlFlow::Continue(())
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         let star_count = select.projection.iter().filter(|item| options(item).is_some()).count();
+        if star_count > 0 {
+            self.tell_aliases_apart(select);
+        }
         if star_count < 2 {
             return ControlFlow::Continue(());
         }
@@ -128,6 +137,18 @@ impl VisitorMut for RepeatedStars<'_> {
 }
 
 impl RepeatedStars<'_> {
+    /// Gives the aliases that are also the name of a column of a `*` names of their own.
+    fn tell_aliases_apart(&self, select: &mut Select) {
+        let columns = self.shown.of_stars(select);
+        for (position, item) in select.projection.iter_mut().enumerate() {
+            if let SelectItem::ExprWithAlias { alias, .. } = item
+                && columns.iter().any(|column| same_name(column, &alias.value))
+            {
+                *alias = Ident { span: alias.span, ..distinct(&alias.value, position) };
+            }
+        }
+    }
+
     /// Names the columns of sets whose rows are counted.
     fn name_counted(&self, body: &mut SetExpr) {
         let SetExpr::SetOperation { op, set_quantifier, left, right } = body else { return };
