@@ -14,6 +14,10 @@ pub enum DefaultFunction {
     Now,
     /// The same, written as `CURRENT_TIMESTAMP`.
     CurrentTimestamp,
+    /// The same, written as `transaction_timestamp()`.
+    TransactionTimestamp,
+    /// The same, written as `LOCALTIMESTAMP`.
+    Localtimestamp,
     /// The time at which the statement began.
     StatementTimestamp,
     /// The same, written as `clock_timestamp()`.
@@ -42,9 +46,11 @@ impl CurrentTimes {
 
 impl DefaultFunction {
     /// All functions.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Now,
         Self::CurrentTimestamp,
+        Self::TransactionTimestamp,
+        Self::Localtimestamp,
         Self::StatementTimestamp,
         Self::ClockTimestamp,
         Self::CurrentDate,
@@ -56,6 +62,8 @@ impl DefaultFunction {
         match self {
             Self::Now => "now()",
             Self::CurrentTimestamp => "CURRENT_TIMESTAMP",
+            Self::TransactionTimestamp => "transaction_timestamp()",
+            Self::Localtimestamp => "LOCALTIMESTAMP",
             Self::StatementTimestamp => "statement_timestamp()",
             Self::ClockTimestamp => "clock_timestamp()",
             Self::CurrentDate => "CURRENT_DATE",
@@ -68,6 +76,7 @@ impl DefaultFunction {
         match self {
             Self::CurrentDate => "date",
             Self::GenRandomUuid => "uuid",
+            Self::Localtimestamp => "timestamp without time zone",
             _ => "timestamp with time zone",
         }
     }
