@@ -1,6 +1,7 @@
 //! The columns of a table.
 
 use crate::column_type::{ColumnType, MapWidth};
+use crate::default_function::DefaultFunction;
 use crate::id::ColumnId;
 use crate::identity::Identity;
 use crate::qualified_name::QualifiedName;
@@ -26,6 +27,9 @@ pub struct Column {
     /// The value of an INSERT that does not name the column; NULL if `None`. For a mapped column it is the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
+    /// The function whose result is the value of added rows that lack the column. Such a column has no other default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_function: Option<DefaultFunction>,
     /// The value of rows that are older than the column; NULL if `None`. For a mapped column it is the index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Value>,
@@ -49,9 +53,15 @@ impl Column {
             nullable: true,
             map: None,
             default: None,
+            default_function: None,
             missing: None,
             identity: None,
             sequence: None,
         }
+    }
+
+    /// Whether it has a default that is a value or a function. Numbers of an identity or a sequence are none.
+    pub fn has_default_value(&self) -> bool {
+        self.default.is_some() || self.default_function.is_some()
     }
 }

@@ -8,10 +8,10 @@ use crate::identity::{Counter, Identity};
 use crate::schema::TableDefinition;
 
 impl TableDefinition {
-    /// Refuses an identity that a column cannot have.
+    /// Refuses an identity or a computed default that a column cannot have.
     pub(crate) fn check_identity(&self, column: &Column) -> Result<()> {
         if let Some(sequence) = &column.sequence
-            && (!Identity::fits(column.column_type) || column.default.is_some() || column.identity.is_some())
+            && (!Identity::fits(column.column_type) || column.has_default_value() || column.identity.is_some())
         {
             let (name, column) = (&sequence.name, &column.name);
             return Err(Error::usage(format!(
@@ -20,10 +20,16 @@ impl TableDefinition {
             ))
             .with_hint("declare it as SMALLINT, INT or BIGINT, without another default"));
         }
+        if let Some(function) = column.default_function
+            && (!function.fits(column.column_type) || column.default.is_some())
+        {
+            let (name, column, default) = (&self.name, &column.name, function.sql());
+            return Err(Error::usage(format!("table {name}: column {column} cannot have the default {default}")));
+        }
         let Some(identity) = &column.identity else { return Ok(()) };
         let place = || format!("table {}, column {}", self.name, column.name);
         identity.check(column.column_type).map_err(|error| error.context(place()))?;
-        if column.nullable || column.default.is_some() {
+        if column.nullable || column.has_default_value() {
             return Err(Error::internal(format!("{}: an identity takes NULL or has a default", place())));
         }
         match self.time.is_some_and(|time| time.column == column.id) {

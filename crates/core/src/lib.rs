@@ -17,6 +17,7 @@ pub mod clock_skew;
 mod column;
 pub mod column_type;
 pub mod decimal;
+mod default_function;
 pub mod duration;
 pub mod element_type;
 pub mod error;
@@ -60,6 +61,7 @@ pub use chunk::{
 };
 pub use column::Column;
 pub use column_type::{ColumnType, MapWidth};
+pub use default_function::{CurrentTimes, DefaultFunction};
 pub use element_type::ElementType;
 pub use error::{Error, ErrorKind, Result};
 pub use id::{ColumnId, TableId};

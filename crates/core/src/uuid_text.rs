@@ -35,9 +35,27 @@ pub fn to_bytes(text: &str) -> Option<[u8; 16]> {
     Some(u128::from_str_radix(&digits, 16).ok()?.to_be_bytes())
 }
 
+/// A random UUID, of version 4, made of these random bits.
+pub fn random(bits: [u8; 16]) -> String {
+    const MARKED: u128 = (0xf << 76) | (0x3 << 62);
+    const MARKS: u128 = (0x4 << 76) | (0x2 << 62);
+    let number = (u128::from_be_bytes(bits) & !MARKED) | MARKS;
+    let digits = format!("{number:032x}");
+    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn random_uuids_have_their_version_and_variant() {
+        assert_eq!(random([0; 16]), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(random([0xff; 16]), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+        let bits = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef_u128.to_be_bytes();
+        assert_eq!(random(bits), "01234567-89ab-4def-8123-456789abcdef");
+        assert_eq!(canonical(&random(bits)), Some(random(bits)));
+    }
 
     #[test]
     fn each_form_of_postgresql_is_read() {

@@ -319,6 +319,11 @@ impl Engine {
         self.shared().environment.now_ms()
     }
 
+    /// Microseconds since the Unix epoch, by the engine's clock.
+    pub fn now_us(&self) -> i64 {
+        self.shared().environment.now_us()
+    }
+
     /// The time since an arbitrary moment, by the engine's monotonic clock.
     pub fn uptime(&self) -> Duration {
         self.shared().environment.uptime()

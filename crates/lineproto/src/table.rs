@@ -110,7 +110,9 @@ impl TableRows {
                 None => Slot::Other,
             };
             self.slots.insert(name_key(&column.name), slot);
-            if !column.nullable && !is_time {
+            // The table gives values to a column that lines cannot set.
+            let is_given = slot == Slot::Other && column.default_function.is_some();
+            if !column.nullable && !is_time && !is_given {
                 self.required.push(slot);
             }
         }

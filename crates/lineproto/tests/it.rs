@@ -3,7 +3,7 @@
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{Float64Type, Int64Type, TimestampNanosecondType, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use atsdb_core::{ColumnType, MapWidth, TableDefinition, TimeUnit, Unique};
+use atsdb_core::{ColumnType, DefaultFunction, MapWidth, TableDefinition, TimeUnit, Unique};
 use atsdb_lineproto::{LineError, LineOptions, LineParser, Precision, TableBlock};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -172,6 +172,22 @@ readings,sensor=a AT=1 5000000000
     let plain = TableDefinition::new("readings").with_column("a", ColumnType::Int8, None);
     let (blocks, errors) = parse_with(b"readings a=1", OPTIONS, &|_| Some(plain.clone()));
     assert!(blocks.is_empty() && errors[0].message.contains("no timestamp column"), "{errors:?}");
+}
+
+#[test]
+fn a_column_that_lines_cannot_set_may_have_a_default_function() {
+    let mut definition = TableDefinition::new("m")
+        .with_column("time", ColumnType::Timestamp(TimeUnit::Nanosecond), None)
+        .with_column("a", ColumnType::Float64, None)
+        .with_column("id", ColumnType::Uuid, None)
+        .with_time("time", TimeUnit::Nanosecond)
+        .unwrap();
+    definition.columns[2].nullable = false;
+    let (_, errors) = parse_with(b"m a=1 1", OPTIONS, &|_| Some(definition.clone()));
+    assert!(errors[0].message.contains("requires a column that lines cannot set"), "{errors:?}");
+    definition.columns[2].default_function = Some(DefaultFunction::GenRandomUuid);
+    let (blocks, errors) = parse_with(b"m a=1 1", OPTIONS, &|_| Some(definition.clone()));
+    assert!(errors.is_empty() && blocks[0].rows.num_columns() == 2, "{errors:?}");
 }
 
 #[test]

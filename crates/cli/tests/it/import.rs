@@ -406,6 +406,25 @@ fn a_table_that_numbers_its_rows_gives_defaults_too_and_needs_neither_in_the_fil
 }
 
 #[test]
+fn a_table_with_default_functions_needs_neither_time_nor_uuid_in_the_file() {
+    let case = Case::new();
+    let create = "CREATE TABLE t (time TIMESTAMP DEFAULT now(), id UUID DEFAULT gen_random_uuid(), a INT)";
+    case.run(&["sql", "a.db", create]).well();
+    case.write("1.csv", "a\n1\n2\n");
+    let exported = case.run(&["export", "a.db", "-q", "SELECT 3 AS a", "-o", "2.parquet"]);
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+    case.write("3.csv", "time,a\n2024-01-01,4\n");
+    for file in ["1.csv", "2.parquet", "3.csv"] {
+        let run = case.run(&["import", "a.db", "t", file]);
+        assert_eq!(run.code, 0, "{file}: {}", run.stderr);
+    }
+    let found = "SELECT count(*), count(DISTINCT id), count(DISTINCT time) FROM t WHERE time > '2025-01-01' OR a = 4";
+    assert_eq!(case.query("a.db", found), "4,4,3");
+    case.run(&["import", "a.db", "t", "1.csv", "3.csv", "--again"])
+        .failed(2, &["column time: only some of the files have it, and its default is now()"]);
+}
+
+#[test]
 fn files_are_named_as_they_were_given() {
     let case = Case::new();
     for (folder, rows) in [("jan", "time,v\n2024-01-01,1\n"), ("feb", "time,v\n2024-02-01,1\nnoon,2\n")] {

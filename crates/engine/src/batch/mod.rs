@@ -38,9 +38,11 @@ use crate::shared::handle::Handle;
 use crate::shared::session_numbers::BatchNumbers;
 use crate::shared::temporary::TemporaryTables;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use atsdb_core::{BatchId, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId};
+use atsdb_core::{
+    BatchId, ConflictPolicy, CurrentTimes, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId,
+};
 use atsdb_resident::BatchDrafts;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Rows and changes that become visible together. If a batch is dropped without [`commit`](Self::commit), it stores
 /// nothing except strings in dictionaries.
@@ -63,6 +65,8 @@ pub struct Batch {
     session: Option<TemporaryTables>,
     /// The session that draws the numbers of identity columns.
     numbers: Option<BatchNumbers>,
+    /// The current times that defaults have: those of a statement, or else of when they are first needed.
+    times: OnceLock<CurrentTimes>,
     row_count: u64,
     /// Whether a definition that has changed is a conflict, also for a batch that only appends.
     pins_definitions: bool,
@@ -84,6 +88,7 @@ impl Batch {
             drafts: BatchDrafts::default(),
             session: None,
             numbers: None,
+            times: OnceLock::new(),
             row_count: 0,
             pins_definitions: false,
             is_half_done: false,
@@ -102,7 +107,8 @@ impl Batch {
     }
 
     /// Adds rows. Columns are matched by name, nullable ones may be missing, identity columns that are missing get
-    /// numbers, and types are converted if no value changes. Times may be in any order. If a row does not fit the
+    /// numbers and those with a [`default_function`](atsdb_core::Column::default_function) its result, and types are
+    /// converted if no value changes. Times may be in any order. If a row does not fit the
     /// table, all of them are refused and the batch stays as it was; after any other error the batch cannot be
     /// committed.
     pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {

@@ -1,13 +1,17 @@
-//! The numbers of identity columns that added rows lack. All ways into a table come by here.
+//! The values that added rows lack and that the table gives them: the numbers of identity columns and sequences, and
+//! the results of default functions. All ways into a table come by here.
 
 use crate::batch::Batch;
 use crate::shared::session_numbers::{BatchNumbers, SessionNumbers};
-use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
-use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{Field, Schema};
+use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray};
+use arrow::compute::{CastOptions, cast, cast_with_options};
+use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_codec::logical_type;
 use atsdb_core::name::same_name;
-use atsdb_core::{Error, QualifiedName, Redefinition, Result, Table, TableDefinition, TableId};
+use atsdb_core::{
+    Column, CurrentTimes, DefaultFunction, Error, QualifiedName, Redefinition, Result, Table, TableDefinition, TableId,
+    uuid_text,
+};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -93,25 +97,31 @@ impl Batch {
         })
     }
 
-    /// Adds the identity columns that rows lack, and those with numbers of a sequence. No number is given again if the
-    /// rows are not stored after all.
+    /// Sets the current times that defaults have: those of the statement whose rows are added from here on. Without
+    /// them, a batch has the time at which it first needs one.
+    pub fn set_times(&mut self, times: CurrentTimes) {
+        self.times = times.into();
+    }
+
+    /// Adds the columns that rows lack and that the table fills: identity columns, those with numbers of a sequence,
+    /// and those with a default function. No number is given again if the rows are not stored after all.
     pub(crate) fn numbered<'a>(&self, table: &Table, rows: &'a RecordBatch) -> Result<Cow<'a, RecordBatch>> {
         let schema = rows.schema();
         let is_given = |name: &str| schema.fields().iter().any(|field| same_name(field.name(), name));
         let mut added: Vec<(Field, ArrayRef)> = Vec::new();
         let columns = table.definition.columns.iter().enumerate();
         for (position, column) in columns.filter(|(_, column)| !is_given(&column.name)) {
-            let numbers = match &column.sequence {
-                Some(sequence) => self.draw(&self.sequence(table, sequence)?, 0, rows.num_rows())?,
-                None if column.identity.is_some() => self.draw(table, position, rows.num_rows())?,
-                None => continue,
+            let array = match (&column.sequence, column.default_function) {
+                (Some(sequence), _) => {
+                    let numbers = self.draw(&self.sequence(table, sequence)?, 0, rows.num_rows())?;
+                    numbers_of(table, column, numbers)?
+                }
+                (None, Some(function)) => self.computed(table, column, function, rows.num_rows())?,
+                (None, None) if column.identity.is_some() => {
+                    numbers_of(table, column, self.draw(table, position, rows.num_rows())?)?
+                }
+                (None, None) => continue,
             };
-            let options = CastOptions { safe: false, ..CastOptions::default() };
-            let array = cast_with_options(&Int64Array::from(numbers), &logical_type(column), &options);
-            let array = array.map_err(|_| {
-                let (table, column) = (&table.definition.name, &column.name);
-                Error::invalid(format!("table {table}, column {column}: the number of its sequence is out of range"))
-            })?;
             added.push((Field::new(&column.name, array.data_type().clone(), false), array));
         }
         if added.is_empty() {
@@ -124,4 +134,41 @@ impl Batch {
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
         Ok(Cow::Owned(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)?))
     }
+
+    /// The result of a default function for added rows: one current time for all of them, or a UUID for each.
+    fn computed(
+        &self,
+        table: &Table,
+        column: &Column,
+        function: DefaultFunction,
+        row_count: usize,
+    ) -> Result<ArrayRef> {
+        let environment = &self.handle.shared.environment;
+        if function == DefaultFunction::GenRandomUuid {
+            let texts = (0..row_count).map(|_| environment.random().map(uuid_text::random));
+            return Ok(Arc::new(StringArray::from(texts.collect::<Result<Vec<String>>>()?)));
+        }
+        let times = *self.times.get_or_init(|| CurrentTimes::at(environment.now_us()));
+        let beyond = || {
+            let (table, column, default) = (&table.definition.name, &column.name, function.sql());
+            Error::invalid(format!("table {table}, column {column}: the time of {default} is out of range"))
+        };
+        let time = function.time(times, column.column_type).ok_or_else(beyond)?;
+        let wanted = logical_type(column);
+        let times: ArrayRef = match wanted {
+            // Arrow casts 64-bit integers to dates only by way of 32 bits.
+            DataType::Date32 => Arc::new(Int32Array::from(vec![i32::try_from(time).map_err(|_| beyond())?; row_count])),
+            _ => Arc::new(Int64Array::from(vec![time; row_count])),
+        };
+        Ok(cast(&times, &wanted)?)
+    }
+}
+
+/// Numbers as values of a column.
+fn numbers_of(table: &Table, column: &Column, numbers: Vec<i64>) -> Result<ArrayRef> {
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(&Int64Array::from(numbers), &logical_type(column), &options).map_err(|_| {
+        let (table, column) = (&table.definition.name, &column.name);
+        Error::invalid(format!("table {table}, column {column}: the number of its sequence is out of range"))
+    })
 }

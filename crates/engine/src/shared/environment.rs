@@ -11,6 +11,11 @@ pub trait Environment: Send + Sync {
     /// Milliseconds since the Unix epoch.
     fn now_ms(&self) -> i64;
 
+    /// Microseconds since the Unix epoch, by the same clock.
+    fn now_us(&self) -> i64 {
+        self.now_ms().saturating_mul(1_000)
+    }
+
     /// 128 random bits. They must never repeat.
     fn random(&self) -> Result<[u8; 16]>;
 
@@ -45,6 +50,13 @@ impl Environment for SystemEnvironment {
         match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
             Err(before) => -i64::try_from(before.duration().as_millis()).unwrap_or(i64::MAX),
+        }
+    }
+
+    fn now_us(&self) -> i64 {
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => i64::try_from(since.as_micros()).unwrap_or(i64::MAX),
+            Err(before) => -i64::try_from(before.duration().as_micros()).unwrap_or(i64::MAX),
         }
     }
 

@@ -5,6 +5,7 @@
 mod added_keys;
 mod append;
 mod damage;
+mod default_functions;
 mod definitions;
 mod dependencies;
 mod faults;

@@ -10,6 +10,11 @@ pub(crate) fn takes_numbers(column: &Column) -> bool {
     column.identity.is_some() || column.sequence.is_some()
 }
 
+/// Whether the table itself gives values to a column that the files lack: numbers, or what a default function returns.
+pub(crate) fn takes_values(column: &Column) -> bool {
+    takes_numbers(column) || column.default_function.is_some()
+}
+
 /// Returns the name that a column of a file has in the table, or `None` if it is not read.
 pub(crate) fn table_name(options: &Options, name: &str) -> Option<String> {
     if name.is_empty() || options.omit.iter().any(|omitted| same_name(omitted, name)) {

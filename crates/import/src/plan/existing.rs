@@ -3,16 +3,16 @@
 use crate::facts::nulls::WordSet;
 use crate::infer::column_type::has_decimal_commas;
 use crate::infer::time_column::{TimeChoice, asked, clock_of};
-use crate::options::selection::takes_numbers;
+use crate::options::selection::takes_values;
 use crate::plan::column::{Binding, MapRule, PlanColumn};
-use crate::plan::lacking::LackingColumns;
+use crate::plan::lacking::{LackingColumns, refuse_mixed};
 use crate::plan::planner::Planner;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ColumnType, Result, TableDefinition};
 
 impl Planner<'_> {
     /// Plans for an existing table: its columns get the values that the files have under their names. The plan has no
-    /// columns that number the rows and that the files lack: the table gives them their numbers.
+    /// columns that the files lack and to which the table itself gives values.
     pub(crate) fn existing(&mut self, definition: &TableDefinition) -> Result<(TableDefinition, Vec<PlanColumn>)> {
         if let Some(file_column) = &self.options.file_column {
             definition.column(file_column)?;
@@ -25,8 +25,14 @@ impl Planner<'_> {
         let mut used = vec![false; self.merged.len()];
         let (mut columns, mut lacking) = (Vec::new(), LackingColumns::default());
         let mut definition = definition.clone();
-        let has = |column: &Column| self.merged.iter().any(|merged| same_name(&merged.name, &column.name));
-        definition.columns.retain(|column| !takes_numbers(column) || has(column));
+        let is_file_name =
+            |column: &Column| self.options.file_column.as_ref().is_some_and(|name| same_name(name, &column.name));
+        let has_time = choice.as_ref().is_some_and(|choice| !matches!(choice, TimeChoice::None(_)));
+        let is_given = |column: &Column| {
+            let is_time = has_time && time.is_some_and(|time| time.id == column.id);
+            is_time || is_file_name(column) || self.merged.iter().any(|merged| same_name(&merged.name, &column.name))
+        };
+        definition.columns.retain(|column| !takes_values(column) || is_given(column));
         for column in &definition.columns {
             let is_time = time.is_some_and(|time| time.id == column.id);
             let position = self.merged.iter().position(|merged| same_name(&merged.name, &column.name));
@@ -38,6 +44,7 @@ impl Planner<'_> {
                 }
                 (_, Some(position)) => {
                     used[position] = true;
+                    refuse_mixed(&definition, column, &self.merged[position].positions)?;
                     self.bindings(position, is_time || matches!(column.column_type, ColumnType::Timestamp(_)))?
                 }
                 (_, None) => {

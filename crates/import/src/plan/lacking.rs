@@ -3,8 +3,8 @@
 use atsdb_core::name::unknown_name;
 use atsdb_core::{Column, Error, Result, TableDefinition};
 
-/// The columns of an existing table that the files lack and that get another value. Columns that number the rows are no
-/// longer among the table's columns here.
+/// The columns of an existing table that the files lack and that get another value. Columns to which the table itself
+/// gives values are no longer among the table's columns here.
 #[derive(Debug, Default)]
 pub(crate) struct LackingColumns<'a> {
     defaulted: Vec<&'a str>,
@@ -47,5 +47,20 @@ impl<'a> LackingColumns<'a> {
         let null = note(&self.null, "which is NULL", "which are NULL");
         let defaulted = note(&self.defaulted, "which gets its default", "which get their defaults");
         null.into_iter().chain(defaulted).collect()
+    }
+}
+
+/// Refuses files of which only some have a column with a default function: the rows of one import get its values either
+/// from the files or from the table. `positions` are those of the column in each file.
+pub(crate) fn refuse_mixed(definition: &TableDefinition, column: &Column, positions: &[Option<usize>]) -> Result<()> {
+    match column.default_function {
+        Some(function) if positions.contains(&None) => {
+            let (table, name, default) = (&definition.name, &column.name, function.sql());
+            Err(Error::invalid(format!(
+                "table {table}, column {name}: only some of the files have it, and its default is {default}"
+            ))
+            .with_hint("import the files with the column and those without it one after the other"))
+        }
+        _ => Ok(()),
     }
 }

@@ -11,9 +11,9 @@ mod table;
 
 use crate::input::source::Source;
 use crate::options::report::{Progress, Report};
-use crate::options::selection::takes_numbers;
+use crate::options::selection::takes_values;
 use crate::options::{Options, Sink};
-use crate::plan::lacking::LackingColumns;
+use crate::plan::lacking::{LackingColumns, refuse_mixed};
 use crate::typed::columns::{TypedColumn, conversion_notes, find};
 use crate::typed::observe::observe;
 use crate::typed::pass::Pass;
@@ -48,10 +48,14 @@ pub(crate) fn run(
             definition.column(&column.merged.name)?;
         }
     }
-    // The table itself gives numbers to columns that have them and that the files lack.
-    let has = |column: &Column| found.iter().any(|found| same_name(&found.merged.name, &column.name));
-    definition.columns.retain(|column| !takes_numbers(column) || has(column));
     let time = definition.time_column().map(|column| column.id);
+    let is_file_name = |column: &Column| options.file_column.as_ref().is_some_and(|name| same_name(name, &column.name));
+    // The table itself gives values to some columns that the files lack.
+    let is_given = |column: &Column| {
+        let is_time = renamed.is_some() && Some(column.id) == time;
+        is_time || is_file_name(column) || found.iter().any(|found| same_name(&found.merged.name, &column.name))
+    };
+    definition.columns.retain(|column| !takes_values(column) || is_given(column));
     let sources_of: Vec<Option<&TypedColumn>> = definition
         .columns
         .iter()
@@ -61,12 +65,12 @@ pub(crate) fn run(
         })
         .collect();
     if existing.is_some() {
-        let is_file_name =
-            |column: &Column| options.file_column.as_ref().is_some_and(|name| same_name(name, &column.name));
         let mut lacking = LackingColumns::default();
         for (column, source) in definition.columns.iter().zip(&sources_of) {
-            if source.is_none() && !is_file_name(column) {
-                lacking.add(&definition, column, found.iter().map(|found| found.merged.name.as_str()))?;
+            match source {
+                Some(source) => refuse_mixed(&definition, column, &source.merged.positions)?,
+                None if is_file_name(column) => {}
+                None => lacking.add(&definition, column, found.iter().map(|found| found.merged.name.as_str()))?,
             }
         }
         notes.extend(lacking.notes());

@@ -95,3 +95,23 @@ fn a_transaction_sees_its_own_declarations() {
     let Some(found) = served.psql(&["-t"], script) else { return };
     assert_eq!(found.trim(), "1\n0");
 }
+
+#[test]
+fn default_functions_are_printed_as_by_postgresql() {
+    let served = Served::with_tables();
+    let create = "CREATE TABLE stamped (id uuid DEFAULT gen_random_uuid(), at timestamptz DEFAULT now(), made \
+                  timestamptz DEFAULT CURRENT_TIMESTAMP, on_day date DEFAULT current_date, here timestamp DEFAULT \
+                  LOCALTIMESTAMP, n int)";
+    if asked(&served, create).is_none() {
+        return;
+    }
+    let expected = "gen_random_uuid() now() CURRENT_TIMESTAMP CURRENT_DATE LOCALTIMESTAMP";
+    for query in [
+        "SELECT string_agg(pg_get_expr(adbin, adrelid), ' ' ORDER BY adnum) FROM pg_attrdef WHERE adrelid = \
+         'stamped'::regclass",
+        "SELECT string_agg(column_default, ' ' ORDER BY ordinal_position) FROM information_schema.columns WHERE \
+         table_name = 'stamped'",
+    ] {
+        assert_eq!(asked(&served, query).as_deref(), Some(expected), "{query}");
+    }
+}

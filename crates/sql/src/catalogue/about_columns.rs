@@ -229,6 +229,9 @@ fn default_of(column: &Column) -> Cell {
     if let Some(sequence) = &column.sequence {
         return Cell::text(nextval_sql(sequence));
     }
+    if let Some(function) = column.default_function {
+        return Cell::text(function.sql());
+    }
     let Some(value) = &column.default else { return Cell::Null };
     Cell::text(match (value, column.column_type) {
         (Value::Int(time), ColumnType::Timestamp(unit)) => format!("'{}'", atsdb_core::time::format_time(*time, unit)),

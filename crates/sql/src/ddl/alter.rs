@@ -4,15 +4,14 @@
 
 use super::columns::with_column;
 use super::constraints::{Constraints, series_key_of_primary};
-use super::defaults::default_value;
+use super::defaults::{drop_default, set_default};
 use super::identity::make_identity;
 use super::options::TableOptions;
-use super::sequences::sequence_of_default;
 use super::type_names::column_type;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{Column, ColumnType, Result, TableDefinition};
+use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Result, TableDefinition, Value};
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Ident,
     MySQLColumnPosition, RenameTableNameKind,
@@ -23,12 +22,16 @@ pub(crate) fn added_count(operations: &[AlterTableOperation]) -> usize {
     operations.iter().filter(|operation| matches!(operation, AlterTableOperation::AddColumn { .. })).count()
 }
 
-/// Returns the definition after all operations, applied one after the other. The value of older rows in a new mapped
-/// column is still text.
-pub(crate) fn altered(from: &TableDefinition, operations: &[AlterTableOperation]) -> Result<TableDefinition> {
+/// Returns the definition after all operations, applied one after the other by a statement with these current times.
+/// The value of older rows in a new mapped column is still text.
+pub(crate) fn altered(
+    from: &TableDefinition,
+    operations: &[AlterTableOperation],
+    times: CurrentTimes,
+) -> Result<TableDefinition> {
     let place = format!("table {}", from.name);
     let in_place = |error| as_sql_error(error).context(&place);
-    let step = |definition, operation| alter(from, definition, operation);
+    let step = |definition, operation| alter(from, definition, operation, times);
     let definition = operations.iter().try_fold(from.clone(), step).map_err(in_place)?;
     definition.check().map_err(as_sql_error)?;
     Ok(definition)
@@ -38,6 +41,7 @@ fn alter(
     from: &TableDefinition,
     mut definition: TableDefinition,
     operation: &AlterTableOperation,
+    times: CurrentTimes,
 ) -> Result<TableDefinition> {
     use AlterTableOperation as Do;
     match operation {
@@ -46,7 +50,7 @@ fn alter(
             if is_there && *if_not_exists {
                 return Ok(definition);
             }
-            return add_column(definition, column_def, column_position.as_ref());
+            return add_column(definition, column_def, column_position.as_ref(), times);
         }
         Do::DropColumn { column_names, if_exists, .. } => {
             for name in column_names {
@@ -118,6 +122,7 @@ fn add_column(
     definition: TableDefinition,
     declared: &ColumnDef,
     position: Option<&MySQLColumnPosition>,
+    times: CurrentTimes,
 ) -> Result<TableDefinition> {
     let mut constraints = Constraints::default();
     let mut definition = with_column(definition, declared, &mut constraints)?;
@@ -136,14 +141,29 @@ fn add_column(
                 "ADD COLUMN without a default, UPDATE, and ALTER COLUMN ... SET DEFAULT nextval('s'), each as a statement",
             ));
         }
-        if !column.nullable && column.default.is_none() {
+        if !column.nullable && !column.has_default_value() {
             return Err(sql_error(format!("column {} is NOT NULL, but existing rows have no value", column.name))
                 .with_hint("give a default: NOT NULL DEFAULT VALUE"));
         }
-        column.missing.clone_from(&column.default);
+        column.missing = match column.default_function {
+            Some(function) => Some(value_of_older_rows(column, function, times)?),
+            None => column.default.clone(),
+        };
     }
     place(&mut definition, &declared.name.value, position)?;
     Ok(definition)
+}
+
+/// The one value that existing rows get from a default function.
+fn value_of_older_rows(column: &Column, function: DefaultFunction, times: CurrentTimes) -> Result<Value> {
+    if function == DefaultFunction::GenRandomUuid {
+        return Err(not_supported("ADD COLUMN with a UUID for each row").with_hint(
+            "ADD COLUMN without a default, UPDATE, and ALTER COLUMN ... SET DEFAULT gen_random_uuid(), each as a \
+             statement",
+        ));
+    }
+    let time = function.time(times, column.column_type).map(Value::Int);
+    time.ok_or_else(|| sql_error(format!("column {}: the current time is out of range", column.name)))
 }
 
 /// Moves a column to the position given by MySQL's `FIRST` or `AFTER`.
@@ -194,14 +214,8 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
     }
     match operation {
         Do::SetDataType { data_type, using: None, .. } => widen(column, column_type(data_type, &place)?)?,
-        Do::SetDefault { value } => {
-            column.sequence = sequence_of_default(value);
-            column.default = match column.sequence {
-                Some(_) => None,
-                None => default_value(column, value).map_err(|error| error.context(place))?,
-            };
-        }
-        Do::DropDefault => (column.default, column.sequence) = (None, None),
+        Do::SetDefault { value } => set_default(column, value).map_err(|error| error.context(place))?,
+        Do::DropDefault => drop_default(column),
         Do::DropNotNull => match bound {
             Some(why) => return Err(sql_error(format!("{place} must stay NOT NULL: it is {why}"))),
             None => column.nullable = true,
@@ -241,7 +255,8 @@ fn redeclare(
         widen(column, declared.column_type)?;
         column.name = declared.name;
         column.nullable = declared.nullable && !bound;
-        (column.default, column.sequence) = (declared.default, declared.sequence);
+        (column.default, column.default_function) = (declared.default, declared.default_function);
+        column.sequence = declared.sequence;
         if let Some(identity) = declared.identity.or(column.identity) {
             make_identity(column, identity)?;
         }

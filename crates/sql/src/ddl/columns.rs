@@ -1,9 +1,8 @@
 //! One column of a `CREATE TABLE` or `ALTER TABLE`: its type and its options.
 
 use super::constraints::Constraints;
-use super::defaults::default_value;
+use super::defaults::set_default;
 use super::identity::{identity_of, make_identity, serial_type};
-use super::sequences::sequence_of_default;
 use super::type_names::column_type;
 use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::{Column, Error, Identity, Result, TableDefinition};
@@ -39,10 +38,7 @@ pub(crate) fn with_column(
         }
     }
     if let Some(default) = default {
-        column.sequence = sequence_of_default(default);
-        if column.sequence.is_none() {
-            column.default = default_value(column, default).map_err(|error| error.context(&place))?;
-        }
+        set_default(column, default).map_err(|error| error.context(&place))?;
     }
     if let Some(identity) = identity {
         make_identity(column, identity).map_err(|error| error.context(&place))?;

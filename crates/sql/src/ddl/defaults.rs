@@ -1,5 +1,7 @@
-//! `DEFAULT`: literals as values of a column, and values as literals.
+//! `DEFAULT`: literals as values of a column, values as literals, and functions.
 
+use super::sequences::{nextval_sql, sequence_of_default};
+use super::type_names::column_type;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
@@ -13,15 +15,97 @@ use arrow::datatypes::{
 use atsdb_codec::logical_type;
 use atsdb_core::interval_text::interval_text;
 use atsdb_core::time::{format_date, format_time};
-use atsdb_core::{Column, ColumnType, Error, Result, Value, array_text, decimal, time_of_day};
-use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value as Token};
+use atsdb_core::{Column, ColumnType, DefaultFunction, Error, Result, Value, array_text, decimal, time_of_day};
+use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArguments, UnaryOperator, Value as Token};
 use std::sync::Arc;
 
-/// The value of a `DEFAULT` for a column; `None` is NULL.
-pub(crate) fn default_value(column: &Column, expression: &Expr) -> Result<Option<Value>> {
+/// Gives a column the default of an expression: a literal, a function, or the numbers of a sequence.
+pub(crate) fn set_default(column: &mut Column, expression: &Expr) -> Result<()> {
+    drop_default(column);
+    column.sequence = sequence_of_default(expression);
+    if column.sequence.is_some() {
+        return Ok(());
+    }
+    match function_of_default(column.column_type, expression) {
+        Some(function) if function.fits(column.column_type) => column.default_function = Some(function),
+        Some(function) => {
+            let (name, column_type, found) = (&column.name, column.column_type.sql_name(), function.type_name());
+            return Err(sql_error(format!(
+                "column \"{name}\" is of type {column_type} but default expression is of type {found}"
+            ))
+            .with_hint("give the column that type, or another default"));
+        }
+        None => column.default = default_value(column, expression)?,
+    }
+    Ok(())
+}
+
+/// Takes the default of a column away.
+pub(crate) fn drop_default(column: &mut Column) {
+    (column.default, column.default_function, column.sequence) = (None, None, None);
+}
+
+/// The function of a `DEFAULT now()` for a column of a type; `None` for another default.
+fn function_of_default(of: ColumnType, expression: &Expr) -> Option<DefaultFunction> {
+    match expression {
+        Expr::Nested(inner) => function_of_default(of, inner),
+        // A cast to the column's own type changes nothing.
+        Expr::Cast { expr, data_type, .. } if column_type(data_type, "").is_ok_and(|to| to == of) => {
+            function_of_default(of, expr)
+        }
+        Expr::Function(Function { name, args, over: None, filter: None, .. }) => {
+            let is_plain = match args {
+                FunctionArguments::None => true,
+                FunctionArguments::List(list) => list.args.is_empty() && list.clauses.is_empty(),
+                FunctionArguments::Subquery(_) => false,
+            };
+            let [part] = name.0.as_slice() else { return None };
+            let name = part.as_ident().filter(|_| is_plain)?.value.to_ascii_lowercase();
+            Some(match name.as_str() {
+                "now" => DefaultFunction::Now,
+                "current_timestamp" => DefaultFunction::CurrentTimestamp,
+                "transaction_timestamp" => DefaultFunction::TransactionTimestamp,
+                "localtimestamp" => DefaultFunction::Localtimestamp,
+                "statement_timestamp" => DefaultFunction::StatementTimestamp,
+                "clock_timestamp" => DefaultFunction::ClockTimestamp,
+                "current_date" => DefaultFunction::CurrentDate,
+                "gen_random_uuid" | "uuid" => DefaultFunction::GenRandomUuid,
+                _ => return None,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The call of a default function in a query, by its name in DataFusion.
+pub(crate) fn call_of(function: DefaultFunction) -> &'static str {
+    match function {
+        DefaultFunction::Now
+        | DefaultFunction::CurrentTimestamp
+        | DefaultFunction::TransactionTimestamp
+        | DefaultFunction::Localtimestamp => "now()",
+        DefaultFunction::StatementTimestamp | DefaultFunction::ClockTimestamp => "statement_timestamp()",
+        DefaultFunction::CurrentDate => "current_date()",
+        DefaultFunction::GenRandomUuid => "uuid()",
+    }
+}
+
+/// A column's default as SQL, which [`set_default`] reads back. `None` without a default.
+pub(crate) fn default_sql(column: &Column) -> Option<String> {
+    match (&column.sequence, column.default_function) {
+        (Some(sequence), _) => Some(nextval_sql(sequence)),
+        (None, Some(function)) => Some(function.sql().to_owned()),
+        (None, None) => column.default.as_ref().map(|value| value_sql(column.column_type, value)),
+    }
+}
+
+/// The value of a literal `DEFAULT` for a column; `None` is NULL.
+fn default_value(column: &Column, expression: &Expr) -> Result<Option<Value>> {
     let literal = literal(expression).ok_or_else(|| {
-        not_supported(format_args!("DEFAULT {expression}"))
-            .with_hint("a default is a literal: give other values in the INSERT")
+        not_supported(format_args!("DEFAULT {expression}")).with_hint(
+            "a default is a literal, now(), CURRENT_TIMESTAMP, CURRENT_DATE, gen_random_uuid() or nextval('s'): give \
+             other values in the INSERT",
+        )
     })?;
     if literal == Literal::Null {
         return Ok(None);

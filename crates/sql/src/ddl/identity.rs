@@ -30,7 +30,7 @@ pub(crate) fn serial_type(declared: &DataType) -> Option<ColumnType> {
 
 /// Makes a column an identity. Its type and its other options are known.
 pub(crate) fn make_identity(column: &mut Column, identity: Identity) -> Result<()> {
-    if column.default.is_some() || column.sequence.is_some() {
+    if column.has_default_value() || column.sequence.is_some() {
         return Err(sql_error(format!("both default and identity specified for column \"{}\"", column.name))
             .with_hint("leave DEFAULT out"));
     }

@@ -1,9 +1,8 @@
 //! Prints a definition as the `CREATE TABLE` that declares it.
 
-use super::defaults::value_sql;
+use super::defaults::default_sql;
 use super::identity::{identity_sql, sequence_options};
 use super::options::{TableOptions, list_name};
-use super::sequences::nextval_sql;
 use crate::text::quoted_names::{always_quoted, qualified, quoted};
 use atsdb_core::size::format_size;
 use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, Table, TableDefinition, TimeUnit};
@@ -89,10 +88,7 @@ fn column_sql(definition: &TableDefinition, column: &Column) -> String {
     let not_null = if is_implied { "" } else { " NOT NULL" };
     let identity = column.identity.as_ref();
     let identity = identity.map_or_else(String::new, |identity| identity_sql(identity, column.column_type));
-    let default = column.default.as_ref();
-    let default =
-        default.map_or_else(String::new, |value| format!(" DEFAULT {}", value_sql(column.column_type, value)));
-    let default = column.sequence.as_ref().map_or(default, |sequence| format!(" DEFAULT {}", nextval_sql(sequence)));
+    let default = default_sql(column).map_or_else(String::new, |default| format!(" DEFAULT {default}"));
     format!("{} {}{not_null}{default}{identity}", quoted(&column.name), column.column_type.sql_name())
 }
 

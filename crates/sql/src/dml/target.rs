@@ -134,7 +134,7 @@ impl Target {
         }
         let missing = |(position, column): (usize, _)| {
             let column: &Column = column;
-            let given = column.nullable || column.default.is_some() || column.identity.is_some();
+            let given = column.nullable || column.has_default_value() || column.identity.is_some();
             let given = given || column.sequence.is_some() || positions.contains(&position);
             (!given).then_some(column)
         };

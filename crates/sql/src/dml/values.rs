@@ -1,9 +1,9 @@
-//! Values in `INSERT` and `UPDATE` that depend on their column: `DEFAULT` is the literal in the column's definition, a
+//! Values in `INSERT` and `UPDATE` that depend on their column: `DEFAULT` is what the column's definition says, a
 //! parameter for a text column is text, even if it looks like a number, a number for a decimal has the digits of the
 //! column, and a text beside values of other types has the column's type.
 
 use super::target::{Overriding, Target};
-use crate::ddl::defaults::value_sql;
+use crate::ddl::defaults::{call_of, value_sql};
 use crate::parse::parameter_types::numeric_parameter;
 use crate::text::errors::{as_sql_error, sql_error};
 use crate::text::sequence_names::{qualified_sequence_name, sequence_text};
@@ -193,6 +193,9 @@ fn default_expression(table: &Table, column: &Column) -> Result<Expr> {
     if let Some(sequence) = &column.sequence {
         let text = format!("nextval('{}')", sequence_text(sequence).replace('\'', "''"));
         return parsed(&text, column);
+    }
+    if let Some(function) = column.default_function {
+        return parsed(call_of(function), column);
     }
     let Some(value) = &column.default else { return Ok(Expr::value(Value::Null)) };
     parsed(&value_sql(column.column_type, value), column)

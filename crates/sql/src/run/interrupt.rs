@@ -1,10 +1,9 @@
-//! Interrupting a session, and what its queries need to know of it: their time limit, the time at which its transaction
-//! began, and the numbers that it draws.
+//! Interrupting a session, and what its queries need to know of it: their time limit, the current times of its
+//! statement, and the numbers that it draws.
 
 use super::permission::Restriction;
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::{CurrentTimes, Error, ErrorKind, Result};
 use atsdb_engine::SessionNumbers;
-use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -18,8 +17,8 @@ pub(crate) struct Interrupt(Arc<Mutex<InterruptState>>);
 struct InterruptState {
     /// The maximum duration of a query.
     time_limit: Option<Duration>,
-    /// When the open transaction began.
-    began: Option<DateTime<Utc>>,
+    /// The current times of the statement.
+    times: Option<CurrentTimes>,
     /// The numbers of identity columns, and the rights that drawing them needs.
     sequences: Option<(SessionNumbers, Arc<Restriction>)>,
     requested: bool,
@@ -48,13 +47,13 @@ impl Interrupt {
         self.0.lock().time_limit = time_limit;
     }
 
-    /// The time at which the open transaction began.
-    pub(crate) fn began(&self) -> Option<DateTime<Utc>> {
-        self.0.lock().began
+    /// The current times of the session's statement. `None` before its first one.
+    pub(crate) fn times(&self) -> Option<CurrentTimes> {
+        self.0.lock().times
     }
 
-    pub(crate) fn set_began(&self, began: Option<DateTime<Utc>>) {
-        self.0.lock().began = began;
+    pub(crate) fn set_times(&self, times: CurrentTimes) {
+        self.0.lock().times = Some(times);
     }
 
     pub(crate) fn request(&self) {

@@ -2,19 +2,20 @@
 
 use crate::functions::statement_time::statement_timestamp;
 use crate::text::datafusion_errors::from_datafusion;
-use atsdb_core::Result;
-use chrono::{DateTime, Utc};
+use atsdb_core::{CurrentTimes, Result};
+use chrono::DateTime;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::session_state::SessionState;
 use std::sync::Arc;
 
-/// Sets the times of a query whose statement begins now. `transaction` is when the open transaction began.
-pub(super) fn set_times(state: &mut SessionState, transaction: Option<DateTime<Utc>>) -> Result<()> {
-    let statement = state.execution_props().query_execution_start_time;
+/// Sets the times of a query. Without those of a statement, they are the time at which the query began.
+pub(super) fn set_times(state: &mut SessionState, times: Option<CurrentTimes>) -> Result<()> {
+    let began = state.execution_props().query_execution_start_time;
+    let statement = times.and_then(|times| DateTime::from_timestamp_micros(times.statement)).or(began);
     state.register_udf(Arc::new(statement_timestamp(statement))).map_err(from_datafusion)?;
-    if transaction.is_some() {
+    if let Some(transaction) = times.and_then(|times| DateTime::from_timestamp_micros(times.transaction)) {
         // DataFusion's functions of the current time take it from here.
-        state.execution_props_mut().query_execution_start_time = transaction;
+        state.execution_props_mut().query_execution_start_time = Some(transaction);
     }
     Ok(())
 }

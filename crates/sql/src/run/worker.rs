@@ -229,7 +229,7 @@ impl Worker {
         let Parts { threads, context } = self.parts()?;
         let (memory_bytes, plans) = (self.options.memory_bytes, Arc::clone(&self.plans));
         let mut state = context.state();
-        set_times(&mut state, interrupt.began())?;
+        set_times(&mut state, interrupt.times())?;
         set_session_functions(&mut state, interrupt, request.snapshot())?;
         let limits = QueryLimits::begin(memory_bytes, interrupt.time_limit());
         let query = self.resources.running.begin(QueryMemory::new(&self.resources.memory));

@@ -14,6 +14,7 @@ impl Session {
     /// Errors: [`NotFound`](atsdb_core::ErrorKind::NotFound) without such a table, and those of
     /// [`Batch::append`](atsdb_engine::Batch::append) and [`Batch::commit`](atsdb_engine::Batch::commit).
     pub fn append(&self, table: &str, rows: &RecordBatch) -> Result<u64> {
+        self.begin_times();
         let table = self.table_named(table)?;
         let appended = self.insert(|batch| batch.append(&table, rows).map(|()| rows.num_rows() as u64));
         if appended.is_err() {

@@ -24,7 +24,7 @@ use crate::text::source_position::SourcePosition;
 use crate::text::table_names::{NamedSchema, Scope, TableName, exact_name, refuse_sequence};
 use crate::write::insert::append_rows;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{Column, ErrorKind, Index, Result, Table, TableDefinition, Unique, Value};
+use atsdb_core::{Column, CurrentTimes, ErrorKind, Index, Result, Table, TableDefinition, Unique, Value};
 use atsdb_engine::{OnCommit, TemporaryTables};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::sql::sqlparser::ast::{
@@ -197,7 +197,8 @@ impl Session {
                 table => table?,
             };
             let from = self.engine.with_unused_numbers(&table, added_count(&alter.operations))?;
-            let mut definition = altered(&from, &alter.operations)?;
+            let times = self.interrupt.times().unwrap_or_else(|| CurrentTimes::at(self.engine.now_us()));
+            let mut definition = altered(&from, &alter.operations, times)?;
             self.find_sequences(&mut definition, Some(&table))?;
             for column in &mut definition.columns {
                 self.enter_missing(&table, column)?;

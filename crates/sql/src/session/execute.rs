@@ -44,7 +44,7 @@ impl Session {
 
     pub(super) fn execute_with(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         self.interrupt.reset();
-        self.interrupt.set_began(self.transaction.lock().as_ref().and_then(|open| open.began));
+        self.begin_times();
         let answer = self.execute_once(statement, parameters).map_err(with_nearest_function);
         if answer.is_err() && may_change(statement.text()) {
             self.fail_transaction();

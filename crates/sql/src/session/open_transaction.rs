@@ -4,7 +4,6 @@ use super::insert_runs::InsertRuns;
 use crate::text::errors::sql_error;
 use atsdb_core::{Index, Result, SearchPath, Table};
 use atsdb_engine::{Batch, Engine, SealingHold};
-use chrono::{DateTime, Utc};
 
 /// An open transaction.
 pub(super) struct Transaction {
@@ -22,8 +21,8 @@ pub(super) struct Transaction {
     pub(super) marks: Vec<SavepointMark>,
     /// Whether the first savepoint began it. Releasing that savepoint then commits it.
     pub(super) is_savepoint: bool,
-    /// When it began: the current time of its statements.
-    pub(super) began: Option<DateTime<Utc>>,
+    /// When it began, in microseconds since 1970: the current time of its statements.
+    pub(super) began: i64,
     /// The session's search path when it began, which a rollback restores.
     pub(super) path_before: SearchPath,
     /// The session's search path after the commit, if another one holds until then.
@@ -46,7 +45,7 @@ impl Transaction {
     pub(super) fn begin(engine: &Engine, batch: Batch, is_savepoint: bool, path_before: SearchPath) -> Self {
         let (hold, runs) = (engine.hold(), InsertRuns::default());
         let (indexes, marks) = (Vec::new(), Vec::new());
-        let began = DateTime::from_timestamp_millis(engine.now_ms());
+        let began = engine.now_us();
         let (failed, has_read, path_after) = (false, false, None);
         Self { batch, runs, failed, hold, has_read, indexes, marks, is_savepoint, began, path_before, path_after }
     }

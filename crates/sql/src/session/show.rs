@@ -1,10 +1,9 @@
 //! `SHOW TABLES`, `SHOW FUNCTIONS`, `DESCRIBE` and `SHOW CREATE TABLE`: tables, functions and columns as rows.
 
-use crate::ddl::defaults::value_sql;
+use crate::ddl::defaults::default_sql;
 use crate::ddl::from_query::type_name_of;
 use crate::ddl::identity::identity_sql;
 use crate::ddl::print::declaration_of;
-use crate::ddl::sequences::nextval_sql;
 use crate::run::answer::{Answer, Rows};
 use crate::run::function_list::{FunctionInfo, functions};
 use crate::text::errors::not_supported;
@@ -97,9 +96,7 @@ fn notes_of(definition: &TableDefinition, column: &atsdb_core::Column) -> String
     notes.extend(
         column.identity.as_ref().map(|identity| identity_sql(identity, column.column_type).trim_start().to_lowercase()),
     );
-    notes.extend(column.sequence.as_ref().map(|sequence| format!("default {}", nextval_sql(sequence))));
-    let default = column.default.as_ref();
-    notes.extend(default.map(|value| format!("default {}", value_sql(column.column_type, value))));
+    notes.extend(default_sql(column).map(|default| format!("default {default}")));
     notes.join(", ")
 }
 

@@ -8,7 +8,7 @@ use super::state::Session;
 use crate::run::answer::Answer;
 use crate::run::query::DefinitionScope;
 use crate::text::errors::{not_supported, sql_error};
-use atsdb_core::{Error, ErrorKind, Index, Result, Table};
+use atsdb_core::{CurrentTimes, Error, ErrorKind, Index, Result, Table};
 use atsdb_engine::{Batch, ReadSnapshot};
 
 /// How often a statement is retried if others change the same chunks at the same time.
@@ -135,9 +135,24 @@ impl Session {
         Ok((self.engine.snapshot()?.with_temporary(&self.temporary), scope))
     }
 
+    /// Sets the current times of a statement that begins now. In a transaction, its time is the current one.
+    pub(super) fn begin_times(&self) {
+        let statement = self.engine.now_us();
+        let mut times = CurrentTimes::at(statement);
+        if let Some(open) = self.transaction.lock().as_mut() {
+            times.transaction = open.began;
+            open.batch.set_times(times);
+        }
+        self.interrupt.set_times(times);
+    }
+
     /// A batch for one statement.
     pub(super) fn batch(&self) -> Batch {
-        self.engine.batch(None).with_temporary(&self.temporary).with_numbers(&self.numbers)
+        let mut batch = self.engine.batch(None).with_temporary(&self.temporary).with_numbers(&self.numbers);
+        if let Some(times) = self.interrupt.times() {
+            batch.set_times(times);
+        }
+        batch
     }
 
     /// The tables that a statement sees, including those declared in the open transaction. Temporary tables come first:

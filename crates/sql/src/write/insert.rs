@@ -91,15 +91,17 @@ pub(crate) fn named_rows(table: &Table, positions: &[usize], rows: &RecordBatch)
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(Error::from)
 }
 
-/// The columns that an `INSERT` does not name and that must be supplied all the same: those with a default, and mapped
-/// ones, whose NULLs are supplied as plain text to avoid an empty dictionary.
+/// The columns that an `INSERT` does not name and that must be supplied all the same: those whose default is a value,
+/// and mapped ones, whose NULLs are supplied as plain text to avoid an empty dictionary. The engine supplies what
+/// default functions return.
 pub(crate) struct UnnamedColumns<'a>(Vec<&'a Column>);
 
 impl<'a> UnnamedColumns<'a> {
     pub(crate) fn of(table: &'a Table, positions: &[usize]) -> Self {
         let columns = table.definition.columns.iter().enumerate();
         let unnamed = columns.filter(|(position, column)| {
-            (column.map.is_some() || column.default.is_some()) && !positions.contains(position)
+            let is_supplied = column.map.is_some() || column.default.is_some();
+            is_supplied && column.default_function.is_none() && !positions.contains(position)
         });
         Self(unnamed.map(|(_, column)| column).collect())
     }

@@ -17,7 +17,7 @@ use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
-use atsdb_core::{ColumnType, ConflictPolicy, Error, Result, SearchPath, Table};
+use atsdb_core::{Column, ColumnType, ConflictPolicy, DefaultFunction, Error, Result, SearchPath, Table};
 use atsdb_engine::{Batch, KeyIndex, KeyValue};
 use std::sync::Arc;
 
@@ -85,6 +85,12 @@ impl InsertRun {
         let (table, positions) = target.resolve_among(&tables)?;
         target.refuse_given(&table, &positions)?;
         let policy = target.on_duplicate.policy(&table)?;
+        // The rows wait for later statements, which have other times.
+        let is_of_statement = |column: &Column| column.default_function.is_some_and(DefaultFunction::is_of_statement);
+        let mut others = table.definition.columns.iter().enumerate().filter(|(at, _)| !positions.contains(at));
+        if others.any(|(_, column)| is_of_statement(column)) {
+            return Ok(None);
+        }
         let columns: Vec<LiteralColumn> =
             positions.iter().map(|position| LiteralColumn::new(&table.definition.columns[*position])).collect();
         let unnamed = UnnamedColumns::of(&table, &positions);

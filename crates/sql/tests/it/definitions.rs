@@ -1,8 +1,8 @@
 //! A definition that is written as `CREATE TABLE` is read back as the same definition.
 
 use atsdb_core::{
-    ColumnId, ColumnType, ConflictPolicy, Index, MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit, Unique,
-    Value,
+    ColumnId, ColumnType, ConflictPolicy, DefaultFunction, Index, MapWidth, Retention, SliceWidth, TableDefinition,
+    TimeUnit, Unique, Value,
 };
 use atsdb_sql::{create_table_sql, parse_create_table};
 
@@ -100,8 +100,11 @@ fn with_constraints(mut definition: TableDefinition, choice: &mut Choice) -> Tab
         definition.indexes_given += 1;
     }
     for column in &mut definition.columns {
-        if choice.below(2) == 0 {
-            column.default = Some(some_value(column.column_type, choice));
+        let function = DefaultFunction::ALL[choice.below(8)];
+        match choice.below(4) {
+            0 | 1 => column.default = Some(some_value(column.column_type, choice)),
+            2 if function.fits(column.column_type) => column.default_function = Some(function),
+            _ => {}
         }
     }
     definition

@@ -4,8 +4,8 @@ use super::helpers::*;
 use crate::sample::{Plan, amended, amendment, series_table};
 use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::{
-    Change, ColumnId, ColumnType, CommitOutcome, ConflictPolicy, DefinitionGuard, DefinitionVersion, ErrorKind, Index,
-    Redefinition, Store, TableDefinition, TableId, Unique, Value,
+    Change, ColumnId, ColumnType, CommitOutcome, ConflictPolicy, DefaultFunction, DefinitionGuard, DefinitionVersion,
+    ErrorKind, Index, Redefinition, Store, TableDefinition, TableId, TimeUnit, Unique, Value,
 };
 
 fn widened(name: &str) -> TableDefinition {
@@ -13,13 +13,16 @@ fn widened(name: &str) -> TableDefinition {
 }
 
 pub(super) fn every_part_of_a_definition_is_kept(store: &dyn Store) {
-    let mut full = widened("t");
+    let mut full = widened("t").with_column("at", ColumnType::Timestamp(TimeUnit::Microsecond), None);
     full.columns[0].nullable = false;
     full.columns[1].default = Some(Value::Text("it's".to_owned()));
     full.columns[1].missing = Some(Value::UInt(u64::MAX));
     full.columns[2].default = Some(Value::Float(f64::from_bits(0x7ff8_0000_dead_beef)));
     full.columns[2].missing = Some(Value::Float(-0.0));
     full.columns[3].missing = Some(Value::Int(i64::MIN));
+    if let Some(at) = full.columns.last_mut() {
+        at.default_function = Some(DefaultFunction::CurrentTimestamp);
+    }
     full.unique = vec![
         Unique { primary: true, ..Unique::new(vec![ColumnId(0)]) },
         Unique { name: Some("U".to_owned()), nulls_equal: true, ..Unique::new(vec![ColumnId(2), ColumnId(1)]) },

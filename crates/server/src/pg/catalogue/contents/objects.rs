@@ -198,9 +198,10 @@ fn object(session: &StoreSession, table: Table) -> Object {
                 name: column.name.clone(),
                 type_id: known::of_field(field),
                 is_nullable: column.nullable,
-                default: match &column.sequence {
-                    Some(sequence) => Some(nextval_text(sequence)),
-                    None => {
+                default: match (&column.sequence, column.default_function) {
+                    (Some(sequence), _) => Some(nextval_text(sequence)),
+                    (None, Some(function)) => Some(function.sql().to_owned()),
+                    (None, None) => {
                         let text = |value| default_text(column.column_type, known::of_field(field), value);
                         column.default.as_ref().map(text)
                     }
