@@ -59,6 +59,19 @@ fn statements_are_prepared_and_executed_by_sql() {
 }
 
 #[test]
+fn numbers_are_rounded_to_integer_parameters() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    client.batch_execute("CREATE TABLE whole (s SMALLINT, i INT, b BIGINT)").unwrap();
+    client.batch_execute("PREPARE add AS INSERT INTO whole VALUES ($1, $2, $3) RETURNING s, i, b").unwrap();
+    assert_eq!(asked(&mut client, "EXECUTE add(1.5, -2.5, 0.4)"), ["2|-3|0"]);
+    assert_eq!(asked(&mut client, "EXECUTE add(1.5::float8, 2.5::float8, -0.5::float8)"), ["2|2|0"]);
+    assert_eq!(asked(&mut client, "EXECUTE add(NULL, '7', 9223372036854775806.5)"), ["NULL|7|9223372036854775807"]);
+    assert_eq!(asked(&mut client, "EXECUTE add(32767.5, 1, 1)"), ["22003"]);
+    assert_eq!(asked(&mut client, "EXECUTE add(1, '1.5', 1)"), ["22P02"]);
+}
+
+#[test]
 fn arrays_of_decimals_and_uuids_keep_their_values() {
     let served = Served::new();
     let mut client = connect(&served);

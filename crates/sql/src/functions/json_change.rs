@@ -61,6 +61,7 @@ impl Json {
         }
         match (kind(json), as_text(json)) {
             ("string", Some(text)) => Self::Scalar(quoted(&text)),
+            ("number", _) => Self::Scalar(plain_number(json.trim())),
             _ => Self::Scalar(json.trim().to_owned()),
         }
     }
@@ -85,17 +86,51 @@ fn written(json: &Json, level: Option<usize>) -> String {
     format!("{opening}{}{}{closing}", inner.join(","), line(level))
 }
 
+/// A number without an exponent, which moves its point, and zero without a sign. One with more digits than PostgreSQL
+/// has stays.
+fn plain_number(json: &str) -> String {
+    const DIGITS_MAX: usize = 16_383;
+    let (sign, unsigned) = json.strip_prefix('-').map_or(("", json), |unsigned| ("-", unsigned));
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let Ok(exponent) = exponent.parse::<isize>() else { return json.to_owned() };
+    if exponent.unsigned_abs() > DIGITS_MAX {
+        return json.to_owned();
+    }
+    // Zeros before or after the digits, so that the point can move.
+    let zeros = "0".repeat(exponent.unsigned_abs());
+    let (digits, point) = if exponent < 0 {
+        (format!("{zeros}{whole}{fraction}"), whole.len())
+    } else {
+        let missing = &zeros[zeros.len().min(fraction.len())..];
+        (format!("{whole}{fraction}{missing}"), whole.len() + zeros.len())
+    };
+    let (whole, fraction) = digits.split_at(point);
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let sign = if digits.bytes().all(|digit| digit == b'0') { "" } else { sign };
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{sign}{whole}{point}{fraction}")
+}
+
 /// The text without members that are `null`, at any depth, and without spaces.
 fn without_nulls(json: &str) -> String {
     if let Some(members) = members(json) {
         let kept = members.filter(|(_, value)| kind(value) != "null");
-        let kept: Vec<String> = kept.map(|(key, value)| format!("{key}:{}", without_nulls(value))).collect();
+        let kept = kept.map(|(key, value)| format!("{}:{}", plain_string(key), without_nulls(value)));
+        let kept: Vec<String> = kept.collect();
         return format!("{{{}}}", kept.join(","));
     }
     match elements(json) {
         Some(elements) => format!("[{}]", elements.map(without_nulls).collect::<Vec<_>>().join(",")),
+        None if kind(json) == "string" => plain_string(json),
         None => json.trim().to_owned(),
     }
+}
+
+/// A string with as few escapes as possible.
+fn plain_string(json: &str) -> String {
+    as_text(json).map_or_else(|| json.to_owned(), |text| quoted(&text))
 }
 
 /// `jsonb_set(document, path, value [, create_if_missing])`.

@@ -15,6 +15,7 @@ mod cast_statistics;
 mod casts;
 mod collected_order;
 mod compare_times;
+mod computed_order;
 mod constant_order;
 mod date_part;
 mod date_trunc;
@@ -38,6 +39,7 @@ mod plain_values;
 mod regexp_match;
 mod regexp_replace;
 mod round_places;
+mod series_of_dates;
 mod shifted_rows;
 mod similar_to;
 mod stoppable;
@@ -155,7 +157,11 @@ pub(crate) fn rule_of_frames() -> Arc<dyn AnalyzerRule + Send + Sync> {
 
 /// Rules of the optimizer that run after its own.
 pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    vec![Arc::new(plain_values::PlainValues), Arc::new(constant_order::ConstantOrder)]
+    vec![
+        Arc::new(plain_values::PlainValues),
+        Arc::new(constant_order::ConstantOrder),
+        Arc::new(computed_order::ComputedOrder),
+    ]
 }
 
 /// Changes the rules of the physical optimizer.
@@ -179,6 +185,7 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     round_places::register(context);
     shifted_rows::register(context);
     percentiles::register(context);
+    series_of_dates::register(context);
     bounded_functions::bound_functions(context, memory_bytes);
     plain_results::plain_results(context);
     excluded_rows::rule::register(context);

@@ -11,6 +11,7 @@ use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::input::{Format, parameter};
 use crate::pg::types::known;
 use arrow::array::ArrayRef;
+use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType};
 use atsdb::Error;
 use atsdb::sql::Answer;
 use datafusion::common::ScalarValue;
@@ -55,7 +56,7 @@ impl Connection {
         let values =
             values.into_iter().zip(types).map(|(value, type_id)| match is_of_store && !is_of_uuids(*type_id) {
                 // The store's session converts it.
-                true => Ok(value),
+                true => Ok(assigned(value, *type_id)),
                 false => of_type((value, type_id)),
             });
         let values: Vec<ScalarValue> = values.collect::<Result<_, _>>()?;
@@ -82,6 +83,23 @@ impl Connection {
         let value = |column: &ArrayRef| ScalarValue::try_from_array(column, 0);
         let values = row.columns().iter().map(value).collect::<Result<_, _>>();
         values.map_err(|error| Error::internal(error.to_string()).into())
+    }
+}
+
+/// A number with a fraction for an integer parameter, rounded as by an assignment: a half of a float to the even
+/// integer, and of a decimal away from zero.
+fn assigned(value: ScalarValue, type_id: u32) -> ScalarValue {
+    if ![known::INT2, known::INT4, known::INT8].contains(&type_id) {
+        return value;
+    }
+    match value {
+        ScalarValue::Float32(Some(number)) => ScalarValue::Float32(Some(number.round_ties_even())),
+        ScalarValue::Float64(Some(number)) => ScalarValue::Float64(Some(number.round_ties_even())),
+        // With all digits, because rounding may add one.
+        ScalarValue::Decimal128(Some(_), _, scale) if scale > 0 => {
+            value.cast_to(&DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0)).unwrap_or(value)
+        }
+        other => other,
     }
 }
 

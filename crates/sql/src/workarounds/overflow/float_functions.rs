@@ -142,8 +142,9 @@ impl ScalarUDFImpl for FloatFunction {
         true
     }
 
+    /// DataFusion fails if the range of an argument is not known to be one that the function is defined for.
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
-        self.inner.output_ordering(inputs)
+        Ok(self.inner.output_ordering(inputs).unwrap_or(SortProperties::Unordered))
     }
 
     fn documentation(&self) -> Option<&Documentation> {

@@ -23,7 +23,7 @@ use super::other_forms::{match_each, other_forms};
 use super::other_functions::{other_functions, plain_call, plain_calls_of_rows};
 use super::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
 use super::row_members::compare_rows;
-use super::rows_of_functions::{narrow_series, number_rows, unnest_functions, unnest_lists};
+use super::rows_of_functions::{narrow_series, number_rows, select_outer_elements, unnest_functions, unnest_lists};
 use super::set_all::count_rows;
 use super::stars::name_repeated_columns;
 use super::times::settle_times;
@@ -186,6 +186,11 @@ impl VisitorMut for Clauses {
         merge_columns(select, None)?;
         in_columns(select);
         plain_calls_of_rows(select);
+        if let Some(first) = select.from.first_mut()
+            && let Err(error) = select_outer_elements(&mut first.relation)
+        {
+            return ControlFlow::Break(error);
+        }
         if let Err(error) = unnest_functions(select) {
             return ControlFlow::Break(error);
         }

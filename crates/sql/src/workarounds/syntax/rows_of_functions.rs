@@ -8,7 +8,8 @@
 //! With an alias, as in `FROM generate_series(1, 3) AS id`, the column has the name of the alias.
 //!
 //! A series in FROM whose bounds are columns, as in `FROM t, generate_series(1, t.n)`, becomes the elements of a list,
-//! and so does a function after `LATERAL`. DataFusion only knows `unnest` there.
+//! and so does a function after `LATERAL`. DataFusion only knows `unnest` there, and not as the first of a FROM, with
+//! columns of an outer query, as in `EXISTS (SELECT 1 FROM unnest(t.a) AS x)`: there it becomes a subquery.
 //!
 //! Waits for [#13316](https://github.com/apache/datafusion/issues/13316) (rows); of the name and the type no upstream
 //! issue is known.
@@ -19,8 +20,8 @@ use crate::text::errors::sql_error;
 use crate::text::tree_walk::visit_expressions;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Select, SelectItem, TableAlias,
-    TableAliasColumnDef, TableFactor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Select, SelectItem, SetExpr,
+    TableAlias, TableAliasColumnDef, TableFactor, Visit,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -130,6 +131,35 @@ pub(super) fn unnest_lists(factor: &mut TableFactor) -> Result<()> {
     Ok(())
 }
 
+/// Writes an `unnest` of columns, or a series of columns, that begins a FROM as a subquery with `unnest` in its SELECT
+/// list. No table is before it, so that the columns are those of an outer query.
+pub(super) fn select_outer_elements(factor: &mut TableFactor) -> Result<()> {
+    unnest_lists(factor)?;
+    let TableFactor::UNNEST { alias: Some(alias), array_exprs, with_ordinality: false, with_offset: false, .. } =
+        factor
+    else {
+        return Ok(());
+    };
+    let ([array], [column]) = (array_exprs.as_slice(), alias.columns.as_slice()) else { return Ok(()) };
+    if !mentions_column(array) {
+        return Ok(());
+    }
+    let mut elements = expression("unnest(NULL)")?;
+    set_first_argument(&mut elements, array.clone());
+    let item = SelectItem::ExprWithAlias { expr: elements, alias: column.name.clone() };
+    let text = "(SELECT 1)";
+    let parsed = Parser::new(&GenericDialect).try_with_sql(text).and_then(|mut parser| parser.parse_table_factor());
+    let mut selected = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
+    if let TableFactor::Derived { subquery, alias: named, .. } = &mut selected
+        && let SetExpr::Select(select) = subquery.body.as_mut()
+    {
+        select.projection = vec![item];
+        *named = Some(alias.clone());
+    }
+    *factor = selected;
+    Ok(())
+}
+
 /// Names the only column of a function's rows like the alias, or like the function if there is none.
 fn name_column(alias: &mut Option<TableAlias>, function: &str) {
     let alias = alias.get_or_insert_with(|| named(Ident::new(function)));
@@ -138,9 +168,9 @@ fn name_column(alias: &mut Option<TableAlias>, function: &str) {
     }
 }
 
-/// Whether an argument mentions a column.
-fn mentions_column(arg: &FunctionArg) -> bool {
-    let found = visit_expressions(arg, |expr| match expr {
+/// Whether an argument or an expression mentions a column.
+fn mentions_column(node: &impl Visit) -> bool {
+    let found = visit_expressions(node, |expr| match expr {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
