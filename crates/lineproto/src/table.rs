@@ -5,9 +5,9 @@ use crate::field_type::FieldType;
 use crate::tag::TagColumn;
 use arrow::array::{
     ArrayRef, RecordBatch, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
-    TimestampSecondArray,
+    TimestampSecondArray, new_null_array,
 };
-use arrow::datatypes::{Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::limits::COLUMNS_MAX;
 use atsdb_core::name::{check_name, name_key};
 use atsdb_core::{ColumnType, Retention, TableDefinition, TimeUnit};
@@ -40,6 +40,9 @@ pub(crate) struct TableRows {
     slots: HashMap<String, Slot>,
     /// Columns without a default that do not accept NULL, besides the time.
     pub(crate) required: Vec<Slot>,
+    /// Texts that lines can set and that have a default function. They are NULL in lines without them, whatever other
+    /// lines have.
+    computed_texts: Vec<String>,
     column_count: usize,
     /// The fields of the last line in order: how they were written, and their column.
     pub(crate) expected: Vec<(Box<[u8]>, u32)>,
@@ -72,6 +75,7 @@ impl TableRows {
             fields: Vec::new(),
             slots: HashMap::new(),
             required: Vec::new(),
+            computed_texts: Vec::new(),
             column_count: 1,
             expected: Vec::new(),
             times: Vec::new(),
@@ -110,6 +114,9 @@ impl TableRows {
                 None => Slot::Other,
             };
             self.slots.insert(name_key(&column.name), slot);
+            if column.default_function.is_some() && slot != Slot::Other {
+                self.computed_texts.push(column.name.clone());
+            }
             // The table gives values to a column that lines cannot set.
             let is_given = slot == Slot::Other && column.default_function.is_some();
             if !column.nullable && !is_time && !is_given {
@@ -192,6 +199,11 @@ impl TableRows {
             columns.extend(field.take(row_count).map(|array| (field.name.clone(), array)));
         }
         self.active_fields = 0;
+        for name in &self.computed_texts {
+            if columns.iter().all(|(given, _)| given != name) {
+                columns.push((name.clone(), new_null_array(&DataType::Utf8, row_count)));
+            }
+        }
         let fields = columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let columns = columns.into_iter().map(|(_, array)| array).collect();

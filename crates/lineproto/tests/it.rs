@@ -191,6 +191,27 @@ fn a_column_that_lines_cannot_set_may_have_a_default_function() {
 }
 
 #[test]
+fn a_text_that_a_line_lacks_is_null_whatever_its_default_and_the_other_lines() {
+    let mut definition = TableDefinition::new("m")
+        .with_column("time", ColumnType::Timestamp(TimeUnit::Nanosecond), None)
+        .with_column("a", ColumnType::Float64, None)
+        .with_column("id", ColumnType::Text, None)
+        .with_column("host", ColumnType::Text, Some(MapWidth::U8))
+        .with_time("time", TimeUnit::Nanosecond)
+        .unwrap();
+    for column in &mut definition.columns[2..] {
+        column.default_function = Some(DefaultFunction::GenRandomUuid);
+    }
+    let body = b"m a=1 1\nm a=2 2\nm a=1 3\nm,host=x a=2,id=\"i\" 4";
+    for (body, nulls) in [(&body[..15], [2, 2]), (&body[..], [3, 3])] {
+        let (blocks, errors) = parse_with(body, OPTIONS, &|_| Some(definition.clone()));
+        assert!(errors.is_empty(), "{errors:?}");
+        let found = ["id", "host"].map(|name| blocks[0].rows.column_by_name(name).unwrap().null_count());
+        assert_eq!(found, nulls);
+    }
+}
+
+#[test]
 fn a_line_beyond_the_retention_of_its_table_is_refused() {
     let mut definition = TableDefinition::new("m")
         .with_column("time", ColumnType::Timestamp(TimeUnit::Nanosecond), None)

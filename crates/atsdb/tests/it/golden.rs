@@ -323,6 +323,56 @@ fn identity_columns_count_on() {
     assert_sound(&db);
 }
 
+/// A table with each default function, and a column that was added with one.
+fn write_defaults(db: &Database) {
+    db.sql(
+        "CREATE TABLE stamped (id INT, at TIMESTAMP DEFAULT now(), made TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+           began TIMESTAMP(0) DEFAULT transaction_timestamp(), here TIMESTAMP(9) DEFAULT LOCALTIMESTAMP,
+           said TIMESTAMP DEFAULT statement_timestamp(), heard TIMESTAMP DEFAULT clock_timestamp(),
+           on_day DATE DEFAULT CURRENT_DATE, tag UUID DEFAULT gen_random_uuid()) WITH (time = 'none');
+         INSERT INTO stamped (id) VALUES (1), (2);
+         ALTER TABLE stamped ADD COLUMN later TIMESTAMP NOT NULL DEFAULT now()",
+    )
+    .unwrap();
+}
+
+#[test]
+fn default_functions_of_a_store_of_format_3_are_read_and_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = golden_of("format3", folder.path(), "defaults.db", write_defaults);
+    let file = rusqlite::Connection::open(&path).unwrap();
+    let stored: String = file.query_row("SELECT definition FROM atsdb_table", [], |row| row.get(0)).unwrap();
+    drop(file);
+    let functions = [
+        r#""name":"at","type":"timestamp_us","nullable":true,"default_function":"now"}"#,
+        r#""name":"made","type":"timestamp_ms","nullable":false,"default_function":"current_timestamp"}"#,
+        r#""name":"began","type":"timestamp_s","nullable":true,"default_function":"transaction_timestamp"}"#,
+        r#""name":"here","type":"timestamp_ns","nullable":true,"default_function":"localtimestamp"}"#,
+        r#""name":"said","type":"timestamp_us","nullable":true,"default_function":"statement_timestamp"}"#,
+        r#""name":"heard","type":"timestamp_us","nullable":true,"default_function":"clock_timestamp"}"#,
+        r#""name":"on_day","type":"date","nullable":true,"default_function":"current_date"}"#,
+        r#""name":"tag","type":"uuid","nullable":true,"default_function":"gen_random_uuid"}"#,
+        r#""name":"later","type":"timestamp_us","nullable":false,"default_function":"now","missing":{"int":"#,
+    ];
+    for function in functions {
+        assert!(stored.contains(function), "{function} is not in {stored}");
+    }
+    let db = open_quiet(&path).unwrap();
+    assert_sound(&db);
+    db.sql("INSERT INTO stamped (id) VALUES (3), (4)").unwrap();
+    db.engine().recompress(None).unwrap();
+    let found = rows_of_query(
+        &db,
+        "SELECT count(*), count(at), count(made), count(began), count(here), count(heard), count(DISTINCT tag),
+           count(DISTINCT later), count(*) FILTER (WHERE at = said AND on_day = at::date),
+           count(*) FILTER (WHERE later = at) FROM stamped",
+    );
+    let counts: Vec<i64> = found.columns().iter().map(|column| column.as_primitive::<Int64Type>().value(0)).collect();
+    // The older rows have the time at which the column was added.
+    assert_eq!(counts, [4, 4, 4, 4, 4, 4, 4, 2, 4, 2]);
+    assert_sound(&db);
+}
+
 #[test]
 fn golden_stores_stay_small() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/format1");

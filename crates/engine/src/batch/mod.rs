@@ -108,9 +108,8 @@ impl Batch {
 
     /// Adds rows. Columns are matched by name, nullable ones may be missing, identity columns that are missing get
     /// numbers and those with a [`default_function`](atsdb_core::Column::default_function) its result, and types are
-    /// converted if no value changes. Times may be in any order. If a row does not fit the
-    /// table, all of them are refused and the batch stays as it was; after any other error the batch cannot be
-    /// committed.
+    /// converted if no value changes. Times may be in any order. If a row does not fit the table, all of them are
+    /// refused and the batch stays as it was; after any other error the batch cannot be committed.
     pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
         self.append_with(table, rows, table.definition.on_conflict)
     }
@@ -129,16 +128,18 @@ impl Batch {
             return self.append_under(table, rows, policy);
         }
         let newer = self.present(table)?;
-        let table = newer.as_ref().unwrap_or(table);
+        let present = newer.as_ref().unwrap_or(table);
         let was_half_done = self.is_half_done;
-        match self.append_under(table, rows, policy) {
+        let complete = self.with_earlier_defaults(table, present, rows)?;
+        match self.append_under(present, complete.as_ref(), policy) {
             // The rows may be valid under a definition that another writer has just set.
-            Err(error) => match self.look_for_newer(table)? {
+            Err(error) => match self.look_for_newer(present)? {
                 Some(newer) => {
                     // An append that was refused because of the definition or a full dictionary has added nothing.
                     let is_clean = matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Limit);
                     self.is_half_done &= was_half_done || !is_clean;
-                    self.append_under(&newer, rows, policy)
+                    let complete = self.with_earlier_defaults(table, &newer, rows)?;
+                    self.append_under(&newer, complete.as_ref(), policy)
                 }
                 None => Err(error),
             },

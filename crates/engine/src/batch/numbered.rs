@@ -135,6 +135,27 @@ impl Batch {
         Ok(Cow::Owned(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)?))
     }
 
+    /// Adds the columns that rows lack and that had a default function under the definition for which the rows were
+    /// made, if the table has another one now. Rows of earlier statements keep the defaults of their time.
+    pub(crate) fn with_earlier_defaults<'a>(
+        &self,
+        made_for: &Table,
+        now: &Table,
+        rows: &'a RecordBatch,
+    ) -> Result<Cow<'a, RecordBatch>> {
+        let has_function = made_for.definition.columns.iter().any(|column| column.default_function.is_some());
+        if made_for.version == now.version || !has_function {
+            return Ok(Cow::Borrowed(rows));
+        }
+        let mut filled = now.clone();
+        for column in &mut filled.definition.columns {
+            let before = made_for.definition.column_by_id(column.id);
+            (column.identity, column.sequence) = (None, None);
+            column.default_function = before.and_then(|before| before.default_function);
+        }
+        self.numbered(&filled, rows)
+    }
+
     /// The result of a default function for added rows: one current time for all of them, or a UUID for each.
     fn computed(
         &self,

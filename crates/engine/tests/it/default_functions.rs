@@ -108,6 +108,27 @@ fn given_values_stay_and_null_is_no_default() {
 }
 
 #[test]
+fn rows_made_under_an_older_definition_get_its_defaults() {
+    let engine = engine_with(&Arc::new(FixedClock(AtomicI64::new(DAY_MS + 1_600))));
+    let table = engine.create_table(&definition()).unwrap();
+    let mut batch = engine.batch(None);
+    batch.append(&table, &rows_of(&[1])).unwrap();
+    let mut to = table.definition.clone();
+    to.columns[1].default_function = None;
+    to.columns[2].default_function = Some(DefaultFunction::CurrentDate);
+    to.columns[3].default_function = None;
+    to.columns[4].default_function = None;
+    let mut change = engine.batch(None);
+    change.redefine(&table, to).unwrap();
+    change.commit().unwrap();
+    batch.append(&table, &rows_of(&[2])).unwrap();
+    batch.commit().unwrap();
+    let rows = stored(&engine);
+    let times: Vec<_> = rows.iter().map(|(number, at, second, day, _)| (*number, *at, *second, *day)).collect();
+    assert_eq!(times, [1, 2].map(|number| (number, DAY_MS + 1_600, 86_402, 1)));
+}
+
+#[test]
 fn a_default_that_the_column_cannot_have_is_refused() {
     for (column_type, function) in
         [(ColumnType::Int64, DefaultFunction::Now), (ColumnType::Date, DefaultFunction::GenRandomUuid)]

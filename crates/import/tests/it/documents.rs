@@ -29,7 +29,7 @@ const HOURLY: &str = "{\"latitude\":52.5,\"hourly_units\":{\"temp\":\"°C\"},\n\
 #[test]
 fn lists_of_equal_length_are_columns() {
     let hourly = at(HOURLY, "hourly").unwrap();
-    assert_eq!(hourly.columns(), ["*time timestamp_s", "temp float64"]);
+    assert_eq!(hourly.columns(), ["*time timestamp_us", "temp float64"]);
     assert_eq!(hourly.texts("temp"), ["1.5", "∅", "2.5"]);
     assert_eq!(hourly.texts("time")[2], "2024-01-01T02:00:00Z");
     assert_eq!(hourly.report.bytes_read, HOURLY.len() as u64);

@@ -28,6 +28,11 @@ pub(crate) fn set_default(column: &mut Column, expression: &Expr) -> Result<()> 
     }
     match function_of_default(column.column_type, expression) {
         Some(function) if function.fits(column.column_type) => column.default_function = Some(function),
+        Some(function) if is_assignable(function, column.column_type) => {
+            let (call, column_type) = (function.sql(), column.column_type.sql_name());
+            return Err(not_supported(format_args!("DEFAULT {call} of a column of type {column_type}"))
+                .with_hint("declare the column as TIMESTAMP or DATE, or give the value in the INSERT"));
+        }
         Some(function) => {
             let (name, column_type, found) = (&column.name, column.column_type.sql_name(), function.type_name());
             return Err(sql_error(format!(
@@ -38,6 +43,12 @@ pub(crate) fn set_default(column: &mut Column, expression: &Expr) -> Result<()> 
         None => column.default = default_value(column, expression)?,
     }
     Ok(())
+}
+
+/// Whether PostgreSQL assigns the function's result to a column of another type than that of the result.
+fn is_assignable(function: DefaultFunction, to: ColumnType) -> bool {
+    let has_time_of_day = !matches!(function, DefaultFunction::CurrentDate | DefaultFunction::GenRandomUuid);
+    to == ColumnType::Text || (to == ColumnType::Time && has_time_of_day)
 }
 
 /// Takes the default of a column away.

@@ -12,7 +12,7 @@ const FILL: [&str; 3] = [
      f8 DOUBLE, d DECIMAL(9, 2), day DATE, is_on BOOLEAN) WITH (map = 'mapped:u8')",
     "INSERT INTO t SELECT TIMESTAMP '2024-01-01' + n * INTERVAL '12 hours', 's' || n % 3, n::text, n, n, n * 1000000000::bigint, \
      n / 10.0, n / 10.0, n / 4.0, DATE '2024-01-01' + n::int, n % 2 = 0 FROM generate_series(0, 19) AS s(n)",
-    "INSERT INTO t (time, mapped, plain) VALUES ('2024-02-01', '5', ''), ('2024-02-02', NULL, '0.1'), (NULL, '', 'a''b')",
+    "INSERT INTO t (time, mapped, plain) VALUES ('2024-02-01', '5', ''), ('2024-02-02', NULL, '0.1'), ('2024-02-03', '', 'a''b')",
 ];
 
 /// Each class of constants appears several times, so that the later ones are read directly where that is possible.
