@@ -93,8 +93,9 @@ fn assigned(value: ScalarValue, type_id: u32) -> ScalarValue {
         return value;
     }
     match value {
-        ScalarValue::Float32(Some(number)) => ScalarValue::Float32(Some(number.round_ties_even())),
-        ScalarValue::Float64(Some(number)) => ScalarValue::Float64(Some(number.round_ties_even())),
+        // Zero is added because -0.0 is no integer.
+        ScalarValue::Float32(Some(number)) => ScalarValue::Float32(Some(number.round_ties_even() + 0.0)),
+        ScalarValue::Float64(Some(number)) => ScalarValue::Float64(Some(number.round_ties_even() + 0.0)),
         // With all digits, because rounding may add one.
         ScalarValue::Decimal128(Some(_), _, scale) if scale > 0 => {
             value.cast_to(&DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0)).unwrap_or(value)
