@@ -61,7 +61,10 @@ pub(super) async fn begin(
     let opened = tokio::task::spawn_blocking(move || open(io, client, &shared)).await.ok()?;
     match opened {
         Ok(connection) => Some(connection),
-        Err((io, error)) => refuse(*io, error).await,
+        Err(refused) => {
+            let (io, error) = *refused;
+            refuse(io, error).await
+        }
     }
 }
 
@@ -178,7 +181,7 @@ async fn first_packet(
     Err(PgError::protocol("too many requests for encryption").into())
 }
 
-type Refused = (Box<Io>, PgError);
+type Refused = Box<(Io, PgError)>;
 
 /// Opens the session of a client, on a thread that may block.
 fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Refused> {
@@ -217,7 +220,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
     };
     let (settings, session, key) = match begun() {
         Ok(begun) => begun,
-        Err(error) => return Err((Box::new(io), error)),
+        Err(error) => return Err(Box::new((io, error))),
     };
     let metrics = state.metrics();
     let mut io = io;
