@@ -252,7 +252,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         copied_rows: metrics.counter("atsdb_pg_copied_rows_total", "Rows that PostgreSQL clients stored by COPY."),
     });
     if let Err(Failure::Error(error)) = connection.follow_search_path() {
-        return Err((Box::new(connection.io), error));
+        return Err(Box::new((connection.io, error)));
     }
     connection.greet();
     connection.show_state();
