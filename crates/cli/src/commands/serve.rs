@@ -42,6 +42,10 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
         log: LogOptions { level: args.log_level, format: args.log, slow },
         ..ServerOptions::default()
     };
+    if options.pg.is_none() && options.http.is_none() && options.grpc.is_none() {
+        return Err(Error::usage("--pg, --http and --grpc are all off, so that nobody could connect")
+            .with_hint("leave at least one address"));
+    }
     let stores = served_stores(&args.url)?;
     // The addresses are opened before a store is created.
     let listening = Listening::open(options)?;

@@ -85,6 +85,9 @@ fn errors_name_what_cannot_be_served() {
     assert!(!case.names().contains(&"other.db".to_owned()));
     case.run(&["serve", "nowhere/air.db", "--pg", "127.0.0.1:0", "--http", "127.0.0.1:0"])
         .failed(2, &["nowhere does not exist"]);
-    case.run(&["serve", "missing.db", "--pg", "off", "--http", "off", "--read-only"]).failed(2, &["missing.db"]);
-    case.run(&["serve", "ftp://air", "--pg", "off", "--http", "off"]).failed(1, &["unknown kind of store"]);
+    case.run(&["serve", "missing.db", "--pg", "off", "--http", "127.0.0.1:0", "--read-only"])
+        .failed(2, &["missing.db"]);
+    case.run(&["serve", "ftp://air", "--pg", "off", "--http", "127.0.0.1:0"]).failed(1, &["unknown kind of store"]);
+    case.run(&["serve", "other.db", "--pg", "off", "--http", "off"]).failed(1, &["all off", "at least one address"]);
+    assert!(!case.names().contains(&"other.db".to_owned()));
 }
