@@ -2,22 +2,24 @@
 //! computes some of them in the opposite order, and does not always turn the result around: not for `DISTINCT`, and not
 //! in a window. It also insists on rows in the order of `string_agg`, of which there can be one only. Both functions
 //! can sort their values themselves, and here they always do. PostgreSQL sorts the values of `DISTINCT` without
-//! `ORDER BY`, too, in order to find equal ones, and so they get this order here.
+//! `ORDER BY`, too, in order to find equal ones, and so they get this order here. The texts of a mapped column are cast
+//! for `string_agg`, but not in its order, which DataFusion takes for the order of something else.
 //!
 //! No upstream issue known.
 
 use super::expressions::rewrite_expressions;
+use crate::functions::arguments::is_text;
 use crate::functions::of_inner::of_inner;
 use datafusion::arrow::datatypes::FieldRef;
-use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result};
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, GroupsAccumulator, LogicalPlan, ReversedUDAF,
+    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, ExprSchemable, GroupsAccumulator, LogicalPlan, ReversedUDAF,
 };
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
@@ -91,12 +93,23 @@ impl AnalyzerRule for SortDistinct {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, |_| false, |expr, _| Ok(sorted(expr)))
+        rewrite_expressions(plan, |_| false, |expr, schema| Ok(sorted(expr, schema)))
     }
 }
 
-fn sorted(expr: Expr) -> Transformed<Expr> {
+fn sorted(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     let Expr::AggregateFunction(mut call) = expr else { return Transformed::no(expr) };
+    if call.params.distinct
+        && COLLECTING.contains(&call.func.name())
+        && let (Some(value @ Expr::Cast(cast)), [order]) =
+            (call.params.args.first(), call.params.order_by.as_mut_slice())
+        && order.expr == *cast.expr
+        && is_text(cast.field.data_type())
+        && order.expr.get_type(schema).is_ok_and(|data_type| is_text(&data_type))
+    {
+        order.expr = value.clone();
+        return Transformed::yes(Expr::AggregateFunction(call));
+    }
     let is_unsorted = call.params.distinct && call.params.order_by.is_empty();
     if !is_unsorted || !COLLECTING.contains(&call.func.name()) {
         return Transformed::no(Expr::AggregateFunction(call));

@@ -1,7 +1,7 @@
-//! `SELECT *, a` and `SELECT t.*, t.*` show a column twice, which DataFusion refuses. A column, a cast of it or an alias
-//! beside a `*` that contains the column gets a name of its own, and a `*` that repeats another one becomes the columns
-//! of its table. So does the `*` of the left side of `EXCEPT ALL` and `INTERSECT ALL`, which `set_all` needs the names
-//! of.
+//! `SELECT *, a` and `SELECT t.*, t.*` show a column twice, which DataFusion refuses. A column, a cast of it or an
+//! alias beside a `*` that contains the column gets a name of its own, and a `*` that repeats another one becomes the
+//! columns of its table. So does the `*` of the left side of `EXCEPT ALL` and `INTERSECT ALL`, which `set_all` needs
+//! the names of.
 //!
 //! Waits for [#4478](https://github.com/apache/datafusion/issues/4478), as `output_names` does.
 
