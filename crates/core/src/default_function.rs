@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 pub enum DefaultFunction {
     /// The time at which the transaction began.
     Now,
-    /// The same, written as `CURRENT_TIMESTAMP`.
+    /// The time at which the transaction began, declared as `CURRENT_TIMESTAMP`.
     CurrentTimestamp,
-    /// The same, written as `transaction_timestamp()`.
+    /// The time at which the transaction began, declared as `transaction_timestamp()`.
     TransactionTimestamp,
-    /// The same, written as `LOCALTIMESTAMP`.
+    /// The time at which the transaction began, declared as `LOCALTIMESTAMP`.
     Localtimestamp,
     /// The time at which the statement began.
     StatementTimestamp,
-    /// The same, written as `clock_timestamp()`.
+    /// The time at which the statement began, declared as `clock_timestamp()`.
     ClockTimestamp,
     /// The day on which the transaction began.
     CurrentDate,

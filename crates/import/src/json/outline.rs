@@ -77,7 +77,7 @@ struct OpenObject {
 struct Scanner {
     open: Vec<OpenObject>,
     expects_key: bool,
-    /// Whether the value of a member comes next.
+    /// Whether the next token is the value of a member.
     expects_value: bool,
     /// The nesting depth of brackets and braces, counted from the outermost list.
     list_depth: usize,

@@ -37,7 +37,7 @@ impl<'a> LackingColumns<'a> {
         Ok(())
     }
 
-    /// What the user learns of them.
+    /// The notes of the report about these columns.
     pub(crate) fn notes(&self) -> Vec<String> {
         let note = |names: &[&str], one: &str, several: &str| match names {
             [] => None,

@@ -47,11 +47,11 @@ pub(in crate::pg) struct PgError {
     pub(in crate::pg) context: Option<Box<str>>,
     /// The position in the text of the query, in characters from 1.
     pub(in crate::pg) position: Option<usize>,
-    /// What it is about, if that is known.
+    /// The table, column or constraint that the error concerns, if it is known.
     pub(in crate::pg) subject: Option<Box<Subject>>,
 }
 
-/// What an error is about.
+/// The table, column or constraint that an error concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pg) enum Subject {
     /// As its message names it.

@@ -251,7 +251,7 @@ fn of_wrong_value(message: &str) -> Option<&'static str> {
 #[derive(Debug, Clone, Copy)]
 struct NamedValue<'a> {
     text: &'a str,
-    /// Whether it was given as a text in quotes.
+    /// Whether the statement has the value as a text in quotes.
     is_text: bool,
 }
 

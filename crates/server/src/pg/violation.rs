@@ -5,7 +5,7 @@
 use atsdb::name::same_name;
 use atsdb::{Error, ErrorKind, PUBLIC_SCHEMA, Table, TableDefinition};
 
-/// What an error is about.
+/// A violated constraint, as the message of an error names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pg) enum Violation {
     /// A key exists: the table, the columns of the key, and the values of a row, as the message lists them.
@@ -71,7 +71,7 @@ impl Violation {
         Some(Self::NotNull { table: table.to_owned(), column: column.to_owned() })
     }
 
-    /// What PostgreSQL says below the message.
+    /// The text of PostgreSQL's `DETAIL` field.
     pub(in crate::pg) fn detail(&self) -> Option<String> {
         match self {
             Self::Key { columns, values, .. } => Some(format!("Key ({columns})=({values}) already exists.")),

@@ -10,6 +10,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ScalarUDF;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
@@ -150,45 +151,35 @@ fn array_length(args: &[ArrayRef]) -> Result<ArrayRef> {
 
 /// The elements of an array, of which `json_array_elements` makes rows.
 fn elements(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
-    let [documents] = args else { return exec_err!("json_array_elements takes JSON") };
-    let documents = Documents::new(documents)?;
-    let mut lists = ListBuilder::new(StringBuilder::new());
-    for document in &documents.0 {
-        let Some(json) = document else {
-            lists.append_null();
-            continue;
-        };
+    lists(args, |json| {
         let Some(found) = json_text::elements(json) else {
             return exec_err!("cannot extract elements from a JSON {}", json_text::kind(json));
         };
-        for element in found {
-            match as_text {
-                true => lists.values().append_option(json_text::as_text(element)),
-                false => lists.values().append_value(element),
-            }
-        }
-        lists.append(true);
-    }
-    Ok(Arc::new(lists.finish()))
+        let shown = |element: &str| match as_text {
+            true => json_text::as_text(element).map(Cow::into_owned),
+            false => Some(element.to_owned()),
+        };
+        Ok(found.map(shown).collect())
+    })
 }
 
 /// The keys of an object, of which `json_object_keys` makes rows.
 fn keys(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let [documents] = args else { return exec_err!("json_object_keys takes JSON") };
-    let documents = Documents::new(documents)?;
-    let mut lists = ListBuilder::new(StringBuilder::new());
-    for document in &documents.0 {
-        let Some(json) = document else {
-            lists.append_null();
-            continue;
-        };
+    lists(args, |json| {
         let Some(members) = json_text::members(json) else {
             return exec_err!("cannot read the keys of a JSON {}", json_text::kind(json));
         };
-        for (key, _) in members {
-            lists.values().append_option(json_text::as_text(key));
-        }
-        lists.append(true);
+        Ok(members.map(|(key, _)| json_text::as_text(key).map(Cow::into_owned)).collect())
+    })
+}
+
+/// A list of texts for each document.
+fn lists(args: &[ArrayRef], list_of: impl Fn(&str) -> Result<Vec<Option<String>>>) -> Result<ArrayRef> {
+    let [documents] = args else { return exec_err!("a list is made of one JSON") };
+    let documents = Documents::new(documents)?;
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for document in &documents.0 {
+        lists.append_option(document.map(&list_of).transpose()?);
     }
     Ok(Arc::new(lists.finish()))
 }

@@ -99,7 +99,7 @@ pub(super) fn scientific_float(value: f64, whole_digits: usize, places: usize) -
     scientific(value.is_sign_negative(), mantissa, exponent.parse().unwrap_or(0))
 }
 
-/// The same of a decimal.
+/// The digits of a decimal in scientific notation.
 pub(super) fn scientific_decimal(value: i128, scale: i32, places: usize) -> String {
     let mut digits = value.unsigned_abs().to_string();
     let mut exponent = if value == 0 { 0 } else { i32::try_from(digits.len() - 1).unwrap_or(0) - scale };

@@ -153,6 +153,15 @@ pub(super) fn piece_end(bytes: &[u8], at: usize) -> Result<usize, Unclosed> {
     }
 }
 
+/// The end of the whole string that begins at a position: a doubled quote ends one piece of it and begins the next.
+pub(super) fn whole_string_end(bytes: &[u8], at: usize) -> Result<usize, Unclosed> {
+    let mut end = piece_end(bytes, at)?;
+    while bytes.get(end) == Some(&b'\'') {
+        end = piece_end(bytes, end)?;
+    }
+    Ok(end)
+}
+
 fn comment_end(bytes: &[u8], at: usize) -> Result<Option<usize>, Unclosed> {
     if bytes[at..].starts_with(b"--") {
         return Ok(Some(bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| at + end + 1)));
@@ -215,7 +224,7 @@ fn dollar_end(bytes: &[u8], at: usize) -> Result<usize, Unclosed> {
     }
 }
 
-fn is_of_name(byte: &u8) -> bool {
+pub(super) fn is_of_name(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80
 }
 

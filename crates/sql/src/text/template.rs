@@ -1,7 +1,7 @@
 //! The text of a query without the constants that its conditions compare with. Queries that differ only in these have
 //! the same template.
 
-use super::script::piece_end;
+use super::script::{is_of_name, piece_end, whole_string_end};
 
 /// The bytes that operators consist of.
 const OPERATOR: &[u8] = b"=<>!@#%^&|~*+-/?";
@@ -41,7 +41,7 @@ impl Template {
             match byte {
                 b'$' => return None,
                 b'\'' => {
-                    at = string_end(bytes, at)?;
+                    at = whole_string_end(bytes, at).ok()?;
                     let constant = Constant::Text(text[begin + 1..at - 1].replace("''", "'"));
                     template.add(&text[begin..at], Some(constant).filter(|_| is_compared && may_end(&text[at..])));
                     is_compared = false;
@@ -52,14 +52,14 @@ impl Template {
                     is_compared = false;
                 }
                 byte if byte.is_ascii_digit() => {
-                    at += length(bytes, at, |byte| is_of_word(byte) || byte == b'.');
+                    at += length(bytes, at, |byte| is_of_name(byte) || *byte == b'.');
                     let number = text[begin..at].bytes().all(|byte| byte.is_ascii_digit());
                     let constant = text[begin..at].parse().ok().filter(|_| number).map(Constant::Integer);
                     template.add(&text[begin..at], constant.filter(|_| is_compared && may_end(&text[at..])));
                     is_compared = false;
                 }
-                byte if is_of_word(*byte) => {
-                    at += length(bytes, at, is_of_word);
+                byte if is_of_name(byte) => {
+                    at += length(bytes, at, is_of_name);
                     let word = &text[begin..at];
                     template.add(word, None);
                     let is_between = word.eq_ignore_ascii_case("BETWEEN");
@@ -67,12 +67,12 @@ impl Template {
                     in_between = is_between || (in_between && !is_compared);
                     // A string of another form, such as E'\n'.
                     if bytes.get(at) == Some(&b'\'') {
-                        at = string_end(bytes, at)?;
+                        at = whole_string_end(bytes, at).ok()?;
                         template.add(&text[begin + word.len()..at], None);
                     }
                 }
                 byte if OPERATOR.contains(byte) => {
-                    at += length(bytes, at, |byte| OPERATOR.contains(&byte));
+                    at += length(bytes, at, |byte| OPERATOR.contains(byte));
                     let operator = &bytes[begin..at];
                     if operator.windows(2).any(|pair| pair == b"--" || pair == b"/*") {
                         return None;
@@ -105,25 +105,12 @@ impl Template {
 /// Whether a constant may end before the rest of a text: nothing that follows can belong to it.
 fn may_end(rest: &str) -> bool {
     let trimmed = rest.trim_ascii_start();
-    let word = &trimmed[..length(trimmed.as_bytes(), 0, is_of_word)];
+    let word = &trimmed[..length(trimmed.as_bytes(), 0, is_of_name)];
     trimmed.is_empty() || rest.len() > trimmed.len() && FOLLOWING.iter().any(|next| word.eq_ignore_ascii_case(next))
 }
 
-/// The end of a string; a doubled quote ends one piece of it and begins the next.
-fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let mut end = piece_end(bytes, at).ok()?;
-    while bytes.get(end) == Some(&b'\'') {
-        end = piece_end(bytes, end).ok()?;
-    }
-    Some(end)
-}
-
-fn length(bytes: &[u8], at: usize, belongs: impl Fn(u8) -> bool) -> usize {
-    bytes[at..].iter().take_while(|byte| belongs(**byte)).count()
-}
-
-fn is_of_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+fn length(bytes: &[u8], at: usize, belongs: impl Fn(&u8) -> bool) -> usize {
+    bytes[at..].iter().take_while(|byte| belongs(byte)).count()
 }
 
 #[cfg(test)]

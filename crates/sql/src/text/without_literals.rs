@@ -1,7 +1,7 @@
 //! Removes the literals from the text of a statement, so that it may be logged.
 
 use super::numbered_text::is_word;
-use super::script::piece_end;
+use super::script::{piece_end, whole_string_end};
 
 /// Replaces texts and numbers by `?`, and leaves comments out. Names, also quoted ones, and parameters stay.
 pub fn without_literals(text: &str) -> String {
@@ -15,7 +15,7 @@ pub fn without_literals(text: &str) -> String {
             '\'' => {
                 remove_prefix(&mut out);
                 out.push('?');
-                string_end(bytes, end)
+                whole_string_end(bytes, at).unwrap_or(bytes.len())
             }
             '"' | '`' => {
                 out.push_str(&text[at..end]);
@@ -59,14 +59,6 @@ fn remove_prefix(out: &mut String) {
     if letters.next().is_some_and(|letter| letter.is_ascii_alphabetic()) && !letters.next().is_some_and(is_word) {
         out.pop();
     }
-}
-
-/// The end of a text whose first piece ends at a position: a doubled quote ends one piece and begins the next.
-fn string_end(bytes: &[u8], mut end: usize) -> usize {
-    while bytes.get(end) == Some(&b'\'') {
-        end = piece_end(bytes, end).unwrap_or(bytes.len());
-    }
-    end
 }
 
 fn number_length(text: &str) -> usize {
