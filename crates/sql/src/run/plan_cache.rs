@@ -46,14 +46,20 @@ pub(crate) enum CachedResult {
 }
 
 /// What is known of the queries that differ only in their constants.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum TemplateState {
     /// One of them was a direct read.
     Seen,
-    /// Each is a direct read, with the constants as values of these types.
-    Direct(Arc<[DataType]>),
+    Direct(Arc<TemplateRead>),
     /// They are planned.
     Planned,
+}
+
+/// The direct read that the queries with a template are, with their constants as values of these types.
+#[derive(Debug)]
+pub(crate) struct TemplateRead {
+    pub(crate) types: Arc<[DataType]>,
+    pub(crate) direct: DirectScan,
 }
 
 /// The key of a cached result.
@@ -162,11 +168,6 @@ impl PlanCache {
             CachedResult::Direct(direct) => direct,
             _ => None,
         }
-    }
-
-    pub(crate) fn put_direct(&self, query: &Query, direct: Arc<DirectScan>) {
-        let Some((_, of_types, scope)) = keys_of(query) else { return };
-        self.put(of_types, CachedResult::Direct(Some(direct)), query.snapshot.tables(), scope);
     }
 
     pub(crate) fn put(&self, key: PlanKey, kept: CachedResult, tables: &[Table], scope: DefinitionScope) {

@@ -6,6 +6,7 @@ use crate::text::source_position::SourcePosition;
 use atsdb_engine::ReadSnapshot;
 
 /// A query that is sent to a worker.
+#[derive(Clone)]
 pub(crate) struct Query {
     pub(crate) text: String,
     pub(crate) position: SourcePosition,

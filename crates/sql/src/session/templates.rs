@@ -5,7 +5,7 @@ use super::parameter_value::{ParameterValue, bound};
 use super::state::Session;
 use crate::functions::arguments::is_text;
 use crate::run::answer::{Answer, Rows};
-use crate::run::plan_cache::TemplateState;
+use crate::run::plan_cache::{TemplateRead, TemplateState};
 use crate::run::planned::direct_read;
 use crate::run::query::Query;
 use crate::text::params::Parameters;
@@ -21,43 +21,49 @@ impl Session {
         let Some(template) = Template::of(&query.text).filter(|_| has_no_parameters(&query)) else {
             return self.run_query(query);
         };
-        let plans = self.worker.plans();
-        let state = plans.template(&query, &template);
-        if let Some(TemplateState::Direct(types)) = &state
-            && let Some(values) = values_of(&template.constants, types)
-            && let Some((schema, batches)) = self.worker.answer_directly(&with_values(&query, &template, values))?
+        let state = self.worker.plans().template(&query, &template);
+        if let Some(TemplateState::Direct(read)) = &state
+            && let Some(values) = values_of(&template.constants, &read.types)
+            && let Some(batches) = read.direct.read(&query.snapshot, &Parameters::Values(values))?
         {
             self.interrupt.check()?;
-            return Ok(Answer::Rows(Rows::read(schema, batches)));
+            return Ok(Answer::Rows(Rows::read(read.direct.schema(), batches)));
         }
-        let same = with_values(&query, &template, Arc::default());
-        let planned = Query { text: query.text.clone(), parameters: query.parameters.clone(), ..same };
+        let to_learn_from = match state {
+            None | Some(TemplateState::Seen) => Some(query.clone()),
+            Some(TemplateState::Direct(_) | TemplateState::Planned) => None,
+        };
         let answer = self.run_query(query)?;
-        match state {
-            None if plans.direct(&planned).is_some() => plans.put_template(&planned, &template, TemplateState::Seen),
-            Some(TemplateState::Seen) => {
-                let direct = self.direct_template(&planned, &template);
-                plans.put_template(&planned, &template, direct.map_or(TemplateState::Planned, TemplateState::Direct));
-            }
-            _ => {}
+        if let Some(planned) = to_learn_from {
+            self.learn(&planned, &template, state.is_some());
         }
         Ok(answer)
     }
 
-    /// The types of the constants, if the queries with a template are direct reads. The read of the template, with the
-    /// constants of a query that was just planned, must be the read of that query.
-    fn direct_template(&self, planned: &Query, template: &Template) -> Option<Arc<[DataType]>> {
+    /// Notes what a query that was just planned shows about its template, which was seen before or not.
+    fn learn(&self, planned: &Query, template: &Template, was_seen: bool) {
+        let plans = self.worker.plans();
+        let state = match was_seen {
+            true => match self.template_read(planned, template) {
+                Some(read) => TemplateState::Direct(Arc::new(read)),
+                None => TemplateState::Planned,
+            },
+            false if plans.direct(planned).is_some() => TemplateState::Seen,
+            false => return,
+        };
+        plans.put_template(planned, template, state);
+    }
+
+    /// The direct read that the queries with a template are. With the constants of a query that was just planned, it
+    /// must be the read of that query.
+    fn template_read(&self, planned: &Query, template: &Template) -> Option<TemplateRead> {
+        let own = self.worker.plans().direct(planned)?;
         let types: Arc<[DataType]> = self.prepare(&template.text, &[]).ok()?.parameter_types().into();
-        let query = with_values(planned, template, values_of(&template.constants, &types)?);
-        let (parameters, own) = (query.parameters.clone(), self.worker.plans().direct(planned)?);
-        let to_plan = with_values(planned, template, values_of(&template.constants, &types)?);
-        let direct = self.worker.plan(move |state| direct_read(&to_plan, state)).ok()??;
+        let parameters = Parameters::Values(values_of(&template.constants, &types)?);
+        let query = Query { text: template.text.clone(), parameters: parameters.clone(), ..planned.clone() };
+        let direct = self.worker.plan(move |state| direct_read(&query, state)).ok()??;
         let table = own.table(&planned.snapshot)?;
-        if !direct.is_same(&parameters, &own, &table.definition) {
-            return None;
-        }
-        self.worker.plans().put_direct(&query, Arc::new(direct));
-        Some(types)
+        direct.is_same(&parameters, &own, &table.definition).then_some(TemplateRead { types, direct })
     }
 }
 
@@ -66,18 +72,6 @@ fn has_no_parameters(query: &Query) -> bool {
         Parameters::Texts(texts) => texts.is_empty(),
         Parameters::Values(values) => values.is_empty(),
         Parameters::Types(_) => false,
-    }
-}
-
-/// The query of a template with values for its constants, in the place of another query.
-fn with_values(query: &Query, template: &Template, values: Arc<[ScalarValue]>) -> Query {
-    Query {
-        text: template.text.clone(),
-        position: query.position,
-        parameters: Parameters::Values(values),
-        snapshot: query.snapshot.clone(),
-        files: None,
-        scope: query.scope,
     }
 }
 
@@ -139,12 +133,11 @@ mod tests {
         let form = |sensor: u8, minute: u8| {
             format!("SELECT n FROM t WHERE sensor = 's{sensor}' AND time = '2024-01-01 00:{minute:02}:00' AND n >= 0")
         };
-        let states = [None, Some(TemplateState::Seen)];
-        for (minute, wanted) in [0, 4].into_iter().zip(states) {
-            assert_eq!(state(&session, &form(minute % 3, minute)), wanted);
-            assert_eq!(run(&session, &form(minute % 3, minute)), 1);
-        }
-        assert!(matches!(state(&session, &form(0, 0)), Some(TemplateState::Direct(types)) if types.len() == 3));
+        assert!(state(&session, &form(0, 0)).is_none());
+        assert_eq!(run(&session, &form(0, 0)), 1);
+        assert!(matches!(state(&session, &form(1, 4)), Some(TemplateState::Seen)));
+        assert_eq!(run(&session, &form(1, 4)), 1);
+        assert!(matches!(state(&session, &form(0, 0)), Some(TemplateState::Direct(read)) if read.types.len() == 3));
         for minute in 0..60 {
             assert_eq!(run(&session, &form(1, minute)), usize::from(minute % 3 == 1));
         }
