@@ -99,4 +99,6 @@ pub mod import_options {
 /// The version of Arrow that batches are made of.
 pub use arrow;
 pub use atsdb_codec::page::FORMAT_MAX as PAGE_FORMAT_MAX;
-pub use atsdb_codec::{ColumnValues, arrow_schema, column_type_of, declared_type, dictionary_keys, logical_type};
+pub use atsdb_codec::{
+    ColumnValues, arrow_schema, column_type_of, declared_type, dictionary_keys, is_jsonb, logical_type,
+};

@@ -41,6 +41,15 @@ fn array_type(element: DataType) -> DataType {
 /// type of their own: UUIDs, arrays of UUIDs, and JSON.
 const TYPE_KEY: &str = "atsdb.type";
 
+/// The key in the metadata of a field of JSON whose value is `jsonb` if the JSON has the form of PostgreSQL's type of
+/// this name: ordered keys, each of them once.
+const FORM_KEY: &str = "atsdb.form";
+
+const JSONB: &str = "jsonb";
+
+/// The value of [`TYPE_KEY`] for lists of JSON, for which there is no type of columns.
+const JSON_LIST: &str = "json[]";
+
 /// The size in bytes of an element of arrays, besides the letters of a text.
 pub fn element_bytes(element: &DataType) -> usize {
     // A text has a length in memory.
@@ -52,11 +61,38 @@ pub fn logical_field(column: &Column) -> Field {
     let field = Field::new(&column.name, logical_type(column), column.nullable);
     match column.column_type {
         ColumnType::Uuid | ColumnType::Json | ColumnType::Array(ElementType::Uuid) => {
-            let name = column.column_type.name().into_owned();
-            field.with_metadata(HashMap::from([(TYPE_KEY.to_owned(), name)]))
+            declared_field(field, column.column_type)
         }
         _ => field,
     }
+}
+
+/// Returns a field whose [declared type](declared_type) is the given one: UUID, array of UUIDs, or JSON.
+pub fn declared_field(field: Field, column_type: ColumnType) -> Field {
+    field.with_metadata(HashMap::from([(TYPE_KEY.to_owned(), column_type.name().into_owned())]))
+}
+
+/// Returns a field of JSON in the form of PostgreSQL's `jsonb`.
+pub fn jsonb_field(field: Field) -> Field {
+    let name = ColumnType::Json.name().into_owned();
+    let metadata = [(TYPE_KEY.to_owned(), name), (FORM_KEY.to_owned(), JSONB.to_owned())];
+    field.with_metadata(HashMap::from(metadata))
+}
+
+/// Whether a field's values are JSON in the form of PostgreSQL's `jsonb`.
+pub fn is_jsonb(field: &Field) -> bool {
+    declared_type(field) == Some(ColumnType::Json) && field.metadata().get(FORM_KEY).is_some_and(|form| form == JSONB)
+}
+
+/// Returns a field of lists whose elements are JSON.
+pub fn json_list_field(field: Field) -> Field {
+    field.with_metadata(HashMap::from([(TYPE_KEY.to_owned(), JSON_LIST.to_owned())]))
+}
+
+/// Whether a field's values are lists whose elements are JSON.
+pub fn is_json_list(field: &Field) -> bool {
+    let is_list = matches!(field.data_type(), DataType::List(element) if element.data_type().is_string());
+    is_list && field.metadata().get(TYPE_KEY).is_some_and(|name| name == JSON_LIST)
 }
 
 /// Returns the type of the column that a [`logical_field`] describes if the Arrow type does not say it: UUID, array of

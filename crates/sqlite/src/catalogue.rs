@@ -47,7 +47,10 @@ impl Catalogue {
     pub(crate) fn try_write<T>(&self, work: impl FnOnce(&mut Writer) -> Attempt<T>) -> Attempt<T> {
         let writer = self.writer.as_ref().ok_or_else(|| {
             Error::new(ErrorKind::ReadOnly, format!("the store {} is open for reading only", self.path.display()))
-                .with_hint("open it without read_only, with permission to write the file and its directory")
+                .with_hint(
+                    "open it without --read-only (read_only in the library), with permission to write the file and its \
+                     directory",
+                )
         })?;
         // A panic leaves no transaction, since unwinding rolls it back.
         let mut writer = writer.lock();

@@ -57,7 +57,8 @@ impl ServerStore {
     fn write<T>(&self, work: impl FnOnce() -> Attempt<T>) -> Result<T> {
         if self.read_only {
             let message = format!("the store {} is open for reading only", self.pool.server().location());
-            return Err(Error::new(ErrorKind::ReadOnly, message).with_hint("open it without read_only"));
+            return Err(Error::new(ErrorKind::ReadOnly, message)
+                .with_hint("open it without --read-only (read_only in the library)"));
         }
         work().map_err(Failure::into_error)
     }

@@ -22,10 +22,10 @@ Exit codes: 0 done, 1 usage, 2 the store, a file or the run failed, 3 SQL error,
 not check, 130 interrupted.
 
 Environment variables, which flags override: ATSDB_URL (shell, serve), ATSDB_DURABILITY,
-ATSDB_CACHE, ATSDB_MEMORY, ATSDB_TIMEOUT, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (to log in to a
-server), ATSDB_USER_PASSWORD or ATSDB_USER_PASSWORD_FILE (of a user that is added),
+ATSDB_CACHE, ATSDB_MEMORY, ATSDB_TEMP, ATSDB_TIMEOUT, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (to
+log in to a server), ATSDB_USER_PASSWORD or ATSDB_USER_PASSWORD_FILE (of a user that is added),
 ATSDB_CACHE_DIR and ATSDB_CACHE_BYTES (the cache on this machine for pages of stores on servers;
-ATSDB_CACHE_DIR=off disables it), NO_COLOR.
+ATSDB_CACHE_DIR=off disables it), TMPDIR (the folder of temporary files), NO_COLOR.
 
 Examples:
   atsdb import air.db weather weather.csv        load a file; its table is created to fit

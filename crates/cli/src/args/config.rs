@@ -16,7 +16,9 @@ pub(super) fn with_config(command: Command, arguments: &[OsString]) -> Result<Co
     }
     let Some(path) = path_of(&arguments[2..]) else { return Ok(command) };
     let text = std::fs::read_to_string(&path).map_err(|error| {
-        Error::new(ErrorKind::Usage, format!("--config {}: {error}", path.display())).with_source(error)
+        let message = format!("--config {}: {error}", path.display());
+        let failed = Error::new(ErrorKind::Usage, message).with_source(error);
+        failed.with_hint("name a text file with lines such as log-slow = \"500ms\": atsdb serve --help")
     })?;
     apply(command, &path, &text)
 }

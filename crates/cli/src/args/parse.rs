@@ -46,7 +46,7 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
 pub(crate) fn parse_import(file: &str, table: &str, flags: &[String]) -> atsdb::Result<ImportArgs> {
     let name = |flag: &String| flag.split('=').next().unwrap_or("").to_owned();
     if let Some(flag) =
-        flags.iter().map(name).find(|name| ["--cache", "--memory", "--durability"].contains(&name.as_str()))
+        flags.iter().map(name).find(|name| ["--cache", "--memory", "--temp", "--durability"].contains(&name.as_str()))
     {
         return Err(Error::usage(format!("{flag} is given to atsdb when the store is opened")));
     }

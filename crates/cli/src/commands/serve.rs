@@ -28,6 +28,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let time_limit = time_limit.map_err(|error: Error| error.context("--statement-timeout"))?;
     let statements = StatementOptions {
         memory_bytes: settings::memory_bytes(&args.store)?,
+        temp_bytes: settings::temp_bytes(&args.store)?,
         running_max: args.statements,
         time_limit,
         ..StatementOptions::default()

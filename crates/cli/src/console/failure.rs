@@ -49,6 +49,12 @@ pub(crate) fn warn(text: &str) {
     eprintln!("{bold}warning:{plain} {text}");
 }
 
+/// Prints what a person should know about something that was done.
+pub(crate) fn note(text: &str) {
+    let (bold, plain) = if is_coloured() { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+    eprintln!("{bold}note:{plain} {text}");
+}
+
 /// Whether messages may have colours: stderr is a terminal, and `NO_COLOR` is not set.
 pub(crate) fn is_coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())

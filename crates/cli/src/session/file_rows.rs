@@ -15,10 +15,10 @@ use atsdb::sql::{FileRows, FileTable, StoredRows};
 use atsdb::{Column, Error, ErrorKind, Result, TableDefinition};
 use atsdb_import::{ColumnChoice, Options, Sink, open_content, typed_table};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom};
 use std::iter;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use tempfile::NamedTempFile;
 
 /// The part of the memory of a query that the rows of a file may take, before they are put into a temporary file.
 const MEMORY_SHARE: usize = 4;
@@ -32,8 +32,9 @@ pub(super) struct CollectedRows {
     spilled: Option<Spill>,
 }
 
+/// A temporary file without a name, which the system removes when the process ends, however it ends.
 struct Spill {
-    file: NamedTempFile,
+    file: File,
     writer: FileWriter<BufWriter<File>>,
 }
 
@@ -49,7 +50,7 @@ impl CollectedRows {
             let schema = Arc::clone(writer.schema());
             let out = writer.into_inner().map_err(|error| cannot_keep(&error))?;
             out.into_inner().map_err(|error| cannot_keep(&error.into_error().into()))?;
-            return Ok((schema, FileRows::Stored(Arc::new(SpilledRows { file }))));
+            return Ok((schema, FileRows::Stored(Arc::new(SpilledRows { file: Arc::new(file) }))));
         }
         let schema = match self.batches.first() {
             Some(batch) => batch.schema(),
@@ -85,8 +86,8 @@ impl Sink for CollectedRows {
 
 impl Spill {
     fn of(schema: &SchemaRef, batches: &[RecordBatch]) -> std::result::Result<Self, ArrowError> {
-        let file = NamedTempFile::new()?;
-        let mut writer = FileWriter::try_new(BufWriter::new(file.reopen()?), schema)?;
+        let file = tempfile::tempfile()?;
+        let mut writer = FileWriter::try_new(BufWriter::new(file.try_clone()?), schema)?;
         batches.iter().try_for_each(|batch| writer.write(batch))?;
         Ok(Self { file, writer })
     }
@@ -95,15 +96,40 @@ impl Spill {
 /// Rows in a temporary file, which is removed with them.
 #[derive(Debug)]
 struct SpilledRows {
-    file: NamedTempFile,
+    file: Arc<File>,
 }
 
 impl StoredRows for SpilledRows {
     fn read(&self, columns: &[usize]) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
-        let file = self.file.reopen().map_err(|error| cannot_keep(&error.into()))?;
-        let reader =
-            FileReader::try_new(BufReader::new(file), Some(columns.to_vec())).map_err(|error| cannot_keep(&error))?;
+        let file = BufReader::new(SharedFile { file: Arc::clone(&self.file), position: 0 });
+        let reader = FileReader::try_new(file, Some(columns.to_vec())).map_err(|error| cannot_keep(&error))?;
         Ok(Box::new(reader.map(|batch| batch.map_err(|error| cannot_keep(&error)))))
+    }
+}
+
+/// A file that several readers read, each from its own position.
+struct SharedFile {
+    file: Arc<File>,
+    position: u64,
+}
+
+impl Read for SharedFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.position)?;
+        self.position += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for SharedFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::Current(distance) => self.position.checked_add_signed(distance),
+            SeekFrom::End(distance) => self.file.metadata()?.len().checked_add_signed(distance),
+        };
+        self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.position)
     }
 }
 
@@ -218,6 +244,13 @@ fn plain_schema(schema: &SchemaRef) -> SchemaRef {
 }
 
 fn cannot_keep(error: &ArrowError) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("cannot keep the rows of a file in a temporary file: {error}"))
-        .with_hint("TMPDIR names the folder of temporary files")
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let is_full = match error {
+        ArrowError::IoError(_, error) => matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge),
+        _ => false,
+    };
+    let kind = if is_full { ErrorKind::Resources } else { ErrorKind::Unavailable };
+    let folder = std::env::temp_dir();
+    let message = format!("cannot keep the rows of a file in a temporary file in {}: {error}", folder.display());
+    Error::new(kind, message).with_hint("TMPDIR names the folder of temporary files")
 }

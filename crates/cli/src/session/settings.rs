@@ -110,13 +110,20 @@ fn not_a_database(error: Error, url: &str) -> Error {
 ///
 /// With read-only access, statements cannot write files either.
 pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, query: &QueryArgs) -> Result<Session> {
-    let memory_bytes = memory_bytes(store)?;
+    let (memory_bytes, temp_bytes) = (memory_bytes(store)?, temp_bytes(store)?);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let time_limit = match query.timeout.as_deref() {
         None | Some("") => None,
         Some(text) => Some(parse_duration(text).map_err(|error: Error| error.context("--timeout"))?),
     };
-    let options = SessionOptions { memory_bytes, threads, file_access: true, time_limit, ..SessionOptions::default() };
+    let options = SessionOptions {
+        memory_bytes,
+        temp_bytes,
+        threads,
+        file_access: true,
+        time_limit,
+        ..SessionOptions::default()
+    };
     let files = Arc::new(HostFiles { may_write: access != Access::Read });
     Ok(database.session(options)?.with_files(files.clone()).with_file_writer(files))
 }
@@ -126,9 +133,17 @@ pub(crate) fn memory_bytes(store: &StoreArgs) -> Result<usize> {
     Ok(bytes_of("--memory", store.memory.as_deref())?.unwrap_or_else(|| SessionOptions::default().memory_bytes))
 }
 
+/// The space for temporary files of queries; `None` means the default.
+pub(crate) fn temp_bytes(store: &StoreArgs) -> Result<Option<u64>> {
+    size_of("--temp", store.temp.as_deref())
+}
+
 fn bytes_of(flag: &str, text: Option<&str>) -> Result<Option<usize>> {
-    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
-    let bytes = parse_size(text).map_err(|error: Error| error.context(flag))?;
     // A larger limit than the address space is the same as none.
-    Ok(Some(usize::try_from(bytes).unwrap_or(usize::MAX)))
+    Ok(size_of(flag, text)?.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)))
+}
+
+fn size_of(flag: &str, text: Option<&str>) -> Result<Option<u64>> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
+    parse_size(text).map(Some).map_err(|error: Error| error.context(flag))
 }

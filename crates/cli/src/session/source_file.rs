@@ -178,11 +178,12 @@ fn copied(path: &Path) -> Result<NamedTempFile> {
             put(Err(error));
         }
     })?;
-    let mut copy = NamedTempFile::new().map_err(failed)?;
+    let not_kept = |error: io::Error| failed(error).with_hint("TMPDIR names the folder of temporary files");
+    let mut copy = NamedTempFile::new().map_err(not_kept)?;
     let (progress, mut byte_count) = (Progress::new(), 0);
     while let Some(piece) = pieces.next()? {
         let piece = piece.map_err(failed)?;
-        copy.write_all(&piece).map_err(failed)?;
+        copy.write_all(&piece).map_err(not_kept)?;
         byte_count += piece.len() as u64;
         progress.update_bytes(byte_count, None);
     }

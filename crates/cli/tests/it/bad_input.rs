@@ -77,8 +77,7 @@ fn output_that_cannot_be_written_is_named_and_nothing_else() {
 #[test]
 fn read_only_refuses_to_write() {
     let case = Case::new().with_store();
-    let run = case.run(&["sql", "a.db", "DROP TABLE readings", "--read-only"]);
-    run.failed(2, &[]);
+    case.run(&["sql", "a.db", "DROP TABLE readings", "--read-only"]).failed(2, &["without --read-only"]);
     assert_eq!(case.query("a.db", "SELECT count(*) FROM readings"), "3");
 }
 

@@ -1,6 +1,7 @@
 //! Statements that would exceed limits of the program: each ends with a message and an exit code, never by a signal.
 
-use crate::support::Case;
+use crate::support::{Case, Run};
+use std::process::Stdio;
 
 #[test]
 fn text_nested_thousands_deep_is_refused() {
@@ -39,4 +40,18 @@ fn a_query_stops_at_its_memory() {
     ] {
         case.run(&["sql", "memory:", sql, "--memory", "50MiB"]).failed(2, &["more memory than its limit", "hint: "]);
     }
+}
+
+#[test]
+fn a_query_stops_at_its_temporary_files() {
+    let case = Case::new();
+    let sql = "SELECT repeat('x', 100) || v AS t FROM generate_series(1, 500000) g(v) ORDER BY t DESC OFFSET 499999";
+    let arguments = ["sql", "memory:", sql, "--memory", "50MiB"];
+    let limited = [&arguments[..], &["--temp", "1MiB"]].concat();
+    case.run(&limited).failed(2, &["limit for temporary files", ": 1 MiB", "hint: ", "--temp", "TMPDIR"]);
+    let missing = Run::of(case.command(&arguments).env("TMPDIR", "missing").stdin(Stdio::null()));
+    missing.failed(2, &["temporary file in missing", "hint: TMPDIR"]);
+    let set = Run::of(case.command(&arguments).env("ATSDB_TEMP", "2MiB").stdin(Stdio::null()));
+    set.failed(2, &["limit for temporary files", ": 2 MiB"]);
+    case.run(&["sql", "memory:", "SELECT 1", "--temp", "much"]).failed(1, &["--temp", "much"]);
 }

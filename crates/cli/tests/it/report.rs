@@ -99,6 +99,16 @@ fn verify_is_quiet_about_a_whole_store_and_names_what_is_damaged() {
 }
 
 #[test]
+fn verify_of_a_cut_file_says_what_else_to_do() {
+    let case = Case::new();
+    case.run(&["sql", "a.db", "CREATE TABLE t (a INT); INSERT INTO t VALUES (1)"]).well();
+    let file = std::fs::OpenOptions::new().write(true).open(case.path("a.db")).unwrap();
+    file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+    let run = case.run(&["verify", "a.db"]).failed(2, &["a.db is damaged", "backup"]);
+    assert!(!run.stderr.contains("run verify"), "{}", run.stderr);
+}
+
+#[test]
 fn verify_does_not_take_a_shortage_for_damage() {
     let case = Case::new();
     // A page file for each day.

@@ -81,3 +81,22 @@ fn a_long_script_of_inserts_runs() {
     let run = case.run_with(&["sql", "memory:", "--format", "csv", "--durability", "off"], script).well();
     assert_eq!(run.text(), "n,s\n2000,1999000\n");
 }
+
+#[test]
+fn a_table_whose_time_is_not_obvious_is_noted() {
+    let case = Case::new();
+    let run = case.run(&["sql", "a.db", "CREATE TABLE z (id INT PRIMARY KEY, deleted_at TIMESTAMPTZ)"]);
+    let parts = ["note: column deleted_at becomes the time of table z", "WITH (time = 'none')"];
+    assert!(run.code == 0 && parts.iter().all(|part| run.stderr.contains(part)), "{}", run.stderr);
+    for declared in [
+        "(id INT PRIMARY KEY, deleted_at TIMESTAMPTZ NOT NULL)",
+        "(id INT PRIMARY KEY, created_at TIMESTAMPTZ DEFAULT now())",
+        "(id INT, at TIMESTAMPTZ, PRIMARY KEY (id, at))",
+        "(id INT PRIMARY KEY, time TIMESTAMPTZ)",
+        "(at TIMESTAMPTZ, v DOUBLE)",
+        "(id INT PRIMARY KEY, deleted_at TIMESTAMPTZ) WITH (time = 'none')",
+        "(id INT PRIMARY KEY, deleted_at TIMESTAMPTZ) WITH (time = 'deleted_at')",
+    ] {
+        case.run(&["sql", "memory:", &format!("CREATE TABLE z {declared}")]).well();
+    }
+}

@@ -133,6 +133,17 @@ fn the_limits_of_statements_come_from_settings() {
 }
 
 #[test]
+fn a_client_of_postgresql_gets_the_notice_of_a_time() {
+    let case = Case::new();
+    let served = Served::start(&case, &["air.db"], &[]);
+    let declared = "CREATE TABLE z (id SERIAL PRIMARY KEY, deleted_at TIMESTAMPTZ)";
+    let Some(answer) = served.psql("me", "", declared) else { return };
+    assert!(answer.contains("CREATE TABLE") && answer.contains("NOTICE:  column deleted_at becomes"), "{answer}");
+    let plan = served.psql("me", "", "EXPLAIN (FORMAT JSON) SELECT 1 AS a").unwrap();
+    assert!(plan.contains("\"Node Type\": \"ProjectionExec\""), "{plan}");
+}
+
+#[test]
 fn a_wrong_setting_is_named() {
     let case = Case::new();
     let serve = |text: &str| {
@@ -143,6 +154,7 @@ fn a_wrong_setting_is_named() {
     serve("connections = 'few'").failed(1, &["wrong.toml line 1: invalid value 'few'"]);
     serve("log-slow = 'soon'").failed(1, &["--log-slow", "soon"]);
     serve("memory = 'much'").failed(1, &["--memory", "much"]);
+    serve("temp = 'much'").failed(1, &["--temp", "much"]);
     serve("statement-timeout = 'soon'").failed(1, &["--statement-timeout", "soon"]);
     serve("tls-cert = 'a.crt'").failed(1, &["--tls-cert needs --tls-key"]);
     case.run(&["serve", "air.db", "--config", "nowhere.toml"]).failed(1, &["nowhere.toml"]);

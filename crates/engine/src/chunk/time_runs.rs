@@ -50,6 +50,11 @@ impl TimeRuns {
         Self::Runs(runs)
     }
 
+    /// Whether all rows are one run.
+    pub(crate) fn is_in_order(&self) -> bool {
+        matches!(self, Self::Runs(runs) if runs.len() == 1)
+    }
+
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::Runs(runs) => runs.capacity() * size_of::<TimeRun>(),

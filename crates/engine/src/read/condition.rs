@@ -4,14 +4,18 @@ use crate::chunk::missing::{column_statistics, scalar_of};
 use crate::read::predicate::{Comparison, Predicate, text_matches};
 use crate::read::scan_chunk::ScanChunk;
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder, RecordBatch, Scalar, StringArray, UInt8Array,
-    UInt16Array, UInt32Array,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, BooleanBufferBuilder, RecordBatch, Scalar, StringArray,
+    UInt8Array, UInt16Array, UInt32Array,
 };
 use arrow::compute::kernels::cmp;
 use arrow::compute::{and, filter_record_batch, is_not_null, is_null, or, prep_null_mask_filter, take};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, UInt8Type, UInt16Type, UInt32Type};
 use atsdb_core::{Bound, Column, Result, TableDefinition, Value};
+use std::ops::Range;
 use std::sync::Arc;
+
+/// How many values are tested at a time when the first one is looked for.
+const BLOCK_VALUES: usize = 256;
 
 /// A predicate prepared for stored columns.
 pub(crate) struct Condition {
@@ -108,6 +112,22 @@ impl Condition {
         }
     }
 
+    /// The matching rows, if only one string matches and its rows are adjacent. Finding them takes less time than
+    /// comparing each row.
+    pub(crate) fn run(&self, indices: &ArrayRef) -> Option<Range<usize>> {
+        let Some(index) = self.matching.as_ref().and_then(|matching| only_index(matching, indices)) else {
+            return None;
+        };
+        if indices.null_count() > 0 || !matches!(self.predicate.operator, Comparison::Equal | Comparison::In) {
+            return None;
+        }
+        match indices.data_type() {
+            DataType::UInt8 => run_of::<UInt8Type>(indices, &index),
+            DataType::UInt16 => run_of::<UInt16Type>(indices, &index),
+            _ => run_of::<UInt32Type>(indices, &index),
+        }
+    }
+
     /// For each row whether it matches. `None` if that cannot be decided cheaply.
     pub(crate) fn evaluate(&self, column: &Column, array: &ArrayRef) -> Result<Option<BooleanArray>> {
         match self.predicate.operator {
@@ -157,6 +177,23 @@ fn only_index(matching: &BooleanArray, indices: &ArrayRef) -> Option<ArrayRef> {
     })
 }
 
+/// The rows with an index, if they are adjacent.
+fn run_of<T: ArrowPrimitiveType>(indices: &ArrayRef, index: &ArrayRef) -> Option<Range<usize>> {
+    let (values, index) = (indices.as_primitive::<T>().values(), index.as_primitive::<T>().value(0));
+    let start = position(values, |value| value == index);
+    let end = start + position(&values[start..], |value| value != index);
+    (end + position(&values[end..], |value| value == index) == values.len()).then_some(start..end)
+}
+
+/// The position of the first value for which a test holds, or the number of values. It tests whole blocks at a time,
+/// which the processor does for many values at once.
+fn position<N: Copy>(values: &[N], test: impl Fn(N) -> bool) -> usize {
+    let holds_in = |block: &&[N]| block.iter().fold(false, |holds, value| holds | test(*value));
+    let before = values.chunks(BLOCK_VALUES).take_while(|block| !holds_in(block)).count() * BLOCK_VALUES;
+    let before = before.min(values.len());
+    before + values[before..].iter().position(|value| test(*value)).unwrap_or(values.len() - before)
+}
+
 /// The values to compare an array with. In SQL 0.0 equals -0.0, but Arrow orders -0.0 before 0.0.
 fn with_both_zeros(value: &Value, operator: Comparison) -> Vec<Value> {
     match (value, operator) {
@@ -180,4 +217,29 @@ pub(crate) fn matching_strings(strings: &StringArray, predicate: &Predicate) -> 
     let mut matching = BooleanBufferBuilder::new(strings.len());
     strings.iter().for_each(|text| matching.append(text.is_some_and(|text| text_matches(text, predicate))));
     BooleanArray::new(matching.finish(), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adjacent_rows_with_an_index_are_a_run() {
+        let run = |values: Vec<u8>, index: u8| {
+            run_of::<UInt8Type>(
+                &(Arc::new(UInt8Array::from(values)) as ArrayRef),
+                &(Arc::new(UInt8Array::from(vec![index])) as ArrayRef),
+            )
+        };
+        for length in [0, 1, 255, 256, 257, 1_000] {
+            for (start, end) in [(0, 0), (0, 1), (0, length), (length / 2, length), (length / 3, length / 2)] {
+                let (start, end) = (start.min(length), end.min(length));
+                let values: Vec<u8> = (0..length).map(|row| u8::from((start..end).contains(&row))).collect();
+                let expected = if start < end { start..end } else { length..length };
+                assert_eq!(run(values.clone(), 1), Some(expected), "{start} to {end} of {length}");
+                let apart = [values, vec![7, 1]].concat();
+                assert_eq!(run(apart, 1).is_some(), start == end, "{start} to {end} of {length}, and one more");
+            }
+        }
+    }
 }

@@ -146,6 +146,11 @@ impl Scan {
         Ok(Self { schema: Arc::new(Schema::new(fields)), as_indices, ..self })
     }
 
+    /// The request.
+    pub fn request(&self) -> &ScanRequest {
+        &self.request
+    }
+
     /// The requested columns with their logical types.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
@@ -365,12 +370,18 @@ impl Scan {
     pub(crate) fn select(&self, chunk: &ScanChunk) -> Result<Option<RowSelection>> {
         let definition = &self.table.definition;
         let row_count = chunk.entry.row_count as usize;
-        // Rows with the same string are often adjacent. Then only those are examined.
+        // Rows with the same string are often adjacent, or the rows are in the order of time. Then only those found by
+        // the string or by the time are examined further.
         let (mapped, others): (Vec<&Condition>, Vec<&Condition>) =
             self.conditions.iter().partition(|condition| condition.matching.is_some());
         let time = definition.time_column().filter(|_| self.is_cut_by_range(&chunk.entry));
+        let (early, late) = match time {
+            Some(column) if !mapped.is_empty() && self.is_in_order(chunk, column)? => (time, None),
+            _ => (None, time),
+        };
         let mapped = mapped.into_iter().map(RowTest::Condition);
-        let tests = mapped.chain(time.map(RowTest::Time)).chain(others.into_iter().map(RowTest::Condition));
+        let tests = early.map(RowTest::Time).into_iter().chain(mapped);
+        let tests = tests.chain(late.map(RowTest::Time)).chain(others.into_iter().map(RowTest::Condition));
         let mut selection = RowSelection::All;
         for test in tests {
             let column = match test {
@@ -380,7 +391,17 @@ impl Scan {
             let (first, length) = selection.span(row_count);
             let matches = match test {
                 RowTest::Condition(condition) => {
-                    condition.evaluate(column, &self.load(chunk, &[column])?[0].slice(first, length))?
+                    let values = self.load(chunk, &[column])?[0].slice(first, length);
+                    if let (RowSelection::All | RowSelection::Run(..), Some(rows)) =
+                        (&selection, condition.run(&values))
+                    {
+                        if rows.is_empty() {
+                            return Ok(None);
+                        }
+                        selection = RowSelection::Run(first + rows.start, rows.len());
+                        continue;
+                    }
+                    condition.evaluate(column, &values)?
                 }
                 RowTest::Time(_) => Some(self.rows_in_range(chunk, column, first..first + length)?),
             };
@@ -399,9 +420,19 @@ impl Scan {
         if !self.request.use_cache || rows.len() < time_runs::ROWS_MIN {
             return Ok(times_within(&times()?.slice(rows.start, rows.len()), self.request.range));
         }
+        self.time_runs(chunk, time)?.within(self.request.range, rows, times)
+    }
+
+    fn time_runs(&self, chunk: &ScanChunk, time: &Column) -> Result<Arc<TimeRuns>> {
+        let times = || times_from(&self.table.definition, &self.load(chunk, &[time])?[0]);
         let find = || times().map(|times| TimeRuns::of(times.values()));
-        let runs = self.snapshot.shared.cache.time_runs(chunk.descriptor.uid, time.column_type, find)?;
-        runs.within(self.request.range, rows, times)
+        self.snapshot.shared.cache.time_runs(chunk.descriptor.uid, time.column_type, find)
+    }
+
+    /// Whether the rows of a chunk are known to be in the order of time.
+    fn is_in_order(&self, chunk: &ScanChunk, time: &Column) -> Result<bool> {
+        let is_long = chunk.entry.row_count as usize >= time_runs::ROWS_MIN;
+        Ok(is_long && self.request.use_cache && self.time_runs(chunk, time)?.is_in_order())
     }
 
     fn to_logical(&self, array: &ArrayRef, column: &Column, dictionary: Option<&Arc<StringArray>>) -> Result<ArrayRef> {

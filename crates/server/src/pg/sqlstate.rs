@@ -17,6 +17,7 @@ const OF_SQL: &[Rule] = &[
     (&["can only be updated to DEFAULT"], "428C9"),
     (&["is not yet defined in this session"], "55000"),
     (&["relation \"", "does not exist"], "42P01"),
+    (&["FROM-clause entry for table"], "42P01"),
     (&["no table named"], "42P01"),
     (&["no view named"], "42P01"),
     (&["no rollup named"], "42P01"),
@@ -210,6 +211,8 @@ pub(super) fn of(error: &Error) -> &'static str {
         ErrorKind::Limit if has("value of sequence") => "2200H",
         ErrorKind::ReadOnly if message.starts_with(PERMISSION_DENIED) => "42501",
         ErrorKind::Resources if has("ran for longer") => "57014",
+        ErrorKind::Resources if has("limit for temporary files") => "53400",
+        ErrorKind::Resources if has("no space is left") => "53100",
         ErrorKind::Unavailable if has("disk full") || has("No space left") => "53100",
         kind => kind.sqlstate(),
     }
@@ -320,6 +323,8 @@ mod tests {
         assert_eq!(code(ErrorKind::DuplicateKey, "the key is there"), "23505");
         assert_eq!(code(ErrorKind::Resources, "more memory"), "53200");
         assert_eq!(code(ErrorKind::Resources, "the query ran for longer than 1s"), "57014");
+        assert_eq!(code(ErrorKind::Resources, "more than their limit for temporary files in /tmp: 1 GiB"), "53400");
+        assert_eq!(code(ErrorKind::Resources, "no space is left for temporary files of queries in /tmp"), "53100");
         assert_eq!(code(ErrorKind::InvalidValue, "division by zero"), "22012");
         assert_eq!(code(ErrorKind::InvalidValue, "Regular expression did not compile: unclosed group"), "2201B");
         assert_eq!(code(ErrorKind::InvalidValue, "Scalar subquery returned more than one row"), "21000");

@@ -80,6 +80,11 @@ impl StoreSession {
         }
     }
 
+    /// Takes what the client should know about the table that was created last.
+    pub(in crate::pg) fn take_notice(&self) -> Option<String> {
+        self.session.take_notice()
+    }
+
     pub(in crate::pg) fn in_transaction(&self) -> bool {
         self.session.in_transaction()
     }

@@ -135,7 +135,7 @@ mod tests {
 
     fn permits(running_max: usize, memory_bytes: usize) -> StatementPermits {
         let hold_time = Duration::from_millis(50);
-        StatementPermits::new(&StatementOptions { running_max, memory_bytes, hold_time, time_limit: None })
+        StatementPermits::new(&StatementOptions { running_max, memory_bytes, hold_time, ..StatementOptions::default() })
     }
 
     fn run(test: impl Future<Output = ()>) {

@@ -65,9 +65,9 @@ impl ServerState {
             return Ok(database.session_beside(root));
         }
         // Files are those that a session's reader offers; a session of `session` has no reader.
-        let memory_bytes = self.0.statements.memory_bytes;
-        let first =
-            database.session(SessionOptions { memory_bytes, file_access: true, ..SessionOptions::default() })?;
+        let StatementOptions { memory_bytes, temp_bytes, .. } = self.0.statements;
+        let options = SessionOptions { memory_bytes, temp_bytes, file_access: true, ..SessionOptions::default() };
+        let first = database.session(options)?;
         Ok(root.insert(first).sharing())
     }
 

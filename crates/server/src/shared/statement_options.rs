@@ -7,6 +7,9 @@ use std::time::Duration;
 pub struct StatementOptions {
     /// The memory of all running statements together, in bytes. One may hold half of it.
     pub memory_bytes: usize,
+    /// The maximum size of the temporary files of all running statements together, in bytes; 0 means that they write
+    /// none. `None` means half of the space that is free in the folder of temporary files.
+    pub temp_bytes: Option<u64>,
     /// The maximum number of statements that run at once. Others wait, and are refused after `hold_time`.
     pub running_max: usize,
     /// How long a statement waits before it is refused.
@@ -17,10 +20,11 @@ pub struct StatementOptions {
 }
 
 impl Default for StatementOptions {
-    /// A quarter of the machine's memory, but at least 1 GiB; 64 statements; five seconds; no common time limit.
+    /// A quarter of the machine's memory, but at least 1 GiB; half of the free space; 64 statements; five seconds; no
+    /// common time limit.
     fn default() -> Self {
         let memory_bytes = atsdb::sql::SessionOptions::default().memory_bytes;
-        Self { memory_bytes, running_max: 64, hold_time: Duration::from_secs(5), time_limit: None }
+        Self { memory_bytes, temp_bytes: None, running_max: 64, hold_time: Duration::from_secs(5), time_limit: None }
     }
 }
 

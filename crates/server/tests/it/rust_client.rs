@@ -2,8 +2,9 @@
 
 use crate::support::Served;
 use postgres::binary_copy::BinaryCopyInWriter;
-use postgres::types::Type;
+use postgres::types::{FromSql, Type};
 use postgres::{Client, NoTls};
+use std::error::Error;
 use std::io::{Read, Write};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
@@ -11,6 +12,57 @@ use std::time::{Duration, Instant, SystemTime};
 fn connect(served: &Served) -> Client {
     let port = served.pg().port();
     Client::connect(&format!("host=127.0.0.1 port={port} user=me dbname=air"), NoTls).unwrap()
+}
+
+/// A value in its binary form.
+struct Binary(Vec<u8>);
+
+impl FromSql<'_> for Binary {
+    fn from_sql(_: &Type, bytes: &[u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(Self(bytes.to_vec()))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+#[test]
+fn json_and_uuids_are_described_as_what_they_are_also_in_expressions_and_returning() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    client.batch_execute("CREATE TABLE d (id INT PRIMARY KEY, u UUID, j JSON)").unwrap();
+    let insert = "INSERT INTO d VALUES (1, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '{\"b\": 1}') \
+                  RETURNING u, j, j || '{\"a\": 2}', id";
+    let select = "SELECT json_build_object('a', 1), jsonb_agg(j), coalesce(j, '{}'), CAST(u AS UUID), \
+                  gen_random_uuid(), CAST(j AS TEXT), j -> 'b', (SELECT u FROM d), array_agg(u) FROM d GROUP BY j, u";
+    for (text, types) in [
+        (insert, vec![Type::UUID, Type::JSON, Type::JSONB, Type::INT4]),
+        (
+            select,
+            vec![
+                Type::JSON,
+                Type::JSONB,
+                Type::JSON,
+                Type::UUID,
+                Type::UUID,
+                Type::TEXT,
+                Type::JSON,
+                Type::UUID,
+                Type::UUID_ARRAY,
+            ],
+        ),
+    ] {
+        let statement = client.prepare(text).unwrap();
+        let described: Vec<Type> = statement.columns().iter().map(|column| column.type_().clone()).collect();
+        assert_eq!(described, types, "{text}");
+        let row = client.query_one(&statement, &[]).unwrap();
+        if text == insert {
+            let values: Vec<Vec<u8>> = (0..3).map(|at| row.get::<_, Binary>(at).0).collect();
+            assert_eq!((values[0].len(), values[1].as_slice()), (16, b"{\"b\": 1}".as_slice()));
+            assert_eq!(values[2], b"\x01{\"a\": 2, \"b\": 1}");
+        }
+    }
 }
 
 /// Results whose dictionary of strings is empty.

@@ -2,17 +2,20 @@
 
 use super::columns::with_column;
 use super::constraints::Constraints;
-use super::options::TableOptions;
+use super::options::{TableOptions, is_name_of_time};
 use crate::parse::refuse::refused;
 use crate::parse::statement::parse_declaring;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::{NamedSchema, TableName};
+use atsdb_core::name::same_name;
 use atsdb_core::{Result, TableDefinition};
 use atsdb_engine::OnCommit;
 use datafusion::sql::sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
-use datafusion::sql::sqlparser::ast::{CreateTable, CreateTableOptions, OnCommit as Clause, Statement};
+use datafusion::sql::sqlparser::ast::{
+    ColumnDef, ColumnOption, CreateTable, CreateTableOptions, OnCommit as Clause, Statement,
+};
 
 /// Returns the table that a `CREATE TABLE` declares. Every unsupported clause is an error.
 pub(crate) fn table_definition(create: &CreateTable) -> Result<TableDefinition> {
@@ -42,6 +45,27 @@ pub(crate) fn table_options(create: &CreateTable) -> Result<TableOptions> {
         other => return Err(not_supported(other).with_hint("use WITH (NAME = 'VALUE', ...)")),
     };
     if create.temporary { options.of_temporary().map_err(as_sql_error) } else { Ok(options) }
+}
+
+/// What to know about the time of a table that is created: a column was chosen only because of its type, so it cannot
+/// be NULL, although the statement does not say so and another column is the key.
+pub(crate) fn notice_of_time(create: &CreateTable, definition: &TableDefinition) -> Result<Option<String>> {
+    let Some(column) = definition.time.and_then(|time| definition.column_by_id(time.column)) else { return Ok(None) };
+    let is_not_null = |declared: &ColumnDef| {
+        same_name(&declared.name.value, &column.name)
+            && declared.options.iter().any(|option| matches!(option.option, ColumnOption::NotNull))
+    };
+    let has_default = column.default.is_some() || column.default_function.is_some();
+    let is_declared = table_options(create)?.names_time() || is_name_of_time(&column.name);
+    let other_key = definition.unique.iter().any(|unique| unique.primary && !unique.columns.contains(&column.id));
+    if !other_key || is_declared || has_default || create.columns.iter().any(is_not_null) {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "column {} becomes the time of table {}, by which its rows are stored, and cannot be NULL; if it is a column \
+         like any other, write WITH (time = 'none') behind the columns",
+        column.name, definition.name
+    )))
 }
 
 /// What a temporary table does at the end of a transaction; `None` for another table.
@@ -81,6 +105,11 @@ pub(crate) fn refuse_other_clauses(create: &CreateTable) -> Result<()> {
         .constraints(create.constraints.clone())
         .table_options(create.table_options.clone())
         .build();
+    if create.partition_by.is_some() || create.partition_of.is_some() {
+        return Err(not_supported("PARTITION BY and PARTITION OF").with_hint(
+            "leave it out: a table with a time is stored in slices, and WITH (slice = 'day') chooses how long they are",
+        ));
+    }
     if known != *create {
         return Err(not_supported("a clause of this CREATE TABLE")
             .with_hint("after the columns there may be WITH (NAME = 'VALUE', ...) and nothing else"));

@@ -16,7 +16,9 @@ use atsdb_codec::logical_type;
 use atsdb_core::interval_text::interval_text;
 use atsdb_core::time::{format_date, format_time};
 use atsdb_core::{Column, ColumnType, DefaultFunction, Error, Result, Value, array_text, decimal, time_of_day};
-use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArguments, UnaryOperator, Value as Token};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value as Token,
+};
 use std::sync::Arc;
 
 /// Gives a column the default of an expression: a literal, a function, or the numbers of a sequence.
@@ -64,14 +66,28 @@ fn function_of_default(of: ColumnType, expression: &Expr) -> Option<DefaultFunct
         Expr::Cast { expr, data_type, .. } if column_type(data_type, "").is_ok_and(|to| to == of) => {
             function_of_default(of, expr)
         }
+        // Columns are in UTC, as is the session.
+        Expr::AtTimeZone { timestamp, time_zone } if is_utc_of_time(of, time_zone) => {
+            function_of_default(of, timestamp)
+        }
         Expr::Function(Function { name, args, over: None, filter: None, .. }) => {
-            let is_plain = match args {
-                FunctionArguments::None => true,
-                FunctionArguments::List(list) => list.args.is_empty() && list.clauses.is_empty(),
-                FunctionArguments::Subquery(_) => false,
+            let given: &[FunctionArg] = match args {
+                FunctionArguments::None => &[],
+                FunctionArguments::List(list) if list.clauses.is_empty() => list.args.as_slice(),
+                FunctionArguments::List(_) | FunctionArguments::Subquery(_) => return None,
             };
             let [part] = name.0.as_slice() else { return None };
-            let name = part.as_ident().filter(|_| is_plain)?.value.to_ascii_lowercase();
+            let name = part.as_ident()?.value.to_ascii_lowercase();
+            let has_digits = matches!(name.as_str(), "current_timestamp" | "localtimestamp");
+            match given {
+                [] => {}
+                [FunctionArg::Unnamed(FunctionArgExpr::Expr(digits))] if has_digits && keeps_digits(of, digits) => {}
+                [
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(zone)),
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(time)),
+                ] if name == "timezone" && is_utc_of_time(of, zone) => return function_of_default(of, time),
+                _ => return None,
+            }
             Some(match name.as_str() {
                 "now" => DefaultFunction::Now,
                 "current_timestamp" => DefaultFunction::CurrentTimestamp,
@@ -86,6 +102,20 @@ fn function_of_default(of: ColumnType, expression: &Expr) -> Option<DefaultFunct
         }
         _ => None,
     }
+}
+
+/// Whether an expression is the name of UTC, and the column one of times.
+fn is_utc_of_time(of: ColumnType, zone: &Expr) -> bool {
+    let is_utc = |text: &str| ["utc", "etc/utc", "gmt", "z"].iter().any(|name| text.eq_ignore_ascii_case(name));
+    matches!(of, ColumnType::Timestamp(_))
+        && matches!(literal(zone), Some(Literal::Text(text)) if is_utc(text.as_ref()))
+}
+
+/// Whether a column has no more digits after the seconds than `CURRENT_TIMESTAMP(digits)`: times are rounded to those
+/// of the column.
+fn keeps_digits(of: ColumnType, digits: &Expr) -> bool {
+    let (ColumnType::Timestamp(unit), Some(Literal::Number(digits))) = (of, literal(digits)) else { return false };
+    digits.parse().is_ok_and(|digits: usize| digits >= unit.fraction_digits())
 }
 
 /// The call of a default function in a query, by its name in DataFusion.

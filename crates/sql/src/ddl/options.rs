@@ -201,6 +201,11 @@ impl TableOptions {
         Ok(self)
     }
 
+    /// Whether they name the time, or say that there is none.
+    pub(super) fn names_time(&self) -> bool {
+        self.time.is_some()
+    }
+
     /// Adds the options to a definition that has its columns.
     pub(crate) fn apply(self, mut definition: TableDefinition) -> Result<TableDefinition> {
         if self.is_temporary {
@@ -256,9 +261,17 @@ fn check_unit(definition: &TableDefinition, name: &str, unit: Option<TimeUnit>) 
     }
 }
 
+/// The names that make a column the time of its table.
+const NAMES_OF_TIME: [&str; 3] = ["time", "timestamp", "ts"];
+
+/// Whether a column of this name is the time of its table if its type can be one.
+pub(super) fn is_name_of_time(name: &str) -> bool {
+    NAMES_OF_TIME.iter().any(|known| same_name(known, name))
+}
+
 /// The column named time, timestamp or ts if its type can be a time, or else the only timestamp column.
 fn inferred_time(definition: &TableDefinition) -> Option<String> {
-    let named = ["time", "timestamp", "ts"].into_iter().find_map(|name| {
+    let named = NAMES_OF_TIME.into_iter().find_map(|name| {
         let column = definition.column(name).ok()?;
         column.column_type.can_be_time().then(|| column.name.clone())
     });

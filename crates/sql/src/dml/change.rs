@@ -13,7 +13,8 @@ pub(crate) struct Change {
     /// The columns whose new values the query returns, by position, after the rows' locations.
     pub(crate) columns: Vec<usize>,
     pub(crate) kind: ChangeKind,
-    /// With `RETURNING`, the other columns, which the query returns after these.
+    /// With `RETURNING`, the other columns, which the query returns after these. The values of other tables in the
+    /// clause follow.
     pub(crate) others: Vec<usize>,
     pub(crate) returning: Option<Returning>,
     /// The scan that reads the rows; `None` if the plan reads none.

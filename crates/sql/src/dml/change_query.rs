@@ -8,16 +8,19 @@ use crate::scan::row_numbers::{CHUNK, ROW, TARGET_SCHEMA, number_of};
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::identifiers::Spellings;
 use crate::text::table_names::{TableName, refuse_sequence, unknown_table};
+use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
     Delete, Expr, FromTable, Ident, LimitClause, ObjectName, OrderBy, OrderByExpr, OrderByKind, Query, Select,
-    SelectItem, SetExpr, Statement as Ast, TableAlias, TableFactor, TableWithJoins, Update, UpdateTableFromKind,
+    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement as Ast, TableAlias, TableFactor, TableWithJoins,
+    Update, UpdateTableFromKind,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 /// Returns the query for the rows that a statement changes, and the change; `None` if the statement is not an `UPDATE`
-/// or `DELETE`. The query returns the chunk and the number of each row, then the new values of [`Change::columns`].
+/// or `DELETE`. The query returns the chunk and the number of each row, then the new values of [`Change::columns`], and
+/// what only `RETURNING` needs.
 pub(crate) fn query_of_change(
     statement: &mut Ast,
     tables: &[Table],
@@ -74,6 +77,7 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Re
     let returning = target.returning(update.returning.take(), &others)?;
     let rest = target.rest(&columns, returning.as_ref());
     values.extend(rest.iter().map(|position| target.column(spellings.spell(&definition.columns[*position].name))));
+    values.extend(returning.iter().flat_map(|returning| returning.others.clone()));
     let which = RowSelection {
         selection: update.selection.take(),
         order_by: std::mem::take(&mut update.order_by),
@@ -98,7 +102,8 @@ fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings) -> Re
     let kind = if whole { ChangeKind::Empty } else { ChangeKind::Delete };
     let rest = target.rest(&[], returning.as_ref());
     let columns = &target.table.definition.columns;
-    let values = rest.iter().map(|position| target.column(spellings.spell(&columns[*position].name))).collect();
+    let values = rest.iter().map(|position| target.column(spellings.spell(&columns[*position].name)));
+    let values = values.chain(returning.iter().flat_map(|returning| returning.others.clone())).collect();
     let which = RowSelection {
         selection: delete.selection.take(),
         order_by: std::mem::take(&mut delete.order_by),
@@ -168,7 +173,21 @@ impl Target {
             let alias = &self.alias;
             return Err(not_supported("RETURNING * of several tables").with_hint(format!("write {alias}.*")));
         }
-        Ok(Some(Returning { items, alias: self.alias.value.clone() }))
+        let other_star = items.iter().find_map(|item| match item {
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                name.0.last().and_then(|part| part.as_ident()).filter(|name| !same_name(&name.value, &self.alias.value))
+            }
+            _ => None,
+        });
+        if let Some(other) = other_star {
+            return Err(not_supported(format_args!("RETURNING {other}.*"))
+                .with_hint(format!("name the columns: RETURNING {other}.a, {other}.b")));
+        }
+        let mut returning = Returning::new(items, self.alias.value.clone());
+        if !others.is_empty() {
+            returning.take_others(&self.table);
+        }
+        Ok(Some(returning))
     }
 
     /// The columns that only `RETURNING` needs.

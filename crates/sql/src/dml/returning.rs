@@ -1,6 +1,12 @@
-//! The clause `RETURNING`.
+//! The clause `RETURNING`. Values of other tables in it, as in `UPDATE t ... FROM u ... RETURNING u.name`, are read by
+//! the query for the rows that change, and follow the columns of each row.
 
-use datafusion::sql::sqlparser::ast::SelectItem;
+use crate::text::tree_walk::visit_mut;
+use crate::workarounds::output_names::{distinct, text_of};
+use atsdb_core::Table;
+use atsdb_core::name::same_name;
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, SelectItem, VisitorMut};
+use std::ops::ControlFlow;
 
 /// A `RETURNING` clause.
 #[derive(Debug, Clone, PartialEq)]
@@ -8,4 +14,99 @@ pub(crate) struct Returning {
     pub(crate) items: Vec<SelectItem>,
     /// The name of the table in the statement.
     pub(crate) alias: String,
+    /// The values of other tables.
+    pub(crate) others: Vec<Expr>,
+}
+
+impl Returning {
+    pub(crate) fn new(items: Vec<SelectItem>, alias: String) -> Self {
+        Self { items, alias, others: Vec::new() }
+    }
+
+    /// The names of the values of other tables behind the columns of a row.
+    pub(crate) fn other_names(&self) -> Vec<String> {
+        (0..self.others.len()).map(other_name).collect()
+    }
+
+    /// Takes the values of other tables than this one, which is changed, out of the clause.
+    pub(crate) fn take_others(&mut self, table: &Table) {
+        let mut values = OtherValues { table, alias: &self.alias, depth: 0, found: Vec::new() };
+        for (position, item) in self.items.iter_mut().enumerate() {
+            match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    let before = expr.clone();
+                    let _ = visit_mut(expr, &mut values);
+                    if *expr != before {
+                        let name = match &before {
+                            Expr::Identifier(name) => name.value.clone(),
+                            Expr::CompoundIdentifier(names) => {
+                                names.last().map(|name| name.value.clone()).unwrap_or_default()
+                            }
+                            other => text_of(other),
+                        };
+                        let (expr, alias) = (expr.clone(), distinct(&name, position));
+                        *item = SelectItem::ExprWithAlias { expr, alias };
+                    }
+                }
+                SelectItem::ExprWithAlias { expr, .. } => {
+                    let _ = visit_mut(expr, &mut values);
+                }
+                _ => {}
+            }
+        }
+        self.others = values.found;
+    }
+}
+
+fn other_name(number: usize) -> String {
+    format!("\u{1}returned{number}")
+}
+
+/// Replaces the names of columns of other tables. Those in subqueries stay.
+struct OtherValues<'a> {
+    table: &'a Table,
+    alias: &'a str,
+    /// The number of subqueries that the visitor is inside of.
+    depth: usize,
+    found: Vec<Expr>,
+}
+
+impl OtherValues<'_> {
+    fn is_other(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Identifier(name) => self.table.definition.position(&name.value).is_err(),
+            Expr::CompoundIdentifier(names) => {
+                names.iter().rev().nth(1).is_some_and(|table| !same_name(&table.value, self.alias))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl VisitorMut for OtherValues<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if self.depth == 0 && self.is_other(expr) {
+            let number = match self.found.iter().position(|other| other == expr) {
+                Some(number) => number,
+                None => {
+                    self.found.push(expr.clone());
+                    self.found.len() - 1
+                }
+            };
+            *expr = Expr::Identifier(Ident::new(other_name(number)));
+        }
+        ControlFlow::Continue(())
+    }
 }

@@ -7,7 +7,7 @@ use crate::text::table_names::{TableName, refuse_sequence, unknown_table};
 use crate::workarounds::{OVERRIDING_SYSTEM, OVERRIDING_USER};
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, Error, Result, Table};
-use datafusion::sql::sqlparser::ast::{Expr, Insert, ObjectName, TableObject};
+use datafusion::sql::sqlparser::ast::{Expr, Insert, ObjectName, SelectItem, SetExpr, TableObject};
 
 /// The table and the columns that an `INSERT` adds rows to.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +68,7 @@ impl Target {
         let written =
             || insert.table_alias.as_ref().map_or_else(|| last(name), |alias| Some(alias.alias.value.clone()));
         let alias = written().unwrap_or_else(|| table.name.clone());
-        let returning = insert.returning.clone().map(|items| Returning { items, alias: alias.clone() });
+        let returning = insert.returning.clone().map(|items| Returning::new(items, alias.clone()));
         let (on_duplicate, overriding) = (OnDuplicate::of(insert)?, Overriding::of(insert)?);
         Ok(Self { table, alias, columns, on_duplicate, returning, overriding, generated: Vec::new() })
     }
@@ -77,6 +77,16 @@ impl Target {
     pub(crate) fn new(table: TableName, columns: Option<Vec<String>>, on_duplicate: OnDuplicate) -> Self {
         let (alias, returning, overriding, generated) = (table.name.clone(), None, None, Vec::new());
         Self { alias, table, columns, on_duplicate, returning, overriding, generated }
+    }
+
+    /// Names the first columns of its table if the statement names none, and its rows have fewer values than the table
+    /// has columns.
+    pub(crate) fn name_first_columns(&mut self, tables: &[Table], rows: &SetExpr) {
+        if self.columns.is_none()
+            && let Some(width) = width_of(rows)
+        {
+            self.columns = self.table.find(tables).and_then(|table| first_columns(table, width));
+        }
     }
 
     /// All columns of a table.
@@ -121,7 +131,15 @@ impl Target {
         self.generated.iter().any(|name| same_name(name, &column.name))
     }
 
-    pub(crate) fn positions(&self, table: &Table) -> Result<Vec<usize>> {
+    /// The positions of the columns that rows with this number of values are for.
+    pub(crate) fn positions_of(&self, table: &Table, width: usize) -> Result<Vec<usize>> {
+        match (&self.columns, first_columns(table, width)) {
+            (None, columns @ Some(_)) => Self { columns, ..self.clone() }.positions(table),
+            _ => self.positions(table),
+        }
+    }
+
+    fn positions(&self, table: &Table) -> Result<Vec<usize>> {
         let definition = &table.definition;
         let Some(columns) = &self.columns else { return Ok((0..definition.columns.len()).collect()) };
         let mut positions: Vec<usize> = Vec::with_capacity(columns.len());
@@ -145,5 +163,27 @@ impl Target {
             ))),
             None => Ok(positions),
         }
+    }
+}
+
+/// The first columns of a table that has more of them.
+pub(crate) fn first_columns(table: &Table, width: usize) -> Option<Vec<String>> {
+    let columns = &table.definition.columns;
+    let is_part = width > 0 && width < columns.len();
+    is_part.then(|| columns.iter().take(width).map(|column| column.name.clone()).collect())
+}
+
+/// The number of columns of a query, as far as its text tells.
+fn width_of(rows: &SetExpr) -> Option<usize> {
+    match rows {
+        SetExpr::Values(values) => values.rows.first().map(|row| row.content.len()),
+        SetExpr::Query(query) => width_of(&query.body),
+        SetExpr::SetOperation { left, .. } => width_of(left),
+        SetExpr::Select(select) => {
+            let is_one =
+                |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });
+            select.projection.iter().all(is_one).then_some(select.projection.len())
+        }
+        _ => None,
     }
 }

@@ -7,6 +7,7 @@ use crate::ddl::defaults::{call_of, value_sql};
 use crate::parse::parameter_types::numeric_parameter;
 use crate::text::errors::{as_sql_error, sql_error};
 use crate::text::sequence_names::{qualified_sequence_name, sequence_text};
+use crate::text::time_text::TimeWord;
 use atsdb_core::{Column, ColumnType, Error, Result, Table, decimal};
 use datafusion::sql::sqlparser::ast::{
     ArrayElemTypeDef, CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast,
@@ -57,6 +58,19 @@ fn place_literal(column: &Column, value: &mut Expr) {
                 *number = decimal::format(fitted, scale);
             }
         }
+        ColumnType::Date | ColumnType::Timestamp(_) => {
+            if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) = value
+                && let Some(word) = TimeWord::read(text)
+                && let Ok(time) = parsed(word.sql(), column)
+            {
+                let data_type = match column.column_type {
+                    ColumnType::Date => DataType::Date,
+                    _ => DataType::Timestamp(Some(6), TimezoneInfo::None),
+                };
+                let (kind, expr) = (CastKind::Cast, Box::new(time));
+                *value = Expr::Cast { kind, expr, data_type, array: false, format: None };
+            }
+        }
         _ => {}
     }
 }
@@ -95,6 +109,9 @@ fn place_literals(body: &mut SetExpr, columns: &[&Column]) {
 
 /// The rows of an `INSERT`, with `DEFAULT` replaced by its values; one row for `DEFAULT VALUES`.
 pub(crate) fn source_with_defaults(insert: &mut Insert, target: &mut Target, tables: &[Table]) -> Result<Box<Query>> {
+    if let Some(source) = &insert.source {
+        target.name_first_columns(tables, &source.body);
+    }
     let (table, positions) = target.resolve_among(tables)?;
     let columns: Vec<&Column> = positions.iter().map(|position| &table.definition.columns[*position]).collect();
     target.generated = generated_columns(insert, target.overriding, &columns);

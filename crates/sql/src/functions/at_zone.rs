@@ -2,7 +2,8 @@
 //!
 //! Times with a zone are instants: columns of tables, whose zone is UTC, and text. Times without one are local times:
 //! `TIMESTAMP '...'`, and what `AT TIME ZONE` itself returns for an instant. The syntax tree tells which values without
-//! a zone are instants all the same, such as `now()`; for them it calls `timezone_of_instant`.
+//! a zone are instants all the same, such as `now()`; for them it calls `timezone_of_instant`, and `as_instant` where
+//! they become columns of a subquery.
 
 use super::arguments::{per_second, strictly, text_of};
 use super::zone::Zone;
@@ -11,11 +12,56 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};
 use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 use std::sync::Arc;
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
-    [false, true].into_iter().map(|is_instant| ScalarUDF::new_from_impl(AtZone::new(is_instant))).collect()
+    let at_zone = [false, true].into_iter().map(|is_instant| ScalarUDF::new_from_impl(AtZone::new(is_instant)));
+    at_zone.chain([ScalarUDF::new_from_impl(AsInstant::new())]).collect()
+}
+
+/// Gives a time the zone of columns of tables.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct AsInstant {
+    signature: Signature,
+}
+
+impl AsInstant {
+    fn new() -> Self {
+        Self { signature: Signature::any(1, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for AsInstant {
+    fn name(&self) -> &str {
+        "as_instant"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [DataType::Timestamp(unit, _)] => Ok(DataType::Timestamp(*unit, Some("UTC".into()))),
+            [other] => Ok(other.clone()),
+            _ => exec_err!("as_instant takes a time"),
+        }
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
+        Ok(inputs.first().map_or(SortProperties::Unordered, |time| time.sort_properties))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [time] = args.args.as_slice() else { return exec_err!("as_instant takes a time") };
+        time.cast_to(args.return_type(), None)
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]

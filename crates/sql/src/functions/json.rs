@@ -1,11 +1,16 @@
-//! Functions of JSON, as PostgreSQL has them, for its `json` and `jsonb` alike: values are text as it was written.
+//! Functions that read JSON, as PostgreSQL has them. Values of `json` are text as it was written, and those of `jsonb`
+//! text in one [form](super::jsonb).
 //! `a -> b`, `a ->> b`, `a #> b` and `a #>> b` are calls of `json_get` and `json_get_path`, with `_text` where the
 //! answer is the text of a value.
 
-use super::plain::{Compute, Plain};
+use super::jsonb::{Json, normalized};
+use super::plain::{Compute, Plain, Returns};
+use super::text_types::TextType;
 use crate::text::datafusion_errors::external;
 use atsdb_core::{Error, json_text};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int32Array, ListBuilder, StringArray, StringBuilder};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Int32Array, Int64Builder, ListBuilder, StringArray, StringBuilder,
+};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, exec_err};
@@ -13,27 +18,59 @@ use datafusion::logical_expr::ScalarUDF;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+const TEXT: DataType = DataType::Utf8;
+
 pub(super) fn functions() -> Vec<ScalarUDF> {
-    const TEXT: DataType = DataType::Utf8;
     let plain = |name: &'static str, compute: Compute| Plain::variadic(name, TEXT, compute).udf();
+    let found = |name: &'static str, compute: Compute| {
+        Plain::variadic(name, TEXT, compute).returning(Returns::JsonOfFirst).udf()
+    };
+    let jsonb = |name: &'static str, compute: Compute| {
+        Plain::variadic(name, TEXT, compute).returning(Returns::Declared(TextType::Jsonb)).udf()
+    };
+    let list =
+        |name: &'static str, compute: Compute| Plain::variadic(name, DataType::new_list(TEXT, true), compute).udf();
     vec![
-        plain("json_of", json_of),
-        plain("json_get", |args| get(args, false)),
+        json_of(),
+        jsonb_of(),
+        found("json_get", |args| get(args, false)),
         plain("json_get_text", |args| get(args, true)),
-        plain("json_get_path", |args| get_path(args, false)),
+        found("json_get_path", |args| get_path(args, false)),
         plain("json_get_path_text", |args| get_path(args, true)),
-        plain("json_extract_path", |args| extract_path(args, false)),
-        plain("jsonb_extract_path", |args| extract_path(args, false)),
+        found("json_extract_path", |args| extract_path(args, false)),
+        jsonb("jsonb_extract_path", |args| in_jsonb(&extract_path(args, false)?)),
         plain("json_extract_path_text", |args| extract_path(args, true)),
         plain("jsonb_extract_path_text", |args| extract_path(args, true)),
         plain("json_typeof", kind),
         plain("jsonb_typeof", kind),
         Plain::variadic("json_array_length", DataType::Int32, array_length).udf(),
         Plain::variadic("jsonb_array_length", DataType::Int32, array_length).udf(),
-        Plain::variadic("json_elements", DataType::new_list(TEXT, true), |args| elements(args, false)).udf(),
-        Plain::variadic("json_keys", DataType::new_list(TEXT, true), keys).udf(),
-        Plain::variadic("json_elements_text", DataType::new_list(TEXT, true), |args| elements(args, true)).udf(),
+        list("json_elements", |args| elements(args, false)),
+        list("json_elements_text", |args| elements(args, true)),
+        list("jsonb_elements", |args| elements(&all_in_jsonb(args)?, false)),
+        list("jsonb_elements_text", |args| elements(&all_in_jsonb(args)?, true)),
+        list("json_keys", keys),
+        list("json_values", |args| values(args, false)),
+        list("json_values_text", |args| values(args, true)),
+        list("jsonb_keys", |args| keys(&all_in_jsonb(args)?)),
+        list("jsonb_values", |args| values(&all_in_jsonb(args)?, false)),
+        list("jsonb_values_text", |args| values(&all_in_jsonb(args)?, true)),
+        Plain::variadic("json_positions", DataType::new_list(DataType::Int64, true), positions).udf(),
     ]
+}
+
+/// `CAST(x AS JSON)`.
+pub(super) fn json_of() -> ScalarUDF {
+    Plain::variadic("json_of", TEXT, checked).returning(Returns::Declared(TextType::Json)).udf()
+}
+
+/// `CAST(x AS JSONB)`.
+pub(super) fn jsonb_of() -> ScalarUDF {
+    let compute: Compute = |args| match args {
+        [documents] => in_jsonb(documents),
+        _ => exec_err!("one value becomes JSON"),
+    };
+    Plain::variadic("jsonb_of", TEXT, compute).returning(Returns::Declared(TextType::Jsonb)).udf()
 }
 
 /// The texts of one argument of each row, each JSON.
@@ -50,17 +87,19 @@ impl Documents {
         Ok(Self(documents))
     }
 
+    /// Reads the document of each row.
+    pub(super) fn read(&self) -> impl Iterator<Item = Option<Json>> {
+        self.0.iter().map(|document| document.map(Json::of))
+    }
+
     /// Applies `find` to the row and text of each document.
     fn find<'a>(&'a self, as_text: bool, find: impl Fn(usize, &'a str) -> Option<&'a str>) -> ArrayRef {
-        let found = self.0.iter().enumerate().map(|(row, document)| {
-            let value = find(row, document?)?;
-            if as_text { json_text::as_text(value).map(|text| text.into_owned()) } else { Some(value.to_owned()) }
-        });
+        let found = self.0.iter().enumerate().map(|(row, document)| shown(find(row, document?)?, as_text));
         Arc::new(found.collect::<StringArray>())
     }
 }
 
-fn text(array: &ArrayRef) -> Result<StringArray> {
+pub(super) fn text(array: &ArrayRef) -> Result<StringArray> {
     Ok(cast(array, &DataType::Utf8)?.as_string::<i32>().clone())
 }
 
@@ -98,7 +137,7 @@ fn get_path(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
 
 /// The steps of a path; `None` if the path is NULL.
 pub(super) fn path_at(paths: &ArrayRef, row: usize) -> Result<Option<Vec<Option<String>>>> {
-    if paths.is_null(row) {
+    if paths.data_type().is_null() || paths.is_null(row) {
         return Ok(None);
     }
     if let Some(lists) = paths.as_list_opt::<i32>() {
@@ -155,15 +194,11 @@ fn elements(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
         let Some(found) = json_text::elements(json) else {
             return exec_err!("cannot extract elements from a JSON {}", json_text::kind(json));
         };
-        let shown = |element: &str| match as_text {
-            true => json_text::as_text(element).map(Cow::into_owned),
-            false => Some(element.to_owned()),
-        };
-        Ok(found.map(shown).collect())
+        Ok(found.map(|element| shown(element, as_text)).collect())
     })
 }
 
-/// The keys of an object, of which `json_object_keys` makes rows.
+/// The keys of an object, of which `json_object_keys` and `json_each` make rows.
 fn keys(args: &[ArrayRef]) -> Result<ArrayRef> {
     lists(args, |json| {
         let Some(members) = json_text::members(json) else {
@@ -171,6 +206,35 @@ fn keys(args: &[ArrayRef]) -> Result<ArrayRef> {
         };
         Ok(members.map(|(key, _)| json_text::as_text(key).map(Cow::into_owned)).collect())
     })
+}
+
+/// The values of an object, in the order of [`keys`].
+fn values(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
+    lists(args, |json| {
+        let Some(members) = json_text::members(json) else {
+            return exec_err!("cannot read the keys of a JSON {}", json_text::kind(json));
+        };
+        Ok(members.map(|(_, value)| shown(value, as_text)).collect())
+    })
+}
+
+/// The numbers of the elements of lists, from 1.
+fn positions(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let [lists] = args else { return exec_err!("the elements of one list are numbered") };
+    let lists = lists.as_list::<i32>();
+    let mut numbers = ListBuilder::new(Int64Builder::new());
+    for row in 0..lists.len() {
+        match lists.is_valid(row) {
+            true => numbers.append_value((1_i64..).take(lists.value(row).len()).map(Some)),
+            false => numbers.append_null(),
+        }
+    }
+    Ok(Arc::new(numbers.finish()))
+}
+
+/// A value as JSON, or as `->>` returns it.
+fn shown(value: &str, as_text: bool) -> Option<String> {
+    if as_text { json_text::as_text(value).map(Cow::into_owned) } else { Some(value.to_owned()) }
 }
 
 /// A list of texts for each document.
@@ -184,8 +248,17 @@ fn lists(args: &[ArrayRef], list_of: impl Fn(&str) -> Result<Vec<Option<String>>
     Ok(Arc::new(lists.finish()))
 }
 
-/// `CAST(x AS JSON)`.
-fn json_of(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn checked(args: &[ArrayRef]) -> Result<ArrayRef> {
     let [documents] = args else { return exec_err!("one value becomes JSON") };
     Ok(Arc::new(Documents::new(documents)?.0))
+}
+
+/// Documents in the form of `jsonb`.
+fn in_jsonb(documents: &ArrayRef) -> Result<ArrayRef> {
+    let documents = Documents::new(documents)?;
+    Ok(Arc::new(documents.0.iter().map(|json| json.map(normalized)).collect::<StringArray>()))
+}
+
+fn all_in_jsonb(args: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+    args.iter().map(in_jsonb).collect()
 }

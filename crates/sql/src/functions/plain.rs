@@ -1,15 +1,30 @@
 //! Simple scalar functions, which need nothing but a computation for each row.
 
+use super::text_types::TextType;
+use atsdb_codec::json_list_field;
 use datafusion::arrow::array::{Array, ArrayRef};
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// The computation of a function. Its arguments have equal lengths and the declared types.
 pub(super) type Compute = fn(&[ArrayRef]) -> Result<ArrayRef>;
+
+/// What the texts are that a function returns.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Returns {
+    /// Texts, or values of another type of DataFusion.
+    Plain,
+    Declared(TextType),
+    /// JSON in the form of the first argument.
+    JsonOfFirst,
+    /// Lists of JSON.
+    JsonLists,
+}
 
 /// A function.
 #[derive(Debug)]
@@ -17,6 +32,7 @@ pub(super) struct Plain {
     name: &'static str,
     signature: Signature,
     result: DataType,
+    returns: Returns,
     compute: Compute,
 }
 
@@ -24,12 +40,19 @@ impl Plain {
     /// A function that accepts arguments with any of these lists of types.
     pub(super) fn new(name: &'static str, takes: &[&[DataType]], result: DataType, compute: Compute) -> Self {
         let signatures = takes.iter().map(|types| TypeSignature::Exact(types.to_vec())).collect();
-        Self { name, signature: Signature::one_of(signatures, Volatility::Immutable), result, compute }
+        let signature = Signature::one_of(signatures, Volatility::Immutable);
+        Self { name, signature, result, returns: Returns::Plain, compute }
     }
 
     /// A function that accepts any number of arguments of any types.
     pub(super) fn variadic(name: &'static str, result: DataType, compute: Compute) -> Self {
-        Self { name, signature: Signature::variadic_any(Volatility::Immutable), result, compute }
+        let signature = Signature::variadic_any(Volatility::Immutable);
+        Self { name, signature, result, returns: Returns::Plain, compute }
+    }
+
+    /// The same function, whose texts are of a type.
+    pub(super) fn returning(self, returns: Returns) -> Self {
+        Self { returns, ..self }
     }
 
     pub(super) fn udf(self) -> ScalarUDF {
@@ -62,6 +85,21 @@ impl ScalarUDFImpl for Plain {
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
         Ok(self.result.clone())
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let of = match self.returns {
+            Returns::Plain => return Ok(Arc::new(Field::new(self.name, self.result.clone(), true))),
+            Returns::JsonLists => {
+                return Ok(Arc::new(json_list_field(Field::new(self.name, self.result.clone(), true))));
+            }
+            Returns::Declared(of) => of,
+            Returns::JsonOfFirst => {
+                let first = args.arg_fields.first().and_then(|field| TextType::of(field));
+                first.filter(|of| of.is_json()).unwrap_or(TextType::Json)
+            }
+        };
+        Ok(Arc::new(of.field(self.name)))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

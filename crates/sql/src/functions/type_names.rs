@@ -1,6 +1,6 @@
 //! `pg_typeof(x)`: PostgreSQL's name of a value's type.
 
-use atsdb_codec::declared_type;
+use atsdb_codec::{declared_type, is_json_list, is_jsonb};
 use atsdb_core::{ColumnType, ElementType};
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::{Result, ScalarValue, internal_err};
@@ -39,8 +39,10 @@ impl ScalarUDFImpl for TypeOf {
 fn type_name(field: &Field) -> String {
     match declared_type(field) {
         Some(ColumnType::Uuid) => "uuid".to_owned(),
+        Some(ColumnType::Json) if is_jsonb(field) => "jsonb".to_owned(),
         Some(ColumnType::Json) => "json".to_owned(),
         Some(ColumnType::Array(ElementType::Uuid)) => "uuid[]".to_owned(),
+        _ if is_json_list(field) => "json[]".to_owned(),
         _ => name_of(field.data_type()),
     }
 }

@@ -1,6 +1,7 @@
 //! UUIDs, which are texts in one form: `CAST(x AS UUID)` and `CAST(x AS UUID[])`.
 
-use super::plain::Plain;
+use super::plain::{Plain, Returns};
+use super::text_types::TextType;
 use atsdb_core::{array_text, uuid_text};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, ListBuilder, StringArray, StringBuilder};
 use datafusion::arrow::compute::cast;
@@ -15,7 +16,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
 
 /// `CAST(x AS UUID)`.
 pub(crate) fn uuid_of() -> ScalarUDF {
-    Plain::variadic("uuid_of", DataType::Utf8, uuids).udf()
+    Plain::variadic("uuid_of", DataType::Utf8, uuids).returning(Returns::Declared(TextType::Uuid)).udf()
 }
 
 /// `CAST(x AS UUID[])`.

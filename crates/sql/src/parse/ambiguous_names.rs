@@ -48,8 +48,6 @@ impl SharedNames {
             let Some(other) = tables[..at].iter().find(|other| same_name(&other.name.value, name)) else { continue };
             match (table.schema, other.schema) {
                 (Some(one), Some(other)) if !same_name(one, other) => self.names.push(name.clone()),
-                // DataFusion refuses them by itself.
-                (None, None) => {}
                 _ => {
                     let message = format!("table name \"{name}\" specified more than once");
                     self.error.get_or_insert(sql_error(message).with_hint("give one of the tables another alias"));

@@ -7,7 +7,7 @@ use crate::workarounds::Stars;
 use crate::workarounds::output_names::{distinct, name_of, plain_name, shown, tell_casts_apart, text_of};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// An expression with a longer text gets its name from DataFusion.
@@ -36,7 +36,7 @@ impl Headings {
     fn of_select(select: &mut Select, spellings: &Spellings) -> Self {
         let mut headings = Self::default();
         let (mut texts, mut names, mut aliases) = (HashSet::new(), HashSet::new(), HashSet::new());
-        let mut star_seen = false;
+        let (mut columns, mut star_seen) = (SeenColumns::default(), false);
         let (single, stars) = (select.projection.len() == 1, Stars::of(select));
         let text_of_item = |item: &SelectItem| match item {
             SelectItem::UnnamedExpr(expr) => text_of(expr),
@@ -60,8 +60,12 @@ impl Headings {
                     let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
                     let is_aliased =
                         is_column && name_of(expr).is_some_and(|name| aliases.contains(&name.value.to_lowercase()));
-                    let key = if is_column || cast.is_some() { text.clone() } else { plain_name(expr) };
-                    let is_repeated = !single && (!texts.insert(key) || is_aliased || stars.contain(expr));
+                    let is_seen = if is_column {
+                        !columns.insert(expr)
+                    } else {
+                        !texts.insert(if cast.is_some() { text.clone() } else { plain_name(expr) })
+                    };
+                    let is_repeated = !single && (is_seen || is_aliased || stars.contain(expr));
                     match cast {
                         // ORDER BY with this name refers to the cast.
                         Some(alias) if !stars.contain(expr) && names.insert(alias.value.to_lowercase()) => {
@@ -116,6 +120,25 @@ impl Headings {
             }
         };
         Arc::new(Schema::new(schema.fields().iter().enumerate().map(named).collect::<Vec<_>>()))
+    }
+}
+
+/// The columns of a SELECT list so far, however they are written: `id`, `"id"` and `t.id` may be one column.
+#[derive(Default)]
+struct SeenColumns(HashMap<String, Vec<Vec<String>>>);
+
+impl SeenColumns {
+    /// Notes a column. Returns false if it may be one of the earlier ones.
+    fn insert(&mut self, expr: &Expr) -> bool {
+        let parts: Vec<String> = match expr {
+            Expr::Identifier(name) => vec![name.value.to_lowercase()],
+            Expr::CompoundIdentifier(names) => names.iter().map(|name| name.value.to_lowercase()).collect(),
+            _ => return true,
+        };
+        let others = self.0.entry(parts.last().cloned().unwrap_or_default()).or_default();
+        let is_new = !others.iter().any(|other| other.ends_with(&parts) || parts.ends_with(other));
+        others.push(parts);
+        is_new
     }
 }
 

@@ -23,6 +23,84 @@ pub(crate) fn refuse_files(text: &str) -> Result<()> {
     }
 }
 
+/// Statements of PostgreSQL that are not supported: their first words, and what to do instead.
+const UNSUPPORTED: [(&[&str], &str); 52] = [
+    (&["CREATE", "TYPE"], NO_TYPES),
+    (&["ALTER", "TYPE"], NO_TYPES),
+    (&["DROP", "TYPE"], NO_TYPES),
+    (&["CREATE", "DOMAIN"], "declare the columns with the type itself; conditions on values are not checked"),
+    (&["DROP", "DOMAIN"], NO_TYPES),
+    (&["CREATE", "FUNCTION"], NO_CODE),
+    (&["DROP", "FUNCTION"], NO_CODE),
+    (&["CREATE", "PROCEDURE"], NO_CODE),
+    (&["DROP", "PROCEDURE"], NO_CODE),
+    (&["CREATE", "AGGREGATE"], NO_CODE),
+    (&["DROP", "AGGREGATE"], NO_CODE),
+    (&["CREATE", "TRIGGER"], NO_CODE),
+    (&["CREATE", "CONSTRAINT", "TRIGGER"], NO_CODE),
+    (&["CREATE", "EVENT", "TRIGGER"], NO_CODE),
+    (&["DROP", "TRIGGER"], NO_CODE),
+    (&["CREATE", "RULE"], NO_CODE),
+    (&["DROP", "RULE"], NO_CODE),
+    (&["CALL"], NO_CODE),
+    (&["DO"], NO_CODE),
+    (&["CREATE", "EXTENSION"], "leave it out: SHOW FUNCTIONS lists the functions, which cannot be extended"),
+    (&["DROP", "EXTENSION"], "leave it out: there are no extensions"),
+    (&["MERGE"], "write INSERT ... ON CONFLICT (KEY) DO UPDATE SET ..., or UPDATE ... FROM and DELETE ... USING"),
+    (&["GRANT"], RIGHTS),
+    (&["REVOKE"], RIGHTS),
+    (&["CREATE", "POLICY"], RIGHTS),
+    (&["CREATE", "ROLE"], RIGHTS),
+    (&["CREATE", "USER"], RIGHTS),
+    (&["ALTER", "ROLE"], RIGHTS),
+    (&["ALTER", "USER"], RIGHTS),
+    (&["DROP", "ROLE"], RIGHTS),
+    (&["DROP", "USER"], RIGHTS),
+    (&["ALTER", "DEFAULT", "PRIVILEGES"], RIGHTS),
+    (&["REASSIGN", "OWNED"], RIGHTS),
+    (&["LOCK"], "leave it out: a transaction sees one state, and fails at COMMIT if another one changed the same rows"),
+    (&["CREATE", "DATABASE"], ONE_STORE),
+    (&["ALTER", "DATABASE"], ONE_STORE),
+    (&["DROP", "DATABASE"], ONE_STORE),
+    (&["CREATE", "TABLESPACE"], ONE_STORE),
+    (&["CREATE", "SERVER"], OTHER_SERVERS),
+    (&["CREATE", "FOREIGN"], OTHER_SERVERS),
+    (&["IMPORT", "FOREIGN"], OTHER_SERVERS),
+    (&["CREATE", "UNLOGGED"], "write CREATE TABLE, or CREATE TEMPORARY TABLE"),
+    (&["REFRESH", "MATERIALIZED"], "views always show the present rows; REFRESH ROLLUP computes a rollup"),
+    (&["VACUUM"], BY_ITSELF),
+    (&["CLUSTER"], BY_ITSELF),
+    (&["REINDEX"], BY_ITSELF),
+    (&["NOTIFY"], "leave it out: there are no messages between clients"),
+    (&["LISTEN"], CONNECTION),
+    (&["PREPARE"], CONNECTION),
+    (&["EXECUTE"], CONNECTION),
+    (&["DECLARE"], CONNECTION),
+    (&["FETCH"], CONNECTION),
+];
+
+const NO_TYPES: &str = "instead of an enum use TEXT, which WITH (map = 'COLUMN:u8') stores as an index; instead of a \
+                        record use a column for each field";
+const NO_CODE: &str = "the store runs no code: compute values in the queries, in a view or a rollup, or in the program";
+const RIGHTS: &str = "rights are the roles of users: atsdb user add STORE USER --role read, write or admin";
+const ONE_STORE: &str = "a database is a store, such as a file: atsdb NAME.db creates one, atsdb serve serves several";
+const OTHER_SERVERS: &str = "copy the table: atsdb import STORE TABLE postgresql://USER@HOST/DATABASE#TABLE";
+const BY_ITSELF: &str = "leave it out: the store seals, merges and frees by itself";
+const CONNECTION: &str = "it is for connections of PostgreSQL's protocol: atsdb serve";
+
+/// Refuses statements by their first words, whether or not the parser knows them.
+pub(crate) fn refuse_unsupported(text: &str) -> Result<()> {
+    let mut words = leading_words(text, 5);
+    if words.get(..3).is_some_and(|first| first == ["CREATE", "OR", "REPLACE"]) {
+        words.drain(1..3);
+    }
+    let is_of = |names: &[&str]| words.get(..names.len()).is_some_and(|first| first == names);
+    match UNSUPPORTED.iter().find(|(names, _)| is_of(names)) {
+        Some((names, instead)) => Err(not_supported(names.join(" ")).with_hint(*instead)),
+        None => Ok(()),
+    }
+}
+
 /// The error for an unsupported statement.
 pub(crate) fn refused(statement: &Ast) -> Error {
     match statement {
@@ -36,7 +114,35 @@ pub(crate) fn refused(statement: &Ast) -> Error {
         other => {
             let text = other.to_string();
             let verb: Vec<&str> = text.split_whitespace().take(2).collect();
-            not_supported(verb.join(" "))
+            let error = not_supported(verb.join(" "));
+            match verb.first() {
+                Some(&"SHOW") => error.with_hint("there are SHOW TABLES, COLUMNS FROM, FUNCTIONS and CREATE TABLE"),
+                _ => error,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_statement_is_named_with_what_to_do_instead() {
+        for (text, name, instead) in [
+            ("CREATE TYPE mood AS ENUM ('a')", "CREATE TYPE", "TEXT"),
+            ("create or replace function f() returns int", "CREATE FUNCTION", "a view"),
+            ("/* x */ MERGE INTO t USING u ON t.a = u.a", "MERGE", "ON CONFLICT"),
+            ("GRANT SELECT ON t TO me", "GRANT", "atsdb user"),
+            ("DO $$ BEGIN END $$", "DO", "no code"),
+            ("REFRESH MATERIALIZED VIEW v", "REFRESH MATERIALIZED", "REFRESH ROLLUP"),
+        ] {
+            let error = refuse_unsupported(text).unwrap_err();
+            assert_eq!(error.message(), format!("{name} is not supported yet"));
+            assert!(error.hint().is_some_and(|hint| hint.contains(instead)), "{error}");
+        }
+        for text in ["CREATE TABLE type (a INT)", "CREATE OR REPLACE VIEW v AS SELECT 1", "REFRESH ROLLUP r"] {
+            refuse_unsupported(text).unwrap();
         }
     }
 }

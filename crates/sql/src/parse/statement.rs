@@ -12,6 +12,7 @@ use crate::operators::asof;
 use crate::text::errors::{from_parser, sql_error, too_deep};
 use crate::text::identifiers::Spellings;
 use crate::text::params::{self, Parameters};
+use crate::text::question_marks::join_operators;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::Scope;
 use crate::text::tree_walk::visit_relations;
@@ -105,6 +106,7 @@ fn tokens_of(
     let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
         from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), position)
     })?;
+    join_operators(&mut tokens);
     workarounds::rewrite_tokens(&mut tokens)?;
     check_depth(&tokens, chain_tokens_max)?;
     params::bind(&mut tokens, parameters, position)?;

@@ -2,6 +2,7 @@
 //! functions.
 
 use super::files::FILE_SCHEMA;
+use super::read_tables::ReadTables;
 use super::rollups::{Focus, refuse_change, rollup_plan};
 use super::views::{Expansion, view_plan};
 use super::work_table::{WORK_SCHEMA, WorkTable};
@@ -20,11 +21,13 @@ use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::{Scope, TableName, refuse_sequence, unknown_table};
-use crate::workarounds::{checked, write_array_constants, write_numbers};
+use crate::workarounds::{
+    checked, has_time_words, read_time_words, with_postgres_casts, write_array_constants, write_numbers,
+};
 use atsdb_core::{Rollup, Table, View};
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::catalog::{TableFunctionArgs, TableProvider};
 use datafusion::common::config::ConfigOptions;
@@ -121,7 +124,12 @@ impl SnapshotNames<'_> {
         let types = self.parameters.types().into_iter().map(|data_type| data_type.map(field)).collect();
         let mut context = PlannerContext::new().with_prepare_param_data_types(types);
         let planner = SqlToRel::new_with_options(self, options);
-        let plan = planner.sql_statement_to_plan_with_context(statement, &mut context)?;
+        let (tables, has_time_words) = (ReadTables::of(&statement), has_time_words(&statement));
+        let plan = planner.sql_statement_to_plan_with_context(statement, &mut context);
+        let mut plan = plan.map_err(|error| tables.explain(error))?;
+        if has_time_words {
+            plan = read_time_words(plan)?;
+        }
         Ok(Planned { plan, has_parameters })
     }
 
@@ -229,7 +237,8 @@ impl ContextProvider for SnapshotNames<'_> {
         let schema = DFSchema::empty();
         let simplify = |argument| {
             let argument = close_expression(argument, self.parameters)?.data;
-            let simple = simplifier.simplify(checked(simplifier.coerce(argument, &schema)?, &schema)?.data)?;
+            let argument = checked(simplifier.coerce(argument, &schema)?, &schema)?.data;
+            let simple = simplifier.simplify(with_postgres_casts(argument, &schema)?)?;
             if !matches!(simple, Expr::Literal(..)) {
                 // An expression that cannot be computed is an error with the reason.
                 let row = RecordBatch::new_empty(Arc::new(Schema::empty()));
@@ -238,6 +247,10 @@ impl ContextProvider for SnapshotNames<'_> {
             Ok(match simple {
                 // A function that returns rows only accepts an untyped NULL.
                 Expr::Literal(value, _) if value.is_null() => lit(ScalarValue::Null),
+                // A series of times only accepts nanoseconds.
+                Expr::Literal(value, _) if let DataType::Timestamp(_, zone) = value.data_type() => {
+                    lit(value.cast_to(&DataType::Timestamp(TimeUnit::Nanosecond, zone))?)
+                }
                 simple => simple,
             })
         };

@@ -6,6 +6,7 @@ use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
+use atsdb_codec::logical_field;
 use atsdb_core::{Error, Result, Table};
 use datafusion::catalog::TableProvider;
 use datafusion::catalog::streaming::StreamingTable;
@@ -44,18 +45,19 @@ pub(crate) struct WorkTable {
 }
 
 impl WorkTable {
-    /// Creates a work table whose rows have a table's columns, followed by columns with the given names, spelled as in
-    /// the statement.
+    /// Creates a work table whose rows have a table's columns, followed by other ones, with names spelled as in the
+    /// statement. The types are those of the rows.
     pub(crate) fn new(
         table: &Table,
-        others: &[String],
+        others: &[Field],
         spellings: &SharedSpellings,
         rows: &RecordBatch,
     ) -> Result<Self> {
-        let of_table = table.definition.columns.iter().map(|column| spellings.spell(&column.name));
-        let names = of_table.chain(others.iter().map(String::as_str));
-        let field = |(name, array): (&str, &ArrayRef)| Field::new(name, array.data_type().clone(), true);
-        let fields: Vec<Field> = names.zip(rows.columns()).map(field).collect();
+        let columns = table.definition.columns.iter();
+        let of_table = columns.map(|column| logical_field(column).with_name(spellings.spell(&column.name)));
+        let field =
+            |(field, array): (Field, &ArrayRef)| field.with_data_type(array.data_type().clone()).with_nullable(true);
+        let fields: Vec<Field> = of_table.chain(others.iter().cloned()).zip(rows.columns()).map(field).collect();
         let schema = Arc::new(Schema::new(fields));
         let rows = Mutex::new(in_schema(&schema, rows)?);
         Ok(Self { schema, rows })

@@ -2,6 +2,7 @@
 
 use super::memory::QueryMemory;
 use super::options::SessionOptions;
+use super::temporary_files::disk_manager;
 use crate::operators::partition_top::PartitionTop;
 use crate::operators::planner::StepPlanner;
 use crate::operators::ranks::RankRows;
@@ -27,14 +28,19 @@ use std::sync::Arc;
 
 /// The number of rows that DataFusion's operators process at a time.
 pub(super) const BATCH_ROWS: usize = 8_192;
+/// The part of the memory that the partitions of one sort hold together for merging what they wrote to disk: the memory
+/// divided by this.
+const MERGE_SHARE: usize = 16;
 
 /// Creates a context for queries with a session's resources.
 pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
     // Each query has its own memory pool.
-    let environment = RuntimeEnvBuilder::new().build_arc().map_err(from_datafusion)?;
+    let environment = RuntimeEnvBuilder::new().with_disk_manager_builder(disk_manager(options.temp_bytes));
+    let environment = environment.build_arc().map_err(from_datafusion)?;
     let mut config = SessionConfig::new()
         .with_target_partitions(options.threads.max(1))
         .with_batch_size(BATCH_ROWS)
+        .with_sort_spill_reservation_bytes(merge_bytes(options))
         .with_information_schema(false)
         .with_create_default_catalog_and_schema(false);
     let parser = &mut config.options_mut().sql_parser;
@@ -49,6 +55,7 @@ pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
     analyzer.rules.extend(workarounds::rules_of_casts());
     analyzer.rules.push(workarounds::rule_of_frames());
     let mut logical = Optimizer::new();
+    workarounds::change_logical_rules(&mut logical);
     if let Some(rule) = logical.rules.iter_mut().find(|rule| rule.name() == "eliminate_cross_join") {
         *rule = Arc::new(CrossJoins(Arc::clone(rule)));
     }
@@ -81,6 +88,14 @@ pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
     functions::register(&context).map_err(from_datafusion)?;
     workarounds::register_functions(&context, options.memory_bytes);
     Ok(context)
+}
+
+/// The bytes that each partition of a sort reserves before its first row, for the merge that follows if it has to write
+/// to disk. DataFusion's default is fixed, and in a small memory two partitions would ask for more than there is,
+/// however few rows they sort.
+fn merge_bytes(options: &SessionOptions) -> usize {
+    let default = SessionConfig::new().options().execution.sort_spill_reservation_bytes;
+    default.min(options.memory_bytes / MERGE_SHARE / options.threads.max(1))
 }
 
 /// The context of operators while they run: the configuration, and the query's memory.

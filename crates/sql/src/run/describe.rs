@@ -1,5 +1,6 @@
 //! Determines the parameters and columns of a statement from its plan. Nothing is executed.
 
+use super::explain::Explained;
 use super::query::Query;
 use super::statement_query::StatementQuery;
 use super::with_rows::StepRequest;
@@ -92,6 +93,7 @@ fn planned(
 ) -> Result<Description> {
     let StatementQuery { mut statement, insert, change, spellings, work_table, files, parameters, .. } =
         statement_query;
+    let explained = Explained::take(&mut statement)?;
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
@@ -110,6 +112,10 @@ fn planned(
         Ok((types.0, headings.apply(&Arc::new(plan.schema().as_arrow().clone())), computed))
     };
     let (types, schema, computed) = describe().map_err(from_datafusion)?;
+    let schema = match explained {
+        Some(explained) => explained.schema(schema),
+        None => schema,
+    };
     Ok(Description {
         types,
         schema,

@@ -61,7 +61,7 @@ pub struct FunctionInfo {
 }
 
 /// Functions of other databases, and what to write instead.
-const INSTEAD: [(&str, &str); 10] = [
+const INSTEAD: [(&str, &str); 32] = [
     ("json_extract", JSON),
     ("json_extract_string", JSON),
     ("json_value", JSON),
@@ -72,7 +72,32 @@ const INSTEAD: [(&str, &str); 10] = [
     ("isnull", "x IS NULL, or COALESCE(x, y)"),
     ("if", CASE),
     ("iif", CASE),
+    ("date", "CAST(x AS DATE), or DATE '2024-03-01'"),
+    ("datetime", "CAST(x AS TIMESTAMP), or now()"),
+    ("getdate", "now()"),
+    ("sysdate", "now()"),
+    ("curdate", "current_date"),
+    ("unix_timestamp", "extract(epoch FROM x)"),
+    ("julianday", "extract(julian FROM x)"),
+    ("dateadd", PERIOD),
+    ("date_add", PERIOD),
+    ("date_sub", PERIOD),
+    ("len", "length(x)"),
+    ("charindex", "strpos(text, part)"),
+    ("printf", "x || ' ' || y, or to_char(x, '990.00')"),
+    ("newid", "gen_random_uuid()"),
+    ("count_if", COUNT),
+    ("countif", COUNT),
+    ("quantile", "percentile_cont(0.5) WITHIN GROUP (ORDER BY x)"),
+    ("pg_sleep", "the pause into the program that sends the statements"),
+    ("pg_advisory_lock", LOCK),
+    ("pg_advisory_xact_lock", LOCK),
+    ("pg_try_advisory_lock", LOCK),
+    ("pg_try_advisory_xact_lock", LOCK),
 ];
+const LOCK: &str = "an UPDATE of one row that stands for the lock: of two transactions, the later one fails";
+const PERIOD: &str = "x + INTERVAL '1 day'";
+const COUNT: &str = "count(*) FILTER (WHERE condition)";
 const JSON: &str = "document -> 'key' for a part of a JSON document, document ->> 'key' for its text; a number names an \
                     element of an array";
 const CASE: &str = "CASE WHEN condition THEN x ELSE y END";

@@ -1,9 +1,9 @@
 //! Running queries: DataFusion's context with all extensions, the threads, and the limits of a query.
 //!
 //! Owned here: the context ([`context`]), the worker on which queries of one or several sessions are planned and
-//! executed ([`worker`]), limits of memory and time ([`memory`], [`query_limits`], [`running`]), interrupts, cached
-//! plans ([`plan_cache`]), and results ([`answer`]). Not owned: the contents of plans (`plan`, `scan`, `operators`,
-//! `workarounds`).
+//! executed ([`worker`]), limits of memory, temporary files and time ([`memory`], [`temporary_files`],
+//! [`query_limits`], [`running`]), interrupts, cached plans ([`plan_cache`]), and results ([`answer`]). Not owned: the
+//! contents of plans (`plan`, `scan`, `operators`, `workarounds`).
 
 pub(crate) mod answer;
 pub(crate) mod context;
@@ -23,6 +23,7 @@ mod query_session;
 mod query_times;
 mod running;
 mod statement_query;
+mod temporary_files;
 mod threads;
 mod wait;
 pub(crate) mod with_rows;

@@ -8,6 +8,10 @@ pub struct SessionOptions {
     /// The maximum memory of all running queries together, in bytes. Beyond it they write temporary files, or fail with
     /// [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources).
     pub memory_bytes: usize,
+    /// The maximum size of the temporary files of all running queries together, in bytes. A query that needs more fails
+    /// with [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources). 0 means that queries write none. `None` means
+    /// half of the space that is free in the folder of temporary files, [`std::env::temp_dir`].
+    pub temp_bytes: Option<u64>,
     /// The number of threads for queries.
     pub threads: usize,
     /// Whether statements may name files, which the reader of [`Session::with_files`](crate::Session::with_files)
@@ -22,11 +26,11 @@ pub struct SessionOptions {
 }
 
 impl Default for SessionOptions {
-    /// A quarter of the machine's memory, but at least 1 GiB; one thread for each processor; no files; no time limit;
-    /// changes allowed.
+    /// A quarter of the machine's memory, but at least 1 GiB; temporary files in half of the free space; one thread for
+    /// each processor; no files; no time limit; changes allowed.
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let memory_bytes = (atsdb_engine::machine_memory_bytes() / 4).max(1 << 30);
-        Self { memory_bytes, threads, file_access: false, time_limit: None, read_only: false }
+        Self { memory_bytes, temp_bytes: None, threads, file_access: false, time_limit: None, read_only: false }
     }
 }

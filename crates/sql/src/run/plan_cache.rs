@@ -6,7 +6,7 @@
 use super::describe::TypesAndColumns;
 use super::query::{DefinitionScope, Query};
 use crate::parse::headings::Headings;
-use crate::scan::direct::DirectScan;
+use crate::scan::direct::{DirectGroups, DirectRead, GroupsForm};
 use crate::text::params::Parameters;
 use crate::text::template::{Constant, Template};
 use arrow::datatypes::DataType;
@@ -14,6 +14,7 @@ use atsdb_core::name::name_key;
 use atsdb_core::{SearchPath, Table, TableId};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -38,7 +39,7 @@ pub(crate) enum CachedResult {
     /// The plan for some values of its parameters.
     Plan(Arc<CachedPlan>),
     /// For any values of its parameters: the direct read that the statement is, or `None` if it is not one.
-    Direct(Option<Arc<DirectScan>>),
+    Direct(Option<Arc<DirectRead>>),
     /// Without values: the types of its parameters, and the columns of its answer.
     Described(Arc<TypesAndColumns>),
     /// For a template: what is known of the queries that have it.
@@ -59,7 +60,14 @@ pub(crate) enum TemplateState {
 #[derive(Debug)]
 pub(crate) struct TemplateRead {
     pub(crate) types: Arc<[DataType]>,
-    pub(crate) direct: DirectScan,
+    pub(crate) direct: DirectRead,
+}
+
+/// A query whose physical plan will show whether it is a direct read of groups.
+pub(crate) struct Candidate {
+    pub(crate) query: Query,
+    pub(crate) form: GroupsForm,
+    pub(crate) headings: Arc<Headings>,
 }
 
 /// The key of a cached result.
@@ -162,12 +170,21 @@ impl PlanCache {
     }
 
     /// The direct read that a query is for any values of its parameters, if it is one.
-    pub(crate) fn direct(&self, query: &Query) -> Option<Arc<DirectScan>> {
+    pub(crate) fn direct(&self, query: &Query) -> Option<Arc<DirectRead>> {
         let (_, of_types, scope) = keys_of(query)?;
         match self.get(&of_types, query.snapshot.tables(), scope)? {
             CachedResult::Direct(direct) => direct,
             _ => None,
         }
+    }
+
+    /// Notes what the physical plan of a query, for so many threads, shows.
+    pub(crate) fn learn(&self, candidate: Candidate, plan: &Arc<dyn ExecutionPlan>, threads: usize) {
+        let Candidate { query, form, headings } = candidate;
+        let Some((_, of_types, scope)) = keys_of(&query) else { return };
+        let groups = DirectGroups::of(form, plan, threads, &query.parameters, &headings);
+        let direct = groups.map(|groups| Arc::new(DirectRead::Groups(groups)));
+        self.put(of_types, CachedResult::Direct(direct), query.snapshot.tables(), scope);
     }
 
     pub(crate) fn put(&self, key: PlanKey, kept: CachedResult, tables: &[Table], scope: DefinitionScope) {

@@ -1,8 +1,10 @@
 //! Finds the optimized plan for a request in the cache, or plans it and caches the plan.
 
-use super::plan_cache::{CachedPlan, CachedResult, PlanCache, keys_of};
+use super::explain::Explained;
+use super::plan_cache::{CachedPlan, CachedResult, Candidate, PlanCache, keys_of};
 use super::query::Query;
 use super::statement_query::StatementQuery;
+use super::wait::block_on;
 use super::with_rows::StepRequest;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
@@ -11,7 +13,7 @@ use crate::plan::names::{GivenTables, logical_plan, open_plan};
 use crate::plan::over::{is_immutable, over};
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::{WorkQuery, WorkTable};
-use crate::scan::direct::DirectScan;
+use crate::scan::direct::{DirectGroups, DirectRead, DirectRows, GroupsForm};
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
@@ -54,7 +56,8 @@ pub(super) struct Planned {
     pub(super) spellings: SharedSpellings,
     pub(super) work_table: Option<Arc<WorkTable>>,
     pub(super) more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
-    pub(super) explains: bool,
+    pub(super) explained: Option<Explained>,
+    pub(super) candidate: Option<Box<Candidate>>,
 }
 
 /// Plans a request. The state is only for this query.
@@ -86,20 +89,29 @@ pub(super) fn planned(request: Request, state: &mut SessionState, plans: &PlanCa
         true => Some((statement_query.statement.clone(), Arc::clone(&statement_query.spellings))),
         false => None,
     };
-    let (planned, is_immutable) = plan_of(statement_query, &query.snapshot, state)?;
+    let (mut planned, is_immutable) = plan_of(statement_query, &query.snapshot, state)?;
     let kept = match is_immutable {
         true => over(planned.plan.clone(), None).map_err(from_datafusion)?,
         false => None,
     };
     let Some(plan) = kept else { return Ok(planned) };
-    let direct = match open {
+    let form = match open {
         // A statement that cannot be planned without its values is answered with a plan each time.
-        Some((statement, spellings)) => Some(direct(statement, &spellings, &query, state).ok().flatten()),
+        Some((statement, spellings)) => Some(direct_form(statement, &spellings, &query, state).unwrap_or_default()),
         None if has_values => None,
-        None => Some(DirectScan::of(&plan, &planned.headings)),
+        None => Some(DirectForm::of(&plan, &planned.headings)),
     };
-    if let Some(direct) = direct {
-        plans.put(of_types, CachedResult::Direct(direct.map(Arc::new)), tables, scope);
+    match form {
+        Some(DirectForm::Groups(form)) => {
+            let headings = Arc::clone(&planned.headings);
+            planned.candidate = Some(Box::new(Candidate { query: query.clone(), form, headings }));
+        }
+        Some(DirectForm::Rows(rows)) => {
+            let direct = Arc::new(DirectRead::Rows(rows));
+            plans.put(of_types, CachedResult::Direct(Some(direct)), tables, scope);
+        }
+        Some(DirectForm::Neither) => plans.put(of_types, CachedResult::Direct(None), tables, scope),
+        None => {}
     }
     let kept = CachedPlan { plan, headings: Arc::clone(&planned.headings) };
     plans.put(of_values, CachedResult::Plan(Arc::new(kept)), tables, scope);
@@ -125,7 +137,7 @@ fn plan_of(
 ) -> Result<(Planned, bool)> {
     let StatementQuery { mut statement, insert, change, spellings, focus, work_table, files, more, parameters } =
         statement_query;
-    let explains = matches!(statement, Ast::Explain { .. });
+    let explained = Explained::take(&mut statement)?;
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
@@ -137,6 +149,10 @@ fn plan_of(
     let given = GivenTables { work_table: work_table.as_ref(), files: &files };
     let plan = logical_plan(statement, state, snapshot, &spellings, &focus, given, &parameters);
     let plan = plan.map_err(from_datafusion)?;
+    let plan = match explained {
+        Some(explained) => explained.apply(plan),
+        None => plan,
+    };
     SQLOptions::new()
         .with_allow_ddl(false)
         .with_allow_dml(false)
@@ -145,24 +161,62 @@ fn plan_of(
         .map_err(from_datafusion)?;
     let is_immutable = is_immutable(&plan).map_err(from_datafusion)?;
     let (plan, headings) = (state.optimize(&plan).map_err(from_datafusion)?, Arc::new(headings));
-    Ok((Planned { plan, headings, insert, change, spellings, work_table, more, explains }, is_immutable))
+    let candidate = None;
+    Ok((Planned { plan, headings, insert, change, spellings, work_table, more, explained, candidate }, is_immutable))
 }
 
-/// The direct read that a query is for any values of its parameters, if it is one.
-pub(crate) fn direct_read(query: &Query, state: &SessionState) -> Result<Option<DirectScan>> {
-    let StatementQuery { statement, spellings, files, .. } = StatementQuery::of_text(query, Focus::default())?;
-    if files.is_empty() { direct(statement, &spellings, query, state) } else { Ok(None) }
+/// The form of a query that may be a direct read for any values of its parameters.
+#[derive(Default)]
+enum DirectForm {
+    Rows(DirectRows),
+    /// Its physical plan is needed, too.
+    Groups(GroupsForm),
+    #[default]
+    Neither,
 }
 
-fn direct(
+impl DirectForm {
+    /// The form of an optimized plan.
+    fn of(plan: &LogicalPlan, headings: &Headings) -> Self {
+        match (DirectRows::of(plan, headings), GroupsForm::of(plan)) {
+            (Some(rows), _) => Self::Rows(rows),
+            (None, Some(groups)) => Self::Groups(groups),
+            (None, None) => Self::Neither,
+        }
+    }
+}
+
+fn direct_form(
     mut statement: Ast,
     spellings: &SharedSpellings,
     query: &Query,
     state: &SessionState,
-) -> Result<Option<DirectScan>> {
-    let Ast::Query(question) = &mut statement else { return Ok(None) };
+) -> Result<DirectForm> {
+    let Ast::Query(question) = &mut statement else { return Ok(DirectForm::Neither) };
     let headings = Headings::take(question, spellings);
     let plan = open_plan(statement, state, &query.snapshot, spellings, GivenTables::default(), &query.parameters);
     let plan = plan.and_then(|plan| state.optimize(&plan)).and_then(|plan| over(plan, None));
-    Ok(plan.map_err(from_datafusion)?.and_then(|plan| DirectScan::of(&plan, &headings)))
+    Ok(plan.map_err(from_datafusion)?.map_or(DirectForm::Neither, |plan| DirectForm::of(&plan, &headings)))
+}
+
+/// The direct read that a query is for any values of its parameters, if it is one. The query has values.
+pub(crate) fn direct_read(query: &Query, state: &SessionState) -> Result<Option<DirectRead>> {
+    let statement_query = StatementQuery::of_text(query, Focus::default())?;
+    if !statement_query.files.is_empty() {
+        return Ok(None);
+    }
+    let (statement, spellings) = (statement_query.statement.clone(), Arc::clone(&statement_query.spellings));
+    match direct_form(statement, &spellings, query, state)? {
+        DirectForm::Rows(rows) => Ok(Some(DirectRead::Rows(rows))),
+        DirectForm::Groups(form) => {
+            let mut state = state.clone();
+            let (planned, _) = plan_of(statement_query, &query.snapshot, &mut state)?;
+            let plan = block_on(state.query_planner().create_physical_plan(&planned.plan, &state));
+            let plan = plan.map_err(from_datafusion)?;
+            let threads = state.config().target_partitions();
+            let groups = DirectGroups::of(form, &plan, threads, &query.parameters, &planned.headings);
+            Ok(groups.map(DirectRead::Groups))
+        }
+        DirectForm::Neither => Ok(None),
+    }
 }

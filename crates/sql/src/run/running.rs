@@ -5,6 +5,7 @@
 //! that have gone into operators of these kinds count as reserved.
 
 use super::memory::QueryMemory;
+use crate::text::datafusion_errors::MORE_MEMORY;
 use atsdb_core::{Error, ErrorKind};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::MetricValue;
@@ -100,6 +101,5 @@ impl RunningQueries {
 /// The error of a query that was ended because of too little memory.
 pub(super) fn out_of_memory(memory_bytes: usize) -> Error {
     let message = format!("the query needs more memory than its limit: {memory_bytes} bytes");
-    Error::new(ErrorKind::Resources, message)
-        .with_hint("narrow the time range, select fewer columns, or allow more memory: --memory 4GiB")
+    Error::new(ErrorKind::Resources, message).with_hint(MORE_MEMORY)
 }

@@ -91,7 +91,8 @@ fn query_of_statement(statement: Ast, tables: &[Table]) -> Result<(Ast, Option<T
     match statement {
         Ast::Query(_) => Ok((statement, None)),
         Ast::Explain { statement: inner, .. } if !matches!(*inner, Ast::Query(_)) => {
-            Err(not_supported("EXPLAIN of anything but a query"))
+            Err(not_supported("EXPLAIN of anything but a query")
+                .with_hint("write the query that finds the rows: EXPLAIN SELECT ..."))
         }
         Ast::Explain { .. } => Ok((statement, None)),
         Ast::ExplainTable { .. } => Err(sql_error("EXPLAIN takes a query").with_hint("write DESCRIBE table")),

@@ -6,7 +6,6 @@
 
 use super::context::{BATCH_ROWS, context, task_context};
 use super::describe::TypesAndColumns;
-use super::explain::one_row_a_line;
 use super::interrupt::{Interrupt, interrupted};
 use super::memory::{QueryMemory, SharedMemory};
 use super::options::SessionOptions;
@@ -279,17 +278,27 @@ async fn run(
     running: &RunningQuery,
     sender: &mpsc::Sender<Message>,
 ) -> Result<()> {
-    let Planned { plan, headings, insert, mut change, spellings, work_table, mut more, explains } =
+    let Planned { plan, headings, insert, mut change, spellings, work_table, mut more, explained, candidate } =
         planned(request, &mut state, plans)?;
     let batch_rows = batch_rows(&plan, memory_bytes, BATCH_ROWS).map_err(from_datafusion)?;
     *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
-    let mut plan = state.query_planner().create_physical_plan(&plan, &state).await.map_err(from_datafusion)?;
+    let mut plan = match explained {
+        Some(explained) => explained.physical_plan(&plan, &state).await?,
+        None => state.query_planner().create_physical_plan(&plan, &state).await.map_err(from_datafusion)?,
+    };
+    if let Some(candidate) = candidate {
+        plans.learn(*candidate, &plan, state.config().target_partitions());
+    }
     if let Some(change) = &mut change {
         change.source = NumberedScan::of(&plan);
     }
     running.note_plan(Some(Arc::clone(&plan)));
     let task_context = task_context(&state, &running.memory);
     let schema = headings.apply(&plan.schema());
+    let schema = match explained {
+        Some(explained) => explained.schema(schema),
+        None => schema,
+    };
     let started = Message::Started { insert, change, spellings, schema: Arc::clone(&schema) };
     if sender.send(started).await.is_err() {
         return Ok(());
@@ -301,7 +310,10 @@ async fn run(
             if batch.num_rows() == 0 {
                 continue;
             }
-            let batch = if explains { one_row_a_line(&batch)? } else { batch };
+            let batch = match explained {
+                Some(explained) => explained.rows(&batch)?,
+                None => batch,
+            };
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
             let named = RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options)?;
             if sender.send(Message::Batch(named)).await.is_err() {

@@ -107,6 +107,15 @@ impl AtsdbScan {
         Arc::clone(&self.scan)
     }
 
+    /// The columns that are read, by position in the table's definition.
+    pub(crate) fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
     /// Whether a column contains the indices of a mapped column.
     pub(crate) fn is_index(&self, column: usize) -> bool {
         let of_table = self.columns.get(column).and_then(|position| self.table.definition.columns.get(*position));

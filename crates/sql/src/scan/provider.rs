@@ -139,9 +139,14 @@ impl SnapshotTable {
         self.within == TimeRange::ALL && !self.is_numbered && self.table.definition.rollup.is_none()
     }
 
+    /// Whether it returns exactly the table's rows.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.may_be_kept() && self.latest_by.is_none()
+    }
+
     /// Whether it returns exactly the table's rows and columns.
     pub(crate) fn is_plain(&self) -> bool {
-        self.may_be_kept() && self.latest_by.is_none() && self.indices.is_empty()
+        self.is_whole() && self.indices.is_empty()
     }
 }
 

@@ -42,6 +42,7 @@ impl Session {
         rows: Rows,
         context: &StatementContext<'_>,
     ) -> Result<Answer> {
+        let others = change.returning.as_ref().map(|returning| returning.other_fields(&rows.schema()));
         let ChangedRows { row_count, returned } = match change.table.definition.is_in_memory() {
             true => {
                 let found_in = context.snapshot.resident(&change.table)?;
@@ -52,7 +53,8 @@ impl Session {
         let Some(returning) = &change.returning else {
             return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
         };
-        let rows = returning.answer(context, &change.table, returned, self.options.memory_bytes)?;
+        let (others, bytes_max) = (others.unwrap_or_default(), self.options.memory_bytes);
+        let rows = returning.answer(context, &change.table, returned, others, bytes_max)?;
         Ok(Answer::Rows(Rows::fixed(rows)))
     }
 

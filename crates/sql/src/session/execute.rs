@@ -5,12 +5,12 @@ use super::schemas::is_search_path;
 use super::show::{describe_query, show_create, show_functions, show_tables};
 use super::state::Session;
 use super::transaction::TransactionStatement;
-use crate::ddl::create_table::{on_commit, table_definition};
+use crate::ddl::create_table::{notice_of_time, on_commit, table_definition};
 use crate::ddl::identity::AlterIdentity;
 use crate::ddl::schemas::SchemaChange;
 use crate::ddl::sequences::SequenceStatement;
 use crate::dml::target::Target;
-use crate::parse::refuse::{is_load_data, refuse_files, refused};
+use crate::parse::refuse::{is_load_data, refuse_files, refuse_unsupported, refused};
 use crate::parse::statement::parse_declaring;
 use crate::parse::with_clause::main_word;
 use crate::resident::plain_select::PlainSelect;
@@ -20,7 +20,7 @@ use crate::run::function_list::with_nearest_function;
 use crate::run::permission::Permission;
 use crate::run::query::Query;
 use crate::run::worker::Started;
-use crate::text::errors::{as_sql_error, not_supported, sql_error};
+use crate::text::errors::{as_sql_error, not_supported, sql_error, with_quotes_hint};
 use crate::text::params::Parameters;
 use crate::text::script::Statement;
 use crate::text::table_names::{Scope, TableName, unknown_table};
@@ -46,6 +46,7 @@ impl Session {
         self.interrupt.reset();
         self.begin_times();
         let answer = self.execute_once(statement, parameters).map_err(with_nearest_function);
+        let answer = answer.map_err(|error| with_quotes_hint(error, statement.text()));
         if answer.is_err() && may_change(statement.text()) {
             self.fail_transaction();
         }
@@ -147,6 +148,7 @@ impl Session {
             _ => {}
         }
         refuse_files(statement.text())?;
+        refuse_unsupported(statement.text())?;
         if let Some(sequence) = SequenceStatement::of(statement.text(), statement.position())? {
             return self.sequence_statement(&sequence);
         }
@@ -245,12 +247,16 @@ impl Session {
         let mut definition = self.new_name(&create.name, create.temporary)?.give(definition);
         self.find_sequences(&mut definition, None)?;
         definition.check().map_err(as_sql_error)?;
+        let notice = notice_of_time(create, &definition)?;
         match self.create_kept(&definition, on_commit) {
             Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists => {}
             Err(error) if error.kind() == ErrorKind::Exists => {
                 return Err(error.with_hint("CREATE TABLE IF NOT EXISTS leaves it as it is"));
             }
-            created => drop(created.map_err(as_sql_error)?),
+            created => {
+                created.map_err(as_sql_error)?;
+                *self.notice.lock() = notice;
+            }
         }
         Ok(Answer::Done { verb: "CREATE TABLE", row_count: None })
     }

@@ -122,7 +122,7 @@ impl Session {
         };
         match &target.returning {
             Some(returning) => {
-                let rows = returning.answer(context, table, returned, self.options.memory_bytes)?;
+                let rows = returning.answer(context, table, returned, Vec::new(), self.options.memory_bytes)?;
                 Ok(InsertOutcome::Answered(rows))
             }
             None => Ok(InsertOutcome::Counted(row_count, skipped_rows, before)),

@@ -16,11 +16,11 @@ use crate::run::plan_cache::PlanKey;
 use crate::run::query::Query;
 use crate::run::with_rows::{ItemRows, StepRequest};
 use crate::run::worker::Worker;
-use crate::text::errors::sql_error;
+use crate::text::errors::{sql_error, with_quotes_hint};
 use crate::text::params::{Parameters, parameter_count};
 use crate::text::script::{Statement, Statements};
 use crate::text::verbs::verb_of;
-use crate::write::returning::no_rows;
+use crate::write::returning::no_rows_with;
 use crate::write::upsert::update_query;
 use arrow::datatypes::{DataType, SchemaRef};
 use atsdb_core::{Result, Table};
@@ -82,7 +82,10 @@ impl Session {
         types.resize(count.max(declared.len()), None);
         let (types, schema) = match verb_of(statement.text()).as_str() {
             "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "INSERT" | "REPLACE" | "UPDATE"
-            | "DELETE" | "" => self.described(statement, types)?,
+            | "DELETE" | "" => {
+                let described = self.described(statement, types);
+                described.map_err(|error| with_quotes_hint(error, statement.text()))?
+            }
             "SHOW" | "DESCRIBE" | "DESC" => match self.execute(statement, &[])? {
                 Answer::Rows(rows) => (types, Some(rows.schema())),
                 Answer::Done { .. } => (types, None),
@@ -240,7 +243,8 @@ impl DescribeContext<'_> {
         let Some(returning) = returning else { return Ok((types, None)) };
         let query = |types: &[Option<DataType>]| {
             let parameters = Parameters::Types(types.into());
-            returning.query(table, &no_rows(table), &described.spellings, &parameters)
+            let rows = no_rows_with(table, returning.other_fields(&described.schema));
+            returning.query(table, &rows, &described.spellings, &parameters)
         };
         types = self.on_work_table(query(&types)?, Vec::new())?.types;
         let schema = self.on_work_table(query(&all_known(&types))?, Vec::new())?.schema;

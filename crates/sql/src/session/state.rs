@@ -30,6 +30,8 @@ pub struct Session {
     pub(super) numbers: SessionNumbers,
     /// The open transaction, if there is one.
     pub(super) transaction: Mutex<Option<Transaction>>,
+    /// What to know about the table that was created last.
+    pub(super) notice: Mutex<Option<String>>,
     /// The reader for files that statements name; without one, no file is opened.
     pub(super) files: Option<Arc<dyn FileReader>>,
     /// The writer for files that statements name.
@@ -70,8 +72,19 @@ impl Session {
         let numbers = engine.session_numbers();
         interrupt.set_sequences(numbers.clone(), Arc::clone(&restriction));
         let (transaction, temporary) = (Mutex::new(None), engine.temporary_tables());
-        let (files, file_writer) = (None, None);
-        Self { engine, options, worker, interrupt, restriction, temporary, numbers, transaction, files, file_writer }
+        Self {
+            engine,
+            options,
+            worker,
+            interrupt,
+            restriction,
+            temporary,
+            numbers,
+            transaction,
+            notice: Mutex::new(None),
+            files: None,
+            file_writer: None,
+        }
     }
 
     /// Creates another session over the same engine, with the same options, which shares this one's threads and memory.
@@ -105,6 +118,12 @@ impl Session {
     /// Fails if the session does not have this right, with the same error as a statement that needs it.
     pub fn require(&self, needed: Permission) -> Result<()> {
         self.restriction.require(needed)
+    }
+
+    /// Takes what a person should know about the table that the last `CREATE TABLE` created, if there is something:
+    /// which column became the time, if the statement does not show it.
+    pub fn take_notice(&self) -> Option<String> {
+        self.notice.lock().take()
     }
 
     /// The engine.

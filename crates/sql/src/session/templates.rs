@@ -150,6 +150,23 @@ mod tests {
     }
 
     #[test]
+    fn aggregates_of_a_few_rows_are_not_planned() {
+        let session = session();
+        for form in [
+            "SELECT count(*), sum(n) FROM t WHERE sensor = 's%'",
+            "SELECT date_trunc('hour', time) AS hour, max(x) FROM t WHERE sensor = 's%' AND time >= '2024-01-01 00:0%' \
+             GROUP BY date_trunc('hour', time) ORDER BY hour",
+            "SELECT u.sensor || '!', round(avg(u.n), 1) FROM t AS u WHERE u.n >= % GROUP BY u.sensor HAVING count(*) > 1 \
+             ORDER BY 2 DESC LIMIT 2",
+        ] {
+            for constant in ["0", "1", "2"] {
+                run(&session, &form.replace('%', constant));
+            }
+            assert!(matches!(state(&session, &form.replace('%', "3")), Some(TemplateState::Direct(_))), "{form}");
+        }
+    }
+
+    #[test]
     fn constants_whose_type_may_differ_are_planned() {
         let session = session();
         for n in 0..3 {

@@ -7,6 +7,7 @@ use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, ErrorKind};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
+use std::io;
 
 /// Wraps an error of this project to pass it through DataFusion.
 pub(crate) fn external(error: Error) -> DataFusionError {
@@ -36,9 +37,7 @@ pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
         DataFusionError::NotImplemented(message) => not_implemented(&message),
         DataFusionError::Execution(message) => wrong_call(&message).unwrap_or_else(|| Error::invalid(message)),
         DataFusionError::ResourcesExhausted(message) => out_of_memory(&message),
-        DataFusionError::IoError(error) => {
-            Error::new(ErrorKind::Unavailable, format!("temporary file: {error}")).with_source(error)
-        }
+        DataFusionError::IoError(error) => from_io(error),
         DataFusionError::ExecutionJoin(error) => Error::internal(format!("the query's task failed: {error}")),
         DataFusionError::Internal(message) => {
             wrong_call(&message).unwrap_or_else(|| Error::internal(format!("DataFusion: {message}")))
@@ -61,8 +60,10 @@ fn from_shared(error: &DataFusionError) -> Error {
                 Some(error) => error.duplicate(),
                 None => Error::internal(inner.to_string()),
             },
+            ArrowError::IoError(_, inner) => from_shared_io(inner),
             inner => of_values(inner),
         },
+        DataFusionError::IoError(error) => from_shared_io(error),
         DataFusionError::ResourcesExhausted(message) => out_of_memory(message),
         DataFusionError::Execution(message) => Error::invalid(message.clone()),
         other => Error::internal(other.strip_backtrace()),
@@ -78,7 +79,23 @@ fn from_arrow(error: ArrowError) -> Error {
                 Err(error) => of_library(error.to_string()),
             },
         },
+        ArrowError::IoError(_, error) => from_io(error),
         other => of_values(&other),
+    }
+}
+
+/// An error of a file, which may have one of this project in it.
+fn from_io(error: io::Error) -> Error {
+    match error.downcast::<Error>() {
+        Ok(error) => error,
+        Err(error) => Error::new(ErrorKind::Unavailable, format!("temporary file: {error}")).with_source(error),
+    }
+}
+
+fn from_shared_io(error: &io::Error) -> Error {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        Some(error) => error.duplicate(),
+        None => Error::new(ErrorKind::Unavailable, format!("temporary file: {error}")),
     }
 }
 
@@ -99,6 +116,12 @@ fn of_values(error: &ArrowError) -> Error {
             Some((_, what)) => overflow(what),
             None => Error::invalid(message.clone()),
         },
+        ArrowError::CastError(message) | ArrowError::ParseError(message)
+            if message.starts_with("Error parsing timestamp from ") =>
+        {
+            Error::invalid(message.clone())
+                .with_hint("write a time as '2024-03-01 12:00:00', or a date as '2024-03-01'")
+        }
         ArrowError::CastError(message) | ArrowError::ParseError(message) => Error::invalid(message.clone()),
         ArrowError::InvalidArgumentError(message) => Error::invalid(message.clone()),
         ArrowError::MemoryError(message) => out_of_memory(message),
@@ -142,6 +165,9 @@ fn from_plan(message: &str) -> Error {
             "in GROUP BY a name is the table's column before it is an alias: repeat the expression, or GROUP BY 1",
         );
     }
+    if let Some(table) = message.strip_prefix("Invalid qualifier ") {
+        return sql_error(format!("missing FROM-clause entry for table \"{table}\""));
+    }
     if message.starts_with("Substring without for/from") {
         return sql_error("substr takes 2 or 3 arguments, not 1").with_hint("substr(text, start [, length])");
     }
@@ -164,7 +190,9 @@ fn not_implemented(message: &str) -> Error {
         return sql_error("FROM has a function or a subquery that uses a column of another table in it, in a way that is not supported")
             .with_hint("to turn the elements of arrays into rows, write it in the SELECT list: SELECT id, unnest(tags) FROM t");
     }
-    sql_error(format!("not supported: {}", without_tree(message)))
+    let message = without_tree(message);
+    let error = sql_error(format!("not supported: {message}"));
+    if message == "TOP" { error.with_hint("write LIMIT n at the end of the query") } else { error }
 }
 
 /// A message up to the parser's tree in it.
@@ -195,10 +223,14 @@ fn with_split_hint(message: &str) -> Error {
     }
 }
 
+/// What to do about a query that needs too much memory.
+pub(crate) const MORE_MEMORY: &str =
+    "narrow the time range, select fewer columns, or allow more memory: --memory (memory_bytes in the library)";
+
 fn out_of_memory(message: &str) -> Error {
     let first = message.lines().next().unwrap_or_default();
     Error::new(ErrorKind::Resources, "the query needs more memory than its limit")
-        .with_hint("narrow the time range, select fewer columns, or allow more memory: --memory 4GiB")
+        .with_hint(MORE_MEMORY)
         .with_source(first.to_owned())
 }
 
@@ -221,6 +253,23 @@ mod tests {
         assert!(message.message().starts_with("PIVOT is not supported") && message.hint().is_some(), "{message}");
         let other = format!("Unsupported expression: Other {{ a: {tree} }}");
         assert_eq!(from_datafusion(DataFusionError::Plan(other)).message(), "Unsupported expression: Other");
+    }
+
+    #[test]
+    fn an_error_of_a_temporary_file_comes_out_as_it_went_in() {
+        let full = || io::Error::other(Error::new(ErrorKind::Resources, "no space").with_hint("make some"));
+        let in_arrow = || DataFusionError::from(ArrowError::from(full()));
+        for error in [DataFusionError::from(full()), in_arrow(), DataFusionError::Shared(in_arrow().into())] {
+            let error = from_datafusion(error);
+            assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Resources, "no space (make some)"));
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_time_gets_the_form_of_one() {
+        let error = ArrowError::ParseError("Error parsing timestamp from 'noon': error parsing date".into());
+        let error = from_datafusion(error.into());
+        assert!(error.hint().is_some_and(|hint| hint.contains("'2024-03-01 12:00:00'")), "{error}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Errors about SQL text: those of the parser, and refused statements.
 
+use super::quoted_names::always_quoted;
 use super::source_position::SourcePosition;
 use super::verbs::nearest_verb;
 use atsdb_core::{ColumnType, Error, ErrorKind};
@@ -37,6 +38,21 @@ pub(crate) fn as_sql_error(error: Error) -> Error {
     }
 }
 
+/// Adds how a text is written, if the name of an unknown column is in double quotes in the statement.
+pub(crate) fn with_quotes_hint(error: Error, statement: &str) -> Error {
+    let Some(name) = error.message().strip_prefix("no column named ") else { return error };
+    let has_near = error.hint().is_some_and(|hint| hint.starts_with("did you mean"));
+    if has_near || !statement.contains(&always_quoted(name)) {
+        return error;
+    }
+    let hint = format!("a text is in single quotes: '{}'", name.replace('\'', "''"));
+    let hint = match error.hint() {
+        Some(columns) => format!("{hint}; {columns}"),
+        None => hint,
+    };
+    error.with_hint(hint)
+}
+
 /// Converts an error of the parser; `position` is the start of the statement.
 pub(crate) fn from_parser(error: ParserError, position: SourcePosition) -> Error {
     match error {
@@ -51,12 +67,26 @@ pub(crate) fn from_parser(error: ParserError, position: SourcePosition) -> Error
     }
 }
 
-/// Suggests the word that a statement may have been meant to begin with, or how an element of an array is assigned.
+/// What commands of shells begin with.
+const OF_SHELL: [&str; 6] = [".", "\\", "?", "help", "quit", "exit"];
+
+/// What may follow `CREATE`.
+const CREATED: &str = "CREATE may be followed by TABLE, TEMPORARY TABLE, VIEW, OR REPLACE VIEW, INDEX, UNIQUE INDEX, \
+                       ROLLUP, SCHEMA or SEQUENCE";
+
+/// Suggests the word that a statement may have been meant to begin with, what may be created, or how an element of an
+/// array is assigned.
 fn with_suggestion(message: &str, error: Error) -> Error {
+    if [" after CREATE, found: ", " after CREATE OR REPLACE, found: "].iter().any(|part| message.contains(part)) {
+        return error.with_hint(CREATED);
+    }
     if message.starts_with("Expected: =, found: [") {
         return error.with_hint("assign the whole array: instead of x[2] = 7 write x = x[:1] || 7 || x[3:]");
     }
     let word = message.strip_prefix("Expected: an SQL statement, found: ");
+    if word.is_some_and(|word| OF_SHELL.iter().any(|known| known.eq_ignore_ascii_case(word))) {
+        return error.with_hint("SHOW TABLES lists the tables; .help and .quit are commands of the shell, atsdb STORE");
+    }
     match word.and_then(nearest_verb) {
         Some(near) => error.with_hint(format!("did you mean {near}?")),
         None => error,
@@ -108,6 +138,29 @@ mod tests {
         };
         assert_eq!(error("selct").hint(), Some("did you mean SELECT?"));
         assert_eq!(error("xyzzy").hint(), None);
+        assert!(["\\", ".", "Help"].into_iter().all(|word| error(word).hint().unwrap().contains("SHOW TABLES")));
+    }
+
+    #[test]
+    fn a_create_of_nothing_gets_what_can_be_created() {
+        for message in ["an object type after CREATE, found: OR", "VIEW after CREATE OR REPLACE, found: EOF"] {
+            let error = ParserError::ParserError(format!("Expected: {message} at Line: 1, Column: 8"));
+            let error = from_parser(error, SourcePosition { line: 1, column: 1 });
+            assert!(error.hint().is_some_and(|hint| hint.contains("OR REPLACE VIEW")), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_column_in_double_quotes_may_be_a_text() {
+        let hint = |statement: &str| {
+            let error = sql_error("no column named UA").with_hint("there are: at, n");
+            with_quotes_hint(error, statement).hint().map(str::to_owned)
+        };
+        assert_eq!(
+            hint("SELECT * FROM t WHERE carrier = \"UA\"").as_deref(),
+            Some("a text is in single quotes: 'UA'; there are: at, n")
+        );
+        assert_eq!(hint("SELECT UA FROM t").as_deref(), Some("there are: at, n"));
     }
 
     #[test]

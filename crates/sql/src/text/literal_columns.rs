@@ -4,7 +4,7 @@ use super::bytes_text::bytes_of;
 use super::errors::unfit;
 use super::literal::Literal;
 use super::literal_numbers::{as_text, float32, float64, integer, rounded_integer};
-use super::time_text::{parse_date, parse_time};
+use super::time_text::{TimeWord, parse_date, parse_time};
 use arrow::array::{ArrayBuilder, ArrayRef};
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano};
 use atsdb_codec::{ColumnValues, logical_type};
@@ -97,6 +97,9 @@ impl LiteralColumn {
         match literal {
             Literal::Typed(_) if matches!(self.values, ColumnValues::Array(_)) => false,
             Literal::Typed(value) => value.data_type() == self.field().data_type().clone(),
+            Literal::Text(text) if matches!(self.values, ColumnValues::Timestamp(..) | ColumnValues::Date(_)) => {
+                TimeWord::read(text).is_none()
+            }
             _ => true,
         }
     }

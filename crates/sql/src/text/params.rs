@@ -4,6 +4,7 @@
 //! the statement is planned.
 
 use super::errors::{sql_error, syntax_error};
+use super::question_marks::join_operators;
 use super::source_position::SourcePosition;
 use arrow::datatypes::DataType;
 use atsdb_core::Result;
@@ -60,10 +61,11 @@ pub(crate) fn number(id: &str) -> Option<usize> {
 
 /// The number of parameters of a statement, which is the highest number in it.
 pub(crate) fn parameter_count(text: &str, position: SourcePosition) -> Result<usize> {
-    let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location();
-    let mut count = 0;
     // An unreadable text is reported when the statement is parsed.
-    for token in tokens.unwrap_or_default() {
+    let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().unwrap_or_default();
+    join_operators(&mut tokens);
+    let mut count = 0;
+    for token in tokens {
         if let Token::Placeholder(id) = &token.token {
             count = count.max(number(id).ok_or_else(|| not_numbered(id, &token, position))?);
         }

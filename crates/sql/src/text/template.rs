@@ -10,7 +10,7 @@ const OPERATOR: &[u8] = b"=<>!@#%^&|~*+-/?";
 const COMPARISONS: [&[u8]; 7] = [b"=", b"<", b">", b"<=", b">=", b"<>", b"!="];
 
 /// The words that may follow a constant.
-const FOLLOWING: [&str; 3] = ["AND", "ORDER", "LIMIT"];
+const FOLLOWING: [&str; 5] = ["AND", "GROUP", "HAVING", "ORDER", "LIMIT"];
 
 /// A query with parameters in place of constants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,12 +30,15 @@ pub(crate) enum Constant {
 
 impl Template {
     /// The template of a query; `None` if it has no such constants, or has comments, parameters or dollar quotes.
-    /// Only a plain text or integer that is the whole right side of a comparison becomes a parameter.
+    /// Only a plain text or integer that is the whole right side of a comparison becomes a parameter, and none in or
+    /// after HAVING.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut template = Self { text: String::with_capacity(text.len()), constants: Vec::new() };
         // Whether a constant that begins here is compared with, and whether the next AND belongs to a BETWEEN.
         let (mut at, mut is_compared, mut in_between) = (0, false, false);
+        // The constants of HAVING are compared with groups, not with rows.
+        let mut is_of_groups = false;
         while let Some(byte) = bytes.get(at) {
             let begin = at;
             match byte {
@@ -43,7 +46,8 @@ impl Template {
                 b'\'' => {
                     at = whole_string_end(bytes, at).ok()?;
                     let constant = Constant::Text(text[begin + 1..at - 1].replace("''", "'"));
-                    template.add(&text[begin..at], Some(constant).filter(|_| is_compared && may_end(&text[at..])));
+                    let is_open = is_compared && !is_of_groups && may_end(&text[at..]);
+                    template.add(&text[begin..at], Some(constant).filter(|_| is_open));
                     is_compared = false;
                 }
                 b'"' | b'`' => {
@@ -55,7 +59,8 @@ impl Template {
                     at += length(bytes, at, |byte| is_of_name(byte) || *byte == b'.');
                     let number = text[begin..at].bytes().all(|byte| byte.is_ascii_digit());
                     let constant = text[begin..at].parse().ok().filter(|_| number).map(Constant::Integer);
-                    template.add(&text[begin..at], constant.filter(|_| is_compared && may_end(&text[at..])));
+                    let is_open = is_compared && !is_of_groups && may_end(&text[at..]);
+                    template.add(&text[begin..at], constant.filter(|_| is_open));
                     is_compared = false;
                 }
                 byte if is_of_name(byte) => {
@@ -63,6 +68,7 @@ impl Template {
                     let word = &text[begin..at];
                     template.add(word, None);
                     let is_between = word.eq_ignore_ascii_case("BETWEEN");
+                    is_of_groups |= word.eq_ignore_ascii_case("HAVING");
                     is_compared = is_between || (in_between && word.eq_ignore_ascii_case("AND"));
                     in_between = is_between || (in_between && !is_compared);
                     // A string of another form, such as E'\n'.
@@ -133,6 +139,11 @@ mod tests {
                 "SELECT 1, 'x' FROM t WHERE t between '2024-01-01' and '2024-01-02' AND a = 1.5 AND b != 7",
                 "SELECT 1, 'x' FROM t WHERE t between $1 and $2 AND a = 1.5 AND b != $3",
                 vec![text("2024-01-01"), text("2024-01-02"), Constant::Integer(7)],
+            ),
+            (
+                "SELECT date_trunc('hour', t), 7 FROM t WHERE a = 'x' AND t < '2024-01-02' GROUP BY 1 HAVING count(*) > 5",
+                "SELECT date_trunc('hour', t), 7 FROM t WHERE a = $1 AND t < $2 GROUP BY 1 HAVING count(*) > 5",
+                vec![text("x"), text("2024-01-02")],
             ),
             ("SELECT \"a = 1\" FROM t WHERE é = 'ß'", "SELECT \"a = 1\" FROM t WHERE é = $1", vec![text("ß")]),
             (

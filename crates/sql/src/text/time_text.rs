@@ -10,6 +10,42 @@ const DATE: DateForm = DateForm { separators: b"-/", digits_min: 2 };
 /// The digits of a date without separators: `20240301`.
 const COMPACT_DATE_DIGITS: usize = 8;
 
+/// A word that stands for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimeWord {
+    Now,
+    Today,
+    Tomorrow,
+    Yesterday,
+    Epoch,
+}
+
+impl TimeWord {
+    /// The word in a text.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let words = [
+            ("now", Self::Now),
+            ("today", Self::Today),
+            ("tomorrow", Self::Tomorrow),
+            ("yesterday", Self::Yesterday),
+            ("epoch", Self::Epoch),
+        ];
+        let text = text.trim();
+        words.into_iter().find(|(word, _)| text.eq_ignore_ascii_case(word)).map(|(_, word)| word)
+    }
+
+    /// The time as an expression.
+    pub(crate) fn sql(self) -> &'static str {
+        match self {
+            Self::Now => "now()",
+            Self::Today => "current_date()",
+            Self::Tomorrow => "(current_date() + INTERVAL '1 day')",
+            Self::Yesterday => "(current_date() - INTERVAL '1 day')",
+            Self::Epoch => "'1970-01-01'",
+        }
+    }
+}
+
 /// Parses a time and rounds it to the nearest count of `unit` since the epoch. `None` if the text is invalid, or the
 /// time is out of the range of i64.
 pub fn parse_time(text: &str, unit: TimeUnit) -> Option<i64> {

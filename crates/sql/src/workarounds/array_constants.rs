@@ -5,11 +5,15 @@
 //! number with a point among the elements is written like that, too, because DataFusion knows no type for a decimal
 //! beside an array of floats.
 //!
-//! Waits for [#23041](https://github.com/apache/datafusion/issues/23041).
+//! `ARRAY[...]` becomes a call of a function, because DataFusion plans its elements without the outer queries, whose
+//! columns they may mention.
+//!
+//! Waits for [#23041](https://github.com/apache/datafusion/issues/23041) (constants).
 
+use super::syntax::{expression, set_arguments};
 use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement, Value,
+    Array, BinaryOperator, CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement, Value,
     ValueWithSpan,
 };
 use std::ops::ControlFlow;
@@ -46,6 +50,12 @@ pub(crate) fn write_array_constants(statement: &mut Statement) {
                 of_array(right, vec![left]);
             }
             Expr::Function(function) => in_arguments(function),
+            Expr::Array(Array { elem, .. }) if !elem.is_empty() => {
+                if let Ok(mut call) = expression("make_array(NULL)") {
+                    set_arguments(&mut call, std::mem::take(elem));
+                    *expr = call;
+                }
+            }
             _ => {}
         }
         ControlFlow::<()>::Continue(())

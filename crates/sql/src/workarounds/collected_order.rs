@@ -10,6 +10,9 @@
 use super::expressions::rewrite_expressions;
 use crate::functions::arguments::is_text;
 use crate::functions::of_inner::of_inner;
+use crate::functions::text_types::TextType;
+use atsdb_codec::{declared_field, json_list_field};
+use atsdb_core::{ColumnType, ElementType};
 use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
@@ -24,8 +27,11 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
 
+/// The function that collects values in an array.
+const ARRAY: &str = "array_agg";
+
 /// The functions that collect values.
-const COLLECTING: [&str; 2] = ["array_agg", "string_agg"];
+const COLLECTING: [&str; 2] = [ARRAY, "string_agg"];
 
 /// Replaces DataFusion's `array_agg` and `string_agg`.
 pub(super) fn register(context: &SessionContext) {
@@ -44,6 +50,20 @@ struct Collecting {
 
 impl AggregateUDFImpl for Collecting {
     of_inner!(name, aliases, signature, return_type, documentation);
+
+    /// Says of which type the elements of arrays are if they are texts for DataFusion, and UUIDs or JSON for SQL.
+    fn return_field(&self, args: &[FieldRef]) -> Result<FieldRef> {
+        let field = self.inner.return_field(args)?;
+        let of_elements = args.first().filter(|_| self.name() == ARRAY).and_then(|value| TextType::of(value));
+        Ok(match of_elements {
+            Some(TextType::Uuid) => {
+                let of_array = ColumnType::Array(ElementType::Uuid);
+                Arc::new(declared_field(field.as_ref().clone(), of_array))
+            }
+            Some(TextType::Json | TextType::Jsonb) => Arc::new(json_list_field(field.as_ref().clone())),
+            None => field,
+        })
+    }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         self.inner.accumulator(args)

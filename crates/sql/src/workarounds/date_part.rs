@@ -10,7 +10,9 @@ use crate::functions::interval::intervals;
 use crate::functions::of_inner::of_inner;
 use datafusion::arrow::array::{ArrayRef, AsArray, IntervalMonthDayNanoArray};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, FieldRef, Float64Type, Int64Type, IntervalMonthDayNano as Interval};
+use datafusion::arrow::datatypes::{
+    DataType, FieldRef, Float64Type, Int64Type, IntervalMonthDayNano as Interval, TimeUnit,
+};
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::functions::datetime::date_part;
@@ -78,6 +80,14 @@ impl ScalarUDFImpl for DatePart {
                 ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&parts, 0).map(ColumnarValue::Scalar),
             };
         }
+        if part == "epoch" && matches!(value.data_type(), DataType::Timestamp(TimeUnit::Nanosecond, _)) {
+            let counts = cast(&value.clone().into_array(1)?, &DataType::Int64)?;
+            let seconds: ArrayRef = Arc::new(counts.as_primitive::<Int64Type>().unary::<_, Float64Type>(seconds_of));
+            return match value {
+                ColumnarValue::Array(_) => Ok(ColumnarValue::Array(seconds)),
+                ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&seconds, 0).map(ColumnarValue::Scalar),
+            };
+        }
         let Some(Derived { from, compute }) = Derived::of(&part) else { return self.inner.invoke_with_args(args) };
         args.args[0] = ColumnarValue::Scalar(ScalarValue::from(from));
         let result = if has_fraction(&part) { DataType::Float64 } else { DataType::Int32 };
@@ -143,6 +153,12 @@ impl Derived {
             _ => None,
         }
     }
+}
+
+/// Nanoseconds as seconds. A float has not enough digits for all of the nanoseconds at once.
+fn seconds_of(nanos: i64) -> f64 {
+    const SECOND: i64 = 1_000_000_000;
+    nanos.div_euclid(SECOND) as f64 + nanos.rem_euclid(SECOND) as f64 / 1e9
 }
 
 /// The number of a span of years, where the spans before Christ count down from -1.

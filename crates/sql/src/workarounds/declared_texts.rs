@@ -1,11 +1,14 @@
 //! Columns of UUIDs and JSON, which are texts for DataFusion. A text that is compared with a UUID is read as one, as in
 //! PostgreSQL, and gets the form in which columns have UUIDs. JSON is not compared: equal values may be different
-//! texts.
+//! texts. `jsonb` is, for equality.
 //!
 //! DataFusion 55.2 has no types for UUIDs and JSON. Waits for
 //! [#7845](https://github.com/apache/datafusion/issues/7845) (JSON); for UUIDs no upstream issue known.
 
 use super::expressions::rewrite_expressions;
+use crate::functions::declared::text_type_of;
+use crate::functions::json_operators::equality_key;
+use crate::functions::text_types::TextType;
 use crate::functions::uuids::uuid_of;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
@@ -34,17 +37,21 @@ impl AnalyzerRule for DeclaredTexts {
 
 fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let changed = match &mut expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => settle(vec![left, right], schema)?,
-        Expr::Between(Between { expr, low, high, .. }) => settle(vec![expr, low, high], schema)?,
-        Expr::InList(InList { expr, list, .. }) => settle(std::iter::once(&mut **expr).chain(list).collect(), schema)?,
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
+            settle(vec![left, right], schema, finds_equal(*op))?
+        }
+        Expr::Between(Between { expr, low, high, .. }) => settle(vec![expr, low, high], schema, false)?,
+        Expr::InList(InList { expr, list, .. }) => {
+            settle(std::iter::once(&mut **expr).chain(list).collect(), schema, true)?
+        }
         Expr::Case(Case { expr: Some(expr), when_then_expr, .. }) => {
             let whens = when_then_expr.iter_mut().map(|(when, _)| &mut **when);
-            settle(std::iter::once(&mut **expr).chain(whens).collect(), schema)?
+            settle(std::iter::once(&mut **expr).chain(whens).collect(), schema, true)?
         }
         // `element = ANY (ARRAY[...])`
         Expr::ScalarFunction(call) if call.func.name() == "array_has" => match call.args.as_mut_slice() {
             [Expr::ScalarFunction(array), element] if array.func.name() == "make_array" => {
-                settle(std::iter::once(element).chain(&mut array.args).collect(), schema)?
+                settle(std::iter::once(element).chain(&mut array.args).collect(), schema, true)?
             }
             _ => false,
         },
@@ -53,8 +60,9 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(if changed { Transformed::yes(expr) } else { Transformed::no(expr) })
 }
 
-/// Settles expressions that are compared with each other, or rows of them. Returns whether something changed.
-fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema) -> Result<bool> {
+/// Settles expressions that are compared with each other, for equality or order, or rows of them. Returns whether
+/// something changed.
+fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema, finds_equal: bool) -> Result<bool> {
     if exprs.iter().all(|expr| is_row(expr)) {
         let mut columns: Vec<Vec<&mut Expr>> = Vec::new();
         for expr in exprs {
@@ -62,13 +70,28 @@ fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema) -> Result<bool> {
             columns.resize_with(columns.len().max(row.args.len()), Vec::new);
             columns.iter_mut().zip(&mut row.args).for_each(|(column, member)| column.push(member));
         }
-        return columns.into_iter().try_fold(false, |changed, column| Ok(settle(column, schema)? | changed));
+        return columns
+            .into_iter()
+            .try_fold(false, |changed, column| Ok(settle(column, schema, finds_equal)? | changed));
+    }
+    if exprs.iter().any(|expr| text_type_of(expr, schema) == Some(TextType::Jsonb)) {
+        return match finds_equal {
+            true => {
+                exprs.into_iter().for_each(|expr| *expr = equality_key().call(vec![std::mem::take(expr)]));
+                Ok(true)
+            }
+            false => {
+                let error = sql_error("jsonb values have no order");
+                Err(external(error.with_hint("compare a value in it: doc ->> 'key' < 'x'")))
+            }
+        };
     }
     let declared = exprs.iter().filter_map(|expr| type_of(expr, schema));
     let declared = declared.filter(|declared| !matches!(declared, ColumnType::Array(_))).collect::<Vec<_>>();
     if declared.contains(&ColumnType::Json) {
         let error = sql_error("JSON values are not compared, because equal values may be written differently");
-        let hint = "compare a value in it: doc ->> 'key' = 'x', or the text: CAST(doc AS TEXT) = '{}'";
+        let hint = "compare a value in it: doc ->> 'key' = 'x', or as jsonb: CAST(doc AS JSONB) = '{}', or the text: \
+                    CAST(doc AS TEXT) = '{}'";
         return Err(external(error.with_hint(hint)));
     }
     if declared.is_empty() {
@@ -112,6 +135,12 @@ pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Option<ColumnType> {
         Expr::OuterReferenceColumn(field, _) => declared_type(field),
         _ => None,
     }
+}
+
+/// Whether an operator asks whether two values are equal.
+fn finds_equal(operator: Operator) -> bool {
+    use Operator as O;
+    matches!(operator, O::Eq | O::NotEq | O::IsDistinctFrom | O::IsNotDistinctFrom)
 }
 
 /// Whether an operator compares two values.

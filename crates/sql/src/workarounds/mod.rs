@@ -20,8 +20,11 @@ mod constant_order;
 mod date_part;
 mod date_trunc;
 mod decimals;
+mod declared_results;
 mod declared_texts;
+mod distinct_beside_sums;
 mod empty_arrays;
+mod equal_zeros;
 mod excluded_rows;
 mod expressions;
 mod extremes;
@@ -29,7 +32,10 @@ mod filters;
 mod in_lists;
 mod in_subqueries;
 mod intervals;
+mod json_operands;
+mod literal_places;
 mod long_literals;
+mod mapped_operands;
 mod one_row;
 mod operator;
 mod overflow;
@@ -46,6 +52,7 @@ mod stoppable;
 mod subqueries;
 mod syntax;
 mod text_outputs;
+mod time_words;
 mod times_of_day;
 mod unambiguous_filters;
 mod united_types;
@@ -54,7 +61,7 @@ mod untyped_texts;
 mod uuid_arrays;
 
 pub(crate) use array_constants::write_array_constants;
-pub(crate) use casts::postgres::array_texts;
+pub(crate) use casts::postgres::{array_texts, with_postgres_casts};
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use decimals::literals::write_numbers;
 pub(crate) use long_literals::batch_rows;
@@ -64,13 +71,14 @@ pub(crate) use syntax::dialect::StatementDialect;
 pub(crate) use syntax::output_names;
 pub(crate) use syntax::stars::Stars;
 pub(crate) use syntax::statement_words::{OVERRIDING_SYSTEM, OVERRIDING_USER};
+pub(crate) use time_words::{has_time_words, read_time_words};
 
 use crate::text::errors::from_parser;
 use crate::text::source_position::SourcePosition;
 use atsdb_core::Table;
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::planner::ExprPlanner;
-use datafusion::optimizer::{AnalyzerRule, OptimizerRule};
+use datafusion::optimizer::{AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
@@ -106,6 +114,7 @@ pub(crate) fn rewrite_statement(
 /// Planners that see an expression before DataFusion's own.
 pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
+        Arc::new(json_operands::JsonOperands),
         Arc::new(untyped_texts::UntypedTexts),
         Arc::new(array_subscripts::Subscripts),
         Arc::new(intervals::arithmetic::LengthArithmetic),
@@ -118,16 +127,20 @@ pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
 /// Rules of the analyzer that run before it makes types equal.
 pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
+        Arc::new(declared_results::DeclaredResults),
         Arc::new(subqueries::rule::AnySubquery),
         Arc::new(one_row::OneRow),
         Arc::new(united_types::UnitedTypes),
         Arc::new(in_subqueries::UnknownMembers),
         Arc::new(intervals::comparison::Lengths),
+        Arc::new(equal_zeros::EqualZeros),
         Arc::new(compare_times::CompareTimes),
         Arc::new(times_of_day::CompareTimesOfDay),
         Arc::new(uuid_arrays::UuidArrays),
         Arc::new(array_comparison::CompareArrays),
         Arc::new(declared_texts::DeclaredTexts),
+        Arc::new(literal_places::LiteralPlaces),
+        Arc::new(mapped_operands::MappedOperands),
         Arc::new(decimals::rule::SettleDecimals),
         Arc::new(in_lists::CompareLists),
         Arc::new(similar_to::SimilarTo),
@@ -162,6 +175,11 @@ pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         Arc::new(constant_order::ConstantOrder),
         Arc::new(computed_order::ComputedOrder),
     ]
+}
+
+/// Changes the rules of the logical optimizer.
+pub(crate) fn change_logical_rules(optimizer: &mut Optimizer) {
+    distinct_beside_sums::keep_types(optimizer);
 }
 
 /// Changes the rules of the physical optimizer.

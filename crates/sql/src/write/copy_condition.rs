@@ -13,7 +13,7 @@ use crate::text::table_names::{Scope, exact_name};
 use crate::text::tree_walk::visit;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, UInt32Array};
 use arrow::compute::take_record_batch;
-use arrow::datatypes::{Field, Schema, UInt32Type};
+use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
 use atsdb_core::{Error, Result, Table};
 use atsdb_engine::ReadSnapshot;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr, Statement as Ast, Visitor};
@@ -96,7 +96,8 @@ impl CopyCondition {
         interrupt: &Interrupt,
     ) -> Result<(mpsc::UnboundedSender<RecordBatch>, QueryRows)> {
         let Some(query) = self.query.take() else { return Err(Error::internal("a condition is started twice")) };
-        let work_table = Arc::new(WorkTable::new(&self.table, &[ORDINAL.to_owned()], &self.spellings, rows)?);
+        let ordinal = Field::new(ORDINAL, DataType::UInt32, true);
+        let work_table = Arc::new(WorkTable::new(&self.table, &[ordinal], &self.spellings, rows)?);
         let (sender, more) = mpsc::unbounded_channel();
         let (spellings, parameters) = (Arc::clone(&self.spellings), self.parameters.clone());
         let query = WorkQuery { query, spellings, work_table, more: Some(more), parameters };

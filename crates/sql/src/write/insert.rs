@@ -34,8 +34,8 @@ pub(crate) fn for_named_rows(
     rows: Rows,
     mut take: impl FnMut(RecordBatch) -> Result<()>,
 ) -> Result<()> {
-    let positions = target.positions(table)?;
     let found = rows.schema().fields().len();
+    let positions = target.positions_of(table, found)?;
     if found != positions.len() {
         return Err(wrong_width(table, found, positions.len()));
     }

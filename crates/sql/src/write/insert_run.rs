@@ -7,7 +7,7 @@ use super::insert::{UnnamedColumns, wrong_width};
 use super::insert_text::{InsertText, Step};
 use super::narrow_maps::NarrowMaps;
 use crate::dml::conflict::OnDuplicate;
-use crate::dml::target::Target;
+use crate::dml::target::{Target, first_columns};
 use crate::run::interrupt::Interrupt;
 use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
@@ -32,6 +32,8 @@ pub(crate) struct InsertRun {
     head: String,
     table: Table,
     policy: ConflictPolicy,
+    /// Whether the statements name the columns. Otherwise, the number of values says which are meant.
+    names_columns: bool,
     positions: Vec<usize>,
     columns: Vec<LiteralColumn>,
     schema: SchemaRef,
@@ -74,14 +76,17 @@ impl InsertRun {
         let Some(mut insert) = InsertText::begin(text, parameters) else { return Ok(None) };
         let head = text[..insert.bytes_read()].to_owned();
         // The first row is checked before the store is accessed.
-        if insert.next(&mut Vec::new())? != Step::Row {
+        let mut row = Vec::new();
+        if insert.next(&mut row)? != Step::Row {
             return Ok(None);
         }
         let (columns, on_duplicate): (_, OnDuplicate) = (insert.columns.take(), insert.on_duplicate.clone());
         let tables = tables(&insert.table)?;
-        let found = insert.table.find_by(path, &tables).map(TableName::of_table);
+        let found = insert.table.find_by(path, &tables);
         let table = found.ok_or_else(|| unknown_table(&insert.table, &tables))?;
-        let target = Target::new(table, columns, on_duplicate);
+        let names_columns = columns.is_some();
+        let columns = columns.or_else(|| first_columns(table, row.len()));
+        let target = Target::new(TableName::of_table(table), columns, on_duplicate);
         let (table, positions) = target.resolve_among(&tables)?;
         target.refuse_given(&table, &positions)?;
         let policy = target.on_duplicate.policy(&table)?;
@@ -101,6 +106,7 @@ impl InsertRun {
             maps: NarrowMaps::none(),
             table,
             policy,
+            names_columns,
             positions,
             columns,
             schema,
@@ -222,6 +228,9 @@ impl InsertRun {
                 Step::End => return Ok(Some(read)),
                 Step::NotPlain => return Ok(None),
             }
+            if read.row_count == 0 && self.is_for_others(row.len()) {
+                return Ok(None);
+            }
             if self.columns.iter().zip(&row).any(|(column, literal)| !column.takes(literal)) {
                 return Ok(None);
             }
@@ -231,6 +240,11 @@ impl InsertRun {
             }
             self.push_row(&row, &mut read)?;
         }
+    }
+
+    /// Whether a statement with this number of values is for other columns.
+    fn is_for_others(&self, width: usize) -> bool {
+        !self.names_columns && width != self.columns.len() && width <= self.table.definition.columns.len()
     }
 
     fn push_row(&mut self, row: &[Literal<'_>], read: &mut ReadRows) -> Result<()> {

@@ -10,7 +10,7 @@ use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
-use arrow::datatypes::{Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::{Column, Error, ErrorKind, Result, Table};
 use atsdb_engine::ReadSnapshot;
 use std::sync::Arc;
@@ -25,23 +25,31 @@ pub(crate) struct StatementContext<'a> {
 }
 
 impl Returning {
-    /// The answer for some complete rows.
+    /// The answer for some complete rows. `others` are the columns of other tables in them.
     pub(crate) fn answer(
         &self,
         context: &StatementContext<'_>,
         table: &Table,
         rows: Vec<RecordBatch>,
+        others: Vec<Field>,
         bytes_max: usize,
     ) -> Result<RecordBatch> {
         let rows = match gathered(rows, bytes_max)? {
             Some(rows) => rows,
-            None => no_rows(table),
+            None => no_rows_with(table, others),
         };
         let query = self.query(table, &rows, &context.spellings, context.parameters)?;
         let rows = context.worker.start_on_work_table(query, &context.snapshot, context.interrupt)?;
         let schema = rows.schema();
         let batches = Rows::query(rows).collect::<Result<Vec<RecordBatch>>>()?;
         concat_batches(&schema, &batches).map_err(Error::from)
+    }
+
+    /// The columns of other tables in the rows. `found` has those of the query for the rows that change.
+    pub(crate) fn other_fields(&self, found: &Schema) -> Vec<Field> {
+        let first = found.fields().len().saturating_sub(self.others.len());
+        let fields = found.fields().iter().skip(first).zip(self.other_names());
+        fields.map(|(field, name)| other_field(field, name)).collect()
     }
 
     /// The query over the rows.
@@ -52,7 +60,9 @@ impl Returning {
         spellings: &SharedSpellings,
         parameters: &Parameters,
     ) -> Result<WorkQuery> {
-        let work_table = Arc::new(WorkTable::new(table, &[], spellings, rows)?);
+        let others = rows.schema_ref().fields().iter().skip(table.definition.columns.len());
+        let others: Vec<Field> = others.map(|field| field.as_ref().clone()).collect();
+        let work_table = Arc::new(WorkTable::new(table, &others, spellings, rows)?);
         let mut query = work_query(&self.alias)?;
         select_of(&mut query)?.projection.clone_from(&self.items);
         let (spellings, parameters) = (Arc::clone(spellings), parameters.clone());
@@ -76,6 +86,22 @@ pub(crate) fn gathered(mut batches: Vec<RecordBatch>, bytes_max: usize) -> Resul
 
 /// An empty batch with a table's columns.
 pub(crate) fn no_rows(table: &Table) -> RecordBatch {
+    no_rows_with(table, Vec::new())
+}
+
+/// An empty batch with a table's columns, and others after them.
+pub(crate) fn no_rows_with(table: &Table, others: Vec<Field>) -> RecordBatch {
     let field = |column: &Column| Field::new(&column.name, default_type(column), true);
-    RecordBatch::new_empty(Arc::new(Schema::new(table.definition.columns.iter().map(field).collect::<Vec<_>>())))
+    let fields = table.definition.columns.iter().map(field).chain(others);
+    RecordBatch::new_empty(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
+}
+
+/// The column in which a value of another table is returned. That of a mapped column has its texts.
+pub(crate) fn other_field(found: &Field, name: String) -> Field {
+    let data_type = match found.data_type() {
+        DataType::Dictionary(_, values) => values.as_ref().clone(),
+        DataType::Null => DataType::Utf8,
+        other => other.clone(),
+    };
+    found.clone().with_name(name).with_data_type(data_type).with_nullable(true)
 }

@@ -1,9 +1,10 @@
-//! The rows for the `RETURNING` of a change: complete, and each once.
+//! The rows for the `RETURNING` of a change: complete, and each once, with the values of other tables beside it.
 
 use super::assign::plain;
+use super::returning::other_field;
 use crate::dml::change::Change;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
-use arrow::compute::filter_record_batch;
+use arrow::compute::{cast, filter_record_batch};
 use arrow::datatypes::{Field, Schema};
 use atsdb_core::{Column, Error, Result};
 use atsdb_engine::Batch;
@@ -29,20 +30,25 @@ impl ReturningRows {
         rows: &RecordBatch,
         places: (&UInt32Array, &UInt32Array),
     ) -> Result<usize> {
-        if change.returning.is_none() {
-            return Ok(0);
-        }
+        let Some(returning) = &change.returning else { return Ok(0) };
         let columns = &change.table.definition.columns;
         let others = rows.columns().iter().skip(2 + change.columns.len());
         for (array, position) in others.zip(&change.others) {
             let array = plain(array, &columns[*position])?;
             whole[*position] = Some(batch.completed(&change.table, *position, &array)?);
         }
-        let Some(arrays) = whole.into_iter().collect::<Option<Vec<ArrayRef>>>() else {
+        let Some(mut arrays) = whole.into_iter().collect::<Option<Vec<ArrayRef>>>() else {
             return Err(Error::internal("RETURNING without all columns"));
         };
         let field = |(array, column): (&ArrayRef, &Column)| Field::new(&column.name, array.data_type().clone(), true);
-        let fields = arrays.iter().zip(columns).map(field).collect::<Vec<_>>();
+        let mut fields = arrays.iter().zip(columns).map(field).collect::<Vec<_>>();
+        let of_others = rows.schema_ref().fields().iter().zip(rows.columns());
+        let of_others = of_others.skip(2 + change.columns.len() + change.others.len());
+        for ((found, array), name) in of_others.zip(returning.other_names()) {
+            let field = other_field(found, name);
+            arrays.push(cast(array, field.data_type())?);
+            fields.push(field);
+        }
         let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?;
         // USING may find a row several times.
         let places = places.0.values().iter().copied().zip(places.1.values().iter().copied());

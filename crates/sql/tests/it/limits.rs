@@ -131,6 +131,24 @@ fn a_result_that_does_not_fit_is_refused_before_it_is_made() {
 }
 
 #[test]
+fn temporary_files_beyond_their_limit_end_the_query() {
+    let (engine, _directory) = session("memory");
+    let run = |temp_bytes| {
+        let options = SessionOptions { memory_bytes: 50 << 20, temp_bytes, threads: 2, ..SessionOptions::default() };
+        let session = Session::new(engine.engine().clone(), options).unwrap();
+        let texts = "SELECT repeat('x', 100) || value AS t FROM generate_series(1, 500000)";
+        let found = execute(&session, &format!("SELECT length(t) FROM ({texts}) x ORDER BY t DESC OFFSET 499999"), &[]);
+        assert_eq!(execute(&session, "SELECT 5", &[]).unwrap(), ["5"]);
+        found
+    };
+    assert_eq!(run(None).unwrap(), ["101"]);
+    let error = run(Some(1 << 20)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Resources, "{error}");
+    assert!(error.message().ends_with(": 1 MiB") && error.hint().unwrap().contains("--temp"), "{error}");
+    assert_eq!(run(Some(0)).unwrap_err().kind(), ErrorKind::Resources);
+}
+
+#[test]
 fn wide_conditions_and_many_joins_answer_or_are_refused() {
     let (session, _directory) = session("memory");
     execute(&session, "CREATE TABLE t (a INT)", &[]).unwrap();

@@ -81,3 +81,30 @@ fn other_constants_give_the_answer_of_a_query_that_is_planned() {
         }
     }
 }
+
+#[test]
+fn aggregates_with_other_constants_give_the_answer_of_a_query_that_is_planned() {
+    let (session, _directory) = session("sqlite");
+    FILL.iter().for_each(|sql| drop(ask(&session, sql)));
+    session.engine().recompress(None).unwrap();
+    // Rows that are not sealed yet.
+    ask(&session, FILL[1]);
+    for form in [
+        "SELECT count(*), sum(i4), avg(f8), min(time), max(f4) FROM t WHERE COLUMN = CONSTANT",
+        "SELECT date_trunc('day', time) AS day, mapped, sum(i8), count(f8) FROM t WHERE COLUMN >= CONSTANT AND i4 < 15 \
+         GROUP BY date_trunc('day', time), mapped HAVING count(*) > 1 ORDER BY mapped DESC NULLS LAST, day LIMIT 5",
+        "SELECT mapped || '!' AS m, round(avg(d), 1), median(f8) FROM (SELECT mapped, d, f8, COLUMN AS c FROM t) AS u \
+         WHERE c <= CONSTANT GROUP BY mapped ORDER BY 1 OFFSET 1",
+        "SELECT DISTINCT mapped FROM t WHERE COLUMN < CONSTANT AND time > '2024-01-03' ORDER BY mapped",
+        "SELECT i2 % 2, sum(i2) FROM t WHERE COLUMN = CONSTANT GROUP BY i2 % 2 ORDER BY 1",
+        "SELECT sum(i8 * 1000000000) FROM t WHERE COLUMN >= CONSTANT",
+    ] {
+        for column in COLUMNS {
+            for constant in CONSTANTS {
+                let sql = form.replace("COLUMN", column).replace("CONSTANT", constant);
+                let fresh = Session::new(session.engine().clone(), SessionOptions::default()).unwrap();
+                assert_eq!(outcome(&session, &sql), outcome(&fresh, &sql), "{sql}");
+            }
+        }
+    }
+}

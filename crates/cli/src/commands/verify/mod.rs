@@ -9,7 +9,7 @@ use crate::args::{ReportFormat, VerifyArgs};
 use crate::console::progress::Ticker;
 use crate::console::quantity::{show_many, show_rows};
 use crate::session::settings::{self, Access};
-use atsdb::{ContentHash, Result};
+use atsdb::{ContentHash, Error, ErrorKind, Result};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -38,11 +38,11 @@ pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
     if atsdb::is_archive(&args.url) {
         return archive::run(args);
     }
-    let database = settings::open(&args.url, Access::Read, &args.store, None)?;
+    let database = settings::open(&args.url, Access::Read, &args.store, None).map_err(too_damaged)?;
     let engine = database.engine();
     let table = report::table_of(engine, args)?;
     let ticker = Ticker::new(|| "reading everything".to_owned());
-    let checked = engine.verify(table.as_ref())?;
+    let checked = engine.verify(table.as_ref()).map_err(too_damaged)?;
     // Damaged data has no hash.
     let hashes = match verify.hash && checked.findings.is_empty() {
         true => engine.content_hashes(table.as_ref())?,
@@ -69,6 +69,17 @@ pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
     let hint = "what is not named stays readable: save it with atsdb export -q, a query that leaves the damaged columns or \
                 times out";
     outcome(engine.store().url(), &checked.findings, hint)
+}
+
+/// Damage that ends the check itself. The hint of such an error is otherwise to run `verify`.
+fn too_damaged(error: Error) -> Error {
+    if error.kind() != ErrorKind::Corrupt {
+        return error;
+    }
+    error.with_hint(
+        "verify cannot read beyond this damage: look for read errors in the system's log, and restore the store from a \
+         backup (atsdb restore)",
+    )
 }
 
 fn show(hash: u64) -> String {

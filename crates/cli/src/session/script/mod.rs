@@ -7,7 +7,7 @@ mod reader;
 
 pub(crate) use reader::PieceReader;
 
-use crate::console::failure::warn;
+use crate::console::failure::{note, warn};
 use crate::console::interrupt::Watch;
 use crate::console::quantity::{show_many, show_rows};
 use crate::console::running::{RunningLine, RunningStatement};
@@ -113,6 +113,9 @@ impl Runner {
             let running = self.running.begin();
             let answer =
                 self.session.execute(&statement, &self.params).map_err(|error| place(with_file_hint(error), line))?;
+            if let Some(notice) = self.session.take_notice() {
+                note(&notice);
+            }
             self.write(answer, started, running, out).map_err(|error| place(error, line))?;
         }
         Ok(())

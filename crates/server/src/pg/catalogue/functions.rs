@@ -18,7 +18,7 @@ pub(super) fn special_name(name: &str) -> bool {
 }
 
 /// Functions about the server. A query without a table that calls one is answered by the catalogue.
-const ABOUT_THE_SERVER: [&str; 49] = [
+const ABOUT_THE_SERVER: [&str; 48] = [
     "version",
     "current_database",
     "current_schema",
@@ -52,7 +52,6 @@ const ABOUT_THE_SERVER: [&str; 49] = [
     "pg_total_relation_size",
     "pg_database_size",
     "pg_size_pretty",
-    "pg_typeof",
     "format_type",
     "obj_description",
     "col_description",

@@ -132,28 +132,24 @@ impl CatalogueQuery {
 
 /// Whether a text may be about the catalogue. This spares most statements the time to parse them here.
 fn may_be(text: &str) -> bool {
-    const SIGNS: [&str; 13] = [
-        "pg_",
-        "information_schema",
-        "current_",
-        "version",
-        "set_config",
-        "session_user",
-        "user",
-        "to_reg",
-        "format_type",
-        "_description",
-        "has_",
-        "_ident",
-        "::reg",
-    ];
     if text.len() > TEXT_BYTES_MAX {
         return false;
     }
     let text = text.to_ascii_lowercase();
     let trimmed = text.trim_start();
     let is_query = ["select", "with", "(", "table", "/*", "--"].iter().any(|start| trimmed.starts_with(start));
-    is_query && SIGNS.iter().any(|sign| text.contains(sign))
+    let is_of_word = |byte: char| byte.is_alphanumeric() || byte == '_';
+    is_query && (text.contains("::reg") || text.split(|byte| !is_of_word(byte)).any(is_sign))
+}
+
+/// Whether a word occurs in queries about the catalogue. Columns of tables have names such as `usage_user`.
+fn is_sign(word: &str) -> bool {
+    const BEGINNINGS: [&str; 4] = ["pg_", "current_", "to_reg", "has_"];
+    const ENDS: [&str; 2] = ["_description", "_ident"];
+    const WORDS: [&str; 6] = ["information_schema", "version", "set_config", "session_user", "user", "format_type"];
+    WORDS.contains(&word)
+        || BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
+        || ENDS.iter().any(|end| word.ends_with(end))
 }
 
 /// Whether all tables of a query belong to the catalogue, or a query without a table is about the server.

@@ -83,6 +83,11 @@ impl Connection {
                 self.io.out.error(&PgError::new(Severity::Notice, "00000", notice));
             }
         }
+        if let Answer::Done { verb: "CREATE TABLE", .. } = &answer
+            && let Some(notice) = self.session.take_notice()
+        {
+            self.io.out.error(&PgError::new(Severity::Notice, "00000", notice));
+        }
         let verb = match kind {
             StatementKind::Report(verb) | StatementKind::Change(verb) => *verb,
             _ => "SELECT",

@@ -25,6 +25,10 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
         Cell::Text(text) if type_id == known::UUID => {
             out.extend(uuid_text::to_bytes(text).ok_or_else(|| super::input::invalid(type_id, text))?);
         }
+        Cell::Text(text) if type_id == known::JSONB => {
+            out.push(known::JSONB_VERSION);
+            out.extend(text.as_bytes());
+        }
         Cell::Text(text) => out.extend(text.as_bytes()),
         Cell::Json(text) => out.extend(text.as_bytes()),
         Cell::Bytes(bytes) => out.extend(*bytes),

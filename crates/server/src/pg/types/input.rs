@@ -58,9 +58,14 @@ pub(in crate::pg) fn arrow_type(type_id: u32) -> Option<DataType> {
         known::INT8 | known::OID => DataType::Int64,
         known::FLOAT4 => DataType::Float32,
         known::FLOAT8 => DataType::Float64,
-        known::TEXT | known::VARCHAR | known::BPCHAR | known::NAME | known::CHAR | known::JSON | known::UUID | 3802 => {
-            DataType::Utf8
-        }
+        known::TEXT
+        | known::VARCHAR
+        | known::BPCHAR
+        | known::NAME
+        | known::CHAR
+        | known::JSON
+        | known::UUID
+        | known::JSONB => DataType::Utf8,
         known::BYTEA => DataType::Binary,
         known::DATE => DataType::Date32,
         known::TIME => DataType::Time64(TimeUnit::Microsecond),
@@ -183,8 +188,7 @@ fn of_binary(type_id: u32, bytes: &[u8]) -> Result<ScalarValue, PgError> {
         known::NUMERIC => return decimal(&numeric::read(bytes)?),
         known::BYTEA => return Ok(ScalarValue::Binary(Some(bytes.to_vec()))),
         known::UUID => return uuid(bytes),
-        // jsonb has a version number before its text.
-        3802 => return text(bytes.strip_prefix(&[1]).unwrap_or(bytes)),
+        known::JSONB => return text(bytes.strip_prefix(&[known::JSONB_VERSION]).unwrap_or(bytes)),
         other => match known::element_of(other) {
             Some(element) => array(element.id, &mut fields)?,
             None => return text(bytes),

@@ -46,6 +46,9 @@ pub(in crate::pg) const NUMERIC: u32 = 1700;
 pub(in crate::pg) const REGCLASS: u32 = 2205;
 pub(in crate::pg) const REGTYPE: u32 = 2206;
 pub(in crate::pg) const UUID: u32 = 2950;
+pub(in crate::pg) const JSONB: u32 = 3802;
+/// The version of the binary form of `jsonb`, which stands before its text.
+pub(in crate::pg) const JSONB_VERSION: u8 = 1;
 
 const fn plain(
     id: u32,
@@ -102,7 +105,7 @@ pub(in crate::pg) const TYPES: [PgType; 43] = [
     plain(2277, "anyarray", "anyarray", -1, 'P', (0, "")),
     plain(2278, "void", "void", 4, 'P', (0, "")),
     plain(UUID, "uuid", "uuid", 16, 'U', (2951, "_uuid")),
-    plain(3802, "jsonb", "jsonb", -1, 'U', (3807, "_jsonb")),
+    plain(JSONB, "jsonb", "jsonb", -1, 'U', (3807, "_jsonb")),
 ];
 
 /// Whether values of a type are numbers of objects that are written by their names: `regclass` and its like.
@@ -151,6 +154,7 @@ pub(in crate::pg) fn sql_name(id: u32) -> Option<String> {
 pub(in crate::pg) fn of_field(field: &Field) -> u32 {
     match atsdb::declared_type(field) {
         Some(ColumnType::Uuid) => UUID,
+        Some(ColumnType::Json) if atsdb::is_jsonb(field) => JSONB,
         Some(ColumnType::Json) => JSON,
         Some(ColumnType::Array(ElementType::Uuid)) => 2951,
         _ => of_arrow(field.data_type()),

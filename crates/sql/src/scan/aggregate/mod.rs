@@ -10,4 +10,5 @@ mod moment;
 mod operator;
 mod rule;
 
+pub(crate) use operator::{AggregateExec, Aggregation};
 pub(crate) use rule::aggregate_chunks;

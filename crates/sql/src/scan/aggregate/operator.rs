@@ -26,6 +26,7 @@ use datafusion::physical_plan::{
 };
 use futures::{StreamExt, TryStreamExt, stream};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
@@ -36,25 +37,15 @@ pub(crate) struct AggregateExec {
     /// to disk.
     spilling: Arc<dyn ExecutionPlan>,
     scan: AtsdbScan,
-    keys: Vec<GroupKey>,
-    measures: Vec<Measure>,
-    calls: Vec<Call>,
-    schema: SchemaRef,
+    aggregation: Aggregation,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl AggregateExec {
-    pub(super) fn new(
-        spilling: Arc<dyn ExecutionPlan>,
-        scan: &AtsdbScan,
-        keys: Vec<GroupKey>,
-        measures: Vec<Measure>,
-        calls: Vec<Call>,
-    ) -> Self {
-        let schema = spilling.schema();
+    pub(super) fn new(spilling: Arc<dyn ExecutionPlan>, scan: &AtsdbScan, aggregation: Aggregation) -> Self {
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(Arc::clone(&schema)),
+            EquivalenceProperties::new(spilling.schema()),
             Partitioning::UnknownPartitioning(1),
             EmissionType::Final,
             Boundedness::Bounded,
@@ -63,13 +54,15 @@ impl AggregateExec {
         Self {
             spilling,
             scan: scan.clone(),
-            keys,
-            measures,
-            calls,
-            schema,
+            aggregation,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
+    }
+
+    /// The scan, and what it aggregates.
+    pub(crate) fn parts(&self) -> (&AtsdbScan, &Aggregation) {
+        (&self.scan, &self.aggregation)
     }
 
     /// The groups of all chunks. If they do not fit the memory, the error is [`DataFusionError::ResourcesExhausted`],
@@ -77,9 +70,7 @@ impl AggregateExec {
     async fn aggregate(&self, context: &TaskContext) -> Result<(Groups, MemoryReservation)> {
         let scan = self.scan.scan();
         let threads = context.session_config().target_partitions().min(scan.chunks().len()).max(1);
-        let Some(none) = scan.groups(&self.keys, &self.measures) else {
-            return internal_err!("keys or measures of types that are not grouped");
-        };
+        let none = self.aggregation.no_groups(&scan)?;
         let mut tasks = JoinSet::new();
         for first in 0..threads {
             // The pool limits an operator that can spill to its share.
@@ -117,26 +108,12 @@ impl AggregateExec {
             reservation.try_resize(all.memory_bytes())?;
             tokio::task::yield_now().await;
         }
-        if self.keys.is_empty() {
-            all.ensure_one().map_err(from_engine)?;
-        }
-        // Checked before the first row, because a result that does not fit is an error of the whole query.
-        for call in &self.calls {
-            call.check(all.measured(call.measure, 0..all.len()))?;
-        }
+        self.aggregation.finish(&mut all)?;
         Ok((all, reservation))
     }
 
-    fn batch(&self, groups: &Groups, rows: std::ops::Range<usize>) -> Result<RecordBatch> {
-        let mut columns = groups.keys(rows.clone()).map_err(from_engine)?;
-        for call in &self.calls {
-            columns.push(call.results(groups.measured(call.measure, rows.clone()))?);
-        }
-        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
-    }
-
     async fn run(self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let schema = Arc::clone(&self.schema);
+        let schema = Arc::clone(&self.aggregation.schema);
         let (groups, reservation) = match self.aggregate(&context).await {
             Ok(aggregated) => aggregated,
             Err(DataFusionError::ResourcesExhausted(_)) => return self.spilling.execute(0, context),
@@ -148,9 +125,47 @@ impl AggregateExec {
             let _reserved = &reservation;
             let rows = start..(start + batch_rows).min(group_count);
             output_rows.add(rows.len());
-            self.batch(&groups, rows)
+            self.aggregation.results(&groups, rows)
         });
         Ok(Box::pin(cooperative(RecordBatchStreamAdapter::new(schema, stream::iter(batches)))))
+    }
+}
+
+/// What is computed from the rows of a scan.
+#[derive(Debug, Clone)]
+pub(crate) struct Aggregation {
+    pub(super) keys: Vec<GroupKey>,
+    pub(super) measures: Vec<Measure>,
+    pub(super) calls: Vec<Call>,
+    /// The keys, then the results of the calls.
+    pub(super) schema: SchemaRef,
+}
+
+impl Aggregation {
+    /// No groups yet, for the rows of a scan.
+    pub(crate) fn no_groups(&self, scan: &Scan) -> Result<Groups> {
+        match scan.groups(&self.keys, &self.measures) {
+            Some(groups) => Ok(groups),
+            None => internal_err!("keys or measures of types that are not grouped"),
+        }
+    }
+
+    /// Called once all rows are in their groups.
+    pub(crate) fn finish(&self, groups: &mut Groups) -> Result<()> {
+        if self.keys.is_empty() {
+            groups.ensure_one().map_err(from_engine)?;
+        }
+        // Checked before the first row, because a result that does not fit is an error of the whole query.
+        self.calls.iter().try_for_each(|call| call.check(groups.measured(call.measure, 0..groups.len())))
+    }
+
+    /// The keys and results of some of the groups.
+    pub(crate) fn results(&self, groups: &Groups, rows: Range<usize>) -> Result<RecordBatch> {
+        let mut columns = groups.keys(rows.clone()).map_err(from_engine)?;
+        for call in &self.calls {
+            columns.push(call.results(groups.measured(call.measure, rows.clone()))?);
+        }
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }
 }
 
@@ -187,8 +202,8 @@ fn from_engine(error: Error) -> DataFusionError {
 
 impl DisplayAs for AggregateExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
-        let (keys, calls) = names.split_at(self.keys.len());
+        let names: Vec<&str> = self.aggregation.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let (keys, calls) = names.split_at(self.aggregation.keys.len());
         let (keys, calls) = (keys.join(", "), calls.join(", "));
         write!(f, "AtsdbAggregate: groups=[{keys}], functions=[{calls}]; if the groups do not fit the memory:")
     }
@@ -238,12 +253,12 @@ impl ExecutionPlan for AggregateExec {
 
     fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let batches = stream::once(self.clone().run(context)).try_flatten();
-        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches.boxed())))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.aggregation.schema), batches.boxed())))
     }
 
     fn statistics_from_inputs(&self, _: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
-        let unknown = Statistics::new_unknown(&self.schema);
-        Ok(Arc::new(match self.keys.is_empty() {
+        let unknown = Statistics::new_unknown(&self.aggregation.schema);
+        Ok(Arc::new(match self.aggregation.keys.is_empty() {
             true => Statistics { num_rows: Precision::Exact(1), ..unknown },
             false => unknown,
         }))

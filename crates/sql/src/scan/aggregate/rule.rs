@@ -2,7 +2,7 @@
 
 use super::bucket::bucket_of_call;
 use super::call::calls_of;
-use super::operator::AggregateExec as ChunkAggregateExec;
+use super::operator::{AggregateExec as ChunkAggregateExec, Aggregation};
 use crate::scan::operator::AtsdbScan;
 use atsdb_engine::GroupKey;
 use datafusion::common::Result;
@@ -97,7 +97,8 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>, is_limited: bool) -> Option<ChunkA
     }
     // The engine must be able to group by these types.
     input.scan.scan().groups(&keys, &measures)?;
-    Some(ChunkAggregateExec::new(Arc::clone(plan), input.scan, keys, measures, calls))
+    let aggregation = Aggregation { keys, measures, calls, schema: plan.schema() };
+    Some(ChunkAggregateExec::new(Arc::clone(plan), input.scan, aggregation))
 }
 
 /// A scan below projections.

@@ -4,7 +4,6 @@ mod arrays;
 pub(super) mod exact;
 mod float_decimals;
 mod float_range;
-mod float_text;
 mod half_even;
 pub(super) mod postgres;
 mod time_of_day;

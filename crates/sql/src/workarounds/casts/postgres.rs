@@ -11,13 +11,13 @@
 use super::arrays::{arrays_of, texts_of, with_elements};
 use super::float_decimals::decimals_of;
 use super::float_range::{floats_of, narrowed};
-use super::float_text::float_text;
 use super::half_even::{RoundHalfEven, to_integers};
 use super::time_of_day::times_of_day;
 use crate::functions::arguments::per_second;
 use crate::functions::time_types::is_utc;
 use crate::text::bytes_text::bytes_of;
 use crate::text::decimals::nearest_floats;
+use crate::text::float_text::float_text;
 use crate::text::time_text::parse_time;
 use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
 use atsdb_codec::time_unit_of;
@@ -35,7 +35,7 @@ use datafusion::arrow::datatypes::{
     IntervalUnit, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
 };
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DFSchema, DataFusionError, Result, exec_err};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
@@ -56,6 +56,11 @@ impl AnalyzerRule for PostgresCasts {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         rewrite_expressions(plan, names_its_columns, |expr, schema| Ok(as_function(expr, schema)))
     }
+}
+
+/// The same for the casts in an expression.
+pub(crate) fn with_postgres_casts(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    expr.transform_up(|expr| Ok(as_function(expr, schema))).data()
 }
 
 fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {

@@ -23,7 +23,20 @@ use datafusion::optimizer::AnalyzerRule;
 const UNITING: [&str; 6] = ["coalesce", "nullif", "greatest", "least", "nvl", "ifnull"];
 
 /// Functions whose arguments have nothing to do with each other.
-const SEPARATING: [&str; 5] = ["concat", "concat_ws", "format", "named_struct", "struct"];
+const SEPARATING: [&str; 12] = [
+    "concat",
+    "concat_ws",
+    "format",
+    "json_build_array",
+    "json_build_object",
+    "json_pair",
+    "json_row",
+    "json_row_lines",
+    "jsonb_build_array",
+    "jsonb_build_object",
+    "named_struct",
+    "struct",
+];
 
 /// Functions whose first arguments are lists and items of them, and the number of these arguments.
 const OF_LISTS: [(&str, usize); 14] = [

@@ -1,6 +1,7 @@
 //! An interval times a number is an interval. A date plus an interval is a time, from which DataFusion drops the time
-//! of day. The difference of two times is an interval, where DataFusion has a duration. The difference of two dates is
-//! an integer, the number of days: DataFusion knows that type only in part.
+//! of day. A time of whole seconds or milliseconds plus an interval is a time with microseconds, of which DataFusion
+//! drops those that the first time cannot hold. The difference of two times is an interval, where DataFusion has a
+//! duration. The difference of two dates is an integer, the number of days: DataFusion knows that type only in part.
 //!
 //! Waits for [#13850](https://github.com/apache/datafusion/issues/13850) (products) and
 //! [#19527](https://github.com/apache/datafusion/issues/19527) (dates and intervals).
@@ -13,6 +14,7 @@ use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable, Operator, ScalarUDF, binary_expr, cast};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
+use std::sync::Arc;
 
 /// Runs while a statement is planned: the types of its columns depend on it.
 #[derive(Debug)]
@@ -25,6 +27,10 @@ impl ExprPlanner for LengthArithmetic {
         let is_date = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::Date32));
         let is_time = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::Timestamp(..)));
         let is_length = |expr: &Expr| is_length(expr, schema);
+        let coarse = |expr: &Expr| match expr.get_type(schema) {
+            Ok(DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, zone)) => Some(zone),
+            _ => None,
+        };
         let float = |expr: &Expr| cast(expr.clone(), DataType::Float64);
         let planned = match op {
             BinaryOperator::Multiply if is_length(left) && is_number(right) => product(left, float(right), false),
@@ -38,6 +44,13 @@ impl ExprPlanner for LengthArithmetic {
             }
             BinaryOperator::Minus if is_date(left) && is_length(right) => {
                 binary_expr(midnight(left), Operator::Minus, right.clone())
+            }
+            BinaryOperator::Plus | BinaryOperator::Minus if coarse(left).is_some() && is_length(right) => {
+                let operator = if *op == BinaryOperator::Plus { Operator::Plus } else { Operator::Minus };
+                binary_expr(microseconds(left, coarse(left).flatten()), operator, right.clone())
+            }
+            BinaryOperator::Plus if is_length(left) && coarse(right).is_some() => {
+                binary_expr(left.clone(), Operator::Plus, microseconds(right, coarse(right).flatten()))
             }
             BinaryOperator::Minus if is_time(left) && (is_time(right) || is_date(right)) => {
                 difference(left.clone(), right.clone())
@@ -59,4 +72,8 @@ fn product(length: &Expr, number: Expr, is_quotient: bool) -> Expr {
 
 fn midnight(date: &Expr) -> Expr {
     cast(date.clone(), DataType::Timestamp(TimeUnit::Microsecond, None))
+}
+
+fn microseconds(time: &Expr, zone: Option<Arc<str>>) -> Expr {
+    cast(time.clone(), DataType::Timestamp(TimeUnit::Microsecond, zone))
 }

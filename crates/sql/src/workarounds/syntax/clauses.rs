@@ -5,6 +5,7 @@
 //! one of them, `FETCH`.
 
 use super::alias_columns::complete_aliases;
+use super::array_queries::collect_rows;
 use super::between::either_order;
 use super::binding::settle_operators;
 use super::composed_functions::composed_function;
@@ -12,8 +13,11 @@ use super::exclusions::exclude_rows;
 use super::frames::{constant_bounds, empty_frame};
 use super::group_keys::complete_groups;
 use super::groups::regroup;
+use super::instants::mark_instants;
 use super::integer_literals::{in_columns, in_expression, in_rows, of_function};
 use super::interval_literals::{keep_sign, read_interval};
+use super::json_aggregates::collect_json;
+use super::json_rows::select_json_rows;
 use super::like_escape::write_backslashes;
 use super::limits::settle_limits;
 use super::line_ends::match_line_ends;
@@ -21,15 +25,17 @@ use super::natural::name_natural_columns;
 use super::order_names::settle_order_names;
 use super::other_forms::{match_each, other_forms};
 use super::other_functions::{other_functions, plain_call, plain_calls_of_rows};
+use super::outer_names::name_outer_tables;
 use super::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
 use super::row_members::compare_rows;
 use super::rows_of_functions::{narrow_series, number_rows, select_outer_elements, unnest_functions, unnest_lists};
 use super::set_all::count_rows;
 use super::stars::name_repeated_columns;
 use super::times::settle_times;
-use super::types_of_text::{bind_operators, types_of_text};
+use super::types_of_text::{bind_operators, types_of_text, unite_rows};
 use super::using::merge_columns;
 use super::values_of_subqueries::select_rows;
+use super::whole_rows::write_whole_rows;
 use super::windows::complete_windows;
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_mut;
@@ -47,6 +53,8 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     complete_groups(statement, tables);
     name_repeated_columns(statement, tables);
     let texts = texts_of_items(statement);
+    name_outer_tables(statement, tables);
+    write_whole_rows(statement, tables)?;
     name_natural_columns(statement, tables);
     let declares = matches!(statement, Statement::CreateTable(_) | Statement::AlterTable(_));
     match visit_mut(statement, &mut Clauses { depth: 0, declares }) {
@@ -78,13 +86,21 @@ impl VisitorMut for Clauses {
         if settings.is_some() || format_clause.is_some() {
             return refuse("SETTINGS or FORMAT in a query", "leave it out");
         }
-        if let Err(error) = settle_limits(query).and_then(|()| select_rows(query)) {
+        if let Err(error) = settle_limits(query).and_then(|()| select_rows(query, self.depth > 0)) {
             return ControlFlow::Break(error);
         }
         if self.depth > 0 {
-            name_inner_columns(query)
+            name_inner_columns(query);
+            if let Err(error) = mark_instants(&mut query.body) {
+                return ControlFlow::Break(error);
+            }
         } else {
             name_other_sides(query)
+        }
+        if let SetExpr::Values(values) = query.body.as_mut()
+            && let Err(error) = unite_rows(values)
+        {
+            return ControlFlow::Break(error);
         }
         if let (SetExpr::Values(values), true) = (query.body.as_mut(), self.depth > 0) {
             in_rows(values);
@@ -111,7 +127,7 @@ impl VisitorMut for Clauses {
         plain_call(expr);
         bind_operators(expr);
         either_order(expr);
-        if let Err(error) = match_each(expr) {
+        if let Err(error) = match_each(expr).and_then(|()| collect_rows(expr)) {
             return ControlFlow::Break(error);
         }
         let settled = match expr {
@@ -145,6 +161,7 @@ impl VisitorMut for Clauses {
         }
         of_function(expr);
         match other_functions(expr)
+            .and_then(|()| collect_json(expr))
             .and_then(|()| composed_function(expr))
             .and_then(|()| types_of_text(expr))
             .and_then(|()| compare_rows(expr))
@@ -187,7 +204,8 @@ impl VisitorMut for Clauses {
         in_columns(select);
         plain_calls_of_rows(select);
         if let Some(first) = select.from.first_mut()
-            && let Err(error) = select_outer_elements(&mut first.relation)
+            && let Err(error) =
+                select_json_rows(&mut first.relation, true).and_then(|()| select_outer_elements(&mut first.relation))
         {
             return ControlFlow::Break(error);
         }
@@ -201,7 +219,9 @@ impl VisitorMut for Clauses {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
-        if let Err(error) = unnest_lists(factor).and_then(|()| number_rows(factor)) {
+        if let Err(error) =
+            select_json_rows(factor, false).and_then(|()| unnest_lists(factor)).and_then(|()| number_rows(factor))
+        {
             return ControlFlow::Break(error);
         }
         match factor {

@@ -3,6 +3,7 @@
 //! No upstream issue known that names them all.
 
 use super::{expression, set_arguments, set_first_argument};
+use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_expressions_mut;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
@@ -10,17 +11,20 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::ops::ControlFlow;
 
-/// Functions that return rows, and those that return the same as a list.
-const ROWS_OF_LISTS: [(&str, &str); 8] = [
-    ("regexp_matches", "regexp_all_matches"),
-    ("regexp_split_to_table", "regexp_split_to_array"),
-    ("json_array_elements", "json_elements"),
-    ("jsonb_array_elements", "json_elements"),
-    ("json_array_elements_text", "json_elements_text"),
-    ("jsonb_array_elements_text", "json_elements_text"),
-    ("json_object_keys", "json_keys"),
-    ("jsonb_object_keys", "json_keys"),
+/// Functions that return rows, those that return the same as a list, and those that say that the rows are JSON.
+const ROWS_OF_LISTS: [(&str, &str, Option<&str>); 8] = [
+    ("regexp_matches", "regexp_all_matches", None),
+    ("regexp_split_to_table", "regexp_split_to_array", None),
+    ("json_array_elements", "json_elements", Some("declared_json")),
+    ("jsonb_array_elements", "jsonb_elements", Some("declared_jsonb")),
+    ("json_array_elements_text", "json_elements_text", None),
+    ("jsonb_array_elements_text", "jsonb_elements_text", None),
+    ("json_object_keys", "json_keys", None),
+    ("jsonb_object_keys", "jsonb_keys", None),
 ];
+
+/// Functions whose rows have several columns.
+const ROWS_WITH_COLUMNS: [&str; 4] = ["json_each", "json_each_text", "jsonb_each", "jsonb_each_text"];
 
 /// Replaces a call whose arguments have been rewritten already.
 pub(super) fn composed_function(expr: &mut Expr) -> Result<()> {
@@ -61,8 +65,12 @@ pub(super) fn composed_function(expr: &mut Expr) -> Result<()> {
         ("string_to_table", [text, separator, null]) => {
             filled("unnest(string_to_array(a, b, c))", &[text, separator, null])?
         }
-        (name, arguments) => match ROWS_OF_LISTS.iter().find(|(rows, _)| *rows == name) {
-            Some((_, list)) => rows_of_list(list, arguments)?,
+        (name, _) if ROWS_WITH_COLUMNS.contains(&name) => {
+            let error = not_supported(format_args!("{name} outside of FROM"));
+            return Err(error.with_hint(format!("write SELECT key, value FROM t, {name}(t.doc)")));
+        }
+        (name, arguments) => match ROWS_OF_LISTS.iter().find(|(rows, ..)| *rows == name) {
+            Some((_, list, declaration)) => rows_of_list(list, *declaration, arguments)?,
             None => return Ok(()),
         },
     };
@@ -71,12 +79,15 @@ pub(super) fn composed_function(expr: &mut Expr) -> Result<()> {
 }
 
 /// A call of a function that returns a list, whose elements become rows.
-fn rows_of_list(list: &str, arguments: &[Expr]) -> Result<Expr> {
+fn rows_of_list(list: &str, declaration: Option<&str>, arguments: &[Expr]) -> Result<Expr> {
     let mut call = expression(&format!("{list}(NULL)"))?;
     set_arguments(&mut call, arguments.to_vec());
     let mut rows = expression("unnest(NULL)")?;
     set_first_argument(&mut rows, call);
-    Ok(rows)
+    let Some(declaration) = declaration else { return Ok(rows) };
+    let mut declared = expression(&format!("{declaration}(NULL)"))?;
+    set_first_argument(&mut declared, rows);
+    Ok(declared)
 }
 
 fn is_base64(encoding: &Expr) -> bool {

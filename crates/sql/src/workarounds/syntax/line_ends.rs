@@ -6,6 +6,7 @@
 //! No upstream issue known.
 
 use super::expression;
+use super::quantifiers::refuse_repeated_quantifiers;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
@@ -83,6 +84,7 @@ fn set_flags(pattern: &mut Expr, flags: &str) -> Result<()> {
             value: Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text),
             ..
         }) => {
+            refuse_repeated_quantifiers(text)?;
             replace_escapes(text);
             if !flags.is_empty() && (flags != "s" || text.contains('.')) {
                 text.insert_str(0, &format!("(?{flags})"));

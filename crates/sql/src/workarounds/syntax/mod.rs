@@ -1,6 +1,7 @@
 //! Rewrites the tokens and the syntax tree of a statement, before DataFusion plans it.
 
 mod alias_columns;
+mod array_queries;
 pub(super) mod between;
 pub(super) mod binding;
 pub(super) mod clauses;
@@ -14,8 +15,11 @@ mod exclusions;
 mod frames;
 mod group_keys;
 mod groups;
+mod instants;
 mod integer_literals;
 mod interval_literals;
+mod json_aggregates;
+mod json_rows;
 mod like_escape;
 mod limits;
 mod line_ends;
@@ -24,7 +28,10 @@ mod natural;
 mod order_names;
 mod other_forms;
 mod other_functions;
+mod outer_names;
 pub(crate) mod output_names;
+mod percentile_lists;
+mod quantifiers;
 mod result_names;
 mod row_members;
 mod rows_of_functions;
@@ -37,6 +44,7 @@ mod times;
 mod types_of_text;
 mod using;
 mod values_of_subqueries;
+mod whole_rows;
 mod windows;
 pub(super) mod words;
 
@@ -48,7 +56,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 /// Parses an expression from a text of this crate.
-fn expression(text: &str) -> Result<Expr> {
+pub(super) fn expression(text: &str) -> Result<Expr> {
     Parser::new(&GenericDialect)
         .try_with_sql(text)
         .and_then(|mut parser| parser.parse_expr())
@@ -85,7 +93,7 @@ fn set_first_argument(call: &mut Expr, argument: Expr) {
 }
 
 /// Replaces all arguments of a call.
-fn set_arguments(call: &mut Expr, arguments: Vec<Expr>) {
+pub(super) fn set_arguments(call: &mut Expr, arguments: Vec<Expr>) {
     if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = call {
         list.args = arguments.into_iter().map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))).collect();
     }

@@ -3,6 +3,7 @@
 //!
 //! No upstream issue known.
 
+use super::percentile_lists::each_percentile;
 use super::{expression, set_first_argument};
 use crate::text::sequence_names::is_of_sequences;
 use atsdb_core::Result;
@@ -101,6 +102,7 @@ pub(super) fn other_functions(expr: &mut Expr) -> Result<()> {
         "arg_max" | "max_by" => value_of_extreme(call, false),
         "arg_min" | "min_by" => value_of_extreme(call, true),
         "regr_r2" => fit_of_equals(expr),
+        "percentile_cont" | "percentile_disc" => each_percentile(expr),
         // DataFusion divides two logarithms, which makes 2.9999999999999996 of log(1000).
         "log" => {
             if matches!(&call.args, FunctionArguments::List(list) if list.args.len() == 1) {

@@ -3,7 +3,8 @@
 //!
 //! A series of `INT`s is of type `INT` in PostgreSQL, also in FROM; in DataFusion it is always of type `BIGINT`.
 //!
-//! `WITH ORDINALITY` adds the number of each row, which DataFusion does not support.
+//! `WITH ORDINALITY` adds the number of each row, which DataFusion does not support. An array of columns is unnested
+//! together with the numbers of its elements.
 //!
 //! With an alias, as in `FROM generate_series(1, 3) AS id`, the column has the name of the alias.
 //!
@@ -17,11 +18,11 @@
 use super::integer_literals::{are_narrow, make_int, widen};
 use super::{expression, set_first_argument};
 use crate::text::errors::sql_error;
-use crate::text::tree_walk::visit_expressions;
+use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Select, SelectItem, SetExpr,
-    TableAlias, TableAliasColumnDef, TableFactor, Visit,
+    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Select,
+    SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, Value, ValueWithSpan, Visit,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -47,6 +48,9 @@ pub(super) fn unnest_functions(select: &mut Select) -> Result<()> {
 fn unnest(expr: &mut Expr) -> Result<()> {
     match expr {
         Expr::Function(call) if call.over.is_none() && is_series(&call.name) => {
+            if let FunctionArguments::List(list) = &mut call.args {
+                type_texts(&mut list.args);
+            }
             let has_ints = matches!(&call.args, FunctionArguments::List(list) if are_narrow(&list.args));
             let mut rows = expression("unnest(NULL)")?;
             set_first_argument(&mut rows, expr.clone());
@@ -90,6 +94,11 @@ pub(super) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
 /// Writes a series of columns in FROM, and a function after `LATERAL`, with `unnest`, and names the only column of an
 /// `unnest` like the alias or the function.
 pub(super) fn unnest_lists(factor: &mut TableFactor) -> Result<()> {
+    match factor {
+        TableFactor::Table { name, args: Some(args), .. } if is_series(name) => type_texts(&mut args.args),
+        TableFactor::Function { name, args, .. } if is_series(name) => type_texts(args),
+        _ => {}
+    }
     let (name, args, alias, with_ordinality) = match factor {
         TableFactor::Table { name, args: Some(args), alias, with_ordinality, .. }
             if is_series(name) && args.args.iter().any(mentions_column) =>
@@ -135,6 +144,13 @@ pub(super) fn unnest_lists(factor: &mut TableFactor) -> Result<()> {
 /// list. No table is before it, so that the columns are those of an outer query.
 pub(super) fn select_outer_elements(factor: &mut TableFactor) -> Result<()> {
     unnest_lists(factor)?;
+    if let Some(mut numbered) = numbered_elements(factor)? {
+        if let TableFactor::Derived { lateral, .. } = &mut numbered {
+            *lateral = false;
+        }
+        *factor = numbered;
+        return Ok(());
+    }
     let TableFactor::UNNEST { alias: Some(alias), array_exprs, with_ordinality: false, with_offset: false, .. } =
         factor
     else {
@@ -168,8 +184,47 @@ fn name_column(alias: &mut Option<TableAlias>, function: &str) {
     }
 }
 
+/// Gives the texts among the arguments of a series of times their types: that of the other bound, and of a step.
+fn type_texts(args: &mut [FunctionArg]) {
+    let mut args: Vec<&mut Expr> = args
+        .iter_mut()
+        .filter_map(|arg| match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+            _ => None,
+        })
+        .collect();
+    let [first, last, step] = args.as_mut_slice() else { return };
+    set_type(step, Some(&DataType::Interval { fields: None, precision: None }));
+    let (of_first, of_last) = (type_of_time(first).cloned(), type_of_time(last).cloned());
+    set_type(first, of_last.as_ref());
+    set_type(last, of_first.as_ref());
+}
+
+/// The type of a time that an expression is cast to.
+fn type_of_time(expr: &Expr) -> Option<&DataType> {
+    let data_type = match expr {
+        Expr::Nested(inner) => return type_of_time(inner),
+        Expr::Cast { data_type, .. } => data_type,
+        Expr::TypedString(literal) => &literal.data_type,
+        _ => return None,
+    };
+    matches!(data_type, DataType::Timestamp(..) | DataType::Date).then_some(data_type)
+}
+
+/// Casts a text to a type. A number in quotes stays.
+fn set_type(expr: &mut Expr, data_type: Option<&DataType>) {
+    if let Some(data_type) = data_type
+        && let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) = &*expr
+        && text.parse::<f64>().is_err()
+    {
+        let value = Box::new(expr.clone());
+        let data_type = data_type.clone();
+        *expr = Expr::Cast { kind: CastKind::Cast, expr: value, data_type, array: false, format: None };
+    }
+}
+
 /// Whether an argument or an expression mentions a column.
-fn mentions_column(node: &impl Visit) -> bool {
+pub(super) fn mentions_column(node: &impl Visit) -> bool {
     let found = visit_expressions(node, |expr| match expr {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
@@ -179,6 +234,10 @@ fn mentions_column(node: &impl Visit) -> bool {
 
 /// Replaces `function(...) WITH ORDINALITY` in FROM by a subquery that numbers the rows.
 pub(super) fn number_rows(factor: &mut TableFactor) -> Result<()> {
+    if let Some(numbered) = numbered_elements(factor)? {
+        *factor = numbered;
+        return Ok(());
+    }
     let (alias, columns) = match factor {
         TableFactor::Table { with_ordinality: with_ordinality @ true, alias, name, args: Some(_), .. } => {
             *with_ordinality = false;
@@ -207,6 +266,42 @@ pub(super) fn number_rows(factor: &mut TableFactor) -> Result<()> {
         *given = alias;
     }
     Ok(())
+}
+
+/// A subquery with the elements of an array of columns, and their numbers; `None` of other tables.
+fn numbered_elements(factor: &TableFactor) -> Result<Option<TableFactor>> {
+    let TableFactor::UNNEST { with_ordinality: true, with_offset: false, alias, array_exprs, .. } = factor else {
+        return Ok(None);
+    };
+    let [array] = array_exprs.as_slice() else { return Ok(None) };
+    if !mentions_column(array) {
+        return Ok(None);
+    }
+    let mut alias = alias.clone().unwrap_or_else(|| named(Ident::new(UNNEST)));
+    let mut names = std::mem::take(&mut alias.columns).into_iter().map(|column| column.name);
+    let names =
+        [names.next().unwrap_or_else(|| alias.name.clone()), names.next().unwrap_or_else(|| Ident::new("ordinality"))];
+    let text = "LATERAL (SELECT unnest(NULL), generate_series(CAST(1 AS BIGINT), coalesce(cardinality(NULL), 0)))";
+    let parsed = Parser::new(&GenericDialect).try_with_sql(text).and_then(|mut parser| parser.parse_table_factor());
+    let mut selected = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
+    if let TableFactor::Derived { subquery, alias: outer, .. } = &mut selected
+        && let SetExpr::Select(select) = subquery.body.as_mut()
+    {
+        for (item, alias) in select.projection.iter_mut().zip(names) {
+            if let SelectItem::UnnamedExpr(expr) = item {
+                let mut expr = expr.clone();
+                let _ = visit_expressions_mut(&mut expr, |inner| {
+                    if matches!(inner, Expr::Value(ValueWithSpan { value: Value::Null, .. })) {
+                        *inner = array.clone();
+                    }
+                    ControlFlow::<()>::Continue(())
+                });
+                *item = SelectItem::ExprWithAlias { expr, alias };
+            }
+        }
+        *outer = Some(alias);
+    }
+    Ok(Some(selected))
 }
 
 fn named(name: Ident) -> TableAlias {

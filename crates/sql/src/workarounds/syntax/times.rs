@@ -4,6 +4,8 @@
 //! No upstream issue known.
 
 use super::{expression, set_arguments};
+use crate::text::errors::not_supported;
+use crate::text::time_text::TimeWord;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
@@ -64,6 +66,8 @@ pub(super) fn settle_times(expr: &mut Expr) -> Result<()> {
         Expr::Function(call) => {
             if let Some(found) = current_time(call)? {
                 *expr = found;
+            } else if let Some(found) = cut_in_zone(call)? {
+                *expr = found;
             } else if name_of(call) == OF_LOCAL_TIME && arguments(call).any(is_instant) {
                 call.name = ObjectName::from(vec![Ident::new(OF_INSTANT)]);
             }
@@ -74,6 +78,7 @@ pub(super) fn settle_times(expr: &mut Expr) -> Result<()> {
             {
                 **text = time;
             }
+            return round_cast(expr);
         }
         Expr::TypedString(literal) => {
             if let Some(time) = time_of_word(&literal.value, &literal.data_type)? {
@@ -81,6 +86,7 @@ pub(super) fn settle_times(expr: &mut Expr) -> Result<()> {
                 let kind = CastKind::Cast;
                 *expr = Expr::Cast { kind, expr: Box::new(time), data_type, array: false, format: None };
             }
+            return round_cast(expr);
         }
         _ => {}
     }
@@ -89,26 +95,110 @@ pub(super) fn settle_times(expr: &mut Expr) -> Result<()> {
 
 /// The time that a word in a text stands for, before it gets the type of a date or a time.
 fn time_of_word(text: &ValueWithSpan, data_type: &DataType) -> Result<Option<Expr>> {
-    let (Value::SingleQuotedString(word), DataType::Date | DataType::Timestamp(..)) = (&text.value, data_type) else {
+    let Value::SingleQuotedString(word) = &text.value else { return Ok(None) };
+    let time = match data_type {
+        DataType::Date | DataType::Timestamp(..) => {
+            if matches!(word.trim().to_ascii_lowercase().as_str(), "infinity" | "-infinity") {
+                return Err(not_supported(format_args!("the time '{word}'"))
+                    .with_hint("leave the bound out, or write NULL for a time that is not known"));
+            }
+            TimeWord::read(word).map(TimeWord::sql)
+        }
+        DataType::Time(..) => (TimeWord::read(word) == Some(TimeWord::Now)).then_some("current_time()"),
+        _ => None,
+    };
+    time.map(expression).transpose()
+}
+
+/// Rounds a time that is cast to fewer digits after the seconds. A text without a fraction has none to round, and stays
+/// one that a column is compared with.
+fn round_cast(expr: &mut Expr) -> Result<()> {
+    let (data_type, text) = match &*expr {
+        Expr::Cast { expr: value, data_type, .. } => match value.as_ref() {
+            Expr::Value(ValueWithSpan { value, .. }) => (data_type, Some(value)),
+            _ => (data_type, None),
+        },
+        Expr::TypedString(literal) => (&literal.data_type, Some(&literal.value.value)),
+        _ => return Ok(()),
+    };
+    let is_whole = matches!(text, Some(Value::SingleQuotedString(text)) if !text.contains(['.', ',']));
+    let (digits, fine, coarse) = match data_type {
+        DataType::Timestamp(Some(0 | 3), _) if is_whole => return Ok(()),
+        DataType::Timestamp(Some(digits @ 0..=5), zone) => {
+            let coarse = 3 * digits.div_ceil(3);
+            (*digits, DataType::Timestamp(Some(6), *zone), DataType::Timestamp(Some(coarse), *zone))
+        }
+        DataType::Time(Some(digits @ 0..=6), zone) => {
+            (*digits, DataType::Time(None, *zone), DataType::Time(None, *zone))
+        }
+        _ => return Ok(()),
+    };
+    let cast = |value: Expr, data_type: DataType| Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(value),
+        data_type,
+        array: false,
+        format: None,
+    };
+    let value = match &*expr {
+        Expr::Cast { expr: value, .. } => value.as_ref().clone(),
+        Expr::TypedString(literal) => Expr::Value(literal.value.clone()),
+        _ => return Ok(()),
+    };
+    let mut rounded = expression("round_time(NULL, NULL)")?;
+    set_arguments(&mut rounded, vec![cast(value, fine), expression(&digits.to_string())?]);
+    *expr = cast(rounded, coarse);
+    Ok(())
+}
+
+/// `date_trunc(unit, instant, zone)`: the local time is cut, and becomes an instant again. `None` of other calls.
+fn cut_in_zone(call: &Function) -> Result<Option<Expr>> {
+    if name_of(call) != "date_trunc" {
         return Ok(None);
-    };
-    let time = match word.trim().to_ascii_lowercase().as_str() {
-        "now" => "now()",
-        "today" => "current_date()",
-        "tomorrow" => "(current_date() + INTERVAL '1 day')",
-        "yesterday" => "(current_date() - INTERVAL '1 day')",
-        "epoch" => "'1970-01-01'",
-        _ => return Ok(None),
-    };
-    expression(time).map(Some)
+    }
+    let given: Vec<Expr> = arguments(call).cloned().collect();
+    let [unit, instant, zone] = given.as_slice() else { return Ok(None) };
+    let mut local = expression(&format!("{OF_INSTANT}(NULL, NULL)"))?;
+    set_arguments(&mut local, vec![zone.clone(), instant.clone()]);
+    let mut cut = expression("date_trunc(NULL, NULL)")?;
+    set_arguments(&mut cut, vec![unit.clone(), local]);
+    let mut again = expression(&format!("{OF_LOCAL_TIME}(NULL, NULL)"))?;
+    set_arguments(&mut again, vec![zone.clone(), cut]);
+    Ok(Some(again))
+}
+
+/// The number of digits in `CURRENT_TIMESTAMP(3)`; `None` without one.
+fn digits_of(call: &Function) -> Option<u64> {
+    let mut digits = arguments(call);
+    let mut argument = digits.next()?;
+    while let Expr::Cast { expr: inner, .. } | Expr::Nested(inner) = argument {
+        argument = inner;
+    }
+    match argument {
+        Expr::Value(ValueWithSpan { value: Value::Number(number, _), .. }) => number.parse().ok(),
+        _ => None,
+    }
 }
 
 /// The current time under other names, and the age up to today.
 fn current_time(call: &Function) -> Result<Option<Expr>> {
     let [part] = call.name.0.as_slice() else { return Ok(None) };
     let Some(name) = part.as_ident().filter(|name| name.quote_style.is_none()) else { return Ok(None) };
-    let text = match name.value.to_ascii_lowercase().as_str() {
-        "transaction_timestamp" | "localtimestamp" => "now()",
+    let name = name.value.to_ascii_lowercase();
+    if let Some(digits) = digits_of(call).map(|digits| digits.min(6)) {
+        let text = match name.as_str() {
+            "current_timestamp" => format!("CAST(now() AS TIMESTAMP({digits}) WITH TIME ZONE)"),
+            "localtimestamp" => format!("CAST(now() AS TIMESTAMP({digits}))"),
+            "current_time" | "localtime" => format!("CAST(current_time() AS TIME({digits}))"),
+            _ => return Ok(None),
+        };
+        let mut time = expression(&text)?;
+        round_cast(&mut time)?;
+        return Ok(Some(time));
+    }
+    let text = match name.as_str() {
+        "transaction_timestamp" => "now()",
+        "localtimestamp" => "CAST(now() AS TIMESTAMP)",
         "localtime" => "current_time()",
         "age" => {
             let FunctionArguments::List(list) = &call.args else { return Ok(None) };
@@ -123,7 +213,7 @@ fn current_time(call: &Function) -> Result<Option<Expr>> {
 }
 
 /// Whether an expression is an instant, though its type has no zone.
-fn is_instant(expr: &Expr) -> bool {
+pub(super) fn is_instant(expr: &Expr) -> bool {
     let is_declared = |data_type: &DataType| {
         matches!(data_type, DataType::Timestamp(_, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone))
     };

@@ -1,5 +1,5 @@
-//! `VALUES ((SELECT 1), 2)`: DataFusion evaluates the rows of VALUES when it plans them, before any subquery has run,
-//! and fails. Each row becomes a SELECT.
+//! `VALUES ((SELECT 1), 2)`, and `LATERAL (VALUES (t.a), (t.b))`: DataFusion evaluates the rows of VALUES when it plans
+//! them, before any subquery has run, and knows no columns there. Each row becomes a SELECT.
 //!
 //! No upstream issue known.
 
@@ -9,10 +9,10 @@ use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr, SetOperator, SetQuantifier};
 use std::ops::ControlFlow;
 
-/// Makes `SELECT ... UNION ALL SELECT ...` of VALUES that contain a subquery.
-pub(super) fn select_rows(query: &mut Query) -> Result<()> {
+/// Makes `SELECT ... UNION ALL SELECT ...` of VALUES that contain a subquery or, in a nested query, a column.
+pub(super) fn select_rows(query: &mut Query, is_nested: bool) -> Result<()> {
     let SetExpr::Values(values) = query.body.as_mut() else { return Ok(()) };
-    if !values.rows.iter().any(|row| row.iter().any(has_subquery)) {
+    if !values.rows.iter().any(|row| row.iter().any(|value| needs_select(value, is_nested))) {
         return Ok(());
     }
     let mut selects = None;
@@ -34,9 +34,12 @@ pub(super) fn select_rows(query: &mut Query) -> Result<()> {
     Ok(())
 }
 
-fn has_subquery(expr: &Expr) -> bool {
-    let is_found = visit_expressions(expr, |expr| match expr {
+/// Whether a value is computed from a subquery, or from a column of another table. In the rows of an INSERT, a name is
+/// the word DEFAULT.
+fn needs_select(value: &Expr, is_nested: bool) -> bool {
+    let is_found = visit_expressions(value, |expr| match expr {
         Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) if is_nested => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
     is_found.is_break()

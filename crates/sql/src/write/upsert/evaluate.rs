@@ -16,7 +16,8 @@ use arrow::compute::kernels::cmp::distinct;
 use arrow::compute::kernels::zip::zip;
 use arrow::compute::{concat_batches, prep_null_mask_filter, take};
 use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
-use atsdb_core::{Error, Result, Table, Unique};
+use atsdb_codec::logical_field;
+use atsdb_core::{Column, Error, Result, Table, Unique};
 use atsdb_engine::Batch;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, SelectItem, Value};
 use std::ops::ControlFlow;
@@ -188,8 +189,8 @@ fn query_of_update(
 /// Stored and new rows side by side, as a table.
 fn work_table(table: &Table, spellings: &SharedSpellings, rows: &RecordBatch) -> Result<Arc<WorkTable>> {
     let columns = &table.definition.columns;
-    let new = columns.iter().map(|column| format!("{NEW}{}", spellings.spell(&column.name)));
-    let others: Vec<String> = new.chain([ORDINAL.to_owned()]).collect();
+    let named = |column: &Column| logical_field(column).with_name(format!("{NEW}{}", spellings.spell(&column.name)));
+    let others: Vec<Field> = columns.iter().map(named).chain([Field::new(ORDINAL, DataType::UInt32, true)]).collect();
     WorkTable::new(table, &others, spellings, rows).map(Arc::new)
 }
 

@@ -1,6 +1,4 @@
 //! Floats as text: the shortest digits that stand for the number, written as PostgreSQL does.
-//!
-//! Part of [`postgres`](super::postgres). No upstream issue known.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
@@ -10,7 +8,7 @@ const DOUBLE_DIGITS: i32 = 15;
 const REAL_DIGITS: i32 = 6;
 
 /// The text of one float of an array; `None` for NULL.
-pub(super) fn float_text(array: &ArrayRef, row: usize) -> Option<String> {
+pub(crate) fn float_text(array: &ArrayRef, row: usize) -> Option<String> {
     if array.is_null(row) {
         return None;
     }

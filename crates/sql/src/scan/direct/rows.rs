@@ -1,15 +1,12 @@
-//! Direct reads: simple queries of one table for which no plan is executed. They return some columns of the rows that
-//! satisfy plain conditions, in some order, if only a few chunks can have such rows. They are recognised by their
-//! optimized plan, in which names, types and casts are resolved. Conditions and the limit may contain parameters. The
-//! number of rows of a whole table is a direct read, too. A query that does not have exactly this form is executed as
-//! usual.
+//! Direct reads of rows: some columns of the rows that satisfy plain conditions, in some order, if only a few chunks can
+//! have such rows. Conditions and the limit may contain parameters. The number of rows of a whole table is a direct
+//! read, too.
 
-use super::provider::SnapshotTable;
-use super::pushdown::{Pushdown, is_exact};
-use crate::functions::arguments::is_text;
+use super::conditions::OpenConditions;
 use crate::parse::headings::Headings;
 use crate::parse::parameter_types::close_expression;
-use crate::text::datafusion_errors::from_datafusion;
+use crate::scan::provider::SnapshotTable;
+use crate::scan::pushdown::Pushdown;
 use crate::text::params::Parameters;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::{SortColumn, SortOptions, cast, concat_batches, lexsort_to_indices, take_record_batch};
@@ -17,27 +14,25 @@ use arrow::datatypes::{DataType, Int64Type, Schema, SchemaRef};
 use atsdb_codec::logical_type;
 use atsdb_core::{Error, Result, Table, TableDefinition, TableId, TimeRange};
 use atsdb_engine::{ReadSnapshot, ScanRequest};
-use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::expr::{AggregateFunction, InList};
+use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, lit};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use std::cmp::Reverse;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// If there are more chunks to read, a plan is executed, which reads them on several threads and streams the rows.
 const CHUNKS_MAX: usize = 4;
 
-/// A query of this form.
+/// A read of rows.
 #[derive(Debug)]
-pub(crate) struct DirectScan {
+pub(crate) struct DirectRows {
     table: TableId,
     /// The columns that are read, by position. Those that only the order needs follow those of the answer.
     columns: Vec<usize>,
     schema: SchemaRef,
-    conditions: Vec<Expr>,
+    conditions: OpenConditions,
     order: Vec<(usize, SortOptions)>,
     /// The maximum numbers of rows, as numbers or parameters.
     limits: Vec<Expr>,
@@ -45,7 +40,7 @@ pub(crate) struct DirectScan {
     counts: bool,
 }
 
-impl DirectScan {
+impl DirectRows {
     /// The direct read for an optimized plan; `None` if it has another form.
     pub(crate) fn of(plan: &LogicalPlan, headings: &Headings) -> Option<Self> {
         let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
@@ -117,39 +112,29 @@ impl DirectScan {
         }
     }
 
-    /// Whether this read, with values for its parameters, is the same as another one.
-    pub(crate) fn is_same(&self, parameters: &Parameters, other: &Self, definition: &TableDefinition) -> bool {
-        let conditions = |direct: &Self, parameters: &Parameters| {
-            let close =
-                |condition: &Expr| close_expression(condition.clone(), parameters).ok().map(|closed| closed.data);
-            let closed =
-                direct.conditions.iter().map(|condition| plain(close(condition)?, definition).map(with_plain_text));
-            closed.collect::<Option<HashSet<Expr>>>()
-        };
+    /// Whether this read, with values for its parameters, is the same as another one without parameters.
+    pub(super) fn is_same(&self, parameters: &Parameters, other: &Self, definition: &TableDefinition) -> bool {
         let of_other = Parameters::none();
         (self.table, &self.columns, &self.schema, &self.order, self.counts)
             == (other.table, &other.columns, &other.schema, &other.order, other.counts)
             && self.limit(parameters) == other.limit(&of_other)
-            && conditions(self, parameters).is_some_and(|own| Some(own) == conditions(other, &of_other))
+            && self.conditions.is_same(parameters, &other.conditions, definition)
     }
 
     /// The rows of the answer; `None` if a plan is needed after all.
-    pub(crate) fn read(&self, snapshot: &ReadSnapshot, parameters: &Parameters) -> Result<Option<Vec<RecordBatch>>> {
-        let Some(table) = self.table(snapshot) else { return Ok(None) };
+    pub(super) fn read(
+        &self,
+        table: &Table,
+        snapshot: &ReadSnapshot,
+        parameters: &Parameters,
+    ) -> Result<Option<Vec<RecordBatch>>> {
         if self.counts {
             return self.count(snapshot, table).map(Some);
         }
         let definition = &table.definition;
-        let mut conditions = Vec::with_capacity(self.conditions.len());
-        for condition in &self.conditions {
-            let condition = close_expression(condition.clone(), parameters).map_err(from_datafusion)?.data;
-            match plain(condition, definition) {
-                Some(condition) => conditions.push(condition),
-                None => return Ok(None),
-            }
-        }
+        let Some(pushdown) = self.conditions.pushdown(parameters, definition)? else { return Ok(None) };
+        let Pushdown { range, predicates } = pushdown;
         let Some(limit) = self.limit(parameters).filter(|limit| *limit > 0) else { return Ok(None) };
-        let Pushdown { range, predicates } = Pushdown::of(&conditions, definition);
         let request = ScanRequest { columns: self.columns.clone(), range, predicates, use_cache: true };
         let scan = snapshot.scan(table, &request)?;
         let by_time = self.order_by_time(definition).filter(|_| limit < usize::MAX);
@@ -212,13 +197,12 @@ impl DirectScan {
         Ok(vec![RecordBatch::try_new(Arc::clone(&self.schema), vec![count])?])
     }
 
-    pub(crate) fn schema(&self) -> SchemaRef {
+    pub(super) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// The table that is read, if it exists in a snapshot.
-    pub(crate) fn table<'a>(&self, snapshot: &'a ReadSnapshot) -> Option<&'a Table> {
-        snapshot.table_by_id(self.table)
+    pub(super) fn table_id(&self) -> TableId {
+        self.table
     }
 
     /// Whether the rows are ordered by time first, and if so, whether the latest come first.
@@ -301,14 +285,15 @@ impl Form {
         Some(())
     }
 
-    fn over(self, table: &SnapshotTable, schema: SchemaRef) -> Option<DirectScan> {
+    fn over(self, table: &SnapshotTable, schema: SchemaRef) -> Option<DirectRows> {
         let definition = table.definition();
         if self.counts {
             let is_whole = self.conditions.is_empty() && self.limits.is_empty() && !self.is_ordered;
             let is_count = schema.fields().len() == 1 && *schema.field(0).data_type() == DataType::Int64;
             let (table, columns) = (table.source().1.id, Vec::new());
-            let Self { conditions, limits, counts, .. } = self;
-            let direct = DirectScan { table, columns, schema, conditions, order: Vec::new(), limits, counts };
+            let Self { limits, counts, .. } = self;
+            let conditions = OpenConditions::default();
+            let direct = DirectRows { table, columns, schema, conditions, order: Vec::new(), limits, counts };
             return (is_whole && is_count).then_some(direct);
         }
         let position = |column: &Column| definition.position(&column.name).ok();
@@ -328,8 +313,8 @@ impl Form {
         let of_table = columns.iter().map(|position| logical_type(&definition.columns[*position]));
         let has_types =
             |schema: &Schema| schema.fields().iter().zip(of_table).all(|(field, of)| *field.data_type() == of);
-        let (conditions, limits) = (self.conditions, self.limits);
-        has_types(&schema).then_some(DirectScan {
+        let (conditions, limits) = (OpenConditions::new(self.conditions), self.limits);
+        has_types(&schema).then_some(DirectRows {
             table: table.source().1.id,
             columns,
             schema,
@@ -353,55 +338,6 @@ fn counts_rows(aggregate: &Aggregate) -> bool {
         && matches!(params.args.as_slice(), [value] if is_never_null(value))
 }
 
-/// The same condition, whatever type of text its constants have.
-fn with_plain_text(condition: Expr) -> Expr {
-    let plain = |expr: Expr| match expr.as_literal().and_then(|literal| literal.try_as_str().flatten()) {
-        Some(text) => Transformed::yes(lit(text)),
-        None => Transformed::no(expr),
-    };
-    let same = condition.clone();
-    condition.transform_up(|expr| Ok(plain(expr))).map_or(same, |transformed| transformed.data)
-}
-
 fn is_zero(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(ScalarValue::Int64(Some(0)), _))
-}
-
-/// A condition that compares a column with values of its own type, and that the engine alone can evaluate.
-fn plain(condition: Expr, definition: &TableDefinition) -> Option<Expr> {
-    let type_of = |column: &Column| {
-        definition.position(&column.name).ok().map(|position| logical_type(&definition.columns[position]))
-    };
-    let value = |expr: Expr, column: &Column| {
-        let literal = match expr {
-            // A text as a string of the column's dictionary.
-            Expr::Cast(cast) if is_text(cast.field.data_type()) => cast.expr.as_literal().cloned()?,
-            Expr::Literal(literal, _) => literal,
-            _ => return None,
-        };
-        let (own, of) = (literal.data_type(), type_of(column)?);
-        let agrees = own == of || is_text(&own) && is_text(&of);
-        (agrees && !literal.is_null()).then_some(Expr::Literal(literal, None))
-    };
-    let condition = match condition {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => match (*left, *right) {
-            (Expr::Column(column), other) => {
-                let other = value(other, &column)?;
-                Expr::BinaryExpr(BinaryExpr::new(Box::new(Expr::Column(column)), op, Box::new(other)))
-            }
-            (other, Expr::Column(column)) => {
-                let other = value(other, &column)?;
-                Expr::BinaryExpr(BinaryExpr::new(Box::new(other), op, Box::new(Expr::Column(column))))
-            }
-            _ => return None,
-        },
-        Expr::InList(InList { expr, list, negated: false }) => {
-            let Expr::Column(column) = *expr else { return None };
-            let list = list.into_iter().map(|item| value(item, &column)).collect::<Option<Vec<_>>>()?;
-            Expr::InList(InList::new(Box::new(Expr::Column(column)), list, false))
-        }
-        test @ (Expr::IsNull(_) | Expr::IsNotNull(_)) => test,
-        _ => return None,
-    };
-    is_exact(&condition, definition).then_some(condition)
 }

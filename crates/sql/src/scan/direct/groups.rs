@@ -1,0 +1,211 @@
+//! Direct reads of groups: an aggregate of the rows that satisfy plain conditions, and what follows it, such as an
+//! order. How the rows are aggregated is learned from a plan that was made for some values of the parameters.
+
+use super::conditions::OpenConditions;
+use super::steps::Step;
+use crate::parse::headings::Headings;
+use crate::scan::aggregate::{AggregateExec, Aggregation};
+use crate::scan::provider::SnapshotTable;
+use crate::scan::pushdown::Pushdown;
+use crate::text::datafusion_errors::from_datafusion;
+use crate::text::params::Parameters;
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::SchemaRef;
+use atsdb_core::{ErrorKind, Result, Table, TableDefinition, TableId};
+use atsdb_engine::{Groups, Predicate, ReadSnapshot, Scan, ScanRequest};
+use datafusion::common::DataFusionError;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::physical_plan::ExecutionPlan;
+use std::sync::Arc;
+
+/// If there are more chunks or rows to read, a plan is executed, which reads them on several threads.
+const CHUNKS_MAX: usize = 16;
+const ROWS_MAX: u64 = 1 << 19;
+
+/// If the groups need more memory, a plan is executed, which accounts for it and can write to disk.
+const MEMORY_MAX: usize = 16 << 20;
+
+/// A read of groups.
+#[derive(Debug)]
+pub(crate) struct DirectGroups {
+    form: GroupsForm,
+    /// The columns that are read, by position, and which of them as indices.
+    columns: Vec<usize>,
+    as_indices: Vec<bool>,
+    aggregation: Aggregation,
+    /// The number of threads on which the plan would read. Floating-point sums depend on it.
+    threads: usize,
+    steps: Vec<Step>,
+    schema: SchemaRef,
+}
+
+/// What the optimized plan of such a query states. It may contain parameters.
+#[derive(Debug)]
+pub(crate) struct GroupsForm {
+    table: TableId,
+    conditions: OpenConditions,
+}
+
+impl GroupsForm {
+    /// The form of an optimized plan; `None` if it is another query, or has parameters elsewhere than in conditions.
+    pub(crate) fn of(plan: &LogicalPlan) -> Option<Self> {
+        let (mut plan, mut is_below, mut conditions) = (plan, false, Vec::new());
+        loop {
+            let has_parameters = match plan {
+                LogicalPlan::Filter(_) | LogicalPlan::TableScan(_) if is_below => false,
+                plan => has_parameters(plan),
+            };
+            if has_parameters {
+                return None;
+            }
+            plan = match plan {
+                LogicalPlan::Projection(projection) if conditions.is_empty() => &projection.input,
+                LogicalPlan::SubqueryAlias(alias) if conditions.is_empty() => &alias.input,
+                LogicalPlan::Sort(sort) if !is_below => &sort.input,
+                LogicalPlan::Limit(limit) if !is_below => &limit.input,
+                LogicalPlan::Filter(filter) if !is_below => &filter.input,
+                LogicalPlan::Aggregate(aggregate) if !is_below => {
+                    is_below = true;
+                    &aggregate.input
+                }
+                LogicalPlan::Filter(filter) => {
+                    conditions.extend(split_conjunction(&filter.predicate).into_iter().cloned());
+                    &filter.input
+                }
+                LogicalPlan::TableScan(scan) if is_below && scan.fetch.is_none() => {
+                    let provider = source_as_provider(&scan.source).ok()?;
+                    let table = provider.downcast_ref::<SnapshotTable>().filter(|table| table.is_whole())?;
+                    conditions.extend(scan.filters.iter().flat_map(split_conjunction).cloned());
+                    let conditions = OpenConditions::new(conditions);
+                    return Some(Self { table: table.source().1.id, conditions });
+                }
+                _ => return None,
+            };
+        }
+    }
+}
+
+fn has_parameters(plan: &LogicalPlan) -> bool {
+    let mut has_some = false;
+    let _ = plan.apply_expressions(|expr| {
+        has_some |= expr.exists(|expr| Ok(matches!(expr, Expr::Placeholder(_))))?;
+        Ok(TreeNodeRecursion::Continue)
+    });
+    has_some
+}
+
+impl DirectGroups {
+    /// The read for a form and the plan, on some threads, for some values of its parameters. `None` if the plan does
+    /// something else than is supported here.
+    pub(crate) fn of(
+        form: GroupsForm,
+        plan: &Arc<dyn ExecutionPlan>,
+        threads: usize,
+        parameters: &Parameters,
+        headings: &Headings,
+    ) -> Option<Self> {
+        let schema = headings.apply(&plan.schema());
+        let (mut plan, mut steps) = (plan, Vec::new());
+        let aggregate = loop {
+            if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+                break aggregate;
+            }
+            let (own, input) = Step::of(plan)?;
+            steps.extend(own.into_iter().rev());
+            plan = input;
+        };
+        steps.reverse();
+        let (scan, aggregation) = aggregate.parts();
+        let definition = &scan.table().definition;
+        let Pushdown { range, predicates } = form.conditions.pushdown(parameters, definition).ok()??;
+        let request = scan.scan().request().clone();
+        let is_of_form =
+            scan.table().id == form.table && request.range == range && are_same(&request.predicates, &predicates);
+        let columns = scan.columns().to_vec();
+        let as_indices = (0..columns.len()).map(|column| scan.is_index(column)).collect();
+        let steps = steps.iter().map(|step| step.over(None)).collect::<datafusion::common::Result<_>>().ok()?;
+        let aggregation = aggregation.clone();
+        is_of_form.then_some(Self { form, columns, as_indices, aggregation, threads, steps, schema })
+    }
+
+    /// The groups of the answer; `None` if a plan is needed after all.
+    pub(super) fn read(
+        &self,
+        table: &Table,
+        snapshot: &ReadSnapshot,
+        parameters: &Parameters,
+    ) -> Result<Option<Vec<RecordBatch>>> {
+        let Some(pushdown) = self.form.conditions.pushdown(parameters, &table.definition)? else { return Ok(None) };
+        let Pushdown { range, predicates } = pushdown;
+        let request = ScanRequest { columns: self.columns.clone(), range, predicates, use_cache: true };
+        let scan = snapshot.scan(table, &request)?.with_indices(self.as_indices.clone())?;
+        if scan.chunks().len() > CHUNKS_MAX || scan.row_count_max() > ROWS_MAX {
+            return Ok(None);
+        }
+        let mut groups = match self.groups(&scan) {
+            Err(error) if error.kind() == ErrorKind::Resources => return Ok(None),
+            groups => match groups? {
+                Some(groups) => groups,
+                None => return Ok(None),
+            },
+        };
+        let answer = self.aggregation.finish(&mut groups).and_then(|()| {
+            let rows = self.aggregation.results(&groups, 0..groups.len())?;
+            self.steps.iter().try_fold(rows, |rows, step| step.over(Some(snapshot))?.apply(rows))
+        });
+        let answer = match answer {
+            Err(DataFusionError::ResourcesExhausted(_)) => return Ok(None),
+            answer => answer.map_err(from_datafusion)?,
+        };
+        let options = RecordBatchOptions::new().with_row_count(Some(answer.num_rows()));
+        let named = RecordBatch::try_new_with_options(Arc::clone(&self.schema), answer.columns().to_vec(), &options)?;
+        Ok(Some(if named.num_rows() > 0 { vec![named] } else { Vec::new() }))
+    }
+
+    /// The groups of all chunks, as so many threads would form them; `None` if they need much memory.
+    fn groups(&self, scan: &Scan) -> Result<Option<Groups>> {
+        let none = self.aggregation.no_groups(scan).map_err(from_datafusion)?;
+        let (chunk_count, mut all) = (scan.chunks().len(), none.clone());
+        let threads = self.threads.min(chunk_count);
+        for first in 0..threads {
+            let mut part = none.clone();
+            for position in (first..chunk_count).step_by(threads) {
+                scan.add_to(&mut part, position)?;
+                if all.memory_bytes() + part.memory_bytes() > MEMORY_MAX {
+                    return Ok(None);
+                }
+            }
+            match first {
+                0 => all = part,
+                _ => all.merge(&part)?,
+            }
+        }
+        Ok(Some(all))
+    }
+
+    pub(super) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    pub(super) fn table_id(&self) -> TableId {
+        self.form.table
+    }
+
+    /// Whether this read, with values for its parameters, is the same as another one without parameters. Both are of
+    /// statements that differ in nothing but these values, and no parameter is elsewhere than in the conditions.
+    pub(super) fn is_same(&self, parameters: &Parameters, other: &Self, definition: &TableDefinition) -> bool {
+        let text = |steps: &[Step]| format!("{steps:?}");
+        (self.form.table, &self.columns, &self.as_indices, &self.schema)
+            == (other.form.table, &other.columns, &other.as_indices, &other.schema)
+            && format!("{:?}", self.aggregation) == format!("{:?}", other.aggregation)
+            && text(&self.steps) == text(&other.steps)
+            && self.form.conditions.is_same(parameters, &other.form.conditions, definition)
+    }
+}
+
+fn are_same(some: &[Predicate], others: &[Predicate]) -> bool {
+    some.len() == others.len() && others.iter().all(|other| some.contains(other))
+}

@@ -1,0 +1,65 @@
+//! Direct reads: simple queries of one table for which no plan is executed. They are recognised by their optimized plan,
+//! in which names, types and casts are resolved. Their conditions may contain parameters, so that one read answers a
+//! query for any values. They return rows ([`rows`]), or the groups of an aggregate ([`groups`]). A query that does not
+//! have exactly such a form, or would read more than a little, is executed as usual.
+
+mod conditions;
+mod groups;
+mod rows;
+mod steps;
+
+pub(crate) use groups::{DirectGroups, GroupsForm};
+pub(crate) use rows::DirectRows;
+
+use crate::text::params::Parameters;
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use atsdb_core::{Result, Table, TableDefinition, TableId};
+use atsdb_engine::ReadSnapshot;
+
+/// A query that is answered without executing a plan.
+#[derive(Debug)]
+pub(crate) enum DirectRead {
+    Rows(DirectRows),
+    Groups(DirectGroups),
+}
+
+impl DirectRead {
+    /// The answer; `None` if a plan is needed after all.
+    pub(crate) fn read(&self, snapshot: &ReadSnapshot, parameters: &Parameters) -> Result<Option<Vec<RecordBatch>>> {
+        let Some(table) = self.table(snapshot) else { return Ok(None) };
+        match self {
+            Self::Rows(rows) => rows.read(table, snapshot, parameters),
+            Self::Groups(groups) => groups.read(table, snapshot, parameters),
+        }
+    }
+
+    /// The columns of the answer.
+    pub(crate) fn schema(&self) -> SchemaRef {
+        match self {
+            Self::Rows(rows) => rows.schema(),
+            Self::Groups(groups) => groups.schema(),
+        }
+    }
+
+    /// The table that is read, if it exists in a snapshot.
+    pub(crate) fn table<'a>(&self, snapshot: &'a ReadSnapshot) -> Option<&'a Table> {
+        snapshot.table_by_id(self.table_id())
+    }
+
+    fn table_id(&self) -> TableId {
+        match self {
+            Self::Rows(rows) => rows.table_id(),
+            Self::Groups(groups) => groups.table_id(),
+        }
+    }
+
+    /// Whether this read, with values for its parameters, is the same as another one without parameters.
+    pub(crate) fn is_same(&self, parameters: &Parameters, other: &Self, definition: &TableDefinition) -> bool {
+        match (self, other) {
+            (Self::Rows(own), Self::Rows(other)) => own.is_same(parameters, other, definition),
+            (Self::Groups(own), Self::Groups(other)) => own.is_same(parameters, other, definition),
+            (Self::Rows(_), Self::Groups(_)) | (Self::Groups(_), Self::Rows(_)) => false,
+        }
+    }
+}

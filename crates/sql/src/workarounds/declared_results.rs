@@ -1,0 +1,134 @@
+//! `CASE`, `coalesce`, arrays, subqueries and casts of values that are texts for DataFusion, and UUIDs or JSON for SQL.
+//! DataFusion forgets the metadata that says so, and keeps it where a cast to text should remove it. Constants beside
+//! such values are read as values of their type, as in PostgreSQL.
+//!
+//! DataFusion 55.2 has no types for UUIDs and JSON. Waits for
+//! [#7845](https://github.com/apache/datafusion/issues/7845) (JSON); for UUIDs no upstream issue known.
+
+use super::expressions::names_its_columns;
+use crate::functions::declared::{FIRST_VALUES, declaration, is_untyped, json_list, plain_text, reading, text_type_of};
+use crate::functions::text_types::TextType;
+use datafusion::arrow::datatypes::Field;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::logical_plan::Union;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::optimizer::AnalyzerRule;
+use std::sync::Arc;
+
+/// Runs before subqueries are rewritten.
+#[derive(Debug)]
+pub(crate) struct DeclaredResults;
+
+impl AnalyzerRule for DeclaredResults {
+    fn name(&self) -> &str {
+        "declared_results"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let mut is_changed = false;
+        plan.transform_up_with_subqueries(|plan| {
+            let schema = merge_schema(&plan.inputs());
+            let names = NamePreserver::new(&plan);
+            // UUIDs elsewhere than in results are compared, and then they are texts.
+            let are_results = matches!(plan, LogicalPlan::Projection(_));
+            let settled = plan.map_expressions(|expr| {
+                if names_its_columns(&expr) {
+                    return Ok(Transformed::no(expr));
+                }
+                let name = names.save(&expr);
+                let rewritten = expr.transform_up(|expr| Ok(rewrite(expr, &schema, are_results)))?;
+                Ok(rewritten.update_data(|expr| name.restore(expr)))
+            })?;
+            is_changed |= settled.transformed;
+            // The metadata of columns below may have changed.
+            if is_changed { settled.map_data(with_new_schema) } else { Ok(settled) }
+        })
+        .data()
+    }
+}
+
+/// A plan whose schema is that of its inputs now.
+fn with_new_schema(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let LogicalPlan::Union(Union { inputs, schema }) = plan else { return plan.recompute_schema() };
+    let width = schema.fields().len();
+    if inputs.iter().any(|input| input.schema().fields().len() != width) {
+        return Ok(LogicalPlan::Union(Union { inputs, schema }));
+    }
+    // A union has the metadata that all of its inputs have.
+    let fields = schema.iter().enumerate().map(|(at, (qualifier, field))| {
+        let mut metadata = field_of(&inputs[0], at).metadata().clone();
+        metadata.retain(|key, value| {
+            inputs.iter().all(|input| field_of(input, at).metadata().get(key.as_str()) == Some(&*value))
+        });
+        (qualifier.cloned(), Arc::new(field.as_ref().clone().with_metadata(metadata)))
+    });
+    let schema = Arc::new(DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone())?);
+    Ok(LogicalPlan::Union(Union { inputs, schema }))
+}
+
+fn field_of(plan: &LogicalPlan, at: usize) -> &Field {
+    plan.schema().field(at)
+}
+
+fn rewrite(expr: Expr, schema: &DFSchema, are_results: bool) -> Transformed<Expr> {
+    let is_settled = |of: &TextType| of.is_json() || are_results;
+    if let Expr::Cast(cast) = &expr
+        && cast.field.data_type().is_string()
+    {
+        let text = text_type_of(&cast.expr, schema).filter(is_settled).map(|_| cast.expr.as_ref().clone());
+        return match text {
+            Some(text) => Transformed::yes(plain_text().call(vec![text])),
+            None => Transformed::no(expr),
+        };
+    }
+    if are_results && matches!(&expr, Expr::ScalarFunction(call) if call.func.name() == "uuid") {
+        return Transformed::yes(declaration(TextType::Uuid).call(vec![expr]));
+    }
+    if is_array_of_json(&expr, schema) {
+        return Transformed::yes(json_list().call(vec![expr]));
+    }
+    let of = if is_forgotten(&expr) { text_type_of(&expr, schema).filter(is_settled) } else { None };
+    let Some(of) = of else { return Transformed::no(expr) };
+    let mut expr = expr;
+    read_constants(&mut expr, of);
+    Transformed::yes(declaration(of).call(vec![expr]))
+}
+
+/// Whether an expression is `ARRAY[...]` of JSON.
+fn is_array_of_json(expr: &Expr, schema: &DFSchema) -> bool {
+    let Expr::ScalarFunction(call) = expr else { return false };
+    let is_json = |item: &Expr| text_type_of(item, schema).is_some_and(TextType::is_json);
+    call.func.name() == "make_array"
+        && call.args.iter().any(is_json)
+        && call.args.iter().all(|item| is_json(item) || is_untyped(item))
+}
+
+/// Whether DataFusion forgets the metadata of an expression's results.
+fn is_forgotten(expr: &Expr) -> bool {
+    match expr {
+        Expr::Case(_) | Expr::ScalarSubquery(_) => true,
+        Expr::ScalarFunction(call) => FIRST_VALUES.contains(&call.func.name()) || call.func.name() == "nullif",
+        _ => false,
+    }
+}
+
+/// Reads the constants among the results of an expression as values of a type.
+fn read_constants(expr: &mut Expr, of: TextType) {
+    let results: Vec<&mut Expr> = match expr {
+        Expr::Case(case) => {
+            let results = case.when_then_expr.iter_mut().map(|(_, result)| result.as_mut());
+            results.chain(case.else_expr.as_deref_mut()).collect()
+        }
+        Expr::ScalarFunction(call) => call.args.iter_mut().collect(),
+        _ => Vec::new(),
+    };
+    for result in results {
+        if is_untyped(result) && !matches!(result, Expr::Literal(ScalarValue::Null, _)) {
+            *result = reading(of).call(vec![std::mem::take(result)]);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A quantifier of a regular expression without something to repeat: behind another quantifier, as in `a**`, or behind
+//! a position, as in `^*`. PostgreSQL refuses it, and Rust's regular expressions, which DataFusion uses, repeat what is
+//! repeated already. Patterns in quotes are checked.
+//!
+//! Part of [`line_ends`](super::line_ends).
+
+use atsdb_core::{Error, Result};
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// Refuses such a quantifier in a pattern.
+pub(super) fn refuse_repeated_quantifiers(pattern: &str) -> Result<()> {
+    let mut letters = pattern.chars().peekable();
+    // Whether a quantifier may follow.
+    let mut is_atom = true;
+    while let Some(letter) = letters.next() {
+        let is_quantifier = match letter {
+            '*' | '+' | '?' => true,
+            '{' => letters.peek().is_some_and(char::is_ascii_digit),
+            _ => false,
+        };
+        if is_quantifier {
+            if !is_atom {
+                return Err(Error::invalid("invalid regular expression: quantifier operand invalid")
+                    .with_hint("a quantifier follows a character, a class or a group: write (a*)* instead of a**"));
+            }
+            if letter == '{' {
+                letters.by_ref().find(|inner| *inner == '}');
+            }
+            // It makes the quantifier the least one that matches.
+            letters.next_if_eq(&'?');
+            is_atom = false;
+            continue;
+        }
+        is_atom = match letter {
+            '^' | '$' => false,
+            '\\' => !matches!(letters.next(), Some('y' | 'Y' | 'm' | 'M' | 'A' | 'Z')),
+            '[' => {
+                skip_class(&mut letters);
+                true
+            }
+            // What follows `(?` says what sort of group it is.
+            '(' => letters.next_if_eq(&'?').is_some(),
+            '|' => false,
+            _ => true,
+        };
+    }
+    Ok(())
+}
+
+/// Skips what follows an opening bracket, up to its closing one.
+fn skip_class(letters: &mut Peekable<Chars<'_>>) {
+    letters.next_if_eq(&'^');
+    // A closing bracket in the first position is a plain character.
+    letters.next_if_eq(&']');
+    while let Some(letter) = letters.next() {
+        match letter {
+            ']' => return,
+            '\\' => drop(letters.next()),
+            // A class such as `[:digit:]`.
+            '[' if letters.peek() == Some(&':') => drop(letters.by_ref().find(|inner| *inner == ']')),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refuse_repeated_quantifiers;
+
+    #[test]
+    fn what_is_repeated_is_not_repeated_again() {
+        for pattern in ["a**", "a+*", "a{2}{3}", "a{2}?+", "a???", "^*", "a$+", "*a", "(*a)", "a|+b", r"\y*a"] {
+            assert!(refuse_repeated_quantifiers(pattern).is_err(), "{pattern}");
+        }
+        for pattern in [
+            "a*?",
+            "a+?",
+            "a??",
+            "a{1,2}?",
+            "(a*)*",
+            "(?:a+)+",
+            "(?i)a*",
+            "[*+]*",
+            r"\**",
+            r"\++",
+            "a{",
+            "{a",
+            "[]*]+",
+            "[[:alpha:]*]+b*",
+            r"[\]*]*",
+            "^a*$",
+            "",
+            "(?s)a.*",
+            r"\d+",
+        ] {
+            assert!(refuse_repeated_quantifiers(pattern).is_ok(), "{pattern}");
+        }
+    }
+}
