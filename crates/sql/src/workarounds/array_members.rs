@@ -12,8 +12,9 @@ use datafusion::arrow::row::{Row, RowConverter, SortField};
 use datafusion::common::utils::take_function_args;
 use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::execution::context::SessionContext;
+use datafusion::functions_nested::array_has::array_has_all_udf;
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,11 +23,14 @@ use std::sync::Arc;
 pub(super) fn register(context: &SessionContext) {
     for (name, needs_all) in [("array_has_all", true), ("array_has_any", false)] {
         if let Some(inner) = context.state().scalar_functions().get(name) {
-            let signature = Signature::user_defined(Volatility::Immutable);
-            let function = ArrayMembers { inner: Arc::clone(inner), needs_all, signature };
-            context.register_udf(ScalarUDF::new_from_impl(function));
+            context.register_udf(ScalarUDF::new_from_impl(ArrayMembers::new(inner, needs_all)));
         }
     }
+}
+
+/// `array @> members`.
+pub(super) fn contains(array: Expr, members: Expr) -> Expr {
+    ScalarUDF::new_from_impl(ArrayMembers::new(&array_has_all_udf(), true)).call(vec![array, members])
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -35,6 +39,12 @@ struct ArrayMembers {
     /// Whether all members must be found, not just one.
     needs_all: bool,
     signature: Signature,
+}
+
+impl ArrayMembers {
+    fn new(inner: &Arc<ScalarUDF>, needs_all: bool) -> Self {
+        Self { inner: Arc::clone(inner), needs_all, signature: Signature::user_defined(Volatility::Immutable) }
+    }
 }
 
 impl ScalarUDFImpl for ArrayMembers {

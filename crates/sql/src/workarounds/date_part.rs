@@ -115,6 +115,7 @@ pub(super) fn normalized(part: &str) -> String {
         "minute" | "minutes" | "min" | "mins" | "m" => "minute",
         "hour" | "hours" | "hr" | "hrs" | "h" => "hour",
         "day" | "days" | "d" => "day",
+        "week" | "weeks" | "w" => "week",
         "month" | "months" | "mon" | "mons" => "month",
         "quarter" | "qtr" => "quarter",
         "year" | "years" | "yr" | "yrs" | "y" => "year",

@@ -128,7 +128,8 @@ pub(crate) fn cut(unit: &ScalarValue, times: &DataType) -> Result<Option<Cut>> {
         DataType::Timestamp(_, zone) => zone.as_deref().is_none_or(is_utc),
         _ => false,
     };
-    let width = text_of(unit).and_then(|text| UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)));
+    let unit = text_of(unit).map(normalized);
+    let width = unit.and_then(|unit| UNITS.iter().find(|(name, _)| *name == unit));
     match width {
         Some((name, width)) if is_utc => {
             let (width, century) = (ScalarValue::from(*width), ScalarValue::from(FIRST_DAY_OF_CENTURY));

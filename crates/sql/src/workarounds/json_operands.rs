@@ -1,8 +1,10 @@
 //! `||`, `-`, `@>` and `<@` with JSON, as PostgreSQL has them for `jsonb`: objects are merged, keys removed, and parts
 //! looked for. A constant of text beside JSON is read as JSON. DataFusion joins texts, and knows no arithmetic of them.
+//! Otherwise `@>` and `<@` compare arrays.
 //!
 //! DataFusion 55.2 has no type for JSON. Waits for [#7845](https://github.com/apache/datafusion/issues/7845).
 
+use super::array_members;
 use crate::functions::declared::{is_untyped, reading, text_type_of};
 use crate::functions::json_operators::{concatenation, containment, deletion};
 use crate::functions::text_types::TextType;
@@ -30,7 +32,11 @@ impl ExprPlanner for JsonOperands {
             _ => is_json(of_left, &expr.left) && is_json(of_right, &expr.right),
         };
         if !is_of_json {
-            return Ok(PlannerResult::Original(expr));
+            return Ok(match expr.op {
+                B::AtArrow => PlannerResult::Planned(array_members::contains(expr.left, expr.right)),
+                B::ArrowAt => PlannerResult::Planned(array_members::contains(expr.right, expr.left)),
+                _ => PlannerResult::Original(expr),
+            });
         }
         let RawBinaryExpr { op, left, right } = expr;
         let (function, operands) = match op {

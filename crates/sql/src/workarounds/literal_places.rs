@@ -1,7 +1,7 @@
-//! `round(d, 1)` of a decimal. DataFusion 55 takes the scale of its type from the places if they are a literal. They are
-//! an INTEGER, but written as a BIGINT, and the type changes in the course of planning: as long as they are a cast of a
-//! literal, the scale is that of `d`. A comparison is then planned with one type and executed with another, which is an
-//! error. So the literal gets the type that the function takes.
+//! `round(d, 1)` of a decimal. DataFusion 55 takes the scale of its type from the places if they are a literal. They
+//! are an INTEGER, but written as a BIGINT, and the type changes in the course of planning: as long as they are a cast
+//! of a literal, the scale is that of `d`. A comparison is then planned with one type and executed with another, which
+//! is an error. So the literal gets the type that the function takes.
 //!
 //! No upstream issue known.
 

@@ -127,6 +127,8 @@ pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
 /// Rules of the analyzer that run before it makes types equal.
 pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
+        Arc::new(literal_places::LiteralPlaces),
+        Arc::new(mapped_operands::MappedOperands),
         Arc::new(declared_results::DeclaredResults),
         Arc::new(subqueries::rule::AnySubquery),
         Arc::new(one_row::OneRow),
@@ -139,8 +141,6 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(uuid_arrays::UuidArrays),
         Arc::new(array_comparison::CompareArrays),
         Arc::new(declared_texts::DeclaredTexts),
-        Arc::new(literal_places::LiteralPlaces),
-        Arc::new(mapped_operands::MappedOperands),
         Arc::new(decimals::rule::SettleDecimals),
         Arc::new(in_lists::CompareLists),
         Arc::new(similar_to::SimilarTo),

@@ -1,5 +1,5 @@
-//! Direct reads of rows: some columns of the rows that satisfy plain conditions, in some order, if only a few chunks can
-//! have such rows. Conditions and the limit may contain parameters. The number of rows of a whole table is a direct
+//! Direct reads of rows: some columns of the rows that satisfy plain conditions, in some order, if only a few chunks
+//! can have such rows. Conditions and the limit may contain parameters. The number of rows of a whole table is a direct
 //! read, too.
 
 use super::conditions::OpenConditions;

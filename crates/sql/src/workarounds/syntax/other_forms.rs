@@ -1,6 +1,6 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
 //! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL`
-//! of a list; the operators `^@`, `&&`, `@>`, `<@` and `~`; `substring(text FROM pattern)`; `COLLATE` of the order that
+//! of a list; the operators `^@`, `&&` and `~`; `substring(text FROM pattern)`; `COLLATE` of the order that
 //! texts have anyway.
 //!
 //! No upstream issue known.
@@ -31,11 +31,6 @@ pub(super) fn other_forms(expr: &mut Expr) -> Result<()> {
         Expr::TypedString(literal) => write_float(&mut literal.data_type),
         Expr::BinaryOp { op: BinaryOperator::PGStartsWith, .. } => as_call(expr, "starts_with(NULL, NULL)"),
         Expr::BinaryOp { op: BinaryOperator::PGOverlap, .. } => as_call(expr, "array_has_any(NULL, NULL)"),
-        Expr::BinaryOp { op: BinaryOperator::AtArrow, .. } => as_call(expr, "array_has_all(NULL, NULL)"),
-        Expr::BinaryOp { left, op: BinaryOperator::ArrowAt, right } => {
-            std::mem::swap(left, right);
-            as_call(expr, "array_has_all(NULL, NULL)")
-        }
         Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => {
             let mut inverse = expression("(NULL + CAST(-1 AS INT))")?;
             if let Expr::Nested(inner) = &mut inverse

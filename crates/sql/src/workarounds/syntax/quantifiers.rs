@@ -12,7 +12,7 @@ use std::str::Chars;
 pub(super) fn refuse_repeated_quantifiers(pattern: &str) -> Result<()> {
     let mut letters = pattern.chars().peekable();
     // Whether a quantifier may follow.
-    let mut is_atom = true;
+    let mut is_atom = false;
     while let Some(letter) = letters.next() {
         let is_quantifier = match letter {
             '*' | '+' | '?' => true,
