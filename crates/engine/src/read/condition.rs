@@ -115,12 +115,10 @@ impl Condition {
     /// The matching rows, if only one string matches and its rows are adjacent. Finding them takes less time than
     /// comparing each row.
     pub(crate) fn run(&self, indices: &ArrayRef) -> Option<Range<usize>> {
-        let Some(index) = self.matching.as_ref().and_then(|matching| only_index(matching, indices)) else {
-            return None;
-        };
         if indices.null_count() > 0 || !matches!(self.predicate.operator, Comparison::Equal | Comparison::In) {
             return None;
         }
+        let index = only_index(self.matching.as_ref()?, indices)?;
         match indices.data_type() {
             DataType::UInt8 => run_of::<UInt8Type>(indices, &index),
             DataType::UInt16 => run_of::<UInt16Type>(indices, &index),

@@ -5,7 +5,7 @@ use crate::text::tree_walk::visit_mut;
 use crate::workarounds::output_names::{distinct, text_of};
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, SelectItem, VisitorMut};
+use datafusion::sql::sqlparser::ast::{ExcludeSelectItem, Expr, Ident, ObjectName, Query, SelectItem, VisitorMut};
 use std::ops::ControlFlow;
 
 /// A `RETURNING` clause.
@@ -55,6 +55,26 @@ impl Returning {
             }
         }
         self.others = values.found;
+        self.hide_others();
+    }
+
+    /// Lets `t.*` show the columns of the table alone.
+    fn hide_others(&mut self) {
+        let names: Vec<ObjectName> =
+            self.other_names().into_iter().map(|name| ObjectName::from(vec![Ident::new(name)])).collect();
+        if names.is_empty() {
+            return;
+        }
+        for item in &mut self.items {
+            let SelectItem::QualifiedWildcard(_, options) = item else { continue };
+            let mut hidden = match options.opt_exclude.take() {
+                None => Vec::new(),
+                Some(ExcludeSelectItem::Single(name)) => vec![name],
+                Some(ExcludeSelectItem::Multiple(names)) => names,
+            };
+            hidden.extend(names.iter().cloned());
+            options.opt_exclude = Some(ExcludeSelectItem::Multiple(hidden));
+        }
     }
 }
 

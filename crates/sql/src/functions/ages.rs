@@ -1,5 +1,6 @@
 //! Lengths between times: `age`, `date_diff`, and `justify_hours`, `justify_days`, `justify_interval`.
 
+use super::arguments::strictly;
 use super::plain::Plain;
 use chrono::{DateTime, Datelike, Days, Months, NaiveDateTime};
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, IntervalMonthDayNanoArray};
@@ -29,7 +30,8 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
 }
 
 pub(super) fn times(values: &ArrayRef) -> Result<Vec<Option<NaiveDateTime>>> {
-    let values = cast(&cast(values, &DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())))?, &TIME)?;
+    let values = strictly(values, &DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())))?;
+    let values = cast(&values, &TIME)?;
     let values = values.as_primitive::<TimestampMicrosecondType>();
     let time = |micros: i64| DateTime::from_timestamp_micros(micros).map(|time| time.naive_utc());
     Ok(values.iter().map(|micros| micros.and_then(time)).collect())

@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
     let at_zone = [false, true].into_iter().map(|is_instant| ScalarUDF::new_from_impl(AtZone::new(is_instant)));
-    at_zone.chain([ScalarUDF::new_from_impl(AsInstant::new())]).collect()
+    let others = [ScalarUDF::new_from_impl(AsInstant::new()), ScalarUDF::new_from_impl(AsOf::new())];
+    at_zone.chain(others).collect()
 }
 
 /// Gives a time the zone of columns of tables.
@@ -61,6 +62,71 @@ impl ScalarUDFImpl for AsInstant {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [time] = args.args.as_slice() else { return exec_err!("as_instant takes a time") };
         time.cast_to(args.return_type(), None)
+    }
+}
+
+/// `timezone_as_of(zone, local, instant)`: the instant of a local time whose clock is as far ahead of UTC as at another
+/// instant. Of the local times that clocks show twice, it knows which one is meant.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct AsOf {
+    signature: Signature,
+}
+
+impl AsOf {
+    fn new() -> Self {
+        Self { signature: Signature::any(3, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for AsOf {
+    fn name(&self) -> &str {
+        "timezone_as_of"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [_, DataType::Timestamp(unit, _), _] => Ok(DataType::Timestamp(*unit, Some("UTC".into()))),
+            _ => exec_err!("timezone_as_of takes a zone, a local time and an instant"),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let result = args.return_type().clone();
+        let [zone, local, instant] = args.args.as_slice() else {
+            return exec_err!("timezone_as_of takes a zone, a local time and an instant");
+        };
+        let (ColumnarValue::Scalar(zone), DataType::Timestamp(unit, _)) = (zone, local.data_type()) else {
+            return exec_err!("the zone of date_trunc must be a constant");
+        };
+        let is_scalar = matches!((local, instant), (ColumnarValue::Scalar(_), ColumnarValue::Scalar(_)));
+        let times = ColumnarValue::values_to_arrays(&[local.clone(), instant.clone()])?;
+        let [local, instant] = times.as_slice() else { return exec_err!("timezone_as_of takes two times") };
+        let counts = |times: &ArrayRef| {
+            strictly(&strictly(times, &DataType::Timestamp(unit, Some("UTC".into())))?, &DataType::Int64)
+        };
+        let (local, instant) = (counts(local)?, counts(instant)?);
+        let moved: Int64Array = match text_of(zone) {
+            Some(zone) => {
+                let (zone, per_second) = (Zone::named(zone).map_err(external)?, per_second(unit));
+                let pairs = local.as_primitive::<Int64Type>().iter().zip(instant.as_primitive::<Int64Type>());
+                let moved = pairs.map(|(local, instant)| {
+                    let ahead = zone.ahead_at(instant?.div_euclid(per_second));
+                    Some(local?.saturating_sub(ahead * per_second))
+                });
+                moved.collect()
+            }
+            None if zone.is_null() => Int64Array::new_null(local.len()),
+            None => return exec_err!("date_trunc takes the name of a zone, such as 'Europe/Berlin' or '+02:00'"),
+        };
+        let moved: ArrayRef = cast(&(Arc::new(moved) as ArrayRef), &result)?;
+        match is_scalar {
+            true => ScalarValue::try_from_array(&moved, 0).map(ColumnarValue::Scalar),
+            false => Ok(ColumnarValue::Array(moved)),
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'static str);
 
 /// Functions that statements are rewritten to, and nobody calls.
-pub(super) const INTERNAL: [&str; 47] = [
+pub(super) const INTERNAL: [&str; 48] = [
     "as_instant",
     "asof_match",
     "declared_json",
@@ -50,6 +50,7 @@ pub(super) const INTERNAL: [&str; 47] = [
     "plain_text",
     "regexp_all_matches",
     "round_time",
+    "timezone_as_of",
     "timezone_of_instant",
     "uuid_of",
     "uuids_of",

@@ -42,7 +42,8 @@ impl ItemRows {
                     .with_hint(format!("name its columns: WITH {}(a, b) AS (...)", item.name)));
             }
         }
-        let field = |(name, field): (&str, &Arc<Field>)| Field::new(name, field.data_type().clone(), true);
+        // What says that texts are UUIDs or JSON stays.
+        let field = |(name, field): (&str, &Arc<Field>)| field.as_ref().clone().with_name(name).with_nullable(true);
         let fields: Vec<Field> = names.into_iter().zip(schema.fields()).map(field).collect();
         Ok(Self { schema: Arc::new(Schema::new(fields)), batches })
     }

@@ -10,7 +10,9 @@ use crate::run::planned::direct_read;
 use crate::run::query::Query;
 use crate::text::params::Parameters;
 use crate::text::template::{Constant, Template};
+use crate::text::time_text::{Rest, read_time};
 use arrow::datatypes::DataType;
+use atsdb_codec::time_unit_of;
 use atsdb_core::Result;
 use datafusion::common::ScalarValue;
 use std::sync::Arc;
@@ -78,8 +80,10 @@ fn has_no_parameters(query: &Query) -> bool {
 /// The constants as values of these types; `None` if one might mean something else than such a value.
 fn values_of(constants: &[Constant], types: &[DataType]) -> Option<Arc<[ScalarValue]>> {
     let value = |(constant, data_type): (&Constant, &DataType)| match (constant, data_type) {
-        (Constant::Text(text), DataType::Timestamp(..)) if text.starts_with(|first: char| first.is_ascii_digit()) => {
-            Some(ParameterValue::from(text.as_str()))
+        // A time that has more digits than the column equals none of its times, but a parameter would be rounded.
+        (Constant::Text(text), DataType::Timestamp(unit, _)) => {
+            let is_exact = read_time(text, time_unit_of(*unit)).is_some_and(|time| time.rest == Rest::Nothing);
+            is_exact.then(|| ParameterValue::from(text.as_str()))
         }
         (Constant::Text(text), data_type) if is_text(data_type) => Some(ParameterValue::from(text.as_str())),
         (Constant::Integer(number), DataType::Int16 | DataType::Int32 | DataType::Int64 | DataType::Float64) => {

@@ -14,7 +14,9 @@ use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::functions_nested::array_has::array_has_all_udf;
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
-use datafusion::logical_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;

@@ -3,45 +3,34 @@
 //!
 //! No upstream issue known.
 
-use super::expressions::{names_its_columns, rewrite_expressions};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator, cast};
-use datafusion::optimizer::AnalyzerRule;
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::{ExprSchemable, cast};
+use datafusion::sql::sqlparser::ast::BinaryOperator;
 
-/// Runs before types are made equal.
+/// Runs while a statement is planned, because the planner asks for the types of operands.
 #[derive(Debug)]
 pub(crate) struct MappedOperands;
 
-impl AnalyzerRule for MappedOperands {
-    fn name(&self) -> &str {
-        "mapped_operands"
+impl ExprPlanner for MappedOperands {
+    fn plan_binary_op(&self, mut expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        if expr.op == BinaryOperator::StringConcat {
+            let mapped = match (expr.left.get_type(schema), expr.right.get_type(schema)) {
+                (Ok(DataType::Dictionary(..)), Ok(other)) if is_other(&other) => Some(&mut expr.left),
+                (Ok(other), Ok(DataType::Dictionary(..))) if is_other(&other) => Some(&mut expr.right),
+                _ => None,
+            };
+            if let Some(mapped) = mapped {
+                *mapped = cast(std::mem::take(mapped), DataType::Utf8);
+            }
+        }
+        Ok(PlannerResult::Original(expr))
     }
-
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, names_its_columns, |expr, schema| Ok(rewrite(expr, schema)))
-    }
-}
-
-fn rewrite(mut expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
-    let Expr::BinaryExpr(binary) = &mut expr else { return Transformed::no(expr) };
-    if binary.op != Operator::StringConcat {
-        return Transformed::no(expr);
-    }
-    let types = (binary.left.get_type(schema), binary.right.get_type(schema));
-    let mapped = match types {
-        (Ok(DataType::Dictionary(..)), Ok(other)) if is_other(&other) => &mut binary.left,
-        (Ok(other), Ok(DataType::Dictionary(..))) if is_other(&other) => &mut binary.right,
-        _ => return Transformed::no(expr),
-    };
-    **mapped = cast(std::mem::take(mapped.as_mut()), DataType::Utf8);
-    Transformed::yes(expr)
 }
 
 /// Whether it is neither a text nor an array.
 fn is_other(data_type: &DataType) -> bool {
-    !(data_type.is_string() || data_type.is_nested() || data_type.is_null())
-        && !matches!(data_type, DataType::Dictionary(..))
+    let is_mapped = matches!(data_type, DataType::Dictionary(..));
+    !(is_mapped || data_type.is_string() || data_type.is_nested() || data_type.is_null())
 }

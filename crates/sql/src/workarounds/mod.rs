@@ -23,6 +23,7 @@ mod decimals;
 mod declared_results;
 mod declared_texts;
 mod distinct_beside_sums;
+mod distinct_rows;
 mod empty_arrays;
 mod equal_zeros;
 mod excluded_rows;
@@ -115,6 +116,7 @@ pub(crate) fn rewrite_statement(
 pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
         Arc::new(json_operands::JsonOperands),
+        Arc::new(mapped_operands::MappedOperands),
         Arc::new(untyped_texts::UntypedTexts),
         Arc::new(array_subscripts::Subscripts),
         Arc::new(intervals::arithmetic::LengthArithmetic),
@@ -128,8 +130,8 @@ pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
 pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
         Arc::new(literal_places::LiteralPlaces),
-        Arc::new(mapped_operands::MappedOperands),
         Arc::new(declared_results::DeclaredResults),
+        Arc::new(distinct_rows::DistinctRows),
         Arc::new(subqueries::rule::AnySubquery),
         Arc::new(one_row::OneRow),
         Arc::new(united_types::UnitedTypes),

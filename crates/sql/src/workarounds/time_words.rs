@@ -1,5 +1,5 @@
-//! A word that is compared with a time, such as `day = 'today'`, stands for a time, as in PostgreSQL. DataFusion reads
-//! only times in digits.
+//! A word that is compared with a time, such as `day = 'today'`, or has the type of a time beside it, such as
+//! `coalesce(day, 'today')`, stands for a time, as in PostgreSQL. DataFusion reads only times in digits.
 //!
 //! No upstream issue known.
 
@@ -18,6 +18,9 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator, binar
 use datafusion::sql::sqlparser::ast::{Statement, Value, ValueWithSpan, Visitor};
 use std::ops::ControlFlow;
 
+/// Functions whose arguments are times if one of them is.
+const OF_TIMES: [&str; 3] = ["age", "greatest", "least"];
+
 /// Whether a statement has such a word in it, wherever.
 pub(crate) fn has_time_words(statement: &Statement) -> bool {
     visit(statement, &mut Words).is_break()
@@ -30,9 +33,7 @@ impl Visitor for Words {
 
     fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<()> {
         match &value.value {
-            Value::SingleQuotedString(text) if TimeWord::read(text).is_some() || is_infinite(text) => {
-                ControlFlow::Break(())
-            }
+            Value::SingleQuotedString(text) if is_word(text) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -53,6 +54,20 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         Expr::Between(Between { expr, low, high, .. }) => settle(vec![expr, low, high], schema)?,
         Expr::InList(InList { expr, list, .. }) => settle(std::iter::once(&mut **expr).chain(list).collect(), schema)?,
+        Expr::ScalarFunction(call) if OF_TIMES.contains(&call.func.name()) => {
+            settle(call.args.iter_mut().collect(), schema)?
+        }
+        // A constant that has got the type of a time from its place.
+        Expr::Cast(of_text) => {
+            let of = of_text.field.data_type().clone();
+            match text(&of_text.expr) {
+                Some(word) if is_time(&of) && is_word(word) => {
+                    *of_text.expr = time_of(read(word)?, &of);
+                    true
+                }
+                _ => false,
+            }
+        }
         _ => false,
     };
     Ok(if changed { Transformed::yes(expr) } else { Transformed::no(expr) })
@@ -60,22 +75,33 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 
 /// Replaces the words among expressions that are compared with a time. Returns whether there are any.
 fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema) -> Result<bool> {
-    let is_word = |expr: &Expr| text(expr).is_some_and(|text| TimeWord::read(text).is_some() || is_infinite(text));
-    if !exprs.iter().any(|expr| is_word(expr)) {
+    if !exprs.iter().any(|expr| text(expr).is_some_and(is_word)) {
         return Ok(false);
     }
     let mut types = exprs.iter().filter_map(|expr| expr.get_type(schema).ok());
-    let Some(of) = types.find(|of| matches!(of, DataType::Date32 | DataType::Timestamp(..))) else { return Ok(false) };
+    let Some(of) = types.find(is_time) else { return Ok(false) };
     for expr in exprs {
-        let Some(word) = text(expr).filter(|_| is_word(expr)) else { continue };
-        let Some(time) = TimeWord::read(word) else {
-            return Err(external(
-                not_supported(format_args!("the time '{word}'")).with_hint("there are no infinite times: leave it out"),
-            ));
-        };
-        *expr = time_of(time, &of);
+        let Some(word) = text(expr).filter(|text| is_word(text)) else { continue };
+        *expr = time_of(read(word)?, &of);
     }
     Ok(true)
+}
+
+fn is_time(of: &DataType) -> bool {
+    matches!(of, DataType::Date32 | DataType::Timestamp(..))
+}
+
+/// Whether a text is such a word, or one that is refused.
+fn is_word(text: &str) -> bool {
+    TimeWord::read(text).is_some() || is_infinite(text)
+}
+
+fn read(word: &str) -> Result<TimeWord> {
+    TimeWord::read(word).ok_or_else(|| {
+        external(
+            not_supported(format_args!("the time '{word}'")).with_hint("there are no infinite times: leave it out"),
+        )
+    })
 }
 
 fn time_of(word: TimeWord, of: &DataType) -> Expr {

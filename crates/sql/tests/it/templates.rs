@@ -16,7 +16,7 @@ const FILL: [&str; 3] = [
 ];
 
 /// Each class of constants appears several times, so that the later ones are read directly where that is possible.
-const CONSTANTS: [&str; 30] = [
+const CONSTANTS: [&str; 32] = [
     "'s1'",
     "'s2'",
     "'s0'",
@@ -38,6 +38,8 @@ const CONSTANTS: [&str; 30] = [
     "'2024-01-02 12:00:00'",
     "'2024-01-02T12:00:00+02:00'",
     "'2024-01-02 12:00:00.5'",
+    "'2024-01-02 12:00:00.0000004'",
+    "'2024-01-02 12:00:00.0000006'",
     "' 2024-01-02'",
     "'today'",
     "'true'",

@@ -19,6 +19,7 @@ use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::physical_plan::ExecutionPlan;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// If there are more chunks or rows to read, a plan is executed, which reads them on several threads.
@@ -152,13 +153,15 @@ impl DirectGroups {
                 None => return Ok(None),
             },
         };
-        let answer = self.aggregation.finish(&mut groups).and_then(|()| {
+        let answer = || -> datafusion::common::Result<RecordBatch> {
+            self.aggregation.finish(&mut groups)?;
             let rows = self.aggregation.results(&groups, 0..groups.len())?;
             self.steps.iter().try_fold(rows, |rows, step| step.over(Some(snapshot))?.apply(rows))
-        });
-        let answer = match answer {
-            Err(DataFusionError::ResourcesExhausted(_)) => return Ok(None),
-            answer => answer.map_err(from_datafusion)?,
+        };
+        // A plan is executed where a panic of a function becomes an error.
+        let answer = match catch_unwind(AssertUnwindSafe(answer)) {
+            Err(_) | Ok(Err(DataFusionError::ResourcesExhausted(_))) => return Ok(None),
+            Ok(answer) => answer.map_err(from_datafusion)?,
         };
         let options = RecordBatchOptions::new().with_row_count(Some(answer.num_rows()));
         let named = RecordBatch::try_new_with_options(Arc::clone(&self.schema), answer.columns().to_vec(), &options)?;

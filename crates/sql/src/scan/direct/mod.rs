@@ -1,7 +1,7 @@
 //! Direct reads: simple queries of one table for which no plan is executed. They are recognised by their optimized
-//! plan, in which names, types and casts are resolved. Their conditions may contain parameters, so that one read answers
-//! a query for any values. They return rows ([`rows`]), or the groups of an aggregate ([`groups`]). A query that does
-//! not have exactly such a form, or would read more than a little, is executed as usual.
+//! plan, in which names, types and casts are resolved. Their conditions may contain parameters, so that one read serves
+//! any values. They return rows ([`rows`]), or the groups of an aggregate ([`groups`]). A query that does not have
+//! exactly such a form, or would read more than a little, is executed as usual.
 
 mod conditions;
 mod groups;

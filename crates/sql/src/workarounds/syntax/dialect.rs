@@ -1,5 +1,5 @@
 //! Words that may name a column of the answer without `AS`: as in PostgreSQL, `top` and other words may, and `ON` and
-//! `FOR` may not. The parser takes `SELECT 1 ON` for a column named `ON`.
+//! `FOR` may not. The parser takes `SELECT 1 ON` for a column named `ON`. No name has `#` in it, unless in quotes.
 //!
 //! No upstream issue known. All else is the parser's generic dialect.
 
@@ -40,8 +40,9 @@ impl Dialect for StatementDialect {
         GenericDialect.is_identifier_start(character)
     }
 
+    /// `a#>'{b}'` and `a#b` are operators, as in PostgreSQL.
     fn is_identifier_part(&self, character: char) -> bool {
-        GenericDialect.is_identifier_part(character)
+        character != '#' && GenericDialect.is_identifier_part(character)
     }
 
     /// Whether a word behind an expression of SELECT names its column. The parser is behind the word.

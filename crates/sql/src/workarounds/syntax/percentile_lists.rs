@@ -1,11 +1,13 @@
 //! `percentile_cont(ARRAY[0.25, 0.75])` and `percentile_disc` of an array, whose result is an array: a call for each
-//! element. Without rows it is NULL. DataFusion takes one number.
+//! element. Without rows it is NULL, and the element of NULL is NULL. DataFusion takes one number.
 //!
 //! No upstream issue known.
 
 use super::{expression, set_arguments};
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
+use datafusion::sql::sqlparser::ast::{
+    Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
+};
 
 /// Rewrites such a call. Other expressions stay.
 pub(super) fn each_percentile(expr: &mut Expr) -> Result<()> {
@@ -18,11 +20,14 @@ pub(super) fn each_percentile(expr: &mut Expr) -> Result<()> {
         return Ok(());
     };
     let call = |fraction: Expr| {
+        if is_null(&fraction) {
+            return fraction;
+        }
         let mut call = expr.clone();
         set_arguments(&mut call, vec![fraction]);
         call
     };
-    let percentiles: Vec<Expr> = fractions.iter().cloned().map(call).collect();
+    let percentiles: Vec<Expr> = fractions.into_iter().map(call).collect();
     let least = call(expression("0")?);
     let mut list = expression("CASE WHEN NULL IS NULL THEN NULL ELSE ARRAY[NULL] END")?;
     if let Expr::Case { conditions, else_result: Some(result), .. } = &mut list
@@ -36,10 +41,29 @@ pub(super) fn each_percentile(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-fn elements(expr: &Expr) -> Option<&[Expr]> {
+fn elements(expr: &Expr) -> Option<Vec<Expr>> {
     match expr {
-        Expr::Array(Array { elem, .. }) => Some(elem),
-        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => elements(inner),
+        Expr::Array(Array { elem, .. }) => Some(elem.clone()),
+        Expr::Nested(inner) => elements(inner),
+        Expr::Cast { expr: inner, .. } => match inner.as_ref() {
+            Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => elements_of_text(text),
+            inner => elements(inner),
+        },
         _ => None,
     }
+}
+
+/// The elements of `'{0.25,0.75}'`.
+fn elements_of_text(text: &str) -> Option<Vec<Expr>> {
+    let list = text.trim().strip_prefix('{')?.strip_suffix('}')?;
+    let element = |element: &str| match element.trim() {
+        null if null.eq_ignore_ascii_case("null") => Some(Expr::value(Value::Null)),
+        number if number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => expression(number).ok(),
+        _ => None,
+    };
+    list.split(',').map(element).collect()
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Null, .. }))
 }

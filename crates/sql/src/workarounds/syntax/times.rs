@@ -44,6 +44,9 @@ const KEEPING: [&str; 13] = [
 const OF_LOCAL_TIME: &str = "timezone";
 const OF_INSTANT: &str = "timezone_of_instant";
 
+/// The function that makes an instant of a local time beside another instant.
+const AS_OF: &str = "timezone_as_of";
+
 /// Rewrites an expression whose parts have been rewritten already.
 pub(super) fn settle_times(expr: &mut Expr) -> Result<()> {
     match expr {
@@ -151,6 +154,46 @@ fn round_cast(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
+/// Units of `date_trunc` for which an instant keeps its distance from UTC: an hour that clocks show twice is two hours.
+const SHORT_UNITS: [&str; 25] = [
+    "microsecond",
+    "microseconds",
+    "usec",
+    "usecs",
+    "us",
+    "millisecond",
+    "milliseconds",
+    "msec",
+    "msecs",
+    "ms",
+    "second",
+    "seconds",
+    "sec",
+    "secs",
+    "s",
+    "minute",
+    "minutes",
+    "min",
+    "mins",
+    "m",
+    "hour",
+    "hours",
+    "hr",
+    "hrs",
+    "h",
+];
+
+/// Whether an expression is the name of such a unit.
+fn is_short_unit(unit: &Expr) -> bool {
+    match unit {
+        Expr::Nested(inner) => is_short_unit(inner),
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(unit), .. }) => {
+            SHORT_UNITS.iter().any(|short| unit.eq_ignore_ascii_case(short))
+        }
+        _ => false,
+    }
+}
+
 /// `date_trunc(unit, instant, zone)`: the local time is cut, and becomes an instant again. `None` of other calls.
 fn cut_in_zone(call: &Function) -> Result<Option<Expr>> {
     if name_of(call) != "date_trunc" {
@@ -162,8 +205,10 @@ fn cut_in_zone(call: &Function) -> Result<Option<Expr>> {
     set_arguments(&mut local, vec![zone.clone(), instant.clone()]);
     let mut cut = expression("date_trunc(NULL, NULL)")?;
     set_arguments(&mut cut, vec![unit.clone(), local]);
-    let mut again = expression(&format!("{OF_LOCAL_TIME}(NULL, NULL)"))?;
-    set_arguments(&mut again, vec![zone.clone(), cut]);
+    let is_short = is_short_unit(unit);
+    let mut again = expression(&format!("{}(NULL)", if is_short { AS_OF } else { OF_LOCAL_TIME }))?;
+    let instant = is_short.then(|| instant.clone());
+    set_arguments(&mut again, [zone.clone(), cut].into_iter().chain(instant).collect());
     Ok(Some(again))
 }
 

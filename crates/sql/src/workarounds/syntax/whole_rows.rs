@@ -9,7 +9,7 @@ use super::json_rows::names_of_rows;
 use super::named_tables::NamedTables;
 use super::result_names::result_name;
 use super::shown_columns::shown_name;
-use super::{expression, set_arguments, set_first_argument};
+use super::{expression, set_arguments};
 use crate::text::errors::not_supported;
 use crate::text::table_names::{NamedSchema, TableName};
 use crate::text::tree_walk::{visit, visit_expressions_mut, visit_mut};
@@ -24,6 +24,16 @@ use std::ops::ControlFlow;
 
 /// Functions whose first argument may be a whole row.
 const OF_ROWS: [&str; 5] = ["json_agg", "jsonb_agg", "row_to_json", "to_json", "to_jsonb"];
+
+/// Functions any of whose arguments may be a whole row.
+const WITH_ROWS: [&str; 6] = [
+    "json_build_array",
+    "json_build_object",
+    "json_object_agg",
+    "jsonb_build_array",
+    "jsonb_build_object",
+    "jsonb_object_agg",
+];
 
 /// Writes whole rows with their members.
 pub(super) fn write_whole_rows(statement: &mut Statement, tables: &[Table]) -> Result<()> {
@@ -58,12 +68,12 @@ impl Visitor for Mentions {
     }
 }
 
-/// The name of a function whose first argument may be a whole row.
+/// The name of a function that may have a whole row among its arguments.
 fn function_of_rows(expr: &Expr) -> Option<&'static str> {
     let Expr::Function(call) = expr else { return None };
     let [part] = call.name.0.as_slice() else { return None };
     let name = &part.as_ident()?.value;
-    OF_ROWS.into_iter().find(|known| name.eq_ignore_ascii_case(known))
+    OF_ROWS.into_iter().chain(WITH_ROWS).find(|known| name.eq_ignore_ascii_case(known))
 }
 
 struct WholeRows<'a> {
@@ -80,9 +90,20 @@ impl VisitorMut for WholeRows<'_> {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
-        self.known.pop();
-        ControlFlow::Continue(())
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        let Some(known) = self.known.pop() else { return ControlFlow::Continue(()) };
+        let Query { body, order_by: Some(order_by), .. } = query else { return ControlFlow::Continue(()) };
+        let SetExpr::Select(select) = &**body else { return ControlFlow::Continue(()) };
+        // A name of ORDER BY means a column of the answer first.
+        let mut rows = known.rows_of(select);
+        rows.retain(|row| !select.projection.iter().any(|item| is_named(item, &row.name)));
+        if rows.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        visit_expressions_mut(order_by, |expr| match written(expr, &rows) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        })
     }
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
@@ -110,6 +131,11 @@ impl VisitorMut for WholeRows<'_> {
         }
         outcome
     }
+}
+
+/// Whether a column of the answer was given this name.
+fn is_named(item: &SelectItem, name: &Ident) -> bool {
+    matches!(item, SelectItem::ExprWithAlias { alias, .. } if same_name(&alias.value, &name.value))
 }
 
 /// Gives a column the name that it had before it was written otherwise.
@@ -143,9 +169,43 @@ fn written(expr: &mut Expr, rows: &[NamedRow]) -> Result<()> {
         return Ok(());
     }
     let Some(function) = function_of_rows(expr) else { return Ok(()) };
-    let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &*expr else { return Ok(()) };
-    let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))) = list.args.first() else { return Ok(()) };
-    let Some(row) = row_of(argument) else { return Ok(()) };
+    let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &mut *expr else { return Ok(()) };
+    let has_lines = matches!(
+        list.args.get(1),
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(ValueWithSpan {
+            value: Value::Boolean(true),
+            ..
+        }))))
+    );
+    let written_as = if function == "row_to_json" && has_lines { "json_row_lines" } else { ROW };
+    let count = if WITH_ROWS.contains(&function) { list.args.len() } else { 1 };
+    let mut whole = None;
+    for argument in list.args.iter_mut().take(count) {
+        let row = match &*argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => row_of(argument),
+            FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(name)) => row_of_star(name, rows),
+            _ => None,
+        };
+        let Some(row) = row else { continue };
+        let row = members(function, row, written_as)?;
+        *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(row.clone()));
+        whole = Some(row);
+    }
+    if let Some(whole) = whole.filter(|_| function == "row_to_json") {
+        *expr = whole;
+    }
+    Ok(())
+}
+
+/// The relation of `t.*`.
+fn row_of_star<'a>(name: &ObjectName, rows: &'a [NamedRow]) -> Option<&'a NamedRow> {
+    let [part] = name.0.as_slice() else { return None };
+    let name = part.as_ident()?;
+    rows.iter().find(|row| !row.is_value && same_name(&row.name.value, &name.value))
+}
+
+/// A row as a call of a function with its members.
+fn members(function: &str, row: &NamedRow, written_as: &str) -> Result<Expr> {
     let Some(columns) = &row.columns else {
         let hint = format!("write json_build_object('name', {}.name)", row.name);
         return Err(not_supported(format_args!("{function} of a row of {}", row.name)).with_hint(hint));
@@ -154,21 +214,9 @@ fn written(expr: &mut Expr, rows: &[NamedRow]) -> Result<()> {
         let name = Expr::value(Value::SingleQuotedString(column.value.clone()));
         [name, Expr::CompoundIdentifier(vec![row.name.clone(), column.clone()])]
     });
-    let has_lines = matches!(
-        list.args.get(1),
-        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(ValueWithSpan {
-            value: Value::Boolean(true),
-            ..
-        }))))
-    );
-    let name = if function == "row_to_json" && has_lines { "json_row_lines" } else { ROW };
-    let mut whole = expression(&format!("{name}(NULL)"))?;
+    let mut whole = expression(&format!("{written_as}(NULL)"))?;
     set_arguments(&mut whole, members.collect());
-    match function {
-        "row_to_json" => *expr = whole,
-        _ => set_first_argument(expr, whole),
-    }
-    Ok(())
+    Ok(whole)
 }
 
 /// The tables and common table expressions of a statement.
