@@ -20,7 +20,6 @@ use crate::workarounds::{self, StatementDialect};
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Error, ErrorKind, Result};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
@@ -103,7 +102,7 @@ fn tokens_of(
         return Err(Error::new(ErrorKind::Limit, format!("the statement has {} bytes", text.len()))
             .with_hint(format!("split it: the maximum is {PARSED_BYTES_MAX} bytes, but for INSERT with literals")));
     }
-    let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
+    let mut tokens = Tokenizer::new(&StatementDialect, text).tokenize_with_location().map_err(|error| {
         from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), position)
     })?;
     join_operators(&mut tokens);

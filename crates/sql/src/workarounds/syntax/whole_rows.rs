@@ -112,13 +112,13 @@ impl VisitorMut for WholeRows<'_> {
         if rows.is_empty() {
             return ControlFlow::Continue(());
         }
-        // The first two are the statement and its query, whose columns have other headings.
+        // The first two are the statement and its query. What is computed there has other headings.
         let is_inner = self.known.len() > 2;
         let names: Vec<Option<Ident>> = select
             .projection
             .iter()
             .map(|item| match item {
-                SelectItem::UnnamedExpr(expr) if is_inner => result_name(expr),
+                SelectItem::UnnamedExpr(expr) if is_inner || matches!(expr, Expr::Identifier(_)) => result_name(expr),
                 _ => None,
             })
             .collect();
