@@ -36,11 +36,11 @@ impl Dialect for StatementDialect {
         GenericDialect.is_delimited_identifier_start(character)
     }
 
+    /// `a#>'{b}'` and `a#b` are operators, as in PostgreSQL.
     fn is_identifier_start(&self, character: char) -> bool {
-        GenericDialect.is_identifier_start(character)
+        character != '#' && GenericDialect.is_identifier_start(character)
     }
 
-    /// `a#>'{b}'` and `a#b` are operators, as in PostgreSQL.
     fn is_identifier_part(&self, character: char) -> bool {
         character != '#' && GenericDialect.is_identifier_part(character)
     }
