@@ -117,6 +117,11 @@ impl Session {
         if let Some(known) = self.worker.kept_description(&key, snapshot.tables(), scope) {
             return Ok(known);
         }
+        if types.is_empty()
+            && let Some(columns) = self.columns_with_constants(statement, &snapshot, scope)
+        {
+            return Ok((types, Some(columns)));
+        }
         let (described, reads_files) = self.describe_planned(statement, types, &snapshot)?;
         // A file may have different columns the next time.
         if !reads_files {

@@ -7,13 +7,15 @@ use crate::functions::arguments::is_text;
 use crate::run::answer::{Answer, Rows};
 use crate::run::plan_cache::{TemplateRead, TemplateState};
 use crate::run::planned::direct_read;
-use crate::run::query::Query;
+use crate::run::query::{DefinitionScope, Query};
 use crate::text::params::Parameters;
+use crate::text::script::Statement;
 use crate::text::template::{Constant, Template};
 use crate::text::time_text::{Rest, read_time};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, SchemaRef};
 use atsdb_codec::time_unit_of;
 use atsdb_core::Result;
+use atsdb_engine::ReadSnapshot;
 use datafusion::common::ScalarValue;
 use std::sync::Arc;
 
@@ -40,6 +42,22 @@ impl Session {
             self.learn(&planned, &template, state.is_some());
         }
         Ok(answer)
+    }
+
+    /// The columns of a query that would be read directly, with its constants as values of parameters. They are the same
+    /// whatever the constants are: none of them is outside of the conditions.
+    pub(super) fn columns_with_constants(
+        &self,
+        statement: &Statement,
+        snapshot: &ReadSnapshot,
+        scope: DefinitionScope,
+    ) -> Option<SchemaRef> {
+        let template = Template::of(statement.text())?;
+        let (text, position) = (statement.text().to_owned(), statement.position());
+        let (parameters, snapshot) = (Parameters::none(), snapshot.clone());
+        let query = Query { text, position, parameters, snapshot, files: None, scope: Some(scope) };
+        let TemplateState::Direct(read) = self.worker.plans().template(&query, &template)? else { return None };
+        values_of(&template.constants, &read.types).map(|_| read.direct.schema())
     }
 
     /// Notes what a query that was just planned shows about its template, which was seen before or not.
@@ -166,6 +184,14 @@ mod tests {
             for constant in ["0", "1", "2"] {
                 run(&session, &form.replace('%', constant));
             }
+            // They are described without being planned, too, and as a session that knows no template describes them.
+            let sql = form.replace('%', "5");
+            let (statement, (snapshot, scope)) =
+                (session.statements(&sql).next().unwrap().unwrap(), session.snapshot().unwrap());
+            let columns = session.columns_with_constants(&statement, &snapshot, scope);
+            let fresh = Session::new(session.engine().clone(), SessionOptions::default()).unwrap();
+            assert_eq!(columns.as_ref(), fresh.prepare(&sql, &[]).unwrap().schema(), "{form}");
+            assert!(columns.is_some(), "{form}");
             assert!(matches!(state(&session, &form.replace('%', "3")), Some(TemplateState::Direct(_))), "{form}");
         }
     }
