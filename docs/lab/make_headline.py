@@ -14,8 +14,8 @@ The text between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two
 - any other name: the complete table of the workload of that name.
 
 The tables of `series` come from headline.json, which has more rows on fewer contestants, that of `memory` from memory.json,
-which has more rows, that of `groupby` from questions.json, those of `ingest` and `serve` from servers.json, and all others
-from results.json. A figure is the median of the runs. A dash means that the contestant
+which has more rows, that of `groupby` from questions.json, that of `ingest` from servers.json, that of `serve` from
+serve.json, and all others from results.json. A figure is the median of the runs. A dash means that the contestant
 has no figure; the report (docs/lab/report.html) gives the reason.
 """
 import json
@@ -25,7 +25,7 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parents[2]
 workloads, reports = {}, {}
-for name in ("results.json", "series.json", "headline.json", "memory.json", "questions.json", "servers.json"):
+for name in ("results.json", "series.json", "headline.json", "memory.json", "questions.json", "servers.json", "serve.json"):
     path = root / "docs/lab" / name
     report = json.loads(path.read_text()) if path.exists() else {"workloads": []}
     reports[name] = report
