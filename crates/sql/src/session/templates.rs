@@ -44,8 +44,8 @@ impl Session {
         Ok(answer)
     }
 
-    /// The columns of a query that would be read directly, with its constants as values of parameters. They are the same
-    /// whatever the constants are: none of them is outside of the conditions.
+    /// The columns of a query that would be read directly, with its constants as values of parameters. They are the
+    /// same whatever the constants are: none of them is outside of the conditions.
     pub(super) fn columns_with_constants(
         &self,
         statement: &Statement,
