@@ -219,3 +219,14 @@ fn a_thousand_columns_are_inserted_and_read() {
     assert_eq!(execute(&session, "SELECT c998, C0 FROM wide", &[]).unwrap(), ["998 | 0"]);
     assert_eq!(execute(&session, "SELECT * FROM wide", &[]).unwrap().len(), 1);
 }
+
+#[test]
+fn a_sort_of_a_few_rows_needs_little_memory_however_many_threads_there_are() {
+    let (plain, _directory) = session("memory");
+    let options = SessionOptions { memory_bytes: 16 << 20, threads: 8, ..SessionOptions::default() };
+    let session = Session::new(plain.engine().clone(), options).unwrap();
+    let groups = "SELECT value % 7 AS a, count(*) AS n FROM generate_series(0, 99999) GROUP BY value % 7 ORDER BY a";
+    for _ in 0..10 {
+        assert_eq!(execute(&session, groups, &[]).unwrap().len(), 7);
+    }
+}
