@@ -50,7 +50,7 @@ impl TimeRuns {
         Self::Runs(runs)
     }
 
-    /// Whether all rows are one run.
+    /// Whether no row is earlier than the row before it.
     pub(crate) fn is_in_order(&self) -> bool {
         matches!(self, Self::Runs(runs) if runs.len() == 1)
     }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The text of the JSON of one row; `None` for NULL. The values are those of the arguments.
 type Build = fn(&Call<'_>, &[JsonValues], usize) -> Result<Option<String>>;
 
-/// What a function needs besides its values.
+/// A call of a function: its arguments, and what it knows of them besides their values.
 struct Call<'a> {
     function: &'a Building,
     /// The arguments as they are.
@@ -278,7 +278,7 @@ fn row(_: &Call<'_>, values: &[JsonValues], row: usize) -> Result<Option<String>
     row_of(values, row, ",").map(Some)
 }
 
-/// The same with a line for each member.
+/// Writes a row as a JSON object that has a line for each member.
 fn row_in_lines(_: &Call<'_>, values: &[JsonValues], row: usize) -> Result<Option<String>> {
     row_of(values, row, ",\n ").map(Some)
 }

@@ -250,7 +250,7 @@ fn contains(json: &Json, other: &Json) -> bool {
     }
 }
 
-/// The same inside of arrays and objects.
+/// Whether a part of a document contains another document.
 fn contains_part(json: &Json, other: &Json) -> bool {
     match (json, other) {
         (Json::Object(members), Json::Object(others)) => {

@@ -79,12 +79,12 @@ impl JsonValues {
         matches!(self.form, Form::Null) || self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
     }
 
-    /// Whether the values are arrays.
+    /// Returns true if each value is an array.
     pub(super) fn are_lists(&self) -> bool {
         matches!(self.form, Form::List(..))
     }
 
-    /// Whether the values are rows.
+    /// Returns true if each value is a row.
     pub(super) fn are_rows(&self) -> bool {
         matches!(self.form, Form::Row(_))
     }

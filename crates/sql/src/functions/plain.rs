@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The computation of a function. Its arguments have equal lengths and the declared types.
 pub(super) type Compute = fn(&[ArrayRef]) -> Result<ArrayRef>;
 
-/// What the texts are that a function returns.
+/// The type of the texts that a function returns.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Returns {
     /// Texts, or values of another type of DataFusion.
@@ -50,7 +50,7 @@ impl Plain {
         Self { name, signature, result, returns: Returns::Plain, compute }
     }
 
-    /// The same function, whose texts are of a type.
+    /// Sets the type of the texts that the function returns.
     pub(super) fn returning(self, returns: Returns) -> Self {
         Self { returns, ..self }
     }

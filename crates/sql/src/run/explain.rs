@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// The mark of [`without_marks`] as JSON writes it.
 const MARK_IN_JSON: &str = "\\u0001";
 
-/// What an EXPLAIN shows.
+/// The options of an EXPLAIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Explained {
     is_json: bool,

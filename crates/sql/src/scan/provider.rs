@@ -139,7 +139,7 @@ impl SnapshotTable {
         self.within == TimeRange::ALL && !self.is_numbered && self.table.definition.rollup.is_none()
     }
 
-    /// Whether it returns exactly the table's rows.
+    /// Returns true if it reads all rows of the table and no others.
     pub(crate) fn is_whole(&self) -> bool {
         self.may_be_kept() && self.latest_by.is_none()
     }

@@ -67,7 +67,7 @@ pub(crate) fn from_parser(error: ParserError, position: SourcePosition) -> Error
     }
 }
 
-/// What commands of shells begin with.
+/// The beginnings of commands that shells have.
 const OF_SHELL: [&str; 6] = [".", "\\", "?", "help", "quit", "exit"];
 
 /// What may follow `CREATE`.

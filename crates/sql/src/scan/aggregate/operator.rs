@@ -131,7 +131,7 @@ impl AggregateExec {
     }
 }
 
-/// What is computed from the rows of a scan.
+/// The keys and the functions of an aggregate over a scan.
 #[derive(Debug, Clone)]
 pub(crate) struct Aggregation {
     pub(super) keys: Vec<GroupKey>,
