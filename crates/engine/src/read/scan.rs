@@ -392,8 +392,8 @@ impl Scan {
             let matches = match test {
                 RowTest::Condition(condition) => {
                     let values = self.load(chunk, &[column])?[0].slice(first, length);
-                    if let (RowSelection::All | RowSelection::Run(..), Some(rows)) =
-                        (&selection, condition.run(&values))
+                    if matches!(selection, RowSelection::All | RowSelection::Run(..))
+                        && let Some(rows) = condition.run(&values)
                     {
                         if rows.is_empty() {
                             return Ok(None);

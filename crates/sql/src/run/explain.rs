@@ -89,12 +89,10 @@ impl Explained {
         state: &SessionState,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = state.query_planner();
-        let LogicalPlan::Explain(explain) = plan else {
-            return planner.create_physical_plan(plan, state).await.map_err(from_datafusion);
+        let explain = match plan {
+            LogicalPlan::Explain(explain) if self.is_json => explain,
+            plan => return planner.create_physical_plan(plan, state).await.map_err(from_datafusion),
         };
-        if !self.is_json {
-            return planner.create_physical_plan(plan, state).await.map_err(from_datafusion);
-        }
         // DataFusion would show the logical plan.
         let inner = match explain.logical_optimization_succeeded {
             true => Arc::clone(&explain.plan),
