@@ -16,7 +16,8 @@ use std::sync::{Arc, Weak};
 
 /// Another program may take a port between the search and the start.
 const ATTEMPTS: u32 = 3;
-const PORT_TAKEN: [&str; 2] = ["in use", "could not bind"];
+/// What the contestants' servers say then.
+const PORT_TAKEN: [&str; 3] = ["in use", "could not bind", "another process listens there"];
 
 /// A program that holds a workspace.
 pub(crate) trait WorkspaceProgram {
@@ -155,6 +156,8 @@ mod tests {
         folder: PathBuf,
         /// Starts that fail because of a port.
         taken: Cell<u32>,
+        /// What it says then.
+        words: &'static str,
     }
 
     impl WorkspaceProgram for Sleeper {
@@ -166,7 +169,7 @@ mod tests {
                 0 => format!(
                     "trap 'touch {folder}/ended; exit' TERM; touch {folder}/begun; while :; do sleep 0.05; done"
                 ),
-                _ => "echo the address is in use; exit 1".to_owned(),
+                _ => format!("echo {}; exit 1", self.words),
             };
             Ok(["sh", "-c", &script].map(str::to_owned).to_vec())
         }
@@ -176,14 +179,14 @@ mod tests {
         }
     }
 
-    fn sleeper(folder: &Path, taken: u32) -> Sleeper {
-        Sleeper { folder: folder.to_owned(), taken: Cell::new(taken) }
+    fn sleeper(folder: &Path, taken: u32, words: &'static str) -> Sleeper {
+        Sleeper { folder: folder.to_owned(), taken: Cell::new(taken), words }
     }
 
     #[test]
     fn sessions_share_a_server_that_ends_in_order() {
         let (servers, folders) = (WorkspaceServers::new(), [(); 2].map(|()| tempfile::tempdir().expect("a folder")));
-        let open = |at: usize| servers.of(folders[at].path(), &sleeper(folders[at].path(), 0)).expect("a server");
+        let open = |at: usize| servers.of(folders[at].path(), &sleeper(folders[at].path(), 0, "")).expect("a server");
         let has_ended = |at: usize| folders[at].path().join("ended").exists();
 
         let (first, again) = (open(0), open(0));
@@ -201,14 +204,24 @@ mod tests {
 
     #[test]
     fn a_port_that_was_taken_meanwhile_is_replaced() {
+        for words in PORT_TAKEN {
+            let (servers, folder) = (WorkspaceServers::new(), tempfile::tempdir().expect("a folder"));
+            let server = servers.of(folder.path(), &sleeper(folder.path(), 2, words)).expect("the third start");
+            assert!(folder.path().join("server/log").exists());
+            drop(server);
+            servers.stop();
+            std::fs::remove_file(folder.path().join("begun")).expect("the file");
+            let unlucky = sleeper(folder.path(), 9, words);
+            let failed = servers.of(folder.path(), &unlucky).expect_err("no port").to_string();
+            assert!(failed.contains(words) && unlucky.taken.get() == 6, "{failed}");
+        }
+    }
+
+    #[test]
+    fn another_failure_is_reported_at_once() {
         let (servers, folder) = (WorkspaceServers::new(), tempfile::tempdir().expect("a folder"));
-        let server = servers.of(folder.path(), &sleeper(folder.path(), 2)).expect("the third start");
-        assert!(folder.path().join("server/log").exists());
-        drop(server);
-        servers.stop();
-        std::fs::remove_file(folder.path().join("begun")).expect("the file");
-        let unlucky = sleeper(folder.path(), 9);
-        let failed = servers.of(folder.path(), &unlucky).expect_err("no port").to_string();
-        assert!(failed.contains("in use") && unlucky.taken.get() == 6, "{failed}");
+        let broken = sleeper(folder.path(), 9, "no such option");
+        let failed = servers.of(folder.path(), &broken).expect_err("no server").to_string();
+        assert!(failed.contains("no such option") && broken.taken.get() == 8, "{failed}");
     }
 }

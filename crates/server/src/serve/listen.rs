@@ -62,7 +62,7 @@ mod tests {
         assert!(outside_address(&first).is_none());
         let taken = first.local_addr().unwrap().to_string();
         assert!(
-            listen("--http", &taken, false).unwrap_err().to_string().contains("another process listens"),
+            listen("--http", &taken, false).unwrap_err().to_string().contains("another process listens there"),
             "{taken}"
         );
     }
